@@ -1,0 +1,64 @@
+"""Errors that a user can act on: what was wrong, where, what is allowed, what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = ["EngineError", "InputError", "Problem", "UsageError"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing wrong with a table.
+
+    Parameters
+    ----------
+    column : str
+        The column at fault, or ``"(table)"`` for the table as a whole.
+    found : str
+        What was found there.
+    allowed : str
+        What is allowed there.
+    fix : str
+        What to type or change.
+    rows : sequence of int
+        Row numbers of the user's input, counted from 1 without the header.
+    """
+
+    column: str
+    found: str
+    allowed: str
+    fix: str
+    rows: Sequence[int] = ()
+
+    def __str__(self) -> str:
+        where = f"column {self.column!r}"
+        if self.rows:
+            shown = ", ".join(str(row) for row in list(self.rows)[:5])
+            more = f" and {len(self.rows) - 5} more" if len(self.rows) > 5 else ""
+            where += f", row {shown}{more}"
+        return f"{where}: found {self.found}; allowed: {self.allowed}. {self.fix}"
+
+
+class InputError(ValueError):
+    """A table cannot be used; carries every problem found, not just the first.
+
+    Examples
+    --------
+    >>> problem = Problem(column="verdict", found="'maybe'", allowed="0 or 1", fix="Recode it.", rows=[3])
+    >>> print(InputError([problem]))
+    column 'verdict', row 3: found 'maybe'; allowed: 0 or 1. Recode it.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class UsageError(ValueError):
+    """An option or argument is not one of those allowed; the message says which are."""
+
+
+class EngineError(RuntimeError):
+    """An inference engine could not produce draws; the message says why and what to try."""

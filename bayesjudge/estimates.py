@@ -1,0 +1,124 @@
+"""The one result shape: a tidy table with one row for every estimate of every method.
+
+A posterior and a frequentist baseline end in the same columns, so that putting them side by side is
+a concatenation. Nothing here knows how an estimate was made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+
+__all__ = ["COLUMNS", "OPTIONAL", "Estimates"]
+
+#: Columns that every table of estimates has, in this order.
+COLUMNS = ("estimand", "unit", "method", "point", "lower", "upper", "prob", "n", "note")
+#: Columns that only some rows fill: which judge or group, posterior summaries, the truth of a simulation.
+OPTIONAL = ("judge", "group", "p_positive", "ess", "rhat", "truth")
+_TEXT = frozenset({"estimand", "unit", "method", "note", "judge", "group"})
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Estimates with their intervals, one row each.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns `COLUMNS` and `OPTIONAL`. Treat it as read-only.
+
+    Notes
+    -----
+    ``estimand`` names the quantity and, in brackets, its population where that is not the
+    superpopulation (``accuracy``, ``difference``, ``sensitivity``, ``specificity``, ``youden``,
+    ``delta_youden`` ...); ``unit`` says of what (``gpt-4o``, ``gpt-4o − claude``); ``method`` is the
+    method's name; ``prob`` the interval's probability; ``n`` the number of items behind it; ``note``
+    carries warnings. ``judge`` and ``group`` are empty where there is only one.
+
+    Examples
+    --------
+    >>> rows = [{"estimand": "accuracy", "unit": "m", "method": "naive", "point": 0.5, "n": 10}]
+    >>> Estimates.from_rows(rows).frame[["unit", "point"]].to_dict("records")
+    [{'unit': 'm', 'point': 0.5}]
+    """
+
+    frame: pd.DataFrame
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Estimates:
+        """Build the table from mappings; missing text is empty, missing numbers are NaN."""
+        frame = pd.DataFrame(list(rows))
+        unknown = sorted(set(frame.columns) - set(COLUMNS) - set(OPTIONAL))
+        if unknown:
+            raise UsageError(f"unknown columns {unknown}; estimates have {list(COLUMNS + OPTIONAL)}")
+        frame = frame.reindex(columns=[*COLUMNS, *OPTIONAL])
+        for column in frame.columns:
+            if column in _TEXT:
+                frame[column] = frame[column].fillna("").astype(str)
+            else:
+                frame[column] = pd.to_numeric(frame[column]).astype(float)
+        return cls(frame)
+
+    @classmethod
+    def concat(cls, parts: Iterable[Estimates]) -> Estimates:
+        """Stack tables of estimates, keeping their order."""
+        frames = [part.frame for part in parts if len(part)]
+        return cls(pd.concat(frames, ignore_index=True)) if frames else cls.from_rows([])
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def where(self, **equal: Any) -> Estimates:
+        """Rows whose columns equal the values given; a list or tuple of values means any of them.
+
+        Examples
+        --------
+        >>> rows = [{"unit": "a", "method": "naive"}, {"unit": "b", "method": "ppi"}]
+        >>> len(Estimates.from_rows(rows).where(method="ppi", unit=["a", "b"]))
+        1
+        """
+        keep = pd.Series(data=True, index=self.frame.index)
+        for column, value in equal.items():
+            allowed = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
+            keep &= self.frame[column].isin(allowed)
+        return Estimates(self.frame[keep].reset_index(drop=True))
+
+    def with_column(self, **values: Any) -> Estimates:
+        """Copy with whole columns set, for instance ``judge="gpt-4"``."""
+        return Estimates(self.frame.assign(**values))
+
+    def with_note(self, text: str) -> Estimates:
+        """Copy with a warning added to every row's note."""
+        joined = [f"{note}; {text}" if note else text for note in self.frame["note"]]
+        return Estimates(self.frame.assign(note=joined)) if text else self
+
+    def with_truth(self, truth: Mapping[tuple[str, str], float]) -> Estimates:
+        """Copy with the known truth filled in, by ``(estimand, unit)``."""
+        keys = zip(self.frame["estimand"], self.frame["unit"], strict=True)
+        return Estimates(self.frame.assign(truth=[truth.get(key, math.nan) for key in keys]))
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Rows for JSON: infinities as ``"Infinity"`` and ``"-Infinity"``, missing numbers as None."""
+        return [
+            {str(key): _json_value(value) for key, value in row.items()}
+            for row in self.frame.to_dict("records")
+        ]
+
+    def _repr_html_(self) -> str:
+        return str(self.frame.to_html(escape=True, index=False))
+
+
+def _json_value(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
