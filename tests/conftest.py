@@ -24,7 +24,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def triviaqa(shared_data: Path) -> pd.DataFrame:
-    """Nine models' TriviaQA answers, nine LLM judges and a human label: 31,825 rows. Do not change in place."""
+    """Nine models' TriviaQA answers, nine LLM judges and a human label: 31,825 rows. Treat as read-only."""
     frame = pd.read_parquet(shared_data / "binary_triviaqa_judges" / "triviaqa_judges.parquet")
     keep = (frame["version"] == "V1") & (frame["judge_type"] == "llm") & ~frame["suspect"]
     columns = ["item", "model", "judge", "verdict", "label"]
