@@ -1,0 +1,40 @@
+"""JAX set up once, in one place: float64, a compilation cache on disk, arrays on the device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+__all__ = ["cache_folder", "prepare", "to_device"]
+
+
+@cache
+def prepare() -> None:
+    """Ask JAX for float64 and for a persistent compilation cache; runs once in a process.
+
+    Posterior tails and Hessians need float64. Compiled programs are kept between processes, so only the
+    first fit of a model on a machine pays for compilation. Settings the user made through JAX's own
+    environment variables are left alone.
+    """
+    jax.config.update("jax_enable_x64", True)
+    if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def cache_folder() -> Path:
+    """Folder of compiled programs: ``$BAYESJUDGE_CACHE`` or ``bayesjudge`` in the user's cache folder."""
+    root = os.environ.get("BAYESJUDGE_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) if root else Path(home) / "bayesjudge" / "jax"
+
+
+def to_device(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays as JAX arrays, integers as int64 and numbers as float64."""
+    return {name: jnp.asarray(array) for name, array in arrays.items()}

@@ -1,0 +1,141 @@
+"""A model's posterior as a function on flat, unconstrained vectors: what every engine works on.
+
+The data enter as arguments, not as constants, so one compiled program serves every data set of the
+same shape, one after another or all at once under ``vmap``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpyro
+from jax.flatten_util import ravel_pytree
+from numpyro.distributions import biject_to
+from numpyro.infer.util import potential_energy, transform_fn
+
+from bayesjudge.inference import accelerator
+from bayesjudge.model import Data, Model
+
+__all__ = ["Density", "density"]
+
+type Arrays = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Density:
+    """Log posterior of one model for data of one shape.
+
+    Attributes
+    ----------
+    size : int
+        Number of unconstrained parameters d.
+    potential : callable
+        ``(flat (d,), arrays) -> scalar``: minus the log density on the unconstrained space, Jacobian included.
+    constrain : callable
+        ``(flat (d,), arrays) -> dict`` of every latent site on its own support.
+    unravel : callable
+        ``flat (d,) -> dict`` of unconstrained values by site.
+    dims : mapping of str to tuple of str
+        Names of the axes of every site, from the model's plates.
+    start : array (d,)
+        A point of finite density to search from.
+    """
+
+    size: int
+    potential: Callable[[Any, Arrays], Any]
+    constrain: Callable[[Any, Arrays], dict[str, Any]]
+    unravel: Callable[[Any], dict[str, Any]]
+    dims: Mapping[str, tuple[str, ...]]
+    start: Any
+
+
+_CACHE: dict[tuple[Any, ...], Density] = {}
+
+
+def density(model: Model, data: Data) -> Density:
+    """The density of ``model`` for data shaped like ``data``; built once for each shape in a process.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> model = JudgeError(pooling="shared")
+    >>> density(model, model.prepare(simulate_verdicts(seed=1).verdicts)).size
+    4
+    """
+    key = (type(model), model, data.signature)
+    if key not in _CACHE:
+        _CACHE[key] = _build(model, data)
+    return _CACHE[key]
+
+
+def _build(model: Model, data: Data) -> Density:
+    accelerator.prepare()
+    generative = partial(_generative, model, data)
+    sites = _sites(generative, accelerator.to_device(data.arrays))
+    latent = {name: biject_to(site.support) for name, site in sites.items() if not site.observed}
+    blank = {name: jnp.zeros(move.inverse_shape(sites[name].shape)) for name, move in latent.items()}
+    start, unravel = ravel_pytree(blank)
+
+    def potential(flat: Any, arrays: Arrays) -> Any:
+        return potential_energy(generative, (arrays,), {}, unravel(flat))
+
+    def constrain(flat: Any, arrays: Arrays) -> dict[str, Any]:
+        return transform_fn(latent, unravel(flat))  # type: ignore[no-any-return]
+
+    return Density(
+        size=int(start.shape[0]), potential=potential, constrain=constrain, unravel=unravel,
+        dims={name: site.dims for name, site in sites.items()}, start=start,
+    )  # fmt: skip
+
+
+def _generative(model: Model, data: Data, arrays: Arrays) -> None:
+    model.numpyro(data.with_arrays(arrays))
+
+
+class _Site(NamedTuple):
+    shape: tuple[int, ...]
+    support: Any
+    observed: bool
+    dims: tuple[str, ...]
+
+
+def _sites(generative: Callable[[Arrays], None], arrays: Arrays) -> dict[str, _Site]:
+    """Shapes, supports and axis names of the sampled sites, found by an abstract run that computes nothing."""
+    found: dict[str, _Site] = {}
+
+    def run(key: Any, arrays: Arrays) -> Any:
+        trace = numpyro.handlers.trace(numpyro.handlers.seed(generative, key)).get_trace(arrays)
+        for name, site in trace.items():
+            if site["type"] == "sample":
+                found[name] = _Site(jnp.shape(site["value"]), site["fn"].support, site["is_observed"], _dims(site))
+        return 0
+
+    jax.eval_shape(run, jax.random.key(0), arrays)
+    return found
+
+
+def _dims(site: Mapping[str, Any]) -> tuple[str, ...]:
+    """Axis names of a site: its plates by position; an axis of length 1 without a plate has none ("")."""
+    shape = jnp.shape(site["value"])
+    plates = {frame.dim: frame.name for frame in site["cond_indep_stack"]}
+    batch = len(shape) - len(site["fn"].event_shape)
+    names = [plates.get(axis - batch) if axis < batch else None for axis in range(len(shape))]
+    spare = [f"{site['name']}_dim_{axis}" if length != 1 else "" for axis, length in enumerate(shape)]
+    return tuple(name or other for name, other in zip(names, spare, strict=True))
+
+
+def replay(model: Model, data: Data) -> Callable[[Any, Mapping[str, Any], Arrays], dict[str, Any]]:
+    """``(key, latent values, arrays) -> sites`` of the model run again with its latent values fixed."""
+
+    def run(key: Any, values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+        generative = numpyro.handlers.substitute(partial(_generative, model, data), data=dict(values))
+        trace = numpyro.handlers.trace(numpyro.handlers.seed(generative, key)).get_trace(arrays)
+        return dict(trace)
+
+    return run

@@ -1,0 +1,165 @@
+"""NUTS (Hoffman & Gelman 2014) with all chains, and all data sets, in one vectorised program.
+
+The kernel is NumPyro's. The loop around it is ours, for three reasons: data are arguments (compiled
+once for each shape), chains start at the mode with the curvature there as the first metric, and draws
+come in blocks, so that progress can be shown between them at no cost to the compiled program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpyro.infer.hmc import hmc
+
+from bayesjudge.inference.density import Arrays, Density
+from bayesjudge.inference.mode import find_mode
+
+__all__ = ["Draws", "NutsOptions", "run_nuts"]
+
+#: Dimensions up to which the metric is a full matrix; past it a diagonal is cheaper than it loses.
+DENSE_UP_TO = 150
+#: Draws between two reports of progress.
+BLOCK = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class NutsOptions:
+    """How long and how carefully to sample.
+
+    Examples
+    --------
+    >>> NutsOptions(chains=2).draws
+    1000
+    """
+
+    chains: int = 4
+    draws: int = 1000
+    tune: int = 1000
+    target_accept: float = 0.9
+    max_tree_depth: int = 10
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Draws:
+    """Unconstrained draws and what the sampler says of each.
+
+    Attributes
+    ----------
+    flat : array (..., chains, draws, d)
+        The draws; leading axes are data sets.
+    stats : dict of str to array (..., chains, draws)
+        ``lp, energy, diverging, n_steps, acceptance_rate``.
+    """
+
+    flat: Any
+    stats: dict[str, Any]
+
+
+_PROGRAMS: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+
+
+def run_nuts(
+    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: bool = False,
+    report: Callable[[int, int], None] | None = None,
+) -> Draws:  # fmt: skip
+    """Sample the posterior.
+
+    Parameters
+    ----------
+    target : Density
+        The posterior.
+    arrays : mapping of str to array
+        Its data; with ``many`` every array has a leading axis of data sets.
+    key : jax PRNG key
+        Equal keys give equal draws on one device.
+    options : NutsOptions
+        Chains, draws, warm-up.
+    many : bool
+        Sample all data sets of the leading axis at once.
+    report : callable, optional
+        Called with (iterations done, iterations in all) after every block.
+    """
+    start, advance = _programs(target, options, many)
+    keys = jax.random.split(key, next(iter(arrays.values())).shape[0]) if many else key
+    state, total, done, kept = start(keys, arrays), options.tune + options.draws, 0, []
+    for phase in (options.tune, options.draws):
+        for size in _blocks(phase):
+            state, block = advance(state, arrays, size)
+            done += size
+            if done > options.tune:
+                kept.append(jax.tree.map(np.asarray, block))
+            if report is not None:
+                jax.block_until_ready(state)
+                report(done, total)
+    return Draws(
+        flat=np.concatenate([flat for flat, _ in kept], axis=-2),
+        stats={name: np.concatenate([stats[name] for _, stats in kept], axis=-1) for name in kept[0][1]},
+    )
+
+
+def _blocks(length: int) -> list[int]:
+    return [BLOCK] * (length // BLOCK) + ([length % BLOCK] if length % BLOCK else [])
+
+
+def _programs(target: Density, options: NutsOptions, many: bool) -> tuple[Any, Any]:
+    """Compiled ``start(key, arrays)`` and ``advance(state, arrays, size)``, kept for the life of the process."""
+    key = (id(target), options, many)
+    if key not in _PROGRAMS:
+        start, advance = partial(_start, target, options), partial(_advance, target, options)
+        if many:
+            many_start = jax.vmap(start)
+
+            def many_advance(state: Any, arrays: Arrays, size: int) -> Any:
+                return jax.vmap(lambda s, a: advance(s, a, size))(state, arrays)
+
+            _PROGRAMS[key] = (jax.jit(many_start), jax.jit(many_advance, static_argnums=2))
+        else:
+            _PROGRAMS[key] = (jax.jit(start), jax.jit(advance, static_argnums=2))
+    return _PROGRAMS[key]
+
+
+def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any, Any]:
+    init, sample = hmc(lambda z: target.potential(z, arrays), algo="NUTS")
+    settings = {"num_warmup": options.tune, "dense_mass": target.size <= DENSE_UP_TO,
+                "target_accept_prob": options.target_accept, "max_tree_depth": options.max_tree_depth}  # fmt: skip
+    return partial(init, **settings), sample
+
+
+def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> Any:
+    """Chains scattered around the mode by its curvature; a point of no density falls back to the mode."""
+    mode = find_mode(lambda z: target.potential(z, arrays), target.start)
+    scatter, chains = jax.random.split(key)
+    root = jnp.linalg.cholesky(mode.covariance)
+    jitter = jax.random.normal(scatter, (options.chains, target.size)) @ root.T
+    points = mode.at + jitter
+    alive = jnp.isfinite(jax.vmap(lambda z: target.potential(z, arrays))(points))
+    points = jnp.where(alive[:, None], points, mode.at)
+    dense = target.size <= DENSE_UP_TO
+    metric = mode.covariance if dense else jnp.diag(mode.covariance)
+    init, _ = _kernel(target, options, arrays)
+    return jax.vmap(lambda z, k: init(z, inverse_mass_matrix=metric, rng_key=k))(
+        points, jax.random.split(chains, options.chains)
+    )
+
+
+def _advance(target: Density, options: NutsOptions, state: Any, arrays: Arrays, size: int) -> Any:
+    init, sample = _kernel(target, options, arrays)
+
+    def one_chain(chain: Any) -> Any:
+        # NumPyro's kernel learns its settings from init; the state made here is thrown away.
+        init(chain.z, inverse_mass_matrix=chain.adapt_state.inverse_mass_matrix, rng_key=chain.rng_key)
+        return jax.lax.scan(_step, chain, length=size)
+
+    def _step(chain: Any, _: None) -> Any:
+        after = sample(chain)
+        stats = {"lp": -after.potential_energy, "energy": after.energy, "diverging": after.diverging,
+                 "n_steps": after.num_steps, "acceptance_rate": after.accept_prob}  # fmt: skip
+        return after, (after.z, stats)
+
+    return jax.vmap(one_chain)(state)

@@ -1,0 +1,175 @@
+"""What a generative model is to this package, and where models are found.
+
+A model is a frozen dataclass whose fields are its options and prior hyper-parameters. It turns a table
+into `Data`, writes its joint density once in NumPyro and once in PyMC, and says which quantities its
+posterior answers for. Everything else (engines, gates, predictive checks, calibration) works on any
+object of this shape, so a model registered by another package gets all of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from bayesjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.estimates import Estimates
+
+__all__ = ["Data", "Model", "Statistic", "find_model", "model_names"]
+
+#: A test quantity: (replicated observations (..., rows), data) to named arrays with the same leading shape.
+type Statistic = Callable[[Any, "Data"], Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Data:
+    """What a model sees: arrays of sufficient statistics, with names for their axes.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Numeric arrays; an engine may replace them by traced or padded ones of the same meaning.
+    dims : mapping of str to tuple of str
+        Names of each array's axes.
+    coords : mapping of str to tuple
+        Labels along each axis; plates in the model carry the same names.
+    observed : str
+        The array that the model's likelihood is written for.
+    weights : str, optional
+        The array that says how many exchangeable observations each entry of ``observed`` stands for;
+        leave-one-out then leaves out one of them, not the whole entry.
+    facts : mapping of str to hashable
+        Facts that shape the density (a number of runs, the kind of labels): equal facts, dims and coords
+        mean the same program.
+    units : mapping of str to int
+        Number of items behind each unit named in the estimates.
+
+    Examples
+    --------
+    >>> data = Data(arrays={"n": np.array([3, 4])}, dims={"n": ("row",)}, coords={"row": (0, 1)}, observed="n")
+    >>> data["n"].tolist(), data.size("row")
+    ([3, 4], 2)
+    """
+
+    arrays: Mapping[str, Any]
+    dims: Mapping[str, tuple[str, ...]]
+    coords: Mapping[str, tuple[Any, ...]]
+    observed: str
+    weights: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    units: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arrays[name]
+
+    def size(self, dim: str) -> int:
+        """Length of an axis as the arrays now have it (padding included)."""
+        for name, dims in self.dims.items():
+            if dim in dims:
+                return int(np.shape(self.arrays[name])[dims.index(dim)])
+        return len(self.coords[dim])
+
+    def with_arrays(self, arrays: Mapping[str, Any]) -> Data:
+        """Copy that holds other values of the same arrays."""
+        return replace(self, arrays=arrays)
+
+    def padded(self, dim: str, length: int) -> Data:
+        """Copy whose axis ``dim`` is lengthened to ``length`` with zeros, which must stand for nothing seen.
+
+        Examples
+        --------
+        >>> data = Data(arrays={"n": np.array([3])}, dims={"n": ("row",)}, coords={"row": (0,)}, observed="n")
+        >>> data.padded("row", 3)["n"].tolist()
+        [3, 0, 0]
+        """
+        arrays = {}
+        for name, array in self.arrays.items():
+            widths = [(0, length - size if d == dim else 0)
+                      for d, size in zip(self.dims[name], np.shape(array), strict=True)]  # fmt: skip
+            arrays[name] = np.pad(array, widths)
+        coords = {**self.coords, dim: tuple(range(length))}
+        return replace(self, arrays=arrays, coords=coords)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Hashable description of everything about the data that shapes the density, values aside."""
+        shapes = tuple((name, np.shape(a), str(a.dtype)) for name, a in sorted(self.arrays.items()))
+        return (shapes, tuple(sorted(self.facts.items())), tuple(sorted(self.dims.items())))
+
+
+@runtime_checkable
+class Model(Protocol):
+    """The shape of a generative model; see `models/judge_error.py` for one to read.
+
+    ``numpyro(data)`` and ``pymc(data)`` define the same joint density; the likelihood's site is named
+    ``data.observed``. ``estimates`` turns posterior draws (an ``xarray.Dataset`` with dims ``chain, draw,
+    ...``) into the common result. ``statistics`` names the test quantities of the predictive checks.
+    """
+
+    @property
+    def name(self) -> str:
+        """Registered name, for instance ``judge_error``."""
+
+    @property
+    def label(self) -> str:
+        """Method name shown in tables, for instance ``bayes:judge_error[partial]``."""
+
+    def prepare(self, table: Any) -> Data:
+        """Sufficient statistics of a table; raises `InputError` or `UsageError` where it cannot be used."""
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """What the posterior says of the estimands."""
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Named test quantities for predictive checks."""
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw of parameters and observations from the prior, by the same generative function."""
+
+
+def model_names() -> tuple[str, ...]:
+    """Names of every registered model, this package's and others'.
+
+    Examples
+    --------
+    >>> "judge_error" in model_names()
+    True
+    """
+    return tuple(sorted({point.name for point in entry_points(group="bayesjudge.models")}))
+
+
+def find_model(name: str) -> Callable[..., Model]:
+    """The registered model class of that name.
+
+    Raises
+    ------
+    UsageError
+        No model of that name is registered; the message lists the names.
+
+    Examples
+    --------
+    >>> find_model("judge_error")(pooling="shared").label
+    'bayes:judge_error[shared]'
+    """
+    points = {point.name: point for point in entry_points(group="bayesjudge.models")}
+    if name not in points:
+        near = difflib.get_close_matches(name, points, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"no model {name!r}{hint} Registered: {', '.join(sorted(points))}")
+    loaded: Callable[..., Model] = points[name].load()
+    return loaded
