@@ -1,1 +1,17 @@
-"""."""
+"""Embedded tables: simulators whose truth is known, and figures transcribed from the papers."""
+
+from __future__ import annotations
+
+from bayesjudge.datasets.design import VerdictDesign
+from bayesjudge.datasets.mmlu_pro import mmlu_pro, mmlu_pro_questions
+from bayesjudge.datasets.verdicts import Simulated, demo_verdicts, simulate_counts, simulate_verdicts
+
+__all__ = [
+    "Simulated",
+    "VerdictDesign",
+    "demo_verdicts",
+    "mmlu_pro",
+    "mmlu_pro_questions",
+    "simulate_counts",
+    "simulate_verdicts",
+]

@@ -1,0 +1,197 @@
+"""Simulated logs of verdicts whose truth is known: one table to look at, or counts by the thousand.
+
+Labels: item i is answered right by model m when ``√r u_i + √(1−r) e_im < Φ⁻¹(θ_m)``, so each accuracy is
+exactly ``θ_m`` and two models' labels correlate through the item. Verdicts: sensitivity and specificity
+given the label; repeated runs are beta-binomial. The simulation of "Bias and Uncertainty in LLM-as-a-Judge
+Estimation", section 5, with the extensions a real log needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
+from bayesjudge.datasets.design import Truth, VerdictDesign
+from bayesjudge.datasets.draws import Draw, draw
+from bayesjudge.tables import Verdicts
+
+__all__ = ["Seed", "Simulated", "demo_verdicts", "simulate_counts", "simulate_verdicts"]
+
+type Ints = NDArray[np.int64]
+type Seed = int | np.random.SeedSequence | np.random.Generator
+
+#: Code of a missing label in counts, as `count_verdicts` writes it.
+_UNLABELLED = -1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Simulated:
+    """A simulated log and the world it came from.
+
+    Attributes
+    ----------
+    verdicts : Verdicts
+        The log, as a user would have it.
+    design : VerdictDesign
+        The world: true accuracies, sensitivities and specificities.
+    truth : dict
+        Superpopulation truth by ``(estimand, unit)``, as `Estimates.with_truth` takes it.
+    """
+
+    verdicts: Verdicts
+    design: VerdictDesign
+    truth: Truth
+
+
+def simulate_verdicts(*, seed: Seed, **options: Any) -> Simulated:
+    """Simulate one log of verdicts with known truth.
+
+    Parameters
+    ----------
+    seed : int, SeedSequence or Generator
+        Equal seeds give equal logs.
+    **options
+        The fields of `VerdictDesign`; by default two models of accuracy .72 and .65, Youden's J .6 and .5,
+        200 labelled and 800 unlabelled items, one run of one judge.
+
+    Returns
+    -------
+    Simulated
+
+    Raises
+    ------
+    UsageError
+        An option that is unknown or outside its range.
+
+    Examples
+    --------
+    >>> log = simulate_verdicts(seed=0, labelled=50, unlabelled=150)
+    >>> len(log.verdicts), round(log.truth["difference", "a − b"], 2)
+    (400, 0.07)
+    """
+    design = VerdictDesign.from_options(options)
+    frame = _frame(design, draw(design, np.random.default_rng(seed)))
+    return Simulated(verdicts=Verdicts.from_frame(frame), design=design, truth=design.truth())
+
+
+def simulate_counts(*, datasets: int, seed: Seed, **options: Any) -> list[VerdictCounts]:
+    """Simulate many logs as the counts that `count_verdicts` would make of them, about a millisecond each.
+
+    Data set k equals ``simulate_verdicts(seed=rng.spawn(datasets)[k], ...)`` counted, where ``rng`` is the
+    Generator made from `seed`; clusters, where there are any, are kept.
+
+    Parameters
+    ----------
+    datasets : int
+        Number of logs.
+    seed : int, SeedSequence or Generator
+        Equal seeds give equal counts.
+    **options
+        The fields of `VerdictDesign`.
+
+    Returns
+    -------
+    list of VerdictCounts
+
+    Raises
+    ------
+    UsageError
+        An option that is unknown or outside its range.
+
+    Examples
+    --------
+    >>> counts = simulate_counts(datasets=3, seed=0)
+    >>> [int(one.items["judge"].n.sum()) for one in counts]
+    [1000, 1000, 1000]
+    """
+    design = VerdictDesign.from_options(options)
+    return [_count(design, draw(design, rng)) for rng in np.random.default_rng(seed).spawn(datasets)]
+
+
+def demo_verdicts(*, seed: Seed = 20) -> Simulated:
+    """Simulate the log that `bayesjudge demo` shows: a judge who is too kind to one model.
+
+    Four models answered 1,200 questions, 150 of them labelled. The judge passes most wrong answers of
+    ``heron-mini`` (specificity .35 against .70 to .82 for the others), so by raw verdicts the second-worst
+    model looks best, and calibrating on another model's labels does not mend it.
+
+    Examples
+    --------
+    >>> demo = demo_verdicts()
+    >>> len(demo.verdicts), demo.truth["accuracy", "heron-mini"]
+    (4800, 0.62)
+    """
+    return simulate_verdicts(
+        seed=seed,
+        models=("heron-large", "heron-mini", "lynx-2", "otter-8b"),
+        accuracy=(0.70, 0.62, 0.55, 0.76),
+        sensitivity=(0.90, 0.92, 0.85, 0.86),
+        specificity=(0.75, 0.35, 0.70, 0.82),
+        labelled=150,
+        unlabelled=1050,
+    )
+
+
+def _frame(design: VerdictDesign, world: Draw) -> pd.DataFrame:
+    i, m, j, k = (axis.ravel() for axis in np.indices(world.verdict.shape))
+    width = len(str(design.items))
+    items = np.array([f"item-{n:0{width}d}" for n in range(1, design.items + 1)], dtype=object)
+    shown = pd.Series(_shown(design, world)[i, m], dtype="Int8")
+    frame = pd.DataFrame({
+        "item": items[i],
+        "model": np.array(design.models, dtype=object)[m],
+        "judge": np.array(design.judges, dtype=object)[j],
+        "run": (k + 1).astype(str),
+        "verdict": world.verdict.ravel().astype(np.int8),
+        "label": shown.mask(shown == _UNLABELLED),
+    })  # fmt: skip
+    if design.cluster_size == 1:
+        return frame
+    return frame.assign(cluster=[f"cluster-{code:0{width}d}" for code in design.clusters[i]])
+
+
+def _shown(design: VerdictDesign, world: Draw) -> Ints:
+    """Labels as the user sees them, -1 where nobody labelled the item."""
+    labelled = np.arange(design.items) < design.labelled
+    return np.where(labelled[:, None], world.label, _UNLABELLED)
+
+
+def _count(design: VerdictDesign, world: Draw) -> VerdictCounts:
+    by_model, by_judge = np.argsort(np.array(design.models)), np.argsort(np.array(design.judges))
+    label = _shown(design, world)[:, by_model]
+    positives = world.verdict.sum(axis=-1, dtype=np.int64)[:, by_model][:, :, by_judge]
+    clusters = design.clusters if design.cluster_size > 1 else np.zeros(design.items, dtype=np.int64)
+    judges = tuple(sorted(design.judges))
+    return VerdictCounts(
+        models=tuple(sorted(design.models)),
+        judges=judges,
+        groups=("all",),
+        clusters=int(clusters[-1]) + 1 if design.cluster_size > 1 else 0,
+        answers=_answer_patterns(clusters, label, positives, design.runs),
+        items={name: _item_patterns(clusters, label, positives[:, :, j], design.runs)
+               for j, name in enumerate(judges)},
+    )  # fmt: skip
+
+
+def _answer_patterns(clusters: Ints, label: Ints, positives: Ints, runs: int) -> AnswerPatterns:
+    items, models = label.shape
+    model = np.tile(np.arange(models), items)
+    rows = np.column_stack(
+        [model, np.repeat(clusters, models), label.ravel(), positives.reshape(items * models, -1)]
+    )
+    codes, n = np.unique(rows, axis=0, return_counts=True)
+    return AnswerPatterns(model=codes[:, 0], group=np.zeros_like(n), cluster=codes[:, 1], label=codes[:, 2],
+                          runs=np.full_like(codes[:, 3:], runs), positives=codes[:, 3:], n=n)  # fmt: skip
+
+
+def _item_patterns(clusters: Ints, label: Ints, positives: Ints, runs: int) -> ItemPatterns:
+    pairs = np.stack([positives, label], axis=-1).reshape(len(label), -1)
+    codes, n = np.unique(np.column_stack([clusters, pairs]), axis=0, return_counts=True)
+    positives, label = codes[:, 1::2], codes[:, 2::2]
+    return ItemPatterns(group=np.zeros_like(n), cluster=codes[:, 0], label=label,
+                        runs=np.full_like(label, runs), positives=positives, n=n)  # fmt: skip
