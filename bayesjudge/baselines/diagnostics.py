@@ -1,0 +1,193 @@
+"""How good the judge is on each model: sensitivity, specificity, J, and ΔJ between models (METHODS 1.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bayesjudge.baselines import intervals
+from bayesjudge.baselines.bootstrap import resampled_moments
+from bayesjudge.baselines.columns import (
+    Column,
+    difference_blocks,
+    finish_column,
+    pair_items,
+    pair_reasons,
+    pairs,
+    percentile_column,
+)
+from bayesjudge.baselines.estimator import texts
+from bayesjudge.baselines.moments import Array, Codes, Evidence, Moments
+from bayesjudge.baselines.rogan_gladen import quality_influence
+from bayesjudge.baselines.slices import pair_names, rows, slices
+from bayesjudge.baselines.variance import correlation, covariance, difference_variance, effective_size
+from bayesjudge.counts import VerdictCounts
+from bayesjudge.estimates import Estimates
+
+__all__ = ["judge_quality"]
+
+#: Bounds of each estimand; J itself runs from −1 (always wrong) to 1 (always right).
+_BOUNDS = {
+    "sensitivity": (0.0, 1.0),
+    "specificity": (0.0, 1.0),
+    "youden": (-1.0, 1.0),
+    "delta_youden": (-2.0, 2.0),
+}
+
+
+def judge_quality(
+    counts: VerdictCounts, judge: str, *, prob: float = 0.95, bootstrap: int = 10_000, seed: int = 0
+) -> Estimates:
+    """Sensitivity, specificity and Youden's J of a judge on each model, and ΔJ for each pair of models.
+
+    Parameters
+    ----------
+    counts : VerdictCounts
+        From `bayesjudge.counts.count_verdicts`.
+    judge : str
+        Which judge.
+    prob : float
+        Confidence level of the intervals.
+    bootstrap : int
+        Bootstrap replicates; 0 leaves the bootstrap rows out.
+    seed : int
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    Estimates
+        Estimands ``sensitivity``, ``specificity``, ``youden`` per model and ``delta_youden`` per pair, with
+        methods ``wilson`` (J and ΔJ: Wilson limits combined by MOVER), ``wald`` (ΔJ: delta method on paired
+        items) and ``bootstrap`` (percentile; the point is the bootstrap median). ``n`` counts the labelled
+        items behind the row. Repeated runs enter as the item's mean verdict. Undefined: NaN with the widest
+        interval.
+
+    Raises
+    ------
+    UsageError
+        An unknown judge or an option out of range.
+
+    Notes
+    -----
+    A ΔJ interval that excludes 0 says that shared calibration is not defensible; including 0 is necessary
+    for it, not sufficient (seed section 4.4).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesjudge.counts import count_verdicts
+    >>> from bayesjudge.tables import Verdicts
+    >>> frame = pd.DataFrame({"item": range(8), "model": "m", "verdict": [1, 1, 1, 0, 0, 0, 0, 1],
+    ...                       "label": [1, 1, 1, 1, 0, 0, 0, 0]})
+    >>> found = judge_quality(count_verdicts(Verdicts.from_frame(frame)), "judge", bootstrap=0).frame
+    >>> found[["estimand", "point"]].to_dict("list")
+    {'estimand': ['sensitivity', 'specificity', 'youden'], 'point': [0.75, 0.75, 0.5]}
+    """
+    models, between = list(counts.models), pair_names(counts.models)
+    single: list[dict[str, Any]] = []
+    paired: list[dict[str, Any]] = []
+    for number, part in enumerate(slices(counts, judge, prob=prob, bootstrap=bootstrap)):
+        rng = np.random.default_rng(np.random.SeedSequence([seed, number]))
+        for estimand, method, column in _columns(part.evidence, prob, bootstrap, rng):
+            fixed = {"estimand": estimand, "method": method, "prob": prob, "group": part.group}
+            pairwise = estimand == "delta_youden"
+            (paired if pairwise else single).extend(rows(column, between if pairwise else models, **fixed))
+    return Estimates.from_rows(single + paired)
+
+
+def _columns(
+    evidence: Evidence, prob: float, replicates: int, rng: np.random.Generator
+) -> Iterator[tuple[str, str, Column]]:
+    yield from _closed_form(evidence, intervals.normal_quantile(prob))
+    if replicates:
+        moments = resampled_moments(evidence, replicates=replicates, rng=rng)
+        yield from _bootstrapped(evidence, moments, prob)
+
+
+def _closed_form(evidence: Evidence, z: float) -> Iterator[tuple[str, str, Column]]:
+    moments = evidence.plain
+    q1, q0 = _rate(evidence, "sensitivity", z), _rate(evidence, "specificity", z)
+    yield "sensitivity", "wilson", q1
+    yield "specificity", "wilson", q0
+    # J = q1 − (1 − q0): a difference of two independent proportions, hence Newcombe's interval. Within
+    # clusters the two may be correlated; correlation(…) of their influences says how much.
+    cov = covariance(np.hstack(quality_influence(evidence)), evidence)
+    own = np.arange(len(q1.point))
+    link = -correlation(cov, own, own + len(own))
+    false_positives = (1.0 - q0.point, 1.0 - q0.upper, 1.0 - q0.lower)
+    limits = intervals.mover(_terms(q1, own), false_positives, link)
+    youden = _finish(evidence, "youden", moments.youden[0], limits)
+    yield "youden", "wilson", youden
+    yield from _delta(evidence, youden, z)
+
+
+def _delta(evidence: Evidence, youden: Column, z: float) -> Iterator[tuple[str, str, Column]]:
+    first, second = pairs(len(youden.point))
+    sensitivity, specificity = quality_influence(evidence)
+    cov = covariance(sensitivity + specificity, evidence)
+    delta = youden.point[first] - youden.point[second]
+    wald = intervals.wald(delta, difference_variance(cov, first, second), z)
+    yield "delta_youden", "wald", _finish(evidence, "delta_youden", delta, wald)
+    link = correlation(cov, first, second)
+    combined = intervals.mover(_terms(youden, first), _terms(youden, second), link)
+    yield "delta_youden", "wilson", _finish(evidence, "delta_youden", delta, combined)
+
+
+def _rate(evidence: Evidence, estimand: str, z: float) -> Column:
+    moments = evidence.plain
+    which = ("sensitivity", "specificity").index(estimand)
+    influence = quality_influence(evidence)[which]
+    items = (moments.positives, moments.negatives)[which][0]
+    point: Array = getattr(moments, estimand)[0]
+    units = np.minimum(items, evidence.clusters or np.inf)
+    n = effective_size(point, np.diag(covariance(influence, evidence)), units)
+    limits = intervals.wilson(point, np.where(n > 0, n, np.nan), z)
+    return _finish(evidence, estimand, point, limits)
+
+
+def _terms(column: Column, chosen: Codes) -> tuple[Array, Array, Array]:
+    return column.point[chosen], column.lower[chosen], column.upper[chosen]
+
+
+def _finish(evidence: Evidence, estimand: str, point: Array, limits: tuple[Array, Array]) -> Column:
+    reasons = _reasons(evidence.plain, estimand)
+    return finish_column(
+        point, *limits, n=_items(evidence, estimand), reasons=reasons, cautions=[""] * len(point),
+        bounds=_BOUNDS[estimand], bounded=True, why="no standard error: too few labelled items or clusters",
+    )  # fmt: skip
+
+
+def _reasons(moments: Moments, estimand: str) -> list[str]:
+    size = moments.labelled.shape[1]
+    no1, no0 = moments.positives[0] == 0, moments.negatives[0] == 0
+    cases = [(no1, "no labelled item with label 1"), (no0, "no labelled item with label 0")]
+    used = {"sensitivity": cases[:1], "specificity": cases[1:]}.get(estimand, cases)
+    reasons = texts(size, used)
+    return pair_reasons(reasons) if estimand == "delta_youden" else reasons
+
+
+def _items(evidence: Evidence, estimand: str) -> Array:
+    moments = evidence.plain
+    if estimand == "delta_youden":
+        return pair_items(evidence.labelled, evidence)
+    counts = {"sensitivity": moments.positives, "specificity": moments.negatives, "youden": moments.labelled}
+    items: Array = counts[estimand][0]
+    return items
+
+
+def _bootstrapped(evidence: Evidence, moments: Moments, prob: float) -> Iterator[tuple[str, str, Column]]:
+    for estimand in ("sensitivity", "specificity", "youden"):
+        values = np.ascontiguousarray(getattr(moments, estimand).T)
+        yield estimand, "bootstrap", _percentiles(evidence, estimand, [values], prob)
+    blocks = difference_blocks(np.ascontiguousarray(moments.youden.T))
+    yield "delta_youden", "bootstrap", _percentiles(evidence, "delta_youden", blocks, prob)
+
+
+def _percentiles(evidence: Evidence, estimand: str, blocks: Iterable[Array], prob: float) -> Column:
+    reasons = _reasons(evidence.plain, estimand)
+    return percentile_column(
+        blocks, n=_items(evidence, estimand), reasons=reasons, cautions=[""] * len(reasons), prob=prob,
+        bounds=_BOUNDS[estimand], bounded=True,
+    )  # fmt: skip

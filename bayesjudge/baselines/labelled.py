@@ -1,0 +1,33 @@
+"""The labelled-only estimator: the accuracy among the human labels, judge ignored."""
+
+from __future__ import annotations
+
+from bayesjudge.baselines.estimator import Estimator, texts
+from bayesjudge.baselines.moments import Array, Evidence, Moments
+from bayesjudge.baselines.variance import per_item
+
+__all__ = ["ESTIMATOR", "point"]
+
+
+def point(moments: Moments) -> Array:
+    """Mean label (B, M)."""
+    return moments.mean_y
+
+
+def influence(evidence: Evidence, ddof: int) -> Array:
+    """``(y − ȳ)/n_L`` on the labelled items."""
+    moments = evidence.plain
+    return evidence.labelled * (evidence.y - moments.mean_y) * per_item(moments.labelled, ddof)
+
+
+def reasons(moments: Moments) -> list[str]:
+    """Undefined without a label."""
+    return texts(moments.labelled.shape[1], [(moments.labelled[0] == 0, "no labelled item")])
+
+
+def items(evidence: Evidence) -> Array:
+    """Labelled items."""
+    return evidence.labelled
+
+
+ESTIMATOR = Estimator(point=point, influence=influence, reasons=reasons, items=items)

@@ -1,0 +1,163 @@
+"""The methods by name: a family of estimators and the way its interval is made."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesjudge.baselines import eif, intervals, labelled, mle, naive, ppi, rogan_gladen
+from bayesjudge.baselines.estimator import Estimator
+from bayesjudge.baselines.moments import Array, Evidence
+from bayesjudge.baselines.variance import effective_size
+from bayesjudge.errors import UsageError
+
+__all__ = ["ANALYTIC", "HALVED", "METHODS", "RESAMPLED", "AnalyticMethod", "Fitted", "choose"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fitted:
+    """What a rule for limits may use: the data, the estimates (M,), their variances (M,), items (M,), z."""
+
+    evidence: Evidence
+    point: Array
+    variance: Array
+    units: Array
+    z: float
+
+
+type LimitRule = Callable[[Fitted], tuple[Array, Array]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyticMethod:
+    """An estimator with a closed-form interval.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        The family.
+    limits : callable
+        `Fitted` → limits (M,) of the accuracies.
+    paired : bool
+        Whether differences get the paired normal interval; otherwise MOVER on the accuracies' limits.
+    ddof : int
+        Divisor ``n − ddof`` of the variances.
+    bounded : bool
+        Whether estimates and limits stay in [0, 1] (differences in [−1, 1]).
+    """
+
+    estimator: Estimator
+    limits: LimitRule
+    paired: bool
+    ddof: int = 0
+    bounded: bool = False
+
+
+def _wald(fit: Fitted) -> tuple[Array, Array]:
+    return intervals.wald(fit.point, fit.variance, fit.z)
+
+
+def _wilson(fit: Fitted) -> tuple[Array, Array]:
+    n = effective_size(fit.point, fit.variance, fit.units)
+    return intervals.wilson(fit.point, np.where(n > 0, n, np.nan), fit.z)
+
+
+def _logit(fit: Fitted) -> tuple[Array, Array]:
+    return intervals.logit(fit.point, fit.variance, fit.evidence.plain.labelled[0], fit.z)
+
+
+def _profile(fit: Fitted) -> tuple[Array, Array]:
+    return mle.profile_limits(fit.evidence, z=fit.z)
+
+
+def _adjusted_shared(fit: Fitted) -> tuple[Array, Array]:
+    return rogan_gladen.lang_reiczigel_limits(fit.evidence, shared=True, z=fit.z)
+
+
+def _adjusted_specific(fit: Fitted) -> tuple[Array, Array]:
+    return rogan_gladen.lang_reiczigel_limits(fit.evidence, shared=False, z=fit.z)
+
+
+def _normal(estimator: Estimator) -> AnalyticMethod:
+    return AnalyticMethod(estimator=estimator, limits=_wald, paired=True, bounded=estimator.bounded)
+
+
+def _on_logit(estimator: Estimator) -> AnalyticMethod:
+    return AnalyticMethod(estimator=estimator, limits=_logit, paired=False, ddof=1, bounded=True)
+
+
+def _combined(estimator: Estimator, limits: LimitRule) -> AnalyticMethod:
+    return AnalyticMethod(estimator=estimator, limits=limits, paired=False, bounded=True)
+
+
+#: Methods with closed-form intervals.
+ANALYTIC = {
+    "naive": AnalyticMethod(estimator=naive.ESTIMATOR, limits=_wilson, paired=True),
+    "labelled": _combined(labelled.ESTIMATOR, _wilson),
+    "rogan-gladen[shared]": _normal(rogan_gladen.SHARED),
+    "rogan-gladen[specific]": _normal(rogan_gladen.SPECIFIC),
+    "rogan-gladen[shared,lang-reiczigel]": _combined(rogan_gladen.SHARED, _adjusted_shared),
+    "rogan-gladen[specific,lang-reiczigel]": _combined(rogan_gladen.SPECIFIC, _adjusted_specific),
+    "ppi": _normal(ppi.PPI),
+    "ppi[logit]": _on_logit(ppi.PPI),
+    "ppi++": _normal(ppi.PLUS),
+    "ppi++[logit]": _on_logit(ppi.PLUS),
+    "eif": _normal(eif.ESTIMATOR),
+    "eif[logit]": _on_logit(eif.ESTIMATOR),
+    "mle": _combined(mle.ESTIMATOR, _profile),
+}
+
+#: Methods with percentile bootstrap intervals, all from the same replicates. The MLE is not among them:
+#: for one run its estimate is the EIF's, so its bootstrap would repeat ``eif[bootstrap]``.
+RESAMPLED = {
+    "naive[bootstrap]": naive.ESTIMATOR,
+    "labelled[bootstrap]": labelled.ESTIMATOR,
+    "rogan-gladen[shared,bootstrap]": rogan_gladen.SHARED,
+    "rogan-gladen[specific,bootstrap]": rogan_gladen.SPECIFIC,
+    "ppi[bootstrap]": ppi.PPI,
+    "ppi++[bootstrap]": ppi.PLUS,
+    "eif[bootstrap]": eif.ESTIMATOR,
+}
+
+#: Methods whose replicates use random halves of the calibration items.
+HALVED = {"ppi++[half]": ppi.PLUS}
+
+#: Every method name, in the order of the results.
+METHODS = (*ANALYTIC, *RESAMPLED, *HALVED)
+
+
+def choose(names: Iterable[str] | None, *, replicates: int) -> tuple[str, ...]:
+    """Check method names; None means all, without the bootstrap ones when there are no replicates.
+
+    Raises
+    ------
+    UsageError
+        A name that is not in `METHODS`; a bootstrap method with no replicates.
+
+    Examples
+    --------
+    >>> choose(["ppi++", "naive"], replicates=0)
+    ('naive', 'ppi++')
+    >>> choose(["pip++"], replicates=0)
+    Traceback (most recent call last):
+    ...
+    bayesjudge.errors.UsageError: no method 'pip++'; did you mean 'ppi++'? The methods are naive, labelled, \
+rogan-gladen[shared], rogan-gladen[specific], rogan-gladen[shared,lang-reiczigel], \
+rogan-gladen[specific,lang-reiczigel], ppi, ppi[logit], ppi++, ppi++[logit], eif, eif[logit], mle, \
+naive[bootstrap], labelled[bootstrap], rogan-gladen[shared,bootstrap], rogan-gladen[specific,bootstrap], \
+ppi[bootstrap], ppi++[bootstrap], eif[bootstrap], ppi++[half]
+    """
+    if names is None:
+        return METHODS if replicates else tuple(ANALYTIC)
+    wanted = {names} if isinstance(names, str) else set(names)
+    for name in sorted(wanted - set(METHODS)):
+        close = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(f"no method {name!r}; {hint}The methods are {', '.join(METHODS)}")
+    resampled = [name for name in METHODS if name in wanted and name not in ANALYTIC]
+    if resampled and not replicates:
+        raise UsageError(f"method {resampled[0]!r} needs bootstrap replicates; set bootstrap=10_000")
+    return tuple(name for name in METHODS if name in wanted)

@@ -1,0 +1,224 @@
+"""Sufficient statistics of the baselines: weighted sums over patterns, as one matrix product.
+
+Every estimator here is a smooth function of eight sums per model, so the plain estimate (one row of
+weights) and ten thousand bootstrap replicates (ten thousand rows) run the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from bayesjudge.counts import ItemPatterns
+
+__all__ = ["Array", "Codes", "Evidence", "Moments", "ratio"]
+
+type Array = NDArray[np.float64]
+type Codes = NDArray[np.intp]
+
+#: A variance of numbers in [0, 1] below this is rounding error: with K runs and N items the smallest
+#: real one is about 1/(K²N), which is 1e-11 for 100 runs of ten million items.
+ROUNDING = 1e-13
+
+
+def ratio(numerator: Array, denominator: Array) -> Array:
+    """Elementwise quotient, NaN where the denominator is zero (an undefined mean, not a warning).
+
+    Examples
+    --------
+    >>> ratio(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    empty = np.full_like(denominator, np.nan)
+    return np.divide(numerator, denominator, out=empty, where=denominator != 0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Moments:
+    """The eight weighted sums of every estimator; arrays (B, M): B rows of weights, M models.
+
+    Attributes
+    ----------
+    labelled, unlabelled : array (B, M)
+        Number of calibration items (label and verdict) and of test items (verdict only).
+    positives : array (B, M)
+        Calibration items with label 1.
+    v_labelled, vv_labelled, v_unlabelled, vv_unlabelled : array (B, M)
+        Sums of the items' mean verdict v and of v² over either set.
+    vy : array (B, M)
+        Sum of v over the calibration items with label 1.
+    reference : int
+        Which model's labels serve all models under shared calibration.
+    repeated : bool array (M,)
+        Whether some item of the model was judged in more than one run.
+    """
+
+    labelled: Array
+    positives: Array
+    v_labelled: Array
+    vy: Array
+    vv_labelled: Array
+    unlabelled: Array
+    v_unlabelled: Array
+    vv_unlabelled: Array
+    reference: int
+    repeated: NDArray[np.bool_]
+
+    @cached_property
+    def negatives(self) -> Array:
+        """Calibration items with label 0."""
+        return self.labelled - self.positives
+
+    @cached_property
+    def total(self) -> Array:
+        """Items with a verdict."""
+        return self.labelled + self.unlabelled
+
+    @cached_property
+    def mean_y(self) -> Array:
+        """Accuracy among the calibration items."""
+        return ratio(self.positives, self.labelled)
+
+    @cached_property
+    def mean_v_labelled(self) -> Array:
+        """Verdict rate among the calibration items."""
+        return ratio(self.v_labelled, self.labelled)
+
+    @cached_property
+    def mean_v_unlabelled(self) -> Array:
+        """Verdict rate among the test items."""
+        return ratio(self.v_unlabelled, self.unlabelled)
+
+    @cached_property
+    def mean_v(self) -> Array:
+        """Verdict rate among all items."""
+        return ratio(self.v_labelled + self.v_unlabelled, self.total)
+
+    @cached_property
+    def sensitivity(self) -> Array:
+        """``q1``, the mean verdict where the label is 1."""
+        return ratio(self.vy, self.positives)
+
+    @cached_property
+    def specificity(self) -> Array:
+        """``q0``, one minus the mean verdict where the label is 0."""
+        return 1.0 - ratio(self.v_labelled - self.vy, self.negatives)
+
+    @cached_property
+    def youden(self) -> Array:
+        """Youden's index ``J = q0 + q1 − 1``."""
+        return self.specificity + self.sensitivity - 1.0
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of label and verdict over the calibration items, divisor n_L."""
+        return ratio(self.vy, self.labelled) - self.mean_y * self.mean_v_labelled
+
+    @cached_property
+    def variance_labelled(self) -> Array:
+        """Variance of the verdict over the calibration items, divisor n_L; exactly 0 when constant."""
+        variance = ratio(self.vv_labelled, self.labelled) - self.mean_v_labelled**2
+        return np.where(variance < ROUNDING, 0.0, variance)
+
+    @cached_property
+    def variance_pooled(self) -> Array:
+        """Variance of the verdict over all items, divisor n − 1; exactly 0 when constant."""
+        squares = ratio(self.vv_labelled + self.vv_unlabelled, self.total)
+        variance = squares - self.mean_v**2
+        return ratio(np.where(variance < ROUNDING, 0.0, variance) * self.total, self.total - 1.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """The items of one judge as the estimators see them: R patterns, M models.
+
+    An item is a calibration item for a model when it has a label and a verdict for it, and a test item
+    when it has a verdict only. Repeated runs enter as the item's mean verdict ``v``, so the number of
+    items, never of runs, sets every standard error (seed Appendix E.4).
+
+    Attributes
+    ----------
+    n : array (R,)
+        Items that show the pattern.
+    cluster : int array (R,)
+        Cluster codes ``0 … clusters − 1``.
+    clusters : int
+        Number of clusters; 0 when every item stands alone.
+    labelled, unlabelled : array (R, M)
+        1 where the item is a calibration (test) item of the model, else 0.
+    y, v : array (R, M)
+        Label and mean verdict; 0 where there is none.
+    reference : int
+        Which model's labels serve all models under shared calibration.
+    repeated : bool array (M,)
+        Whether some item of the model was judged in more than one run.
+    """
+
+    n: Array
+    cluster: NDArray[np.int64]
+    clusters: int
+    labelled: Array
+    unlabelled: Array
+    y: Array
+    v: Array
+    reference: int
+    repeated: NDArray[np.bool_]
+
+    @classmethod
+    def from_patterns(
+        cls, patterns: ItemPatterns, *, clustered: bool = False, reference: int | None = None
+    ) -> Evidence:
+        """Read one judge's patterns; the reference is by default the (first) model with most labels."""
+        seen = patterns.runs > 0
+        labelled = seen & (patterns.label >= 0)
+        if reference is None:
+            reference = int(np.argmax(patterns.n @ labelled))
+        names, cluster = np.unique(patterns.cluster, return_inverse=True)
+        return cls(
+            n=patterns.n.astype(float),
+            cluster=cluster.reshape(-1).astype(np.int64),
+            clusters=len(names) if clustered else 0,
+            labelled=labelled.astype(float),
+            unlabelled=(seen & ~labelled).astype(float),
+            y=np.where(labelled, patterns.label, 0).astype(float),
+            v=np.where(seen, patterns.positives / np.maximum(patterns.runs, 1), 0.0),
+            reference=reference,
+            repeated=np.asarray((patterns.runs > 1).any(axis=0)),
+        )
+
+    @cached_property
+    def _features(self) -> Array:
+        labelled, unlabelled, y, v = self.labelled, self.unlabelled, self.y, self.v
+        columns = [labelled, labelled * y, labelled * v, labelled * y * v, labelled * v * v,
+                   unlabelled, unlabelled * v, unlabelled * v * v]  # fmt: skip
+        return np.hstack(columns)
+
+    def moments(self, weights: Array) -> Moments:
+        """Moments for weights (B, R): how often each pattern's items count."""
+        # The transposed product keeps each model's replicates contiguous, which the quantiles need.
+        sums = self._features.T @ weights.T
+        parts = [part.T for part in np.split(sums, 8)]
+        return Moments(
+            labelled=parts[0], positives=parts[1], v_labelled=parts[2], vy=parts[3], vv_labelled=parts[4],
+            unlabelled=parts[5], v_unlabelled=parts[6], vv_unlabelled=parts[7],
+            reference=self.reference, repeated=self.repeated,
+        )  # fmt: skip
+
+    def stacked_moments(self, weights: Iterable[Array]) -> Moments:
+        """Moments for chunks of weights, joined along B."""
+        parts = [self.moments(chunk) for chunk in weights]
+        sums = [name for name in Moments.__dataclass_fields__ if name not in ("reference", "repeated")]
+        # Joined as transposes, again for contiguous replicates.
+        joined = {name: np.hstack([getattr(part, name).T for part in parts]).T for name in sums}
+        return Moments(**joined, reference=self.reference, repeated=self.repeated)
+
+    @cached_property
+    def plain(self) -> Moments:
+        """Moments of the data as they are, B = 1."""
+        return self.moments(self.n[None, :])

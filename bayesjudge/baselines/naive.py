@@ -1,0 +1,42 @@
+"""The naive estimator: the share of verdicts 1, biased by ``(1 − q0) + (J − 1)θ`` (METHODS 1.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesjudge.baselines.estimator import Estimator, texts
+from bayesjudge.baselines.moments import Array, Evidence, Moments
+from bayesjudge.baselines.variance import per_item
+
+__all__ = ["ESTIMATOR", "point"]
+
+
+def point(moments: Moments) -> Array:
+    """Mean verdict (B, M) over the test items; over all items where every item is labelled."""
+    return np.where(moments.unlabelled > 0, moments.mean_v_unlabelled, moments.mean_v_labelled)
+
+
+def influence(evidence: Evidence, ddof: int) -> Array:
+    """``(v − v̄)/n`` on the items used."""
+    used = items(evidence)
+    n = evidence.n @ used
+    return used * (evidence.v - point(evidence.plain)) * per_item(n, ddof)
+
+
+def items(evidence: Evidence) -> Array:
+    """Test items, or the labelled ones for a model that has no others."""
+    return np.where(evidence.plain.unlabelled > 0, evidence.unlabelled, evidence.labelled)
+
+
+def reasons(moments: Moments) -> list[str]:
+    """Undefined only without any verdict."""
+    return texts(moments.total.shape[1], [(moments.total[0] == 0, "no verdict")])
+
+
+def cautions(moments: Moments) -> list[str]:
+    """Say where the labelled items stand in for test items."""
+    labelled_only = (moments.unlabelled[0] == 0) & (moments.labelled[0] > 0)
+    return texts(len(labelled_only), [(labelled_only, "no unlabelled item: verdicts on the labelled ones")])
+
+
+ESTIMATOR = Estimator(point=point, influence=influence, reasons=reasons, cautions=cautions, items=items)

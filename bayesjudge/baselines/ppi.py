@@ -1,0 +1,77 @@
+"""Prediction-powered inference for a mean: PPI (λ = 1) and PPI++ (λ tuned), METHODS 1.3.
+
+References: Angelopoulos et al. 2023, Science 382; Angelopoulos, Duchi & Zrnic 2024, arXiv 2311.01453.
+Conventions are those of the authors' package: λ with divisor n_L for the covariance and n − 1 for the
+pooled variance, both variances of the interval with divisors n_L and n_U, λ clipped to [0, 1].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesjudge.baselines.estimator import Estimator, texts
+from bayesjudge.baselines.moments import Array, Evidence, Moments, ratio
+from bayesjudge.baselines.variance import per_item
+
+__all__ = ["PLUS", "PPI", "rectified", "shared_rectified", "tuned"]
+
+
+def tuned(moments: Moments) -> Array:
+    """Variance-minimising ``λ*`` (B, M) in [0, 1]; 0, labels alone, without test items or variation."""
+    room = (1.0 + ratio(moments.labelled, moments.unlabelled)) * moments.variance_pooled
+    best = ratio(moments.covariance, np.where(room > 0, room, 0.0))
+    return np.clip(np.where(np.isnan(best), 0.0, best), 0.0, 1.0)
+
+
+def rectified(moments: Moments, lam: Array) -> Array:
+    """``ȳ_L + λ(v̄_U − v̄_L)`` (B, M); the labelled mean where λ is 0."""
+    shift = np.where(lam == 0, 0.0, lam * (moments.mean_v_unlabelled - moments.mean_v_labelled))
+    return moments.mean_y + shift
+
+
+def shared_rectified(moments: Moments, lam: Array) -> Array:
+    """The same with the reference model's labels for all: Rogan–Gladen when ``λ = 1/J`` (seed App. A.2)."""
+    mean_y, mean_v = moments.mean_y[:, [moments.reference]], moments.mean_v_labelled[:, [moments.reference]]
+    return mean_y + lam * (moments.mean_v_unlabelled - mean_v)
+
+
+def _one(moments: Moments) -> Array:
+    return np.ones_like(moments.labelled)
+
+
+def _influence(evidence: Evidence, ddof: int, lam: Array) -> Array:
+    # λ̂'s own sampling error has no first-order effect: it multiplies a difference with mean 0.
+    moments = evidence.plain
+    residual = evidence.y - moments.mean_y - lam * (evidence.v - moments.mean_v_labelled)
+    labels = evidence.labelled * residual * per_item(moments.labelled, ddof)
+    tests = evidence.unlabelled * lam * (evidence.v - moments.mean_v_unlabelled)
+    return labels + np.where(lam == 0, 0.0, tests * per_item(moments.unlabelled, ddof))
+
+
+def _no_label(moments: Moments) -> list[str]:
+    return texts(moments.labelled.shape[1], [(moments.labelled[0] == 0, "no labelled item")])
+
+
+def _no_label_or_test(moments: Moments) -> list[str]:
+    return texts(
+        moments.labelled.shape[1],
+        [(moments.labelled[0] == 0, "no labelled item"), (moments.unlabelled[0] == 0, "no unlabelled item")],
+    )
+
+
+def _labels_alone(moments: Moments) -> list[str]:
+    alone = (tuned(moments)[0] == 0) & (moments.labelled[0] > 0)
+    return texts(len(alone), [(alone, "λ = 0: the labels alone")])
+
+
+PPI = Estimator(
+    point=lambda moments: rectified(moments, _one(moments)),
+    influence=lambda evidence, ddof: _influence(evidence, ddof, _one(evidence.plain)),
+    reasons=_no_label_or_test,
+)
+PLUS = Estimator(
+    point=lambda moments: rectified(moments, tuned(moments)),
+    influence=lambda evidence, ddof: _influence(evidence, ddof, tuned(evidence.plain)),
+    reasons=_no_label,
+    cautions=_labels_alone,
+)
