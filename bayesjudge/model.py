@@ -46,6 +46,9 @@ class Data:
     weights : str, optional
         The array that says how many exchangeable observations each entry of ``observed`` stands for;
         leave-one-out then leaves out one of them, not the whole entry.
+    ragged : tuple of str
+        Axes whose length depends on what was seen; zeros along them stand for nothing seen, so data
+        sets of unequal length can be padded to one shape.
     facts : mapping of str to hashable
         Facts that shape the density (a number of runs, the kind of labels): equal facts, dims and coords
         mean the same program.
@@ -64,6 +67,7 @@ class Data:
     coords: Mapping[str, tuple[Any, ...]]
     observed: str
     weights: str | None = None
+    ragged: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
 
@@ -102,7 +106,8 @@ class Data:
     def signature(self) -> tuple[Any, ...]:
         """Hashable description of everything about the data that shapes the density, values aside."""
         shapes = tuple((name, np.shape(a), str(a.dtype)) for name, a in sorted(self.arrays.items()))
-        return (shapes, tuple(sorted(self.facts.items())), tuple(sorted(self.dims.items())))
+        lengths = tuple(sorted((dim, len(labels)) for dim, labels in self.coords.items()))
+        return (shapes, lengths, tuple(sorted(self.facts.items())), tuple(sorted(self.dims.items())))
 
 
 @runtime_checkable

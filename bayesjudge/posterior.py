@@ -71,8 +71,9 @@ def _convergence(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     from arviz_stats.base import array_stats
 
     flat = np.moveaxis(values, -1, 0)
-    options = {"chain_axis": 1, "draw_axis": 2}
-    ess = np.minimum(array_stats.ess(flat, method="bulk", **options), array_stats.ess(flat, method="tail", **options))
+    options: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
+    bulk = array_stats.ess(flat, method="bulk", **options)
+    ess = np.minimum(bulk, array_stats.ess(flat, method="tail", prob=(0.05, 0.95), **options))
     rhat = array_stats.rhat(flat, **options) if values.shape[0] > 1 else np.full(values.shape[-1], np.nan)
     return np.atleast_1d(ess), np.atleast_1d(rhat)
 

@@ -48,13 +48,13 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
         "share": _shares(counts, unit, len(names)),
     }  # fmt: skip
     dim = "model" if len(counts.groups) == 1 else "model_group"
-    wide, row = {"runs", "positives"}, {"total": ("stratum",), "share": (dim,)}
+    wide, row = {"runs", "positives"}, {"total": ("strata",), "share": (dim,)}
     return Data(
         arrays=arrays,
         dims={name: row.get(name, ("pattern", "judge") if name in wide else ("pattern",)) for name in arrays},
         coords={dim: names, "judge": counts.judges, "pattern": tuple(range(len(patterns))),
-                "cluster": tuple(range(max(counts.clusters, 1))), "stratum": tuple(range(len(strata)))},
-        observed="n", weights="n",
+                "cluster": tuple(range(max(counts.clusters, 1))), "strata": tuple(range(len(strata)))},
+        observed="n", weights="n", ragged=("pattern", "strata"),
         facts={"unit": dim, "most_runs": int(runs.max()), "clustered": counts.clusters > 0},
         units=_sizes(counts, unit, names),
     )  # fmt: skip

@@ -38,8 +38,8 @@ class Density:
         ``(flat (d,), arrays) -> scalar``: minus the log density on the unconstrained space, Jacobian included.
     constrain : callable
         ``(flat (d,), arrays) -> dict`` of every latent site on its own support.
-    unravel : callable
-        ``flat (d,) -> dict`` of unconstrained values by site.
+    unconstrain : callable
+        ``dict of site values -> flat (d,)``, the inverse of ``constrain``.
     dims : mapping of str to tuple of str
         Names of the axes of every site, from the model's plates.
     start : array (d,)
@@ -49,7 +49,7 @@ class Density:
     size: int
     potential: Callable[[Any, Arrays], Any]
     constrain: Callable[[Any, Arrays], dict[str, Any]]
-    unravel: Callable[[Any], dict[str, Any]]
+    unconstrain: Callable[[Mapping[str, Any]], Any]
     dims: Mapping[str, tuple[str, ...]]
     start: Any
 
@@ -88,8 +88,11 @@ def _build(model: Model, data: Data) -> Density:
     def constrain(flat: Any, arrays: Arrays) -> dict[str, Any]:
         return transform_fn(latent, unravel(flat))  # type: ignore[no-any-return]
 
+    def unconstrain(values: Mapping[str, Any]) -> Any:
+        return ravel_pytree({name: move.inv(values[name]) for name, move in latent.items()})[0]
+
     return Density(
-        size=int(start.shape[0]), potential=potential, constrain=constrain, unravel=unravel,
+        size=int(start.shape[0]), potential=potential, constrain=constrain, unconstrain=unconstrain,
         dims={name: site.dims for name, site in sites.items()}, start=start,
     )  # fmt: skip
 

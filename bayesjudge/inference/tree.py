@@ -1,0 +1,149 @@
+"""Draws to an ArviZ tree: named axes, every group, and a manifest of how it was made."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bayesjudge.inference import accelerator
+from bayesjudge.inference.density import Density, replay
+from bayesjudge.model import Data, Model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["assemble", "data_hash", "manifest", "posterior_dataset"]
+
+#: Draws of each chain used for replicated data and pointwise log likelihoods.
+PREDICTIVE_DRAWS = 250
+_PACKAGES = ("bayesjudge", "jax", "numpyro", "pymc", "numpy", "xarray", "arviz-base", "arviz-stats", "ibis-framework")
+_COMPILED: dict[tuple[Any, ...], Any] = {}
+
+
+def _once(key: tuple[Any, ...], build: Any) -> Any:
+    if key not in _COMPILED:
+        _COMPILED[key] = build()
+    return _COMPILED[key]
+
+
+def posterior_dataset(target: Density, data: Data, flat: NDArray[np.float64]) -> xr.Dataset:
+    """Constrained draws (chains, draws, d) as a data set with named axes."""
+    constrain = _once((id(target), "constrain"), lambda: jax.jit(
+        jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))))  # fmt: skip
+    values = constrain(jnp.asarray(flat), accelerator.to_device(data.arrays))
+    return to_dataset({name: np.asarray(value) for name, value in values.items()}, target.dims, data)
+
+
+def to_dataset(values: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], data: Data) -> xr.Dataset:
+    """Arrays (chains, draws, ...) with their axes named; nameless axes of length 1 are dropped."""
+    variables = {}
+    for name, value in values.items():
+        axes = dims[name]
+        nameless = tuple(axis + 2 for axis, axis_name in enumerate(axes) if not axis_name)
+        variables[name] = (("chain", "draw", *(axis for axis in axes if axis)), np.squeeze(value, axis=nameless))
+    used = {axis for axes, _ in variables.values() for axis in axes}
+    coords = {axis: list(labels) for axis, labels in data.coords.items() if axis in used}
+    return xr.Dataset(variables, coords=coords)
+
+
+def assemble(
+    model: Model, data: Data, target: Density, posterior: xr.Dataset, flat: NDArray[np.float64],
+    stats: Mapping[str, Any], *, seed: int, facts: Mapping[str, Any],
+) -> xr.DataTree:  # fmt: skip
+    """Every group of the tree from the unconstrained draws."""
+    chains, draws = flat.shape[:2]
+    keep = np.unique(np.linspace(0, draws - 1, min(PREDICTIVE_DRAWS, draws)).astype(int))
+    thin = flat[:, keep].reshape(-1, flat.shape[-1])
+    arrays = accelerator.to_device(data.arrays)
+    key_posterior, key_prior = jax.random.split(jax.random.key(seed + 1))
+    again = _once((id(target), "replicate"), lambda: jax.jit(_replicator(model, data, target)))
+    replicated, log_likelihood, log_prior = again(key_posterior, jnp.asarray(thin), arrays)
+    observed, thinned = data.observed, {"draw": keep}
+    shape = (chains, len(keep))
+
+    def dataset(values: Mapping[str, Any]) -> xr.Dataset:
+        shaped = {name: np.asarray(v).reshape(*shape, *v.shape[1:]) for name, v in values.items()}
+        return to_dataset(shaped, target.dims, data).assign_coords(thinned)
+
+    prior = _prior(model, data, target, key_prior, arrays, chains * len(keep))
+    constants = {name: (data.dims[name], np.asarray(a)) for name, a in data.arrays.items()}
+    groups = {
+        "posterior": posterior,
+        "sample_stats": xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()}),
+        "log_likelihood": dataset({observed: log_likelihood}),
+        "log_prior": dataset(log_prior),
+        "posterior_predictive": dataset({observed: replicated}),
+        "prior": prior.drop_vars(observed),
+        "prior_predictive": prior[[observed]],
+        "observed_data": xr.Dataset({observed: constants.pop(observed)}),
+        "constant_data": xr.Dataset(constants),
+    }
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = {"manifest": json.dumps(manifest(model, data, seed=seed, facts=facts), sort_keys=True),
+                  "data": json.dumps(_design(data))}  # fmt: skip
+    return tree
+
+
+def _replicator(model: Model, data: Data, target: Density) -> Any:
+    run = replay(model, data)
+
+    def one(key: Any, flat: Any, arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        values = target.constrain(flat, arrays)
+        sites = run(key, values, arrays)
+        fn = sites[data.observed]["fn"]
+        log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
+        return fn.sample(key), fn.log_prob(arrays[data.observed]), log_prior
+
+    def many(key: Any, flat: Any, arrays: Mapping[str, Any]) -> Any:
+        return jax.lax.map(lambda row: one(row[0], row[1], arrays), (jax.random.split(key, flat.shape[0]), flat),
+                           batch_size=250)  # fmt: skip
+
+    return many
+
+
+def _prior(model: Model, data: Data, target: Density, key: Any, arrays: Any, draws: int) -> xr.Dataset:
+    def build() -> Any:
+        return jax.jit(lambda keys, a: jax.lax.map(
+            lambda k: {name: value for name, value in model.simulate(k, data.with_arrays(a)).items()
+                       if name in target.dims}, keys, batch_size=250))  # fmt: skip
+
+    sites = _once((id(target), "prior"), build)(jax.random.split(key, draws), arrays)
+    return to_dataset({name: np.asarray(value)[None] for name, value in sites.items()}, target.dims, data)
+
+
+def data_hash(data: Data) -> str:
+    """SHA-256 of the arrays, names and values."""
+    digest = hashlib.sha256()
+    for name in sorted(data.arrays):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(data.arrays[name]).tobytes())
+    return digest.hexdigest()
+
+
+def manifest(model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What was fitted, with which options, seed, data and versions."""
+    options = dataclasses.asdict(model) if dataclasses.is_dataclass(model) else {}  # type: ignore[arg-type]
+    return {"model": model.name, "options": options, "seed": seed, "data": data_hash(data),
+            "versions": {name: found for name in _PACKAGES if (found := _version(name))}, **facts}  # fmt: skip
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _design(data: Data) -> dict[str, Any]:
+    return {"dims": {k: list(v) for k, v in data.dims.items()}, "coords": {k: list(v) for k, v in data.coords.items()},
+            "observed": data.observed, "weights": data.weights, "ragged": list(data.ragged),
+            "facts": dict(data.facts), "units": dict(data.units)}  # fmt: skip
