@@ -1,0 +1,69 @@
+# One command sets everything up and does the job: `make demo` runs it, `make test` tests it.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The first that is there and new enough; `make PYTHON=/path/to/python test` chooses another.
+CANDIDATES := python3.12 python3.13 python3.14 python3
+RECENT := import sys; sys.exit(sys.version_info < (3, 12))
+PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c '$(RECENT)' 2>/dev/null && echo "$$p" && break; done)
+# Compiled JAX programs outlive the process, so that a second run starts at once.
+export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/$(VENV)/cache/jax
+# Test workers: what the machine has, two at most (each holds JAX in memory).
+WORKERS ?= 2
+
+.PHONY: help demo test test-slow test-all lint bench clean
+help:
+	@echo "make demo       set up, run the demonstration on embedded data, write its page"
+	@echo "make test       set up, run the fast tests"
+	@echo "make test-slow  set up, run the long statistical tests"
+	@echo "make test-all   both"
+	@echo "make lint       style and types"
+	@echo "make bench      the benchmarks, reduced"
+
+demo: $(VENV)/.run
+	$(BIN)/bayesjudge demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+test-all: test test-slow
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+bench: $(VENV)/.dev
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+
+# Stamps: a second call finds them and starts at once; a changed pyproject.toml or constraints.txt installs anew.
+$(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
+	$(call install,.)
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(call install,.[dev])
+	@touch $@ $(VENV)/.run
+
+define install
+@echo "installing bayesjudge into $(VENV) (a few minutes the first time)"
+@if command -v uv >/dev/null 2>&1; \
+  then uv pip install --quiet --python $(BIN)/python -c constraints.txt -e "$(1)"; \
+  else $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e "$(1)"; fi
+endef
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || command -v uv >/dev/null 2>&1 || { \
+	  echo "bayesjudge needs Python 3.12 or newer; found: $$(python3 --version 2>&1 || true)"; \
+	  echo "Install one (python.org, your package manager, or https://docs.astral.sh/uv),"; \
+	  echo "or name it: make PYTHON=/path/to/python3.12 test"; exit 1; } >&2
+	@if command -v uv >/dev/null 2>&1; \
+	  then uv venv --quiet --python "$(or $(PYTHON),>=3.12)" $(VENV); \
+	  else "$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; fi
