@@ -1,0 +1,239 @@
+"""One row for each judge of each answer, as an Ibis expression: runs, positives, label, group and cluster.
+
+Everything that `bayesjudge.counts` counts is a sum over these cells, so they are made once, where the
+data lives, and kept there while they are counted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.tables import Verdicts
+from bayesjudge.tables.coding import UNKNOWN, code_names
+from bayesjudge.tables.columns import require_columns
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["Cells", "fetch", "make_cells"]
+
+#: Name of the one group where no column splits the items, and of items whose group is missing.
+ALL, NO_GROUP = "all", "(missing)"
+#: Between the parts of a cluster's name: a character that no name holds.
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cells:
+    """Cells and what was learned on the way.
+
+    Attributes
+    ----------
+    table : ibis Table
+        Columns ``item, model, judge, group, cluster`` (text), ``runs, positives`` and ``label`` (null where
+        the cell has none); cached where the backend can.
+    models, judges, groups, clusters : tuple of str
+        Sorted names; ``clusters`` is empty where every item stands alone.
+    dropped : mapping of str to int
+        Rows that could not be used.
+    warnings : tuple of str
+        What was assumed.
+    """
+
+    table: ir.Table
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    groups: tuple[str, ...]
+    clusters: tuple[str, ...]
+    dropped: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
+def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Sequence[str]) -> Cells:
+    """Collapse rows to cells; see `bayesjudge.counts.count_verdicts` for what is refused."""
+    rows, dropped, warnings = _rows(verdicts, group, clusters)
+    table = _cached(_collapse(rows))
+    names = fetch(table.filter(table.runs > 0).select("model", "judge").distinct())
+    if names.empty:
+        raise InputError([Problem(column="(table)", found="no rows", allowed="at least one verdict",
+                                  fix="Check the file and the `dropped` counts.")])  # fmt: skip
+    _require_one_label(table)
+    if group or clusters:
+        table, alone = _settle(table, has_cluster=bool(clusters))
+        warnings += _alone_warning(alone, clusters)
+    table = table.filter(table.runs > 0)
+    return Cells(
+        table=table,
+        models=_sorted(names["model"]),
+        judges=_sorted(names["judge"]),
+        groups=_distinct(table, "group") if group else (ALL,),
+        clusters=_distinct(table, "cluster") if clusters else (),
+        dropped=dropped,
+        warnings=warnings,
+    )
+
+
+def _rows(
+    verdicts: Verdicts | ir.Table, group: str | None, clusters: Sequence[str]
+) -> tuple[ir.Table, dict[str, int], tuple[str, ...]]:
+    columns = verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns
+    missing = [name for name in [*([group] if group else []), *clusters] if name not in columns]
+    if missing:
+        raise UsageError(f"no column {missing[0]!r} to group or cluster by; the table has {list(columns)}")
+    if isinstance(verdicts, Verdicts):
+        return _from_verdicts(verdicts, group, clusters), dict(verdicts.dropped), verdicts.warnings
+    return *_from_ibis(verdicts, group, clusters), ()
+
+
+def fetch(expression: ir.Table) -> pd.DataFrame:
+    """Run a query; through Arrow, since that keeps 64-bit integers and costs no copies."""
+    frame: pd.DataFrame = expression.to_pyarrow().to_pandas()
+    return frame
+
+
+def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str]) -> ir.Table:
+    import ibis
+    import pyarrow as pa
+
+    frame = verdicts.frame
+    rows = frame[["item", "model", "judge", "verdict", "label"]]
+    # Names are made here, not by the database: two of the user's columns may differ in case alone.
+    if group:
+        rows = rows.assign(group=_texts(frame[group]))
+    if clusters:
+        parts = [_texts(frame[name]) for name in clusters]
+        rows = rows.assign(cluster=functools.reduce(lambda left, right: left + _SEPARATOR + right, parts))
+    table: ir.Table = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
+    return table
+
+
+def _texts(values: pd.Series[Any]) -> pd.Series[Any]:
+    codes, names = code_names(values)
+    if (codes == UNKNOWN).any():
+        raise InputError([Problem(column=str(values.name), found="lists, infinite numbers or broken text",
+                                  allowed="text or finite numbers to group or cluster by",
+                                  rows=tuple(((codes == UNKNOWN).nonzero()[0] + 1).tolist()),
+                                  fix="Recode the column.")])  # fmt: skip
+    texts = names.append(pd.Index([None], dtype="str"))
+    return pd.Series(texts.take(codes).array, index=values.index)
+
+
+def _from_ibis(
+    table: ir.Table, group: str | None, clusters: Sequence[str]
+) -> tuple[ir.Table, dict[str, int]]:
+    import ibis
+
+    problems = require_columns(table.columns, ("item", "model", "verdict"))
+    if problems:
+        raise InputError(problems)
+    columns = {name: table[name].cast("string") for name in ("item", "model")}
+    columns["judge"] = table["judge"].cast("string") if "judge" in table.columns else ibis.literal("judge")
+    columns["verdict"] = table["verdict"]
+    columns["label"] = table["label"] if "label" in table.columns else ibis.null().cast("int64")
+    if group:
+        columns["group"] = table[group].cast("string")
+    if clusters:
+        columns["cluster"] = table[clusters[0]].cast("string")
+        for name in clusters[1:]:
+            columns["cluster"] = columns["cluster"] + _SEPARATOR + table[name].cast("string")
+    rows = table.select(**columns)
+    _require_binary(rows)
+    named = rows.drop_null(["item", "model", "judge"])
+    return named, _count_dropped(rows, named)
+
+
+def _count_dropped(rows: ir.Table, named: ir.Table) -> dict[str, int]:
+    found = fetch(named.aggregate(named=named.count(), judged=named.verdict.count())).iloc[0]
+    total = int(rows.count().to_pyarrow().as_py())
+    counts = {"missing item, model or judge": total - int(found["named"]),
+              "missing verdict": int(found["named"] - found["judged"])}  # fmt: skip
+    return {reason: n for reason, n in counts.items() if n}
+
+
+def _require_binary(rows: ir.Table) -> None:
+    """Refuse verdicts and labels other than 0 and 1."""
+    kinds = {name: rows[name].type() for name in ("verdict", "label")}
+    wrong = [name for name, kind in kinds.items() if not (kind.is_numeric() or kind.is_boolean())]
+    if wrong:
+        raise InputError(_not_binary(name, f"values of type {kinds[name]}") for name in wrong)
+    odd = {name: (~rows[name].cast("float64").isin([0.0, 1.0])).sum() for name in kinds}
+    found = fetch(rows.aggregate(**odd)).fillna(0).iloc[0]
+    bad = [_not_binary(str(name), f"{int(n)} other values") for name, n in found.items() if n]
+    if bad:
+        raise InputError(bad)
+
+
+def _not_binary(column: str, found: str) -> Problem:
+    return Problem(column=column, found=found, allowed="numbers 0 and 1, or booleans",
+                   fix="Recode it where the data lives, or read the table with read_verdicts.")  # fmt: skip
+
+
+def _collapse(rows: ir.Table) -> ir.Table:
+    """One row for each (item, model, judge), with the spread of what must be constant."""
+    label = rows.label.cast("int64")
+    values = {"runs": rows.verdict.count(), "positives": rows.verdict.cast("int64").sum().fill_null(0),
+              "label": label.max(), "label_low": label.min()}  # fmt: skip
+    for name in ("group", "cluster"):
+        if name in rows.columns:
+            values |= {name: rows[name].max(), f"{name}_low": rows[name].min()}
+    return rows.group_by(["item", "model", "judge"]).aggregate(**values)
+
+
+def _cached(table: ir.Table) -> ir.Table:
+    """The table, computed once; backends that cannot keep it compute it again for each count."""
+    from ibis.common.exceptions import OperationNotDefinedError, UnsupportedOperationError
+
+    try:
+        return table.cache()
+    except (NotImplementedError, OperationNotDefinedError, UnsupportedOperationError):
+        return table
+
+
+def _require_one_label(cells: ir.Table) -> None:
+    answers = cells.group_by(["item", "model"]).aggregate(high=cells.label.max(), low=cells.label_low.min())
+    torn = fetch(answers.filter(answers.high != answers.low).select("item").distinct().limit(5))
+    if len(torn):
+        raise InputError([_torn("label", "answer (item and model)", sorted(torn["item"]))])
+
+
+def _settle(cells: ir.Table, *, has_cluster: bool) -> tuple[ir.Table, int]:
+    """Give each item one group and one cluster; items without a cluster stand alone."""
+    extra = [name for name in ("group", "cluster") if name in cells.columns]
+    values = {name: cells[name].max() for name in extra}
+    values |= {f"{name}_low": cells[f"{name}_low"].min() for name in extra}
+    items = _cached(cells.group_by("item").aggregate(**values))
+    problems = []
+    for name in extra:
+        torn = fetch(items.filter(items[name] != items[f"{name}_low"]).select("item").limit(5))
+        problems += [_torn(name, "item", sorted(torn["item"]))] if len(torn) else []
+    if problems:
+        raise InputError(problems)
+    alone = int((items.count() - items.cluster.count()).to_pyarrow().as_py()) if has_cluster else 0
+    settled = {"group": items.group.fill_null(NO_GROUP)} if "group" in extra else {}
+    if has_cluster:
+        settled["cluster"] = items.cluster.fill_null(_SEPARATOR + items.item)
+    items = items.select("item", **settled)
+    return cells.drop(*extra, *(f"{name}_low" for name in extra)).inner_join(items, "item"), alone
+
+
+def _alone_warning(alone: int, clusters: Sequence[str]) -> tuple[str, ...]:
+    return (f"{alone} items have no {' or '.join(clusters)}: each is a cluster of its own",) if alone else ()
+
+
+def _torn(column: str, unit: str, items: list[str]) -> Problem:
+    return Problem(column=column, found=f"several values for item {', '.join(map(repr, items))}",
+                   allowed=f"one value for each {unit}", fix="Settle on one before counting.")  # fmt: skip
+
+
+def _distinct(table: ir.Table, name: str) -> tuple[str, ...]:
+    return _sorted(fetch(table.select(name).distinct())[name])
+
+
+def _sorted(names: pd.Series[Any]) -> tuple[str, ...]:
+    return tuple(sorted(str(name) for name in names.unique()))

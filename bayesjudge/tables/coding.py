@@ -1,0 +1,177 @@
+"""From what people write in a table to what is counted: 0/1 for yes and no, text for names."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["BINARY", "MISSING", "NAMES", "UNKNOWN", "code_binary", "code_names", "distinct_values"]
+
+#: Code of a value that is not there.
+MISSING = -1
+#: Code of a value that cannot be read as what the column holds.
+UNKNOWN = -2
+#: What `code_binary` reads, in words for messages.
+BINARY = "0 or 1, true/false, yes/no, correct/incorrect, pass/fail, or empty for missing"
+#: What `code_names` reads, in words for messages.
+NAMES = "text or a finite number"
+
+_ONE = frozenset({"true", "yes", "correct", "pass"})
+_ZERO = frozenset({"false", "no", "incorrect", "fail"})
+_NOTHING = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
+_NUMBER = re.compile(r"([01])(\.0*)?")
+
+
+def code_binary(values: pd.Series[Any]) -> NDArray[np.int8]:
+    """Code a column of verdicts or labels.
+
+    Parameters
+    ----------
+    values : pandas.Series (N,)
+        Numbers, booleans or text, see `BINARY`; case and surrounding spaces do not matter. ``NA``, ``none``,
+        ``null`` and ``nan`` as text count as missing.
+
+    Returns
+    -------
+    int8 array (N,)
+        0, 1, `MISSING` or `UNKNOWN`; never a guess.
+
+    Examples
+    --------
+    >>> code_binary(pd.Series(["Yes", "0", 1.0, False, None, "maybe"])).tolist()
+    [1, 0, 1, 0, -1, -2]
+    """
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return _code_numbers(values)
+    codes, distinct = distinct_values(values)
+    table = np.array([*map(_binary, distinct), MISSING], dtype=np.int8)
+    return np.asarray(table[codes], dtype=np.int8)
+
+
+def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]]:
+    """Code a column of identifiers.
+
+    Parameters
+    ----------
+    values : pandas.Series (N,)
+        Text or numbers. An integral number becomes its integer's text (``1.0`` is ``"1"``); text stays as
+        it is; empty text is missing.
+
+    Returns
+    -------
+    codes : int32 array (N,)
+        Position in ``names``, `MISSING`, or `UNKNOWN` for a list, an infinite number or broken text.
+    names : pandas.Index of str
+        In order of first appearance.
+
+    Examples
+    --------
+    >>> codes, names = code_names(pd.Series([7.0, None, 8.5]))
+    >>> codes.tolist(), names.tolist()
+    ([0, -1, 1], ['7', '8.5'])
+    """
+    codes, distinct = distinct_values(values)
+    texts = _names(distinct)
+    good = np.array([isinstance(text, str) for text in texts], dtype=bool)
+    places, names = pd.factorize(np.asarray(texts, dtype=object)[good])
+    # One more place at the end: code -1 of a missing value indexes it.
+    table = np.full(len(texts) + 1, MISSING, dtype=np.int32)
+    table[:-1] = [UNKNOWN if text is UNKNOWN else MISSING for text in texts] if not good.all() else MISSING
+    table[:-1][good] = places
+    return np.asarray(table[codes], dtype=np.int32), pd.Index(names, dtype="str")
+
+
+def distinct_values(values: pd.Series[Any]) -> tuple[NDArray[np.intp], Any]:
+    """Distinct values as they came and the place of each row's among them, -1 where missing.
+
+    Values that cannot be hashed (lists, mappings) are stood in for by `Odd`.
+    """
+    try:
+        codes, distinct = pd.factorize(values)
+    except TypeError:
+        codes, distinct = pd.factorize(values.map(_hashable))
+    return np.asarray(codes), distinct
+
+
+class Odd(str):
+    """The text of a value that is neither text nor a number, kept for the message."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _hashable(value: object) -> object:
+    try:
+        hash(value)
+    except TypeError:
+        return Odd(repr(value))
+    return value
+
+
+def _code_numbers(values: pd.Series[Any]) -> NDArray[np.int8]:
+    missing = values.isna().to_numpy(dtype=bool)
+    one = (values == 1).fillna(value=False).to_numpy(dtype=bool)
+    zero = (values == 0).fillna(value=False).to_numpy(dtype=bool)
+    return np.select([missing, one, zero], [MISSING, 1, 0], UNKNOWN).astype(np.int8)
+
+
+def _binary(value: object) -> int:
+    if isinstance(value, str) and not isinstance(value, Odd):
+        return _binary_text(value.strip().casefold())
+    if isinstance(value, (bool, np.bool_, numbers.Number)):
+        return 1 if value == 1 else 0 if value == 0 else UNKNOWN
+    return UNKNOWN
+
+
+def _binary_text(text: str) -> int:
+    number = _NUMBER.fullmatch(text)
+    if number:
+        return int(number[1])
+    return 1 if text in _ONE else 0 if text in _ZERO else MISSING if text in _NOTHING else UNKNOWN
+
+
+def _names(distinct: Any) -> list[Any]:
+    """Text of each value, None where it is empty, `UNKNOWN` where it cannot be a name."""
+    dtype = getattr(distinct, "dtype", None)
+    if dtype is not None and pd.api.types.is_integer_dtype(dtype):
+        return list(pd.Index(distinct).astype(str))
+    return [_name(value) for value in distinct]
+
+
+def _name(value: object) -> str | int | None:
+    if isinstance(value, str):
+        return (
+            UNKNOWN if isinstance(value, Odd) or not _is_unicode(value) else value if value.strip() else None
+        )
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, (numbers.Real, Decimal)):
+        return _number_name(float(value))
+    if isinstance(value, (bytes, bytearray, tuple, frozenset, complex)):
+        return UNKNOWN
+    return str(value)
+
+
+def _number_name(number: float) -> str | int:
+    if not math.isfinite(number):
+        return UNKNOWN
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,129 @@
+"""From the user's column names to ours."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+
+from bayesjudge.errors import InputError, Problem, UsageError
+
+__all__ = ["name_columns", "near_names", "require_columns"]
+
+
+def name_columns(
+    frame: pd.DataFrame, columns: Mapping[str, str] | None, *, names: Sequence[str]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Rename a user's columns to ours.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table as it came.
+    columns : mapping of str to str
+        Our name to the user's column: ``{"verdict": "score"}`` reads verdicts from the column ``score``.
+    names : sequence of str
+        Our names.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        Rows numbered from 0, every name a string; a column that a mapped one displaces gets another name.
+    warnings : tuple of str
+        Which columns were displaced.
+
+    Raises
+    ------
+    InputError
+        Two columns of one name.
+    UsageError
+        A mapping from or to a name that does not exist.
+
+    Examples
+    --------
+    >>> named, _ = name_columns(pd.DataFrame({"score": [1]}), {"verdict": "score"}, names=["verdict"])
+    >>> list(named)
+    ['verdict']
+    """
+    frame = frame.rename(columns=str).reset_index(drop=True)
+    _require_unique(frame.columns)
+    columns = dict(columns or {})
+    _require_mapping(columns, list(frame.columns), names)
+    displaced = [name for name, source in columns.items() if name in frame.columns and name != source
+                 and name not in columns.values()]  # fmt: skip
+    moved = {name: _free_name(name, frame.columns) for name in displaced}
+    warnings = tuple(
+        f"column {columns[name]!r} was used as {name!r}; the column of that name is kept as {new!r}"
+        for name, new in moved.items()
+    )
+    return frame.rename(columns=moved | {source: name for name, source in columns.items()}), warnings
+
+
+def require_columns(
+    found: Iterable[str], required: Sequence[str], *, where: str = "the table"
+) -> list[Problem]:
+    """One problem for each required column that is absent, saying which are there and which look similar."""
+    found = list(found)
+    return [_missing_column(name, found, where) for name in required if name not in found]
+
+
+def near_names(name: str, names: Iterable[str]) -> list[str]:
+    """Names spelled like this one, or holding it.
+
+    Examples
+    --------
+    >>> near_names("verdict", ["Verdicts", "judge_verdict", "score"])
+    ['Verdicts', 'judge_verdict']
+    """
+    folded: dict[str, list[str]] = {}
+    for other in names:
+        folded.setdefault(other.casefold(), []).append(other)
+    close = set(difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.7))
+    close |= {other for other in folded if name.casefold() in other}
+    return [other for key, others in folded.items() if key in close for other in others]
+
+
+def _missing_column(name: str, found: list[str], where: str) -> Problem:
+    near = near_names(name, found)
+    example = near[0] if near else "your_column"
+    return Problem(
+        column=name,
+        found=f"no such column; {where} has {found}",
+        allowed=f"a column named {name!r}",
+        fix=(f"Did you mean {', '.join(map(repr, near))}? " if near else "")
+        + f"Say which column it is: columns={{{name!r}: {example!r}}}, or --column {name}={example}.",
+    )
+
+
+def _require_unique(found: pd.Index) -> None:
+    repeated = found[found.duplicated()].unique()
+    if len(repeated):
+        raise InputError(
+            Problem(column=name, found=f"{int((found == name).sum())} columns of this name",
+                    allowed="every column name once", fix="Rename or remove all but one.")
+            for name in repeated
+        )  # fmt: skip
+
+
+def _require_mapping(columns: Mapping[str, str], found: list[str], names: Sequence[str]) -> None:
+    for name, source in columns.items():
+        if name not in names:
+            turned = f" Did you mean {source}={name}?" if source in names and name in found else ""
+            raise UsageError(f"cannot map a column to {name!r}; the names to map are {list(names)}, "
+                             f"written as our name = your column.{turned}")  # fmt: skip
+        if source not in found:
+            near = near_names(source, found)
+            hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+            raise UsageError(f"no column {source!r} to use as {name!r}; the table has {found}.{hint}")
+    sources = list(columns.values())
+    twice = sorted({source for source in sources if sources.count(source) > 1})
+    if twice:
+        raise UsageError(f"column {twice[0]!r} is mapped to two names: {dict(columns)}; map it to one")
+
+
+def _free_name(name: str, taken: Iterable[str]) -> str:
+    new = f"{name} (original)"
+    while new in taken:
+        new += "'"
+    return new

@@ -1,0 +1,137 @@
+"""What a table must obey: pandera checks on the coded columns, told as problems in the user's own values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import Problem
+from bayesjudge.tables.coding import BINARY, NAMES, UNKNOWN, distinct_values
+
+__all__ = ["Rule", "broken_rules", "grouped", "readable", "same_within"]
+
+#: Distinct values told one by one for each rule; the rest are summed up in one problem.
+SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rule:
+    """One thing every row must obey.
+
+    Parameters
+    ----------
+    column : str
+        The column at fault where it is broken.
+    holds : callable
+        From the coded table (N rows) to a boolean array (N,).
+    found : callable
+        From the coded table and the rows that break it to ``(what was found, its rows)``, see `SHOWN`.
+    allowed, fix : str
+        For the message.
+    """
+
+    column: str
+    holds: Callable[[pd.DataFrame], NDArray[np.bool_]]
+    found: Callable[[pd.DataFrame, NDArray[np.int64]], Sequence[tuple[str, NDArray[np.int64]]]]
+    allowed: str
+    fix: str
+
+
+def readable(column: str, values: pd.Series[Any], *, binary: bool, where: str = "") -> Rule:
+    """Every value of a column could be coded."""
+    fix = ("Recode it; a score needs a threshold first, for example (score >= 0.5)." if binary
+           else "Write a name or a number, or leave it empty.")  # fmt: skip
+
+    def found(_: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
+        return grouped(values.iloc[rows], rows, lambda row: _shown(values.iloc[row]))
+
+    return Rule(column=where + column, holds=lambda coded: coded[column].to_numpy() != UNKNOWN, found=found,
+                allowed=BINARY if binary else NAMES, fix=fix)  # fmt: skip
+
+
+def same_within(
+    column: str, key: str, *, unit: str, name: Callable[[int], str], fix: str, where: str = ""
+) -> Rule:
+    """Rows that share a key agree on a 0/1 column wherever both have it."""
+
+    def holds(coded: pd.DataFrame) -> NDArray[np.bool_]:
+        return ~_torn(coded[key].to_numpy(), coded[column].to_numpy())
+
+    def found(coded: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
+        return grouped(coded[key].to_numpy()[rows], rows, lambda row: f"0 and 1 for {name(row)}")
+
+    return Rule(
+        column=where + column, holds=holds, found=found, allowed=f"one value for each {unit}", fix=fix
+    )
+
+
+def grouped(
+    key: NDArray[Any] | pd.Series[Any], rows: NDArray[np.int64], tell: Callable[[int], str]
+) -> list[tuple[str, NDArray[np.int64]]]:
+    """Rows of each of the first findings in the words of their first row, and of all the others together."""
+    codes, distinct = distinct_values(pd.Series(key))
+    told = [
+        (tell(int(rows[codes == code][0])), rows[codes == code]) for code in range(min(SHOWN, len(distinct)))
+    ]
+    rest = len(distinct) - len(told)
+    return [*told, (f"{rest} more such findings", rows[codes >= SHOWN])] if rest else told
+
+
+def broken_rules(coded: pd.DataFrame, rules: Sequence[Rule]) -> list[Problem]:
+    """All problems of a coded table, in the order of the rules.
+
+    Parameters
+    ----------
+    coded : pandas.DataFrame
+        Integer codes, rows numbered from 0.
+    rules : sequence of Rule
+
+    Returns
+    -------
+    list of Problem
+        At most `SHOWN` + 1 for each rule; the last sums up the findings not told one by one.
+    """
+    import pandera.pandas as pa
+
+    # One failure case a check is enough to know that it failed: pandera's table of all of them takes
+    # tens of seconds for millions of rows, the rows are found again below in milliseconds.
+    checks = [
+        pa.Check(_as_series(rule), name=str(place), n_failure_cases=1) for place, rule in enumerate(rules)
+    ]
+    try:
+        pa.DataFrameSchema(checks=checks).validate(coded, lazy=True)
+    except pa.errors.SchemaErrors as failure:
+        broken = sorted({int(number) for number in failure.failure_cases["check_number"]})
+        return [problem for place in broken for problem in _problems(coded, rules[place])]
+    return []
+
+
+def _as_series(rule: Rule) -> Callable[[pd.DataFrame], pd.Series[bool]]:
+    return lambda coded: pd.Series(rule.holds(coded), index=coded.index)
+
+
+def _problems(coded: pd.DataFrame, rule: Rule) -> list[Problem]:
+    findings = rule.found(coded, np.flatnonzero(~rule.holds(coded)))
+    return [Problem(column=rule.column, found=text, allowed=rule.allowed, fix=rule.fix,
+                    rows=tuple((rows + 1).tolist()))
+            for text, rows in findings]  # fmt: skip
+
+
+def _torn(key: NDArray[np.int64], value: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Rows with a value whose key shows both 0 and 1."""
+    known = (key >= 0) & (value >= 0)
+    size = int(key.max(initial=-1)) + 1
+    ones = np.bincount(key[known], weights=value[known], minlength=size)
+    total = np.bincount(key[known], minlength=size)
+    torn = (ones > 0) & (ones < total)
+    return np.asarray(known & torn[np.where(key >= 0, key, 0)] if size else known, dtype=bool)
+
+
+def _shown(value: object) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else text[:57] + "..."

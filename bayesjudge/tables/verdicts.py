@@ -1,0 +1,110 @@
+"""Judge verdicts on single answers: the table behind every question about accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+from bayesjudge.tables.validation import IDS, validate
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["Verdicts"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """Judge verdicts on single answers, some with a human label.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns ``item, model, judge, run`` (str), ``verdict`` (int8, 0 or 1), ``label`` (Int8: 0, 1 or
+        missing for unlabelled), then any extra columns as they came. Treat it as read-only.
+    dropped : mapping of str to int
+        Rows of the input that could not be used: reason to count.
+    warnings : tuple of str
+        What was assumed on the way in.
+    """
+
+    frame: pd.DataFrame
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        columns: Mapping[str, str] | None = None,
+        labels: pd.DataFrame | None = None,
+    ) -> Verdicts:
+        """Validate a data frame.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row a verdict: ``item``, ``model``, ``verdict``, and where known ``judge``, ``label``, ``run``
+            and columns to group or cluster by. Verdicts and labels may be numbers, booleans or words, see
+            `bayesjudge.tables.coding.BINARY`.
+        columns : mapping of str to str, optional
+            Our name to yours: ``{"verdict": "score"}`` reads verdicts from your column ``score``.
+        labels : pandas.DataFrame, optional
+            Gold labels: ``item``, ``label`` and ``model``; without the last, a label counts for every model's
+            answer to the item.
+
+        Returns
+        -------
+        Verdicts
+
+        Raises
+        ------
+        InputError
+            Every problem found: values that cannot be read, labels that differ within an answer, runs that
+            differ, missing columns, no usable rows.
+        UsageError
+            A mapping from or to a column that does not exist.
+
+        Notes
+        -----
+        Rows without an item, model, judge or verdict are counted in ``dropped``. A label on one row of an
+        answer holds for all its rows, also when it stands on a row without a verdict. Without a ``run``
+        column, repeated rows are repeated runs of the judge, numbered in row order.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"item": [1, 1, 2], "model": ["a", "b", "a"], "score": ["yes", "no", None]})
+        >>> verdicts = Verdicts.from_frame(frame, columns={"verdict": "score"})
+        >>> verdicts.frame["verdict"].tolist(), dict(verdicts.dropped)
+        ([1, 0], {'missing verdict': 1})
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
+                             "bayesjudge.readers.read_verdicts takes files and other tables")  # fmt: skip
+        return cls(*validate(frame, columns, labels))
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def to_ibis(self, *, extra: Sequence[str] | None = None) -> ir.Table:
+        """The table as an Ibis expression on embedded DuckDB.
+
+        Parameters
+        ----------
+        extra : sequence of str, optional
+            Extra columns to take along (by default all); those of mixed kinds are given as text.
+        """
+        import ibis
+        import pyarrow as pa
+
+        core = [*IDS, "verdict", "label"]
+        names = [name for name in self.frame if name not in core] if extra is None else list(extra)
+        chosen = self.frame[core + names]
+        mixed = {str(name): chosen[name] for name in names if chosen[name].dtype == object}
+        texts = {name: values.map(str, na_action="ignore") for name, values in mixed.items()}
+        return ibis.memtable(pa.Table.from_pandas(chosen.assign(**texts), preserve_index=False))
