@@ -56,7 +56,7 @@ define install
 @echo "installing bayesjudge into $(VENV) (a few minutes the first time)"
 @if command -v uv >/dev/null 2>&1; \
   then uv pip install --quiet --python $(BIN)/python -c constraints.txt -e "$(1)"; \
-  else $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e "$(1)"; fi
+  else $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e "$(1)"; fi
 endef
 
 $(BIN)/python:

@@ -60,7 +60,7 @@ class Estimates:
         frame = frame.reindex(columns=[*COLUMNS, *OPTIONAL])
         for column in frame.columns:
             if column in _TEXT:
-                frame[column] = frame[column].fillna("").astype(str)
+                frame[column] = frame[column].astype(object).fillna("").astype(str)
             else:
                 frame[column] = pd.to_numeric(frame[column]).astype(float)
         return cls(frame)
