@@ -9,7 +9,7 @@ as independent items; cluster codes ride along so that clusters stay whole every
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,7 +109,7 @@ class VerdictCounts:
     warnings: tuple[str, ...] = ()
 
     def for_judge(self, judge: str) -> VerdictCounts:
-        """Counts of one judge alone, as if the others had not been asked."""
+        """Counts of one judge alone, as if the others had not been asked; models it never saw are left out."""
         if judge not in self.judges:
             raise UsageError(f"no judge {judge!r}; the table has {list(self.judges)}")
         j = self.judges.index(judge)
@@ -122,10 +122,13 @@ class VerdictCounts:
             np.int64
         )
         model, group, cluster, label, runs, positives = patterns.T
-        alone = AnswerPatterns(model=model, group=group, cluster=cluster, label=label,
+        kept, model = np.unique(model, return_inverse=True)
+        alone = AnswerPatterns(model=model.reshape(-1), group=group, cluster=cluster, label=label,
                                runs=runs[:, None], positives=positives[:, None], n=n)  # fmt: skip
-        return VerdictCounts(models=self.models, judges=(judge,), groups=self.groups, clusters=self.clusters,
-                             answers=alone, items={judge: self.items[judge]},
+        items = self.items[judge]
+        wide = {key: getattr(items, key)[:, kept] for key in ("label", "runs", "positives")}
+        return VerdictCounts(models=tuple(self.models[k] for k in kept), judges=(judge,), groups=self.groups,
+                             clusters=self.clusters, answers=alone, items={judge: replace(items, **wide)},
                              dropped=self.dropped, warnings=self.warnings)  # fmt: skip
 
 

@@ -1,0 +1,193 @@
+"""`fit_many`: thousands of posteriors of one model in one vectorised program.
+
+Simulation studies, calibration and one-judge-at-a-time analyses fit the same density to many data sets
+of one shape. They run side by side under ``vmap`` on one device, over a device mesh, or batch by batch on
+any `concurrent.futures.Executor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.inference import accelerator
+from bayesjudge.inference.density import density
+from bayesjudge.inference.gate import Gate, gate_of
+from bayesjudge.inference.laplace import run_laplace
+from bayesjudge.inference.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.progress import bar
+from bayesjudge.inference.tree import posterior_dataset
+from bayesjudge.model import Data, Model
+
+__all__ = ["ManyFits", "fit_many"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ManyFits:
+    """Posteriors of one model for many data sets, in the order they were given.
+
+    Attributes
+    ----------
+    model : Model
+        What was fitted.
+    data : tuple of Data
+        What to.
+    flat : tuple of array (chains, draws, d)
+        Unconstrained draws of each data set.
+    stats : tuple of dict
+        Sampler statistics of each, arrays (chains, draws).
+    """
+
+    model: Model
+    data: tuple[Data, ...]
+    flat: tuple[Any, ...]
+    stats: tuple[dict[str, Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def posterior(self, index: int) -> xr.Dataset:
+        """Posterior of one data set, dims ``chain, draw, ...``."""
+        data = self.data[index]
+        return posterior_dataset(density(self.model, data), data, self.flat[index])
+
+    def gate(self, index: int) -> Gate:
+        """Convergence gate of one data set."""
+        stats = xr.Dataset({name: (("chain", "draw"), v) for name, v in self.stats[index].items()})
+        return gate_of(self.posterior(index), stats)
+
+    def estimates(self, *, prob: float = 0.95) -> tuple[Estimates, ...]:
+        """Estimates of every data set, with a note where its gate failed."""
+        return tuple(
+            self.model.estimates(self.posterior(k), self.data[k], prob=prob).with_note(self.gate(k).note)
+            for k in range(len(self))
+        )
+
+
+def fit_many(
+    model: Model, tables: Sequence[Any], *, engine: str = "nuts", chains: int = 2, draws: int = 500,
+    tune: int = 500, seed: int = 0, target_accept: float = 0.9, progress: bool = False, batch: int | None = None,
+    mesh: Any = None, executor: Executor | None = None,
+) -> ManyFits:  # fmt: skip
+    """Fit one model to many tables at once.
+
+    Parameters
+    ----------
+    model : Model
+        Any generative model of the protocol.
+    tables : sequence
+        Tables, counts or `Data`. Data sets whose facts agree are padded to one shape and share a program.
+    engine : {"nuts", "laplace"}
+        NUTS, or importance-weighted Laplace (look at each gate: nothing falls back here).
+    chains, draws, tune, seed, target_accept
+        As in `fit`, for each posterior.
+    progress : bool
+        Show a progress bar on standard error.
+    batch : int, optional
+        Posteriors in one program; default all of one shape.
+    mesh : jax.sharding.Mesh, optional
+        Split the data sets of each batch over the mesh's first axis.
+    executor : concurrent.futures.Executor, optional
+        Run batches on it; any executor will do, a Dask client's among them.
+
+    Returns
+    -------
+    ManyFits
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_counts
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> fits = fit_many(JudgeError(pooling="shared"), simulate_counts(datasets=3, seed=1), engine="laplace")
+    >>> len(fits), fits.posterior(0)["theta"].shape
+    (3, (2, 500, 2))
+    """
+    if engine not in {"nuts", "laplace"}:
+        raise UsageError(f"engine={engine!r} is not one of nuts, laplace (fit_many runs no others)")
+    prepared = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
+    options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=target_accept)
+    flat: list[Any] = [None] * len(prepared)
+    stats: list[Any] = [None] * len(prepared)
+    jobs = [(part, seed + 7919 * k) for k, part in enumerate(_batches(prepared, batch))]
+    shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()
+    with shown as report:
+        work = [(model, [prepared[i] for i in part], engine, options, job_seed, mesh) for part, job_seed in jobs]
+        results = _run(work, executor, report)
+    for (part, _), (many_flat, many_stats) in zip(jobs, results, strict=True):
+        for position, index in enumerate(part):
+            flat[index] = many_flat[position]
+            stats[index] = {name: values[position] for name, values in many_stats.items()}
+    return ManyFits(model=model, data=tuple(prepared), flat=tuple(flat), stats=tuple(stats))
+
+
+def _run(work: list[Any], executor: Executor | None, report: Callable[[int, int], None] | None) -> list[Any]:
+    if executor is not None:
+        return list(executor.map(_fit_batch, *zip(*work, strict=True)))
+    results = []
+    for k, job in enumerate(work):
+        part = None if report is None else _within(report, k, len(work))
+        results.append(_fit_batch(*job, report=part))
+    return results
+
+
+def _within(report: Callable[[int, int], None], job: int, jobs: int) -> Callable[[int, int], None]:
+    return lambda done, total: report(job * total + done, jobs * total)
+
+
+def _batches(prepared: Sequence[Data], batch: int | None) -> list[list[int]]:
+    """Indices of data sets that can share a program: equal facts and axes, at most ``batch`` together."""
+    shapes: dict[Any, list[int]] = {}
+    for index, data in enumerate(prepared):
+        fixed = tuple(sorted((dim, len(labels)) for dim, labels in data.coords.items() if dim not in data.ragged))
+        shapes.setdefault((fixed, tuple(sorted(data.facts.items()))), []).append(index)
+    size = batch or len(prepared)
+    return [group[k : k + size] for group in shapes.values() for k in range(0, len(group), size)]
+
+
+def _fit_batch(
+    model: Model, batch: Sequence[Data], engine: str, options: NutsOptions, seed: int, mesh: Any,
+    report: Callable[[int, int], None] | None = None,
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    """Draws (sets, chains, draws, d) and statistics of one batch of equal shape."""
+    accelerator.prepare()
+    padded = _same_shape(batch)
+    arrays = {name: np.stack([data.arrays[name] for data in padded]) for name in padded[0].arrays}
+    placed = accelerator.to_device(arrays) if mesh is None else _shard(arrays, mesh)
+    target, key = density(model, padded[0]), jax.random.key(seed)
+    if engine == "nuts":
+        drawn = run_nuts(target, placed, key, options, many=True, report=report)
+        return np.asarray(drawn.flat), drawn.stats
+    total = options.chains * options.draws
+    weighted = run_laplace(target, placed, key, draws=total, many=True)
+    shape = (len(batch), options.chains, options.draws)
+    k = np.broadcast_to(np.asarray(weighted.pareto_k)[:, None, None], shape)
+    return np.asarray(weighted.flat).reshape(*shape, -1), {"pareto_k": k}
+
+
+def _same_shape(batch: Sequence[Data]) -> list[Data]:
+    """The data sets padded along their ragged axes to the longest among them."""
+    out = list(batch)
+    for dim in batch[0].ragged:
+        longest = max(data.size(dim) for data in out)
+        out = [data.padded(dim, longest) for data in out]
+    return [replace(data, arrays={name: np.asarray(a) for name, a in data.arrays.items()}) for data in out]
+
+
+def _shard(arrays: dict[str, Any], mesh: Any) -> dict[str, Any]:
+    """Arrays split over the mesh's first axis by data set; the number of sets must be a multiple of it."""
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    axis = mesh.axis_names[0]
+    sets, devices = next(iter(arrays.values())).shape[0], mesh.shape[axis]
+    if sets % devices:
+        raise UsageError(f"{sets} data sets do not split over {devices} devices; choose batch= as a multiple")
+    return {name: jax.device_put(a, NamedSharding(mesh, PartitionSpec(axis))) for name, a in arrays.items()}
