@@ -35,7 +35,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: $(VENV)/.dev
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
@@ -65,5 +65,5 @@ $(BIN)/python:
 	  echo "Install one (python.org, your package manager, or https://docs.astral.sh/uv),"; \
 	  echo "or name it: make PYTHON=/path/to/python3.12 test"; exit 1; } >&2
 	@if command -v uv >/dev/null 2>&1; \
-	  then uv venv --quiet --python "$(or $(PYTHON),>=3.12)" $(VENV); \
+	  then uv venv --quiet --python "$(or $(PYTHON),3.12)" $(VENV); \
 	  else "$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; fi
