@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
@@ -105,16 +106,26 @@ class Estimates:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Rows for JSON: infinities as ``"Infinity"`` and ``"-Infinity"``, missing numbers as None."""
-        return [
-            {str(key): _json_value(value) for key, value in row.items()}
-            for row in self.frame.to_dict("records")
-        ]
+        return self.records_of(self.frame)
+
+    @staticmethod
+    def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+        """Rows of any table as JSON-ready mappings, by the same rules.
+
+        Examples
+        --------
+        >>> Estimates.records_of(pd.DataFrame({"x": [1.0, math.inf, math.nan]}))
+        [{'x': 1.0}, {'x': 'Infinity'}, {'x': None}]
+        """
+        records = frame.to_dict("records")
+        return [{str(key): _json_value(value) for key, value in row.items()} for row in records]
 
     def _repr_html_(self) -> str:
         return str(self.frame.to_html(escape=True, index=False))
 
 
 def _json_value(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, float):
         return value
     if math.isnan(value):

@@ -1,0 +1,120 @@
+"""`Comparison`: the answer to a question, Bayesian and frequentist side by side, with what to make of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+import bayesjudge
+from bayesjudge.estimates import Estimates
+from bayesjudge.inference.gate import Gate
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.figure import Figure
+
+    from bayesjudge.inference import Fit
+    from bayesjudge.report import Page
+
+__all__ = ["ChecklistItem", "Comparison"]
+
+#: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
+type ChecklistItem = tuple[str, str, str]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison:
+    """The answer to one question.
+
+    Attributes
+    ----------
+    question : str
+        Which of the questions: ``accuracy``.
+    estimates : Estimates
+        The estimands, Bayesian rows first.
+    diagnostics : Estimates
+        The judges' quality.
+    ranks : pandas.DataFrame
+        Posterior probability of each rank: columns ``judge, model, p_best, rank_1, rank_2, ...``.
+    fits : mapping of str to Fit
+        Every posterior behind the answer, by readable name.
+    checks : mapping of str to pandas.DataFrame
+        ``predictive``, ``comparison`` (leave-one-out), ``sensitivity``, ``convergence``.
+    warnings : tuple of str
+        What a reader must know before the numbers.
+    checklist : tuple of (item, status, text)
+        The reporting checklist, filled from the data.
+    gate : Gate
+        Of all fits together.
+    dropped : mapping of str to int
+        Rows that could not be used, by reason.
+    settings : mapping
+        The options of the study.
+    """
+
+    question: str
+    estimates: Estimates
+    diagnostics: Estimates
+    ranks: pd.DataFrame
+    fits: Mapping[str, Fit]
+    checks: Mapping[str, pd.DataFrame]
+    warnings: tuple[str, ...]
+    checklist: tuple[ChecklistItem, ...]
+    gate: Gate
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON-ready values; its schema is `studies.json_schema`."""
+        checks = {name: Estimates.records_of(frame) for name, frame in self.checks.items()}
+        return {
+            "bayesjudge": bayesjudge.__version__,
+            "question": self.question,
+            "estimates": self.estimates.to_records(),
+            "diagnostics": self.diagnostics.to_records(),
+            "checks": {**checks, "ranks": Estimates.records_of(self.ranks),
+                       "checklist": [list(item) for item in self.checklist]},
+            "warnings": list(self.warnings),
+            "gate": {"passed": self.gate.passed, "reasons": list(self.gate.reasons)},
+            "dropped": dict(self.dropped),
+            "manifest": self.manifest,
+        }  # fmt: skip
+
+    def to_json(self) -> str:
+        """`to_dict` as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Settings of the study and manifest of every fit."""
+        return {"settings": dict(self.settings), "fits": {name: fit.manifest for name, fit in self.fits.items()}}
+
+    def plot(self, estimand: str = "accuracy") -> Figure:
+        """Forest plot of one estimand, every method."""
+        from bayesjudge import plots
+
+        return plots.forest(self.estimates, estimand=estimand)
+
+    def page(self) -> Page:
+        """The report, not yet written."""
+        from bayesjudge.studies.accuracy_page import accuracy_page
+
+        return accuracy_page(self)
+
+    def to_html(self, path: str | PathLike[str]) -> Path:
+        """Write the self-contained page; returns its path."""
+        from bayesjudge.report import write_page
+
+        return write_page(self.page(), path)
+
+    def save(self, folder: str | PathLike[str]) -> Path:
+        """Write every fit (NetCDF), the tables (CSV) and the answer (JSON) into a folder; returns it."""
+        from bayesjudge.studies.output import save_comparison
+
+        return save_comparison(self, Path(folder))

@@ -1,0 +1,64 @@
+"""A `Comparison` to files, each written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.comparison import Comparison
+
+__all__ = ["json_schema", "save_comparison", "write_text"]
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of ``--json`` and `Comparison.to_dict`.
+
+    Examples
+    --------
+    >>> sorted(json_schema()["required"])[:3]
+    ['bayesjudge', 'checks', 'diagnostics']
+    """
+    text = resources.files("bayesjudge.studies").joinpath("answer.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file through a temporary one in the same folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return path
+
+
+def save_comparison(comparison: Comparison, folder: Path) -> Path:
+    """Tables as CSV, the answer as JSON, the page as HTML and every fit as NetCDF."""
+    from bayesjudge.inference import save_fit
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "estimates.csv", comparison.estimates.frame.to_csv(index=False))
+    write_text(folder / "diagnostics.csv", comparison.diagnostics.frame.to_csv(index=False))
+    write_text(folder / "ranks.csv", comparison.ranks.to_csv(index=False))
+    for name, frame in comparison.checks.items():
+        write_text(folder / f"check_{_file_name(name)}.csv", frame.to_csv(index=False))
+    write_text(folder / "answer.json", comparison.to_json())
+    for k, (name, fit) in enumerate(comparison.fits.items(), start=1):
+        save_fit(fit, folder / f"fit_{k}_{_file_name(name)}.nc")
+    return folder
+
+
+def _file_name(name: str) -> str:
+    """A name reduced to letters, digits and dashes, so that no model or judge name can leave the folder."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "unnamed"

@@ -1,0 +1,43 @@
+"""Who is best, and in which order: ranks counted draw by draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["rank_probabilities"]
+
+
+def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
+    """Posterior probability that each model has each rank (1 is best).
+
+    Parameters
+    ----------
+    accuracy : xarray.DataArray
+        Draws with dims ``chain, draw, model``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``model, p_best, rank_1, ..., rank_M``, best expected rank first.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> draws = xr.DataArray([[[0.9, 0.1], [0.8, 0.3]]], dims=("chain", "draw", "model"), coords={"model": ["a", "b"]})
+    >>> rank_probabilities(draws)[["model", "p_best"]].to_dict("records")
+    [{'model': 'a', 'p_best': 1.0}, {'model': 'b', 'p_best': 0.0}]
+    """
+    draws = accuracy.transpose("chain", "draw", "model").to_numpy().reshape(-1, accuracy.sizes["model"])
+    order = np.argsort(np.argsort(-draws, axis=1), axis=1)
+    models = draws.shape[1]
+    share = np.stack([(order == rank).mean(axis=0) for rank in range(models)], axis=1)
+    columns: dict[str, Any] = {"model": [str(name) for name in accuracy["model"].to_numpy()], "p_best": share[:, 0]}
+    columns |= {f"rank_{rank + 1}": share[:, rank] for rank in range(models)}
+    expected = share @ np.arange(models)
+    return pd.DataFrame(columns).iloc[np.argsort(expected, kind="stable")].reset_index(drop=True)
