@@ -63,7 +63,7 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
     if names.empty:
         raise InputError([Problem(column="(table)", found="no rows", allowed="at least one verdict",
                                   fix="Check the file and the `dropped` counts.")])  # fmt: skip
-    _require_one_label(table)
+    _require_one_label(table, judges=names["judge"].nunique())
     if group or clusters:
         table, alone = _settle(table, has_cluster=bool(clusters))
         warnings += _alone_warning(alone, clusters)
@@ -195,8 +195,11 @@ def _cached(table: ir.Table) -> ir.Table:
         return table
 
 
-def _require_one_label(cells: ir.Table) -> None:
-    answers = cells.group_by(["item", "model"]).aggregate(high=cells.label.max(), low=cells.label_low.min())
+def _require_one_label(cells: ir.Table, *, judges: int) -> None:
+    answers = cells.select("item", high="label", low="label_low")
+    if judges > 1:
+        by_answer = cells.group_by(["item", "model"])
+        answers = by_answer.aggregate(high=cells.label.max(), low=cells.label_low.min())
     torn = fetch(answers.filter(answers.high != answers.low).select("item").distinct().limit(5))
     if len(torn):
         raise InputError([_torn("label", "answer (item and model)", sorted(torn["item"]))])

@@ -97,15 +97,19 @@ def _code(table: pd.DataFrame) -> _Coded:
 
 
 def _joint(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """One dense code for each combination, `MISSING` where any part is."""
+    """One code for each combination, below four times the number of rows; `MISSING` where any part is."""
     known = np.logical_and.reduce([code >= 0 for code in codes])
     key = np.zeros(int(known.sum()), dtype=np.int64)
+    bound = 1
     for code, size in zip(codes, sizes, strict=True):
-        if int(key.max(initial=0)) * size >= 2**62:
-            key = pd.factorize(key)[0].astype(np.int64)
         key = key * size + code[known]
+        bound *= size
+        # Sums over the combinations must fit in memory, and the codes in 64 bits.
+        if bound > 4 * len(known):
+            key = pd.factorize(key)[0].astype(np.int64)
+            bound = int(key.max(initial=0)) + 1
     joint = np.full(len(known), MISSING, dtype=np.int64)
-    joint[known] = pd.factorize(key)[0]
+    joint[known] = key
     return joint
 
 
