@@ -1,5 +1,48 @@
-"""What LLM-judge verdicts are worth: generative models and frequentist baselines, side by side."""
+"""What LLM-judge verdicts are worth: generative models and frequentist baselines, side by side.
+
+Examples
+--------
+>>> import bayesjudge as bj
+>>> "accuracy" in dir(bj)
+True
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesjudge.counts import count_verdicts
+    from bayesjudge.errors import InputError, UsageError
+    from bayesjudge.estimates import Estimates
+    from bayesjudge.inference import Fit, fit, fit_many, load_fit
+    from bayesjudge.model import find_model, model_names
+    from bayesjudge.readers import read_verdicts
+    from bayesjudge.studies import Comparison, accuracy
+    from bayesjudge.tables import Verdicts
+
 __version__ = "0.1.0"
+
+#: Public name to the module it is loaded from on first use, so that importing the package costs nothing.
+_WHERE = {
+    "Comparison": "studies", "Estimates": "estimates", "Fit": "inference", "InputError": "errors",
+    "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies", "count_verdicts": "counts",
+    "find_model": "model", "fit": "inference", "fit_many": "inference", "load_fit": "inference",
+    "model_names": "model", "read_verdicts": "readers",
+}  # fmt: skip
+
+__all__ = [
+    "Comparison", "Estimates", "Fit", "InputError", "UsageError", "Verdicts", "accuracy", "count_verdicts",
+    "find_model", "fit", "fit_many", "load_fit", "model_names", "read_verdicts",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'bayesjudge' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(f"bayesjudge.{_WHERE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,1 +1,7 @@
-"""."""
+"""The questions, each one call from a table to a `Comparison`."""
+
+from bayesjudge.studies.accuracy import accuracy
+from bayesjudge.studies.comparison import Comparison
+from bayesjudge.studies.output import json_schema
+
+__all__ = ["Comparison", "accuracy", "json_schema"]
