@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from bayesjudge.baselines.bootstrap import half_replicates, resampled_moments
-from bayesjudge.baselines.columns import Column, analytic, resampled
+from bayesjudge.baselines.columns import Column
 from bayesjudge.baselines.estimator import Estimator
+from bayesjudge.baselines.fits import analytic, resampled
 from bayesjudge.baselines.methods import ANALYTIC, HALVED, RESAMPLED, choose
 from bayesjudge.baselines.moments import Evidence
-from bayesjudge.baselines.slices import pair_names, rows, slices
+from bayesjudge.baselines.pairs import pair_names
+from bayesjudge.baselines.slices import rows, slices
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
 

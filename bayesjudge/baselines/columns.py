@@ -1,23 +1,16 @@
-"""From an estimator and data to estimates with limits: analytic and bootstrap, accuracies and differences."""
+"""From points and limits to what is reported: bounds where nothing is known, clipping, reasons in notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from bayesjudge.baselines import intervals
 from bayesjudge.baselines.bootstrap import percentile
-from bayesjudge.baselines.estimator import Estimator
-from bayesjudge.baselines.methods import AnalyticMethod, Fitted
-from bayesjudge.baselines.moments import Array, Codes, Evidence, Moments
-from bayesjudge.baselines.variance import correlation, covariance, difference_variance
+from bayesjudge.baselines.moments import Array, Evidence
 
-__all__ = ["Column", "analytic", "pairs", "resampled"]
-
-#: Differences a bootstrap handles at once (times replicates times 8 bytes: 40 MB for 10,000).
-_PAIRS_AT_ONCE = 500
+__all__ = ["Column", "Context", "finished", "no_error", "percentiles"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,143 +24,82 @@ class Column:
     notes: list[str]
 
 
-def pairs(models: int) -> tuple[Codes, Codes]:
-    """Indices of the first and the second model of every pair, first before second."""
-    return np.triu_indices(models, k=1)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Context:
+    """What the report must know about C units beside their estimates.
+
+    Attributes
+    ----------
+    n : array (C,)
+        Items behind each.
+    reasons, cautions : list of str
+        Why each is undefined (empty: it is not), and warnings.
+    bounds : (float, float)
+        The estimand's range.
+    bounded : bool
+        Whether points and limits are clipped to it.
+    no_error : str
+        Note where a limit is unknown although the estimate is defined.
+    """
+
+    n: Array
+    reasons: list[str]
+    cautions: list[str]
+    bounds: tuple[float, float]
+    bounded: bool
+    no_error: str
 
 
-def analytic(method: AnalyticMethod, evidence: Evidence, *, prob: float) -> tuple[Column, Column]:
-    """Accuracies and differences with closed-form intervals."""
-    estimator, moments = method.estimator, evidence.plain
-    # The cluster-robust factor G/(G − 1) takes the place of n − 1.
-    influence = estimator.influence(evidence, 0 if evidence.clusters else method.ddof)
-    cov = covariance(influence, evidence)
-    raw = estimator.point(moments)[0]
-    # Paired differences are of unclipped estimates (clipping one side would bias them); MOVER combines
-    # limits that stay in [0, 1], so its points must too.
-    point = raw if method.paired or not method.bounded else np.clip(raw, 0.0, 1.0)
-    units = evidence.n @ (estimator.items(evidence) > 0)
-    fit = Fitted(evidence=evidence, point=point, variance=np.diag(cov),
-                 units=np.minimum(units, evidence.clusters or np.inf),
-                 z=intervals.normal_quantile(prob))  # fmt: skip
-    reasons = estimator.reasons(moments)
-    accuracy = finish_column(
-        raw, *method.limits(fit), n=units, reasons=reasons, cautions=estimator.cautions(moments),
-        bounds=(0.0, 1.0), bounded=method.bounded, why=_no_error(evidence),
-    )  # fmt: skip
-    return accuracy, _differences(method, fit, accuracy, cov, reasons)
+def no_error(evidence: Evidence) -> str:
+    """Why there is no standard error."""
+    return f"no standard error: a single {'cluster' if evidence.clusters else 'item'} of a kind"
 
 
-def _differences(
-    method: AnalyticMethod, fit: Fitted, accuracy: Column, cov: Array, reasons: list[str]
-) -> Column:
-    first, second = pairs(len(fit.point))
-    delta = fit.point[first] - fit.point[second]
-    if method.paired:
-        limits = intervals.wald(delta, difference_variance(cov, first, second), fit.z)
-    else:
-        limits = intervals.mover(_terms(fit, accuracy, first), _terms(fit, accuracy, second),
-                                 correlation(cov, first, second))  # fmt: skip
-    return finish_column(delta, *limits, n=pair_items(method.estimator.items(fit.evidence), fit.evidence),
-                   reasons=pair_reasons(reasons), cautions=[""] * len(delta), bounds=(-1.0, 1.0),
-                   bounded=method.bounded, why=_no_error(fit.evidence))  # fmt: skip
-
-
-def _terms(fit: Fitted, accuracy: Column, chosen: Codes) -> tuple[Array, Array, Array]:
-    return fit.point[chosen], accuracy.lower[chosen], accuracy.upper[chosen]
-
-
-def _no_error(evidence: Evidence) -> str:
-    return (
-        "no standard error: a single cluster"
-        if evidence.clusters == 1
-        else "no standard error: too few items"
-    )
-
-
-def pair_reasons(reasons: list[str]) -> list[str]:
-    """Why a difference is undefined: the first of its models' reasons."""
-    first, second = pairs(len(reasons))
-    return [reasons[a] or reasons[b] for a, b in zip(first, second, strict=True)]
-
-
-def pair_items(items: Array, evidence: Evidence) -> Array:
-    used = items > 0
-    count = evidence.n @ used
-    first, second = pairs(used.shape[1])
-    both = (used * evidence.n[:, None]).T @ used
-    return np.asarray(count[first] + count[second] - both[first, second])
-
-
-def finish_column(
-    point: Array, lower: Array, upper: Array, *, n: Array, reasons: list[str], cautions: list[str],
-    bounds: tuple[float, float], bounded: bool, why: str,
-) -> Column:  # fmt: skip
-    """Put bounds where nothing is known, clip where asked, and say so."""
-    low, high = bounds
-    undefined = np.array([bool(reason) for reason in reasons], dtype=bool)
+def finished(point: Array, lower: Array, upper: Array, *, context: Context) -> Column:
+    """Put the bounds where nothing is known, clip where asked, and say so."""
+    low, high = context.bounds
+    undefined = np.array([bool(reason) for reason in context.reasons], dtype=bool)
     point = np.where(undefined, np.nan, point)
     unknown = np.isnan(lower) | np.isnan(upper)
-    clipped = bounded & ((point < low) | (point > high))
-    degenerate = ~unknown & ~undefined & (upper - lower <= 0)
+    states = [
+        (context.bounded & ((point < low) | (point > high)), [f"unclipped {value:.4g}" for value in point]),
+        (unknown & ~undefined, [context.no_error] * len(point)),
+        (
+            ~unknown & ~undefined & (upper <= lower),
+            ["no variation seen: interval without width"] * len(point),
+        ),
+    ]
     notes = [
-        _join(reasons[c], cautions[c],
-              f"unclipped {point[c]:.4g}" if clipped[c] else "",
-              why if unknown[c] and not undefined[c] else "",
-              "interval without width: no variation seen" if degenerate[c] else "")
+        _joined(context.reasons[c], context.cautions[c], *(text[c] for applies, text in states if applies[c]))
         for c in range(len(point))
-    ]  # fmt: skip
+    ]
     lower, upper = np.where(unknown, low, lower), np.where(unknown, high, upper)
-    if bounded:
+    if context.bounded:
         point, lower, upper = (np.clip(value, low, high) for value in (point, lower, upper))
-    return Column(point=point, lower=lower, upper=upper, n=n, notes=notes)
+    return Column(point=point, lower=lower, upper=upper, n=context.n, notes=notes)
 
 
-def _join(*parts: str) -> str:
+def _joined(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def resampled(
-    estimator: Estimator, evidence: Evidence, moments: Moments, *, prob: float
-) -> tuple[Column, Column]:
-    """Accuracies and differences with percentile intervals; the point is the bootstrap median."""
-    values = np.ascontiguousarray(estimator.point(moments).T)
-    reasons, cautions = estimator.reasons(evidence.plain), estimator.cautions(evidence.plain)
-    n = evidence.n @ (estimator.items(evidence) > 0)
-    accuracy = percentile_column([values], n=n, reasons=reasons, cautions=cautions, prob=prob,
-                                 bounds=(0.0, 1.0), bounded=estimator.bounded)  # fmt: skip
-    between = pair_reasons(reasons)
-    difference = percentile_column(
-        difference_blocks(values), n=pair_items(estimator.items(evidence), evidence), reasons=between,
-        cautions=[""] * len(between), prob=prob, bounds=(-1.0, 1.0), bounded=estimator.bounded,
-    )  # fmt: skip
-    return accuracy, difference
+def percentiles(blocks: Iterable[Array], variance: Array, *, prob: float, context: Context) -> Column:
+    """Percentile intervals of blocks (C, B) of replicates, undefined ones counted in the notes.
 
-
-def difference_blocks(values: Array) -> Iterator[Array]:
-    """Differences (C, B) of every pair of rows of ``values`` (M, B), a block of pairs at a time."""
-    first, second = pairs(len(values))
-    for start in range(0, len(first), _PAIRS_AT_ONCE):
-        block = slice(start, start + _PAIRS_AT_ONCE)
-        yield values[first[block]] - values[second[block]]
-
-
-def percentile_column(
-    blocks: Iterable[Array], *, n: Array, reasons: list[str], cautions: list[str], prob: float,
-    bounds: tuple[float, float], bounded: bool,
-) -> Column:  # fmt: skip
-    """Percentile intervals of blocks of replicates; undefined replicates are counted in the notes."""
+    ``variance`` (C,) is the delta method's: NaN where a single unit of a kind makes every replicate alike,
+    and a percentile interval would pass off ignorance as certainty.
+    """
     found = [(*percentile(block, prob=prob), np.full(len(block), block.shape[1])) for block in blocks]
     if not found:
-        empty = np.zeros(0)
-        return Column(point=empty, lower=empty, upper=empty, n=empty, notes=[])
+        return finished(*np.zeros((3, 0)), context=context)
     point, lower, upper, lost, size = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    defined = np.array([not reason for reason in reasons], dtype=bool)
-    counted = [
-        _join(cautions[c], f"{lost[c]} of {size[c]} replicates undefined" if lost[c] and defined[c] else "")
-        for c in range(len(point))
-    ]
-    lower = np.where(defined, np.where(np.isfinite(lower), lower, bounds[0]), np.nan)
-    upper = np.where(defined, np.where(np.isfinite(upper), upper, bounds[1]), np.nan)
-    return finish_column(point, lower, upper, n=n, reasons=reasons, cautions=counted, bounds=bounds,
-                   bounded=bounded, why="")  # fmt: skip
+    defined = np.array([not reason for reason in context.reasons], dtype=bool)
+    counted = [f"{lost[c]} of {size[c]} replicates undefined" if lost[c] and defined[c] else ""
+               for c in range(len(point))]  # fmt: skip
+    cautions = [_joined(*both) for both in zip(context.cautions, counted, strict=True)]
+    known, (low, high) = defined & ~np.isnan(variance), context.bounds
+    lower = np.where(known, np.where(np.isfinite(lower), lower, low), np.nan)
+    upper = np.where(known, np.where(np.isfinite(upper), upper, high), np.nan)
+    counting = Context(n=context.n, reasons=context.reasons, cautions=cautions, bounds=context.bounds,
+                       bounded=context.bounded, no_error=context.no_error)  # fmt: skip
+    return finished(point, lower, upper, context=counting)

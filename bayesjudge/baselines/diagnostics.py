@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from bayesjudge.baselines import intervals
 from bayesjudge.baselines.bootstrap import resampled_moments
-from bayesjudge.baselines.columns import (
-    Column,
-    difference_blocks,
-    finish_column,
-    pair_items,
-    pair_reasons,
-    pairs,
-    percentile_column,
-)
+from bayesjudge.baselines.columns import Column, Context, finished, no_error, percentiles
 from bayesjudge.baselines.estimator import texts
 from bayesjudge.baselines.moments import Array, Codes, Evidence, Moments
+from bayesjudge.baselines.pairs import difference_blocks, pair_items, pair_names, pair_reasons, pairs
 from bayesjudge.baselines.rogan_gladen import quality_influence
-from bayesjudge.baselines.slices import pair_names, rows, slices
-from bayesjudge.baselines.variance import correlation, covariance, difference_variance, effective_size
+from bayesjudge.baselines.slices import rows, slices
+from bayesjudge.baselines.variance import (
+    correlation,
+    covariance,
+    difference_variance,
+    effective_size,
+    independent_units,
+)
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
 
@@ -107,56 +106,66 @@ def _columns(
 
 
 def _closed_form(evidence: Evidence, z: float) -> Iterator[tuple[str, str, Column]]:
-    moments = evidence.plain
     q1, q0 = _rate(evidence, "sensitivity", z), _rate(evidence, "specificity", z)
     yield "sensitivity", "wilson", q1
     yield "specificity", "wilson", q0
     # J = q1 − (1 − q0): a difference of two independent proportions, hence Newcombe's interval. Within
-    # clusters the two may be correlated; correlation(…) of their influences says how much.
+    # clusters the two may be correlated; their influences say how much.
     cov = covariance(np.hstack(quality_influence(evidence)), evidence)
     own = np.arange(len(q1.point))
-    link = -correlation(cov, own, own + len(own))
     false_positives = (1.0 - q0.point, 1.0 - q0.upper, 1.0 - q0.lower)
+    link = -correlation(cov, own, own + len(own))
     limits = intervals.mover(_terms(q1, own), false_positives, link)
-    youden = _finish(evidence, "youden", moments.youden[0], limits)
+    youden = finished(evidence.plain.youden[0], *limits, context=_context(evidence, "youden"))
     yield "youden", "wilson", youden
     yield from _delta(evidence, youden, z)
 
 
+def _rate(evidence: Evidence, estimand: str, z: float) -> Column:
+    point: Array = getattr(evidence.plain, estimand)[0]
+    right = evidence.y if estimand == "sensitivity" else 1.0 - evidence.y
+    units = independent_units(evidence, evidence.labelled * right)
+    n = effective_size(point, np.diag(_covariance(evidence, estimand)), units)
+    limits = intervals.wilson(point, np.where(n > 0, n, np.nan), z)
+    return finished(point, *limits, context=_context(evidence, estimand))
+
+
+def _covariance(evidence: Evidence, estimand: str) -> Array:
+    sensitivity, specificity = quality_influence(evidence)
+    influences = {"sensitivity": sensitivity, "specificity": specificity}
+    return covariance(influences.get(estimand, sensitivity + specificity), evidence)
+
+
 def _delta(evidence: Evidence, youden: Column, z: float) -> Iterator[tuple[str, str, Column]]:
     first, second = pairs(len(youden.point))
-    sensitivity, specificity = quality_influence(evidence)
-    cov = covariance(sensitivity + specificity, evidence)
+    cov, context = _covariance(evidence, "youden"), _context(evidence, "delta_youden")
     delta = youden.point[first] - youden.point[second]
     wald = intervals.wald(delta, difference_variance(cov, first, second), z)
-    yield "delta_youden", "wald", _finish(evidence, "delta_youden", delta, wald)
+    yield "delta_youden", "wald", finished(delta, *wald, context=context)
     link = correlation(cov, first, second)
     combined = intervals.mover(_terms(youden, first), _terms(youden, second), link)
-    yield "delta_youden", "wilson", _finish(evidence, "delta_youden", delta, combined)
-
-
-def _rate(evidence: Evidence, estimand: str, z: float) -> Column:
-    moments = evidence.plain
-    which = ("sensitivity", "specificity").index(estimand)
-    influence = quality_influence(evidence)[which]
-    items = (moments.positives, moments.negatives)[which][0]
-    point: Array = getattr(moments, estimand)[0]
-    units = np.minimum(items, evidence.clusters or np.inf)
-    n = effective_size(point, np.diag(covariance(influence, evidence)), units)
-    limits = intervals.wilson(point, np.where(n > 0, n, np.nan), z)
-    return _finish(evidence, estimand, point, limits)
+    yield "delta_youden", "wilson", finished(delta, *combined, context=context)
 
 
 def _terms(column: Column, chosen: Codes) -> tuple[Array, Array, Array]:
     return column.point[chosen], column.lower[chosen], column.upper[chosen]
 
 
-def _finish(evidence: Evidence, estimand: str, point: Array, limits: tuple[Array, Array]) -> Column:
+def _bootstrapped(evidence: Evidence, moments: Moments, prob: float) -> Iterator[tuple[str, str, Column]]:
+    for estimand in ("sensitivity", "specificity", "youden"):
+        values = np.ascontiguousarray(getattr(moments, estimand).T)
+        variance, context = np.diag(_covariance(evidence, estimand)), _context(evidence, estimand)
+        yield estimand, "bootstrap", percentiles([values], variance, prob=prob, context=context)
+    between = difference_variance(_covariance(evidence, "youden"), *pairs(moments.youden.shape[1]))
+    blocks = difference_blocks(np.ascontiguousarray(moments.youden.T))
+    context = _context(evidence, "delta_youden")
+    yield "delta_youden", "bootstrap", percentiles(blocks, between, prob=prob, context=context)
+
+
+def _context(evidence: Evidence, estimand: str) -> Context:
     reasons = _reasons(evidence.plain, estimand)
-    return finish_column(
-        point, *limits, n=_items(evidence, estimand), reasons=reasons, cautions=[""] * len(point),
-        bounds=_BOUNDS[estimand], bounded=True, why="no standard error: too few labelled items or clusters",
-    )  # fmt: skip
+    return Context(n=_items(evidence, estimand), reasons=reasons, cautions=[""] * len(reasons),
+                   bounds=_BOUNDS[estimand], bounded=True, no_error=no_error(evidence))  # fmt: skip
 
 
 def _reasons(moments: Moments, estimand: str) -> list[str]:
@@ -175,19 +184,3 @@ def _items(evidence: Evidence, estimand: str) -> Array:
     counts = {"sensitivity": moments.positives, "specificity": moments.negatives, "youden": moments.labelled}
     items: Array = counts[estimand][0]
     return items
-
-
-def _bootstrapped(evidence: Evidence, moments: Moments, prob: float) -> Iterator[tuple[str, str, Column]]:
-    for estimand in ("sensitivity", "specificity", "youden"):
-        values = np.ascontiguousarray(getattr(moments, estimand).T)
-        yield estimand, "bootstrap", _percentiles(evidence, estimand, [values], prob)
-    blocks = difference_blocks(np.ascontiguousarray(moments.youden.T))
-    yield "delta_youden", "bootstrap", _percentiles(evidence, "delta_youden", blocks, prob)
-
-
-def _percentiles(evidence: Evidence, estimand: str, blocks: Iterable[Array], prob: float) -> Column:
-    reasons = _reasons(evidence.plain, estimand)
-    return percentile_column(
-        blocks, n=_items(evidence, estimand), reasons=reasons, cautions=[""] * len(reasons), prob=prob,
-        bounds=_BOUNDS[estimand], bounded=True,
-    )  # fmt: skip

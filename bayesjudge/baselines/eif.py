@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesjudge.baselines.estimator import Estimator, observed, texts
 from bayesjudge.baselines.moments import Array, Evidence, Moments, ratio
-from bayesjudge.baselines.variance import per_item
+from bayesjudge.baselines.variance import mean_scale
 
 __all__ = ["ESTIMATOR", "point", "reasons", "slope"]
 
@@ -37,9 +37,10 @@ def influence(evidence: Evidence, ddof: int) -> Array:
     """``(μ̂(v) − θ̂)/n`` on all items plus ``(y − μ̂(v))/n_L`` on the labelled; the two are orthogonal."""
     moments = evidence.plain
     beta = slope(moments)
-    predicted = observed(evidence) * beta * (evidence.v - moments.mean_v) * per_item(moments.total, ddof)
+    seen = observed(evidence)
+    predicted = seen * beta * (evidence.v - moments.mean_v) * mean_scale(evidence, seen, ddof)
     residual = evidence.y - moments.mean_y - beta * (evidence.v - moments.mean_v_labelled)
-    return predicted + evidence.labelled * residual * per_item(moments.labelled, ddof)
+    return predicted + evidence.labelled * residual * mean_scale(evidence, evidence.labelled, ddof)
 
 
 def reasons(moments: Moments) -> list[str]:

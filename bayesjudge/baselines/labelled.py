@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bayesjudge.baselines.estimator import Estimator, texts
 from bayesjudge.baselines.moments import Array, Evidence, Moments
-from bayesjudge.baselines.variance import per_item
+from bayesjudge.baselines.variance import mean_scale
 
 __all__ = ["ESTIMATOR", "point"]
 
@@ -16,8 +16,8 @@ def point(moments: Moments) -> Array:
 
 def influence(evidence: Evidence, ddof: int) -> Array:
     """``(y − ȳ)/n_L`` on the labelled items."""
-    moments = evidence.plain
-    return evidence.labelled * (evidence.y - moments.mean_y) * per_item(moments.labelled, ddof)
+    scale = mean_scale(evidence, evidence.labelled, ddof)
+    return evidence.labelled * (evidence.y - evidence.plain.mean_y) * scale
 
 
 def reasons(moments: Moments) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from bayesjudge.baselines import eif, intervals, labelled, mle, naive, ppi, rogan_gladen
 from bayesjudge.baselines.estimator import Estimator
 from bayesjudge.baselines.moments import Array, Evidence
-from bayesjudge.baselines.variance import effective_size
+from bayesjudge.baselines.variance import effective_size, independent_units
 from bayesjudge.errors import UsageError
 
 __all__ = ["ANALYTIC", "HALVED", "METHODS", "RESAMPLED", "AnalyticMethod", "Fitted", "choose"]
@@ -19,7 +19,17 @@ __all__ = ["ANALYTIC", "HALVED", "METHODS", "RESAMPLED", "AnalyticMethod", "Fitt
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
-    """What a rule for limits may use: the data, the estimates (M,), their variances (M,), items (M,), z."""
+    """What a rule for limits may use.
+
+    Attributes
+    ----------
+    evidence : Evidence
+        The data.
+    point, variance, units : array (M,)
+        Estimates, their variances, and the independent units behind them.
+    z : float
+        Normal quantile.
+    """
 
     evidence: Evidence
     point: Array
@@ -66,7 +76,8 @@ def _wilson(fit: Fitted) -> tuple[Array, Array]:
 
 
 def _logit(fit: Fitted) -> tuple[Array, Array]:
-    return intervals.logit(fit.point, fit.variance, fit.evidence.plain.labelled[0], fit.z)
+    labels = independent_units(fit.evidence, fit.evidence.labelled)
+    return intervals.logit(fit.point, fit.variance, labels, fit.z)
 
 
 def _profile(fit: Fitted) -> tuple[Array, Array]:

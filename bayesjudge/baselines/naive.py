@@ -6,7 +6,7 @@ import numpy as np
 
 from bayesjudge.baselines.estimator import Estimator, texts
 from bayesjudge.baselines.moments import Array, Evidence, Moments
-from bayesjudge.baselines.variance import per_item
+from bayesjudge.baselines.variance import mean_scale
 
 __all__ = ["ESTIMATOR", "point"]
 
@@ -19,8 +19,7 @@ def point(moments: Moments) -> Array:
 def influence(evidence: Evidence, ddof: int) -> Array:
     """``(v − v̄)/n`` on the items used."""
     used = items(evidence)
-    n = evidence.n @ used
-    return used * (evidence.v - point(evidence.plain)) * per_item(n, ddof)
+    return used * (evidence.v - point(evidence.plain)) * mean_scale(evidence, used, ddof)
 
 
 def items(evidence: Evidence) -> Array:

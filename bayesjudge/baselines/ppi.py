@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesjudge.baselines.estimator import Estimator, texts
 from bayesjudge.baselines.moments import Array, Evidence, Moments, ratio
-from bayesjudge.baselines.variance import per_item
+from bayesjudge.baselines.variance import mean_scale
 
 __all__ = ["PLUS", "PPI", "rectified", "shared_rectified", "tuned"]
 
@@ -43,9 +43,9 @@ def _influence(evidence: Evidence, ddof: int, lam: Array) -> Array:
     # λ̂'s own sampling error has no first-order effect: it multiplies a difference with mean 0.
     moments = evidence.plain
     residual = evidence.y - moments.mean_y - lam * (evidence.v - moments.mean_v_labelled)
-    labels = evidence.labelled * residual * per_item(moments.labelled, ddof)
+    labels = evidence.labelled * residual * mean_scale(evidence, evidence.labelled, ddof)
     tests = evidence.unlabelled * lam * (evidence.v - moments.mean_v_unlabelled)
-    return labels + np.where(lam == 0, 0.0, tests * per_item(moments.unlabelled, ddof))
+    return labels + np.where(lam == 0, 0.0, tests * mean_scale(evidence, evidence.unlabelled, ddof))
 
 
 def _no_label(moments: Moments) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesjudge.baselines.estimator import Estimator, observed, texts
 from bayesjudge.baselines.moments import Array, Codes, Evidence, Moments, ratio
-from bayesjudge.baselines.variance import covariance, effective_size, per_item
+from bayesjudge.baselines.variance import covariance, effective_size, independent_units, mean_scale
 
 __all__ = ["SHARED", "SPECIFIC", "lang_reiczigel", "lang_reiczigel_limits", "shared_bias"]
 
@@ -54,7 +54,7 @@ def _influence(evidence: Evidence, ddof: int, calibration: Codes) -> Array:
 
 def _rate_influence(evidence: Evidence, ddof: int) -> Array:
     moments = evidence.plain
-    scale = per_item(moments.unlabelled, ddof)
+    scale = mean_scale(evidence, evidence.unlabelled, ddof)
     return evidence.unlabelled * (evidence.v - moments.mean_v_unlabelled) * scale
 
 
@@ -62,8 +62,8 @@ def quality_influence(evidence: Evidence, ddof: int = 0) -> tuple[Array, Array]:
     """Influences (R, M) of q1 and q0: ``(v − q1)/m1`` where y = 1, ``(1 − v − q0)/m0`` where y = 0."""
     moments = evidence.plain
     right, wrong = evidence.labelled * evidence.y, evidence.labelled * (1.0 - evidence.y)
-    sensitivity = right * (evidence.v - moments.sensitivity) * per_item(moments.positives, ddof)
-    specificity = wrong * (1.0 - evidence.v - moments.specificity) * per_item(moments.negatives, ddof)
+    sensitivity = right * (evidence.v - moments.sensitivity) * mean_scale(evidence, right, ddof)
+    specificity = wrong * (1.0 - evidence.v - moments.specificity) * mean_scale(evidence, wrong, ddof)
     return sensitivity, specificity
 
 
@@ -169,17 +169,22 @@ def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: float) -> tupl
     moments = evidence.plain
     calibration = _reference(moments) if shared else _own(moments)
     sensitivity, specificity = quality_influence(evidence)
-    p = moments.mean_v_unlabelled[0]
-    q0, q1 = moments.specificity[0], moments.sensitivity[0]
-    m0 = effective_size(q0, np.diag(covariance(specificity, evidence)), moments.negatives[0])
-    m1 = effective_size(q1, np.diag(covariance(sensitivity, evidence)), moments.positives[0])
-    n = effective_size(p, np.diag(covariance(_rate_influence(evidence, 0), evidence)), moments.unlabelled[0])
+    right, wrong = evidence.labelled * evidence.y, evidence.labelled * (1.0 - evidence.y)
+    p, q0, q1 = moments.mean_v_unlabelled[0], moments.specificity[0], moments.sensitivity[0]
+    n = _effective(evidence, p, _rate_influence(evidence, 0), evidence.unlabelled)
+    m0 = _effective(evidence, q0, specificity, wrong)
+    m1 = _effective(evidence, q1, sensitivity, right)
     lower, upper = lang_reiczigel(
         p, q0[calibration], q1[calibration], n=n, m0=m0[calibration], m1=m1[calibration], z=z
     )
     # The adjustment can turn a J that is not positive into one that is; the estimate stays undefined.
     defined = moments.youden[0, calibration] > SMALLEST_J
     return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)
+
+
+def _effective(evidence: Evidence, mean: Array, influence: Array, items: Array) -> Array:
+    variance = np.diag(covariance(influence, evidence))
+    return effective_size(mean, variance, independent_units(evidence, items))
 
 
 def shared_bias(theta: Array, q0: Array, q1: Array, reference_q0: Array, reference_q1: Array) -> Array:

@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bayesjudge.baselines.columns import Column, pairs
+from bayesjudge.baselines.columns import Column
 from bayesjudge.baselines.moments import Evidence
 from bayesjudge.counts import ItemPatterns, VerdictCounts
 from bayesjudge.errors import UsageError
 
-__all__ = ["MINUS", "Slice", "pair_names", "rows", "slices"]
-
-#: The minus sign of differences (U+2212).
-MINUS = "−"
+__all__ = ["Slice", "rows", "slices"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,12 +61,6 @@ def _within(patterns: ItemPatterns, code: int) -> ItemPatterns:
     keep = patterns.group == code
     names = ("group", "cluster", "label", "runs", "positives", "n")
     return replace(patterns, **{name: getattr(patterns, name)[keep] for name in names})
-
-
-def pair_names(models: tuple[str, ...]) -> list[str]:
-    """``a − b`` for every pair, in the order of `columns.pairs`."""
-    first, second = pairs(len(models))
-    return [f"{models[a]} {MINUS} {models[b]}" for a, b in zip(first, second, strict=True)]
 
 
 def rows(column: Column, units: list[str], **fixed: Any) -> list[dict[str, Any]]:

@@ -12,35 +12,51 @@ import numpy as np
 
 from bayesjudge.baselines.moments import Array, Codes, Evidence
 
-__all__ = ["correlation", "covariance", "difference_variance", "effective_size", "per_item"]
+__all__ = [
+    "correlation",
+    "covariance",
+    "difference_variance",
+    "effective_size",
+    "independent_units",
+    "mean_scale",
+]
 
 
-def per_item(n: Array, ddof: int) -> Array:
-    """Scale of a mean's influence, ``1/√(n(n − ddof))``: its squares sum to a variance with that divisor.
+def independent_units(evidence: Evidence, items: Array) -> Array:
+    """Number (M,) of independent units among the items marked (R, M): items, or clusters that hold one."""
+    marked = items > 0
+    if not evidence.clusters:
+        return np.asarray(evidence.n @ marked)
+    held = np.zeros((evidence.clusters, marked.shape[1]), dtype=bool)
+    np.logical_or.at(held, evidence.cluster, marked)
+    return held.sum(axis=0).astype(float)
 
-    Examples
-    --------
-    >>> per_item(np.array([4.0, 1.0, 0.0]), 0).tolist()
-    [0.25, nan, 0.0]
+
+def mean_scale(evidence: Evidence, items: Array, ddof: int) -> Array:
+    """Scale (M,) of the influence of a mean over the items marked (R, M).
+
+    For n independent items ``1/√(n(n − ddof))``, whose squares sum to a variance with divisor ``n − ddof``.
+    For items in G clusters ``√(G/(G − 1))/n``, the CR1 factor of a mean in place of ``n − 1``. A single item
+    or cluster has no variance: whatever needs it turns NaN here and says so, instead of passing as exact.
     """
-    # One item has no variance: whatever needs it turns NaN here and says so, instead of passing as exact.
-    inside = np.where(n > 1, n * (n - ddof), np.nan)
+    n, units = evidence.n @ (items > 0), independent_units(evidence, items)
+    several = np.where(units > 1, units, np.nan)
+    inside = n * n * (several - 1.0) / several if evidence.clusters else several * (several - ddof)
     return np.where(n > 0, 1.0 / np.sqrt(inside), 0.0)
 
 
 def covariance(influence: Array, evidence: Evidence) -> Array:
     """Covariance matrix (M, M) of the estimates of M models from their influences (R, M).
 
-    Without clusters, ``Σ_i φ_ia φ_ib`` over items. With G clusters the influences are summed within
-    clusters first and the result carries the factor ``G/(G − 1)`` (the CR1 sandwich of a mean); one cluster
-    gives NaN. Sums of differences ``(φ_a − φ_b)²`` follow as ``C_aa + C_bb − 2 C_ab``.
+    Without clusters, ``Σ_i φ_ia φ_ib`` over items; with clusters the influences are summed within clusters
+    first. The variance of a difference, ``Σ(φ_a − φ_b)²``, follows as ``C_aa + C_bb − 2 C_ab``.
     """
+    weighted = influence * evidence.n[:, None]
     if not evidence.clusters:
-        return np.asarray((influence * evidence.n[:, None]).T @ influence)
+        return np.asarray(weighted.T @ influence)
     sums = np.zeros((evidence.clusters, influence.shape[1]))
-    np.add.at(sums, evidence.cluster, influence * evidence.n[:, None])
-    correction = evidence.clusters / (evidence.clusters - 1) if evidence.clusters > 1 else np.nan
-    return np.asarray(correction * (sums.T @ sums))
+    np.add.at(sums, evidence.cluster, weighted)
+    return np.asarray(sums.T @ sums)
 
 
 def difference_variance(cov: Array, first: Codes, second: Codes) -> Array:
