@@ -1,0 +1,123 @@
+"""Which of a user's columns holds what, by the names that known formats give them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from bayesjudge.errors import InputError, Problem
+
+__all__ = ["GOLD_ALIASES", "VERDICT_ALIASES", "recognise"]
+
+#: Our name to two lists of others; the second counts only where the first has no match.
+VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "item": (
+        ["item_id", "question_id", "prompt_id", "example_id", "instance_id", "sample_id", "problem_id",
+         "task_id", "query_id", "doc_id", "qid"],
+        ["id", "uid", "question", "prompt", "query"],
+    ),
+    "model": (
+        ["model_id", "model_name", "generator", "system", "candidate", "exam_taker", "examtaker"],
+        ["llm", "respondent", "answerer"],
+    ),
+    "judge": (
+        ["judge_model", "judge_id", "judge_name", "annotator", "evaluator", "grader", "rater", "autorater"],
+        [],
+    ),
+    "verdict": (
+        ["judge_verdict", "judge_label", "judgment", "judgement", "is_correct", "prediction", "judge_score"],
+        ["score", "correct", "passed", "rating", "result"],
+    ),
+    "label": (
+        ["human_label", "gold_label", "true_label", "ground_truth", "gold", "human", "human_verdict",
+         "human_judgment", "human_judgement", "human_score"],
+        ["target", "truth", "reference"],
+    ),
+    "run": (["run_id", "repetition", "repeat", "replicate", "trial"], []),
+}  # fmt: skip
+
+#: The same for a table of gold labels, where a bare score or verdict is a person's.
+GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "item": VERDICT_ALIASES["item"],
+    "model": VERDICT_ALIASES["model"],
+    "label": (VERDICT_ALIASES["label"][0], ["target", "truth", "verdict", "is_correct", "correct", "score"]),
+}
+
+
+def recognise(
+    found: Iterable[str],
+    columns: Mapping[str, str] | None = None,
+    *,
+    aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]] = VERDICT_ALIASES,
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Complete a user's mapping with the column names of known formats.
+
+    Parameters
+    ----------
+    found : iterable of str
+        The table's columns.
+    columns : mapping of str to str, optional
+        Our name to the user's column; nothing is guessed for these.
+    aliases : mapping
+        As `VERDICT_ALIASES`.
+
+    Returns
+    -------
+    columns : dict of str to str
+        Our name to the user's column.
+    warnings : tuple of str
+        Columns that could have been meant, where one carries our own name.
+
+    Raises
+    ------
+    InputError
+        Two columns that could both be meant and none of our own name.
+
+    Examples
+    --------
+    >>> recognise(["Question ID", "model", "score"])[0]
+    {'item': 'Question ID', 'verdict': 'score'}
+    """
+    columns = dict(columns or {})
+    taken = set(columns.values())
+    free = [name for name in found if name not in taken]
+    mapping, warnings, problems = dict(columns), [], []
+    for name, (strong, weak) in aliases.items():
+        if name in columns:
+            continue
+        candidates = _matching(free, strong) or _matching(free, weak)
+        if name in free:
+            also = _matching(free, strong)
+            warnings += [_ignored(name, also)] if also else []
+        elif len(candidates) > 1:
+            problems.append(_ambiguous(name, candidates))
+        elif candidates:
+            mapping[name] = candidates[0]
+    if problems:
+        raise InputError(problems)
+    return mapping, tuple(warnings)
+
+
+def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:
+    return [column for column in found if _folded(column) in names]
+
+
+def _folded(name: str) -> str:
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[^\w]+", "_", words).casefold()
+
+
+def _ignored(name: str, others: Sequence[str]) -> str:
+    return (
+        f"column {name!r} was read as {name}, though {', '.join(map(repr, others))} could be meant too "
+        f"(columns={{{name!r}: {others[0]!r}}} or --column {name}={others[0]} to change that)"
+    )
+
+
+def _ambiguous(name: str, candidates: Sequence[str]) -> Problem:
+    return Problem(
+        column=name,
+        found=f"{len(candidates)} columns that could be meant: {', '.join(map(repr, candidates))}",
+        allowed="one column",
+        fix=f"Say which: columns={{{name!r}: {candidates[0]!r}}}, or --column {name}={candidates[0]}.",
+    )

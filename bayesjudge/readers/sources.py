@@ -1,0 +1,145 @@
+"""Where a table comes from: a file, several files by a pattern, or standard input."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from bayesjudge.errors import InputError, Problem, UsageError
+
+__all__ = ["Source", "file_problem", "find_sources"]
+
+#: File name endings and the format that each stands for.
+FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "json", ".ndjson": "json", ".json": "json",
+           ".parquet": "parquet", ".pq": "parquet"}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Source:
+    """One stream of bytes.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    format : str
+        A value of `FORMATS`.
+    open : callable
+        Gives the bytes from the start, every time it is called.
+    """
+
+    name: str
+    format: str
+    open: Callable[[], BinaryIO]
+
+
+def find_sources(source: str | Path) -> list[Source]:
+    """The files that a path, a pattern or ``-`` (standard input) means, in order of name.
+
+    Raises
+    ------
+    InputError
+        No such file, nothing matches, a folder, an empty file.
+    UsageError
+        An ending that says no known format.
+    """
+    if str(source) == "-":
+        return [_standard_input()]
+    path = Path(source).expanduser()
+    if "\0" in str(path):
+        raise UsageError(f"{str(source)!r} cannot be the name of a file")
+    if any(mark in str(path) for mark in "*?[") and not path.exists():
+        matches = _matches(path)
+        if not matches:
+            raise InputError(
+                [file_problem(str(source), "no file that matches", "Check the pattern and the folder.")]
+            )
+        return [_file(match) for match in matches]
+    return [_file(path)]
+
+
+def file_problem(name: str, found: str, fix: str, rows: tuple[int, ...] = ()) -> Problem:
+    """Something wrong with a file as a whole."""
+    return Problem(
+        column="(file)",
+        found=f"{found}: {name}",
+        rows=rows,
+        fix=fix,
+        allowed="a readable CSV, TSV, JSONL, JSON or Parquet file with a header and rows",
+    )
+
+
+def _matches(pattern: Path) -> list[Path]:
+    start = Path(pattern.anchor or ".")
+    try:
+        found = start.glob(str(pattern.relative_to(pattern.anchor)))
+        return sorted(path for path in found if path.is_file())
+    except ValueError as error:
+        raise UsageError(
+            f"{str(pattern)!r} is no file and no pattern ({error}); write for example logs/*.csv"
+        ) from error
+
+
+def _file(path: Path) -> Source:
+    if path.is_dir():
+        raise InputError(
+            [
+                file_problem(
+                    str(path), "a folder", f"Name a file in it, or a pattern such as {str(path / '*.csv')!r}."
+                )
+            ]
+        )
+    if not path.is_file():
+        raise InputError([file_problem(str(path), "no such file", _near_files(path))])
+    packed = path.suffix.lower() == ".gz"
+    ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
+    if ending not in FORMATS:
+        raise UsageError(
+            f"cannot tell the format of {path.name!r} from its ending {ending!r}; known endings are "
+            f"{', '.join(FORMATS)}, each also with .gz; rename the file, or pipe it in and read '-'"
+        )
+    if path.stat().st_size == 0:
+        raise InputError([file_problem(str(path), "an empty file", "Check how it was written.")])
+    return Source(name=str(path), format=FORMATS[ending], open=lambda: _open(path, packed=packed))
+
+
+def _open(path: Path, *, packed: bool) -> BinaryIO:
+    try:
+        return gzip.open(path) if packed else path.open("rb")  # type: ignore[return-value]  # GzipFile reads as one
+    except OSError as error:
+        raise InputError([file_problem(str(path), f"a file that cannot be opened ({error.strerror})",
+                                       "Check its permissions.")]) from error  # fmt: skip
+
+
+def _near_files(path: Path) -> str:
+    folder = path.parent
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {', '.join(repr(str(folder / name)) for name in near)}?"
+    return f"Check the name; the folder is {str(folder.resolve())!r}" + (
+        "." if names else ", which has no files."
+    )
+
+
+def _standard_input() -> Source:
+    content = sys.stdin.buffer.read()
+    if not content.strip():
+        raise InputError([file_problem("standard input", "nothing", "Pipe a table in, or name a file.")])
+    return Source(name="standard input", format=_sniff(content), open=lambda: io.BytesIO(content))
+
+
+def _sniff(content: bytes) -> str:
+    if content[:4] == b"PAR1":
+        return "parquet"
+    start = content.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] in {b"{", b"["}:
+        return "json"
+    header = start.split(b"\n", 1)[0]
+    return "tsv" if header.count(b"\t") > header.count(b",") else "csv"
