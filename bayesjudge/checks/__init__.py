@@ -1,1 +1,23 @@
-"""."""
+"""Whether a result may be believed: checks of one fit, of one model, and of any method's intervals."""
+
+from bayesjudge.checks.comparison import ModelComparison, compare
+from bayesjudge.checks.convergence import Convergence, convergence
+from bayesjudge.checks.coverage import clopper_pearson, coverage_table
+from bayesjudge.checks.loo import Loo, loo
+from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
+from bayesjudge.checks.sensitivity import PriorSensitivity, prior_sensitivity
+
+__all__ = [
+    "Convergence",
+    "Loo",
+    "ModelComparison",
+    "PredictiveCheck",
+    "PriorSensitivity",
+    "clopper_pearson",
+    "compare",
+    "convergence",
+    "coverage_table",
+    "loo",
+    "predictive_check",
+    "prior_sensitivity",
+]

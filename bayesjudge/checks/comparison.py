@@ -1,0 +1,155 @@
+"""Which of several models predicts left-out observations best, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.checks.loo import Loo, loo, standard_error
+from bayesjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bayesjudge.inference import Fit
+
+__all__ = ["ModelComparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelComparison:
+    """Models on the same data, the best predictor first.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        One row a model: ``model, elpd, se, elpd_diff`` (to the best, 0 or negative), ``diff_se``, ``p_loo,
+        weight`` (stacking), ``bad_k`` (observations with an unreliable k), ``note``.
+    loos : mapping of str to Loo
+        The pointwise results.
+    """
+
+    frame: pd.DataFrame
+    loos: Mapping[str, Loo]
+
+    @property
+    def summary(self) -> str:
+        """What the differences say, in one sentence.
+
+        A difference below 4 or within 2 standard errors is no evidence against the lesser model (Sivula,
+        Magnusson & Vehtari 2020).
+        """
+        best, rest = self.frame.iloc[0], self.frame.iloc[1:]
+        worse = rest[(rest["elpd_diff"] < -4) & (rest["elpd_diff"] < -2 * rest["diff_se"])]
+        if worse.empty:
+            return f"{best['model']} predicts best, but no other model is clearly worse"
+        return f"{best['model']} predicts best; clearly worse: {', '.join(worse['model'])}"
+
+
+def compare(fits: Mapping[str, Fit] | Sequence[Fit]) -> ModelComparison:
+    """Compare models by leave-one-out on the same data.
+
+    Parameters
+    ----------
+    fits : mapping of str to Fit, or sequence of Fit
+        Two fits or more; in a sequence each is named by its model's label.
+
+    Returns
+    -------
+    ModelComparison
+
+    Raises
+    ------
+    UsageError
+        Fewer than two fits, two of one name, or fits to different data.
+
+    References
+    ----------
+    Vehtari, Gelman & Gabry (2017), section 5.2 (standard error of a difference); Yao, Vehtari, Simpson &
+    Gelman (2018), Using stacking to average Bayesian predictive distributions.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> table = simulate_verdicts(seed=1).verdicts
+    >>> models = [JudgeError(pooling=pooling) for pooling in ("shared", "specific")]
+    >>> fits = [fit(model, table, engine="laplace", draws=500) for model in models]
+    >>> found = compare(fits).frame
+    >>> sorted(found["model"]), round(float(found["weight"].sum()), 6)
+    (['bayes:judge_error[shared]', 'bayes:judge_error[specific]'], 1.0)
+    """
+    loos = _named(fits)
+    elpd = np.column_stack([one.frame["elpd"].to_numpy() for one in loos.values()])
+    n = next(iter(loos.values())).frame["n"].to_numpy()
+    weights = stacking_weights(elpd, n)
+    best = int(np.argmax([one.elpd for one in loos.values()]))
+    rows: list[dict[str, Any]] = [
+        {"model": name, "elpd": one.elpd, "se": one.se, "elpd_diff": float(n @ (elpd[:, k] - elpd[:, best])),
+         "diff_se": standard_error(elpd[:, k] - elpd[:, best], n), "p_loo": one.p_loo,
+         "weight": float(weights[k]), "bad_k": one.bad, "note": one.note}
+        for k, (name, one) in enumerate(loos.items())
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows).sort_values("elpd", ascending=False, ignore_index=True)
+    return ModelComparison(frame=frame, loos=loos)
+
+
+def _named(fits: Mapping[str, Fit] | Sequence[Fit]) -> dict[str, Loo]:
+    pairs = list(fits.items()) if isinstance(fits, Mapping) else [(one.model.label, one) for one in fits]
+    names = [name for name, _ in pairs]
+    if len(pairs) < 2:
+        raise UsageError(f"compare needs two fits or more, got {len(pairs)}")
+    if len(set(names)) < len(names):
+        raise UsageError(f"two fits have one name among {names}; give a mapping of names to fits")
+    hashes = {name: one.manifest["data"] for name, one in pairs}
+    first = hashes[names[0]]
+    if other := next((name for name in names if hashes[name] != first), None):
+        raise UsageError(
+            f"{names[0]!r} and {other!r} were fitted to different data, or see the same table as different "
+            "observations; leave-one-out compares models of the same observations only"
+        )
+    return {name: loo(one) for name, one in pairs}
+
+
+def stacking_weights(elpd: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Weights whose mixture of predictive distributions scores best on left-out observations.
+
+    Parameters
+    ----------
+    elpd : array (kinds, models)
+        Log predictive density of one left-out observation of each kind.
+    n : array (kinds,)
+        Observations of each kind.
+
+    Examples
+    --------
+    >>> stacking_weights(np.log([[0.9, 0.5], [0.9, 0.5]]), np.array([3, 1])).round(3).tolist()
+    [1.0, 0.0]
+    """
+    from scipy.optimize import LinearConstraint, minimize
+
+    density = np.exp(elpd - elpd.max(axis=1, keepdims=True))
+    share = n / n.sum()
+
+    def loss(weight: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        mixed = density @ weight
+        return -float(share @ np.log(mixed)), -(share / mixed) @ density
+
+    models = elpd.shape[1]
+    found = minimize(
+        loss,
+        np.full(models, 1 / models),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * models,
+        constraints=LinearConstraint(np.ones((1, models)), 1.0, 1.0),
+        options={"ftol": 1e-12},
+    )
+    clipped = np.where(found.x > 1e-9, found.x, 0.0)
+    weights: NDArray[np.float64] = clipped / clipped.sum()
+    return weights

@@ -1,0 +1,139 @@
+"""Convergence in detail: every parameter and every chain behind the gate's verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.inference.gate import LEAST_EBFMI, LEAST_ESS, MOST_RHAT, Gate
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from bayesjudge.inference import Fit
+
+__all__ = ["Convergence", "convergence"]
+
+_AXES: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Convergence:
+    """What the gate looked at.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        One row a scalar parameter: ``parameter, mean, sd, mcse_mean, mcse_sd, rhat, ess_bulk, ess_tail,
+        flagged``.
+    chains : pandas.DataFrame
+        One row a chain: ``chain, ebfmi, divergences, acceptance, steps`` (mean leapfrog steps), ``most_steps,
+        flagged``; a column that the engine has no figure for is left out.
+    gate : Gate
+        The verdict.
+    """
+
+    frame: pd.DataFrame
+    chains: pd.DataFrame
+    gate: Gate
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate passed."""
+        return self.gate.passed
+
+
+def convergence(fit: Fit) -> Convergence:
+    """Detailed diagnostics of a fit.
+
+    Parameters
+    ----------
+    fit : Fit
+        Any fit.
+
+    Returns
+    -------
+    Convergence
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), Rank-normalization, folding, and localization: an
+    improved R-hat; Betancourt (2016), Diagnosing suboptimal cotangent disintegrations (E-BFMI).
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> log = simulate_verdicts(seed=1).verdicts
+    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> convergence(result).frame["parameter"].tolist()[-1]
+    'theta[b]'
+    """
+    names, series = scalars(fit.posterior)
+    stats = fit.tree["sample_stats"].to_dataset()
+    return Convergence(frame=_parameters(names, series), chains=_chains(stats), gate=fit.gate)
+
+
+def scalars(posterior: xr.Dataset) -> tuple[list[str], NDArray[np.float64]]:
+    """Names of all scalar parameters, ``site[label, label]``, and their draws (scalars, chains, draws)."""
+    names: list[str] = []
+    parts = []
+    for site, draws in posterior.data_vars.items():
+        axes = [str(dim) for dim in draws.dims if dim not in {"chain", "draw"}]
+        values = draws.transpose(*axes, "chain", "draw").to_numpy()
+        labels = [[str(label) for label in draws[axis].to_numpy()] for axis in axes]
+        for index in np.ndindex(values.shape[:-2]):
+            at = ", ".join(labels[axis][k] for axis, k in enumerate(index))
+            names.append(f"{site}[{at}]" if at else str(site))
+        parts.append(values.reshape(-1, *values.shape[-2:]))
+    return names, np.concatenate(parts).astype(float)
+
+
+def _parameters(names: list[str], series: NDArray[np.float64]) -> pd.DataFrame:
+    from arviz_stats.base import array_stats
+
+    frame = pd.DataFrame({
+        "parameter": names,
+        "mean": series.mean(axis=(1, 2)),
+        "sd": series.std(axis=(1, 2), ddof=1),
+        "mcse_mean": array_stats.mcse(series, method="mean", **_AXES),
+        "mcse_sd": array_stats.mcse(series, method="sd", **_AXES),
+        "rhat": array_stats.rhat(series, **_AXES),
+        "ess_bulk": array_stats.ess(series, method="bulk", **_AXES),
+        "ess_tail": array_stats.ess(series, method="tail", prob=(0.05, 0.95), **_AXES),
+    })  # fmt: skip
+    # Negated, so that a figure that is not a number is flagged too.
+    frame["flagged"] = ~((frame["rhat"] <= MOST_RHAT) & (frame["ess_bulk"] >= LEAST_ESS)
+                         & (frame["ess_tail"] >= LEAST_ESS))  # fmt: skip
+    return frame
+
+
+def _chains(stats: xr.Dataset) -> pd.DataFrame:
+    values = {str(name): stat.to_numpy() for name, stat in stats.data_vars.items()}
+    columns: dict[str, Any] = {"chain": np.arange(stats.sizes["chain"])}
+    flagged = np.zeros(stats.sizes["chain"], dtype=bool)
+    if "energy" in values:
+        columns["ebfmi"] = ebfmi(values["energy"])
+        flagged |= ~(columns["ebfmi"] >= LEAST_EBFMI)
+    if "diverging" in values:
+        columns["divergences"] = values["diverging"].sum(axis=1).astype(int)
+        flagged |= columns["divergences"] > 0
+    if "acceptance_rate" in values:
+        columns["acceptance"] = values["acceptance_rate"].mean(axis=1)
+    if "n_steps" in values:
+        columns["steps"] = values["n_steps"].mean(axis=1)
+        columns["most_steps"] = values["n_steps"].max(axis=1).astype(int)
+    return pd.DataFrame({**columns, "flagged": flagged})
+
+
+def ebfmi(energy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Energy Bayesian fraction of missing information of each chain, from energies (chains, draws)."""
+    from arviz_stats.base import array_stats
+
+    found: NDArray[np.float64] = np.atleast_1d(array_stats.bfmi(energy))
+    return found

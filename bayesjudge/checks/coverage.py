@@ -1,0 +1,154 @@
+"""How intervals do in repeated samples: coverage with its exact binomial bounds, bias, width, wrong calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+
+__all__ = ["clopper_pearson", "coverage_table"]
+
+type Truth = Mapping[tuple[str, str], float]
+
+
+def clopper_pearson(successes: int, trials: int, *, prob: float = 0.95) -> tuple[float, float]:
+    """Exact interval of a binomial proportion (Clopper & Pearson 1934).
+
+    Parameters
+    ----------
+    successes, trials : int
+        Counts; no trials give the whole of [0, 1].
+    prob : float
+        Probability of the interval.
+
+    Raises
+    ------
+    UsageError
+        Counts that are not those of a binomial.
+
+    Examples
+    --------
+    >>> tuple(round(limit, 4) for limit in clopper_pearson(475, 500))
+    (0.9271, 0.9674)
+    """
+    from scipy.special import betaincinv
+
+    if not 0 <= successes <= trials:
+        raise UsageError(f"successes={successes} must lie between 0 and trials={trials}")
+    tail = (1 - prob) / 2
+    lower = betaincinv(successes, trials - successes + 1, tail) if successes else 0.0
+    upper = betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0
+    return float(lower), float(upper)
+
+
+def coverage_table(
+    estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] | None = None, *,
+    by: Sequence[str] = ("method", "estimand"), prob: float = 0.95,
+) -> pd.DataFrame:  # fmt: skip
+    """How intervals did over data sets whose truth is known.
+
+    Parameters
+    ----------
+    estimates : sequence of Estimates
+        One table a data set.
+    truth : mapping, sequence of mappings or None
+        Truth by ``(estimand, unit)``, one for all data sets or one each; None uses the column ``truth``.
+        Rows without a truth are left out.
+    by : sequence of str
+        Columns of `Estimates` that tell one row of the result from another.
+    prob : float
+        Probability of the exact bounds of the coverage.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``by`` and: ``n`` intervals judged; ``undefined`` estimates without an interval (NaN), which
+        are counted here and nowhere else; ``unbounded`` intervals of infinite width; ``coverage,
+        coverage_lower, coverage_upper`` (Clopper–Pearson) and the ``nominal`` probability; ``bias``,
+        ``bias_mcse``, ``rmse`` and ``mae`` of the points that are numbers; ``width`` (mean);
+        ``interval_score`` (mean; Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``, the
+        share of intervals that exclude 0 on the side where the truth is not.
+
+    Raises
+    ------
+    UsageError
+        No data sets; a truth for another number of data sets; a column that estimates do not have;
+        intervals of several probabilities in one row.
+
+    Notes
+    -----
+    The exact bounds treat intervals as independent. Several units of one data set are not, quite: put
+    ``"unit"`` in ``by`` for bounds that are exact.
+
+    Examples
+    --------
+    >>> row = {"estimand": "difference", "unit": "a − b", "method": "x", "prob": 0.95}
+    >>> rows = [{**row, "point": p, "lower": p - 0.1, "upper": p + 0.1} for p in (0.2, 0.0)]
+    >>> sets = [Estimates.from_rows([one]) for one in rows]
+    >>> found = coverage_table(sets, {("difference", "a − b"): 0.05}).iloc[0]
+    >>> int(found["n"]), float(found["coverage"]), round(float(found["bias"]), 3), float(found["wrong_sign"])
+    (2, 0.5, 0.05, 0.0)
+    """
+    rows = _with_truth(estimates, truth)
+    if unknown := [column for column in by if column not in rows]:
+        raise UsageError(
+            f"by={unknown[0]!r} is not a column of estimates: {', '.join(map(str, rows.columns))}"
+        )
+    rows = rows[rows["truth"].notna()]
+    groups = rows.groupby(list(by), sort=False)
+    found = [
+        {**dict(zip(by, key, strict=True)), **_figures(part, prob)} for key, part in groups
+    ]  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def _with_truth(estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] | None) -> pd.DataFrame:
+    if not estimates:
+        raise UsageError("no data sets: give one Estimates for each data set")
+    if truth is None:
+        return pd.concat([one.frame for one in estimates], ignore_index=True)
+    truths = [truth] * len(estimates) if isinstance(truth, Mapping) else list(truth)
+    if len(truths) != len(estimates):
+        raise UsageError(
+            f"{len(truths)} truths for {len(estimates)} data sets; give one mapping, or one for each"
+        )
+    pairs = zip(estimates, truths, strict=True)
+    return pd.concat([one.with_truth(known).frame for one, known in pairs], ignore_index=True)
+
+
+def _figures(rows: pd.DataFrame, prob: float) -> dict[str, Any]:
+    nominal = rows["prob"].unique()
+    if len(nominal) > 1:
+        raise UsageError(f"intervals of probabilities {sorted(nominal)} in one row; add 'prob' to by=")
+    defined = rows[rows["lower"].notna() & rows["upper"].notna()]
+    hit = (defined["lower"] <= defined["truth"]) & (defined["truth"] <= defined["upper"])
+    low, high = clopper_pearson(int(hit.sum()), len(defined), prob=prob)
+    return {
+        "n": len(defined), "undefined": len(rows) - len(defined),
+        "unbounded": int(np.isinf(defined["upper"] - defined["lower"]).sum()),
+        "coverage": _mean(hit), "coverage_lower": low, "coverage_upper": high, "nominal": float(nominal[0]),
+        **_errors((rows["point"] - rows["truth"]).dropna()), **_widths(defined, float(nominal[0])),
+    }  # fmt: skip
+
+
+def _errors(error: pd.Series[float]) -> dict[str, float]:
+    return {"bias": _mean(error), "bias_mcse": float(error.std(ddof=1) / np.sqrt(max(len(error), 1))),
+            "rmse": float(np.sqrt(_mean(error**2))), "mae": _mean(error.abs())}  # fmt: skip
+
+
+def _widths(rows: pd.DataFrame, nominal: float) -> dict[str, float]:
+    width = rows["upper"] - rows["lower"]
+    below = (rows["lower"] - rows["truth"]).clip(lower=0)
+    above = (rows["truth"] - rows["upper"]).clip(lower=0)
+    score = width + 2 / (1 - nominal) * (below + above)
+    wrong = ((rows["lower"] > 0) & (rows["truth"] < 0)) | ((rows["upper"] < 0) & (rows["truth"] > 0))
+    return {"width": _mean(width), "interval_score": _mean(score), "wrong_sign": _mean(wrong)}
+
+
+def _mean(values: pd.Series[Any]) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,171 @@
+"""Predictive checks: do data from the fitted model look like the data, in statistics that users look at.
+
+Each statistic is shown twice: its posterior predictive distribution, which says what the model expects, and
+its bootstrap distribution, which says how well the data themselves pin it down. A model whose predictive
+interval is far wider than the bootstrap's has not learned the statistic; one that lies elsewhere misses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.checks.resample import bootstrap_counts, why_no_bootstrap
+from bayesjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bayesjudge.inference import Fit
+    from bayesjudge.model import Data
+
+__all__ = ["FLAG_BELOW", "PredictiveCheck", "predictive_check"]
+
+#: Tail probability below which a statistic is flagged.
+FLAG_BELOW = 0.01
+type _Values = dict[str, NDArray[np.float64]]
+
+GROUPS = ("posterior_predictive", "prior_predictive")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PredictiveCheck:
+    """Observed statistics beside what the model predicts and what resampling the data gives.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        One row a statistic and unit: ``statistic, unit, observed``; mean and equal-tailed interval of the
+        predictive distribution (``mean, lower, upper``); two-sided mid-p tail probability (``p_value``);
+        equal-tailed interval of the bootstrap (``bootstrap_lower, bootstrap_upper``, missing where ``note``
+        says why); ``flagged``; ``note``.
+    group : {"posterior_predictive", "prior_predictive"}
+        Where the replicated data came from.
+    prob : float
+        Probability of both intervals.
+    """
+
+    frame: pd.DataFrame
+    group: str
+    prob: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether no statistic is flagged."""
+        return not self.frame["flagged"].any()
+
+    @property
+    def summary(self) -> str:
+        """How many statistics were looked at and how many are flagged, in one sentence.
+
+        Posterior predictive tail probabilities are conservative (the data have been used twice), so at
+        most about ``FLAG_BELOW`` of the statistics are flagged under a right model.
+        """
+        tests, flagged = len(self.frame), int(self.frame["flagged"].sum())
+        return f"{flagged} of {tests} statistics have a tail probability below {FLAG_BELOW}"
+
+
+def predictive_check(
+    fit: Fit,
+    *,
+    group: str = "posterior_predictive",
+    prob: float = 0.95,
+    replicates: int = 1000,
+    seed: int = 0,
+) -> PredictiveCheck:
+    """Compare every statistic of the model with its predictive and its bootstrap distribution.
+
+    Parameters
+    ----------
+    fit : Fit
+        Any fit whose model names statistics.
+    group : {"posterior_predictive", "prior_predictive"}
+        Replicated data of the fitted model, or of its prior alone.
+    prob : float
+        Probability of the intervals.
+    replicates : int
+        Bootstrap replicates.
+    seed : int
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    PredictiveCheck
+
+    Raises
+    ------
+    UsageError
+        A group that does not exist.
+
+    References
+    ----------
+    Gelman, Meng & Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> log = simulate_verdicts(seed=1).verdicts
+    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> check = predictive_check(result)
+    >>> check.passed, check.frame.loc[0, "statistic"]
+    (True, 'verdict rate')
+    """
+    if group not in GROUPS:
+        raise UsageError(f"group={group!r} is not one of {', '.join(GROUPS)}")
+    data = fit.data
+    predicted = _rows(fit.tree[group][data.observed].to_numpy(), data)
+    note = why_no_bootstrap(data)
+    resampled = None if note else bootstrap_counts(data, replicates=replicates, seed=seed)
+    samples = (np.asarray(data[data.observed])[None], predicted, resampled)
+    rows: list[dict[str, Any]] = []
+    for name, statistic in fit.model.statistics.items():
+        shown = [None if counts is None else _values(statistic(counts, data)) for counts in samples]
+        rows += [{"statistic": name, **row} for row in _compare(shown, prob, note)]
+    columns = ["statistic", "unit", "observed", "mean", "lower", "upper", "p_value", "bootstrap_lower",
+               "bootstrap_upper", "flagged", "note"]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=columns).astype({"flagged": bool})
+    return PredictiveCheck(frame=frame, group=group, prob=prob)
+
+
+def _rows(draws: NDArray[Any], data: Data) -> NDArray[Any]:
+    """Draws (chain, draw, ...) as (draws, ...)."""
+    return draws.reshape(-1, *np.shape(data[data.observed]))
+
+
+def _compare(shown: Sequence[_Values | None], prob: float, note: str) -> list[dict[str, Any]]:
+    """Rows of one statistic from its values in the observed, the predicted and the resampled data."""
+    observed, predicted, resampled = (values or {} for values in shown)
+    rows = []
+    for unit, seen in observed.items():
+        row = {"unit": unit, "observed": float(seen[0]), "note": note}
+        row |= _predictive(float(seen[0]), predicted.get(unit), prob)
+        rows.append(row if note else row | _bootstrap(resampled.get(unit), prob))
+    return rows
+
+
+def _values(found: Mapping[str, Any]) -> _Values:
+    return {str(unit): np.asarray(value, dtype=float) for unit, value in found.items()}
+
+
+def _predictive(seen: float, draws: NDArray[np.float64] | None, prob: float) -> dict[str, Any]:
+    if draws is None or not np.isfinite(draws).all():
+        return {"mean": np.nan, "lower": np.nan, "upper": np.nan, "p_value": np.nan, "flagged": False,
+                "note": "undefined in some replicated data sets, so not compared"}  # fmt: skip
+    low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2])
+    tail = float(np.mean(draws > seen) + np.mean(draws == seen) / 2)
+    p_value = 2 * min(tail, 1 - tail)
+    return {"mean": float(draws.mean()), "lower": float(low), "upper": float(high), "p_value": p_value,
+            "flagged": p_value < FLAG_BELOW}  # fmt: skip
+
+
+def _bootstrap(draws: NDArray[np.float64] | None, prob: float) -> dict[str, Any]:
+    if draws is None or not np.isfinite(draws).all():
+        return {"note": "bootstrap undefined: some resamples hold no observation of this kind"}
+    low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2])
+    return {"bootstrap_lower": float(low), "bootstrap_upper": float(high)}

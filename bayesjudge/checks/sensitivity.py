@@ -1,0 +1,176 @@
+"""Prior sensitivity: whether an estimate rests on the data, or on what was assumed before them.
+
+The prior (or the likelihood) is raised to a power near 1 and the posterior draws are reweighted to match,
+with no new fit. The rate at which a quantity's distribution moves, as the cumulative Jensen–Shannon
+distance per doubling of the power, is its sensitivity (Kallioinen, Paananen, Bürkner & Vehtari 2024,
+Detecting and diagnosing prior and likelihood sensitivity with power-scaling, Statistics and Computing 34).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from bayesjudge.inference import Fit
+
+__all__ = ["SENSITIVE_ABOVE", "PriorSensitivity", "prior_sensitivity"]
+
+#: Sensitivity from which on a quantity is said to move (Kallioinen et al. 2024, section 3.3).
+SENSITIVE_ABOVE = 0.05
+#: Powers on both sides of 1 between which the rate is taken.
+POWERS = (0.99, 1.01)
+
+type Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PriorSensitivity:
+    """How much each quantity depends on the prior and on the data.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        One row a quantity: ``estimand, unit, judge``; ``prior`` and ``likelihood`` sensitivity;
+        ``prior_sensitive`` (prior sensitivity of at least `SENSITIVE_ABOVE`); ``diagnosis`` in words.
+    priors : tuple of str
+        The sites whose prior was scaled.
+    """
+
+    frame: pd.DataFrame
+    priors: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no quantity moves with the prior."""
+        return not self.frame["prior_sensitive"].any()
+
+
+def prior_sensitivity(
+    fit: Fit, *, quantities: Mapping[str, xr.DataArray] | None = None, priors: Iterable[str] | None = None
+) -> PriorSensitivity:
+    """Power-scaling sensitivity of the headline estimands.
+
+    Parameters
+    ----------
+    fit : Fit
+        Any fit; its tree holds the log prior and the log likelihood of a thinned set of draws.
+    quantities : mapping of str to xarray.DataArray, optional
+        Draws by estimand, dims ``chain, draw`` and any others, on the draws of ``fit.posterior``. By default
+        what ``fit.model.quantities(posterior, data)`` gives, or every parameter for a model without it.
+    priors : iterable of str, optional
+        Sites whose prior is scaled; by default all but the effects the model calls ``exchangeable``, whose
+        distribution is part of the model and not an assumption about one number.
+
+    Returns
+    -------
+    PriorSensitivity
+
+    Raises
+    ------
+    UsageError
+        A prior that the model does not have.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> log = simulate_verdicts(seed=1).verdicts
+    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> prior_sensitivity(result, quantities={"accuracy": result.posterior["theta"]}).passed
+    True
+    """
+    scaled = _scaled_priors(fit, priors)
+    log_prior = fit.tree["log_prior"].to_dataset()[list(scaled)]
+    log_likelihood = fit.tree["log_likelihood"].to_dataset()
+    weights = {"prior": _weights(_total(log_prior)), "likelihood": _weights(_total(log_likelihood))}
+    found = _quantities(fit) if quantities is None else quantities
+    kept = log_likelihood["draw"].to_numpy()
+    rows = []
+    for estimand, draws in found.items():
+        for names, values in _scalars(draws.isel(draw=kept)):
+            moved = {component: _rate(values, *pair) for component, pair in weights.items()}
+            rows.append({"estimand": estimand, **names, **moved,
+                         "prior_sensitive": not moved["prior"] < SENSITIVE_ABOVE,
+                         "diagnosis": _diagnosis(**moved)})  # fmt: skip
+    columns = ["estimand", "unit", "judge", "prior", "likelihood", "prior_sensitive", "diagnosis"]
+    frame = pd.DataFrame(rows, columns=columns).astype({"prior_sensitive": bool})
+    return PriorSensitivity(frame=frame, priors=scaled)
+
+
+def _scaled_priors(fit: Fit, priors: Iterable[str] | None) -> tuple[str, ...]:
+    known = [str(name) for name in fit.tree["log_prior"].data_vars]
+    if priors is None:
+        effects = set(getattr(fit.model, "exchangeable", ()))
+        return tuple(name for name in known if name not in effects)
+    chosen = tuple(priors)
+    if unknown := [name for name in chosen if name not in known]:
+        raise UsageError(f"no prior {unknown[0]!r}; the model has {', '.join(known)}")
+    return chosen
+
+
+def _quantities(fit: Fit) -> Mapping[str, xr.DataArray]:
+    posterior = fit.posterior
+    derive = getattr(fit.model, "quantities", None)
+    if derive is None:
+        return {str(name): draws for name, draws in posterior.data_vars.items()}
+    found: Mapping[str, xr.DataArray] = derive(posterior, fit.data)
+    return found
+
+
+def _total(parts: xr.Dataset) -> Matrix:
+    """Sum over sites and their axes, (chains, draws)."""
+    total = sum(part.sum([dim for dim in part.dims if dim not in {"chain", "draw"}])
+                for part in parts.data_vars.values())  # fmt: skip
+    values: Matrix = total.transpose("chain", "draw").to_numpy()  # type: ignore[union-attr] # sum() may start at 0
+    return values
+
+
+def _weights(log_density: Matrix) -> tuple[Matrix, Matrix]:
+    """Importance weights (chains, draws) of the lower and of the upper power."""
+    from arviz_stats.base import array_stats
+
+    both = []
+    for power in POWERS:
+        log_weight = array_stats.power_scale_lw(log_density, alpha=power, axis=(0, 1))
+        weight = np.exp(log_weight - log_weight.max())
+        both.append(weight / weight.sum())
+    return both[0], both[1]
+
+
+def _scalars(draws: xr.DataArray) -> Iterator[tuple[dict[str, str], Matrix]]:
+    """Every scalar of a quantity with its names: the judge apart, all other axes as the unit."""
+    axes = [str(dim) for dim in draws.dims if dim not in {"chain", "draw"}]
+    values = draws.transpose("chain", "draw", *axes).to_numpy()
+    for index in np.ndindex(values.shape[2:]):
+        labels = {axis: str(draws[axis].to_numpy()[at]) for axis, at in zip(axes, index, strict=True)}
+        unit = ", ".join(label for axis, label in labels.items() if axis != "judge")
+        yield {"unit": unit, "judge": labels.get("judge", "")}, values[(slice(None), slice(None), *index)]
+
+
+def _rate(values: Matrix, lower: Matrix, upper: Matrix) -> float:
+    from arviz_stats.base import array_stats
+
+    if np.ptp(values) == 0:
+        return 0.0
+    return float(array_stats.power_scale_sense(values, lower, upper, POWERS[0], POWERS[1]))
+
+
+def _diagnosis(*, prior: float, likelihood: float) -> str:
+    if not (np.isfinite(prior) and np.isfinite(likelihood)):
+        return "cannot be told: the importance weights failed"
+    if prior < SENSITIVE_ABOVE:
+        return "rests on the data" if likelihood >= SENSITIVE_ABOVE else "moves with neither prior nor data"
+    if likelihood < SENSITIVE_ABOVE:
+        return "strong prior or weak data: the prior decides"
+    return "moves with the prior and with the data: they may disagree"
