@@ -306,3 +306,23 @@ def test_simulated_counts_from_another_room_work():
     (counts,) = simulate_counts(datasets=1, seed=1, runs=3, labelled=40, unlabelled=100)
     found = accuracy_baselines(counts, "judge", bootstrap=100)
     assert np.isfinite(found.frame[["lower", "upper"]].to_numpy()).all()
+
+
+def test_adjusted_limits_do_not_rescue_an_undefined_estimate(item_counts):
+    """J = 0 exactly, but its Lang–Reiczigel adjusted value is .245: the estimate stays undefined."""
+    label = np.repeat([1, 0, -1], [2, 200, 50])[:, None]
+    v = np.repeat([0, 0, 1], [2, 200, 50])[:, None]
+    rows = rows_by_key(accuracy_baselines(item_counts(label, v), "judge", bootstrap=0))
+    row = rows["accuracy", "m0", "rogan-gladen[specific,lang-reiczigel]", ""]
+    assert np.isnan(row["point"])
+    assert (row["lower"], row["upper"]) == (0.0, 1.0)
+
+
+def test_logit_limits_at_the_edge_are_the_labels_wilson_interval(item_counts):
+    """All 20 labels 1 and no verdict tells otherwise: the logit has no standard error there."""
+    label = np.repeat([1, -1], [20, 30])[:, None]
+    rows = rows_by_key(accuracy_baselines(item_counts(label, np.ones((50, 1), int)), "judge", bootstrap=0))
+    wanted = rows["accuracy", "m0", "labelled", ""]
+    row = rows["accuracy", "m0", "ppi++[logit]", ""]
+    assert (row["lower"], row["upper"]) == pytest.approx((wanted["lower"], wanted["upper"]))
+    assert 0.8 < row["lower"] < row["upper"] == 1.0
