@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,16 +26,18 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models import judge_error_data, judge_error_results
+from bayesjudge.models import judge_error_data, judge_error_results, judge_error_statistics
 from bayesjudge.models.verdict_channel import (
     ChannelPrior,
+    Labels,
     Pooling,
-    check_pooling,
-    gauss_hermite,
-    jax_runs_log_prob,
+    check_channel,
     numpyro_channel,
+    numpyro_leniency,
+    numpyro_run_correlation,
     pymc_channel,
-    pytensor_runs_log_prob,
+    pymc_leniency,
+    pymc_run_correlation,
 )
 
 if TYPE_CHECKING:
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
     from bayesjudge.tables import Verdicts
 
 __all__ = ["JudgeError"]
-
-Labels = Literal["random", "enriched"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +80,7 @@ class JudgeError:
     accuracy_prior: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        check_pooling(self.pooling)
-        if self.labels not in get_args(Labels):
-            raise UsageError(f"labels={self.labels!r} is not one of {', '.join(get_args(Labels))}")
+        check_channel(self.pooling, self.labels)
         if min(self.accuracy_prior) <= 0:
             raise UsageError(f"accuracy_prior needs two numbers above 0, got {self.accuracy_prior}")
 
@@ -107,85 +105,45 @@ class JudgeError:
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
-        import jax.numpy as jnp
         import numpyro
         from numpyro import distributions as dist
 
+        from bayesjudge.models import judge_error_density as likelihood
         from bayesjudge.models.pattern_counts import PatternCounts
 
-        dim, judges, units = data.facts["unit"], data.size("judge"), data.size(data.facts["unit"])
-        with numpyro.plate(dim, units, dim=-1):
+        dim, judges, clusters = data.facts["unit"], data.size("judge"), data.facts["clusters"]
+        with numpyro.plate(dim, data.size(dim), dim=-1):
             theta = numpyro.sample("theta", dist.Beta(*self.accuracy_prior))
-        logit_1, logit_0 = numpyro_channel(self.pooling, self.channel, judges, units, dim)
-        rho = ease = spread_y = spread_v = 0.0
-        u = t = jnp.zeros(1)
-        with numpyro.plate("judge", judges, dim=-2):
-            if data.facts["most_runs"] > 1:
-                rho = numpyro.sample("run_correlation", dist.Uniform(0.0, 1.0))[:, 0]
-            if self.item_effect:
-                ease = numpyro.sample("ease_spread", dist.HalfNormal(1.0))[:, 0]
-        if data.facts["clustered"]:
-            spread_y = numpyro.sample("cluster_spread_accuracy", dist.HalfNormal(1.0))
-            spread_v = numpyro.sample("cluster_spread_leniency", dist.HalfNormal(1.0))
-            with numpyro.plate("cluster", data.size("cluster"), dim=-1):
-                u = numpyro.sample("cluster_accuracy", dist.Normal(0.0, 1.0))
-                t = numpyro.sample("cluster_leniency", dist.Normal(0.0, 1.0))
-
-        unit, cluster = data["unit"], data["cluster"]
-        logit_y = (jnp.log(theta) - jnp.log1p(-theta))[unit] + spread_y * u[cluster]
-        shift = (spread_v * t)[cluster][:, None]
-        nodes, log_w = gauss_hermite(21) if self.item_effect else (np.zeros(1), np.zeros(1))
-        by_label = []
-        for y, logit in ((1, logit_1.T[unit] + shift), (0, logit_0.T[unit] - shift)):
-            logit = logit + ease * nodes[:, None, None]
-            says_yes = logit if y else -logit
-            runs = jax_runs_log_prob(says_yes, rho, data["runs"], data["positives"], data.facts["most_runs"])
-            by_label.append(runs.sum(-1))
-        log_v = [_log_mean(column, log_w, jnp) for column in by_label]
-        log_y = [-jnp.logaddexp(0.0, -logit_y), -jnp.logaddexp(0.0, logit_y)]
-        joint = [v + (0.0 if self.labels == "enriched" else ly) for v, ly in zip(log_v, log_y, strict=True)]
-        either = jnp.logaddexp(log_v[0] + log_y[0], log_v[1] + log_y[1])
-        log_p = jnp.where(data["label"] == 1, joint[0], jnp.where(data["label"] == 0, joint[1], either))
-        with numpyro.plate("pattern", log_p.shape[0], dim=-1):
-            numpyro.sample("n", PatternCounts(log_p + data["log_ways"], data["stratum"], data["total"]),
-                           obs=data.arrays.get("n"))  # fmt: skip
+        logit_1, logit_0 = numpyro_channel(self.pooling, self.channel, judges, data.size(dim), dim)
+        rho = numpyro_run_correlation(judges, data.facts["most_runs"])
+        ease = likelihood.numpyro_ease(judges) if self.item_effect else None
+        log_y = likelihood.log_label(theta, likelihood.numpyro_accuracy_shift(clusters), data)
+        log_v = likelihood.log_verdicts(
+            logit_1, logit_0, data, rho=rho, ease=ease, shift=numpyro_leniency(clusters)
+        )
+        log_p = likelihood.log_pattern(log_y, log_v, data, enriched=self.labels == "enriched")
+        with numpyro.plate("pattern", data.size("pattern"), dim=-1):
+            seen = PatternCounts(log_p + data["log_ways"], data["stratum"], data["total"])
+            numpyro.sample("n", seen, obs=data.arrays.get("n"))
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
         import pymc as pm
-        import pytensor.tensor as pt
 
-        dim, one = data.facts["unit"], np.float64(1)
+        from bayesjudge.models import judge_error_twin as likelihood
+
+        dim, judges, clusters = data.facts["unit"], data.size("judge"), data.facts["clusters"]
         coords = {name: list(data.coords[name]) for name in ("judge", dim, "cluster", "pattern")}
         with pm.Model(coords=coords) as model:
             theta = pm.Beta("theta", *map(np.float64, self.accuracy_prior), dims=dim)
             logit_1, logit_0 = pymc_channel(self.pooling, self.channel, dim)
-            rho = ease = np.float64(0)
-            shape = (data.size("judge"), 1)
-            if data.facts["most_runs"] > 1:
-                rho = pm.Uniform("run_correlation", np.float64(0), one, shape=shape)[:, 0]
-            if self.item_effect:
-                ease = pm.HalfNormal("ease_spread", one, shape=shape)[:, 0]
-            logit_y, shift = pt.log(theta / (one - theta))[data["unit"]], np.zeros((1, 1))
-            if data.facts["clustered"]:
-                spread_y = pm.HalfNormal("cluster_spread_accuracy", one)
-                spread_v = pm.HalfNormal("cluster_spread_leniency", one)
-                u = pm.Normal("cluster_accuracy", np.float64(0), one, dims="cluster")
-                t = pm.Normal("cluster_leniency", np.float64(0), one, dims="cluster")
-                logit_y = logit_y + spread_y * u[data["cluster"]]
-                shift = (spread_v * t)[data["cluster"]][:, None]
-            nodes, log_w = gauss_hermite(21) if self.item_effect else (np.zeros(1), np.zeros(1))
-            log_v = []
-            for y, logit in ((1, logit_1.T[data["unit"]] + shift), (0, logit_0.T[data["unit"]] - shift)):
-                eased = logit[None] + ease * nodes[:, None, None]
-                runs = pytensor_runs_log_prob(eased if y else -eased, rho, data["runs"].astype(float),
-                                              data["positives"].astype(float), data.facts["most_runs"])  # fmt: skip
-                log_v.append(pt.logsumexp(runs.sum(-1) + log_w[:, None], axis=0))
-            log_y = [-pt.softplus(-logit_y), -pt.softplus(logit_y)]
-            joint = [v if self.labels == "enriched" else v + ly for v, ly in zip(log_v, log_y, strict=True)]
-            either = pt.logaddexp(log_v[0] + log_y[0], log_v[1] + log_y[1])
-            label = data["label"]
-            log_p = pt.switch(pt.eq(label, 1), joint[0], pt.switch(pt.eq(label, 0), joint[1], either))
+            rho = pymc_run_correlation(data.facts["most_runs"])
+            ease = likelihood.pymc_ease(judges) if self.item_effect else None
+            log_y = likelihood.log_label(theta, likelihood.pymc_accuracy_shift(clusters), data)
+            log_v = likelihood.log_verdicts(
+                logit_1, logit_0, data, rho=rho, ease=ease, shift=pymc_leniency(clusters)
+            )
+            log_p = likelihood.log_pattern(log_y, log_v, data, enriched=self.labels == "enriched")
             pm.Potential("n", data["n"].astype(float) * (log_p + data["log_ways"]), dims="pattern")
         return model
 
@@ -193,22 +151,17 @@ class JudgeError:
         """Accuracies, differences and judge quality, with equal-tailed intervals."""
         return judge_error_results.estimates(posterior, data, prob=prob, method=self.label)
 
+    def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+        """Draws of each model's accuracy, dims ``chain, draw, model``: P(best) and P(rank) come from these."""
+        return judge_error_results.accuracy(posterior, data)
+
     @property
     def statistics(self) -> Mapping[str, Statistic]:
-        """Verdict rates and labelled cells, by model."""
-        return judge_error_results.STATISTICS
+        """Verdict rates, labelled cells, and how often runs and judges disagree."""
+        return judge_error_statistics.STATISTICS
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters and counts."""
         from bayesjudge.models.pattern_counts import simulate
 
         return simulate(self, key, data)
-
-
-def _log_mean(log_values: Any, log_weights: Any, jnp: Any) -> Any:
-    """Log of the weighted mean over quadrature nodes (first axis)."""
-    from jax.scipy.special import logsumexp
-
-    if log_values.shape[0] == 1:
-        return log_values[0]
-    return logsumexp(log_values + jnp.asarray(log_weights)[:, None], axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
-from bayesjudge.models.verdict_channel import log_choose
+from bayesjudge.models.verdict_runs import log_choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,23 +39,33 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     patterns = np.concatenate(rows)
     stratum = np.repeat(np.arange(len(strata)), lengths)
     runs = strata[stratum, 3 : 3 + len(counts.judges)]
+    kinds, outcome = np.unique(
+        np.stack([runs, patterns[:, 1:]], axis=-1).reshape(-1, 2), axis=0, return_inverse=True
+    )
     n = _look_up(patterns, stratum, np.column_stack([answers.label, answers.positives]), index, answers.n)
     arrays = {
         "unit": strata[stratum, 0], "cluster": strata[stratum, 1], "label": patterns[:, 0],
         "runs": runs, "positives": patterns[:, 1:], "n": n, "stratum": stratum,
+        "outcome": outcome.reshape(runs.shape), "outcome_runs": kinds[:, 0], "outcome_positives": kinds[:, 1],
         "total": np.bincount(stratum, weights=n, minlength=len(strata)).astype(np.int64),
         "log_ways": log_choose(runs, patterns[:, 1:]).sum(axis=1),
         "share": _shares(counts, unit, len(names)),
     }  # fmt: skip
     dim = "model" if len(counts.groups) == 1 else "model_group"
-    wide, row = {"runs", "positives"}, {"total": ("strata",), "share": (dim,)}
+    wide = dict.fromkeys(("runs", "positives", "outcome"), ("pattern", "judge"))
+    axes = (
+        wide
+        | dict.fromkeys(("outcome_runs", "outcome_positives"), ("kind",))
+        | {"total": ("strata",), "share": (dim,)}
+    )
     return Data(
         arrays=arrays,
-        dims={name: row.get(name, ("pattern", "judge") if name in wide else ("pattern",)) for name in arrays},
-        coords={dim: names, "judge": counts.judges, "pattern": tuple(range(len(patterns))),
-                "cluster": tuple(range(max(counts.clusters, 1))), "strata": tuple(range(len(strata)))},
-        observed="n", weights="n", ragged=("pattern", "strata"),
-        facts={"unit": dim, "most_runs": int(runs.max()), "clustered": counts.clusters > 0},
+        dims={name: axes.get(name, ("pattern",)) for name in arrays},
+        coords={dim: names, "model": counts.models, "group": counts.groups, "judge": counts.judges,
+                "pattern": tuple(range(len(patterns))), "strata": tuple(range(len(strata))),
+                "kind": tuple(range(len(kinds))), "cluster": tuple(range(max(counts.clusters, 1)))},
+        observed="n", weights="n", ragged=("pattern", "strata", "kind"),
+        facts={"unit": dim, "most_runs": int(runs.max()), "clusters": counts.clusters},
         units=_sizes(counts, unit, names),
     )  # fmt: skip
 
@@ -75,7 +85,17 @@ def _sizes(counts: VerdictCounts, unit: NDArray[np.int64], names: tuple[str, ...
         for prefix, weight in (("", n), ("labelled:", labelled)):
             totals = np.bincount(codes, weights=weight, minlength=len(labels))
             sizes |= {prefix + name: int(total) for name, total in zip(labels, totals, strict=True)}
-    return sizes
+    return sizes | _shared_items(counts)
+
+
+def _shared_items(counts: VerdictCounts) -> dict[str, int]:
+    """Items answered by both models of each pair, as the judge who saw most of them has it (key ``a − b``)."""
+    both = np.zeros((len(counts.models),) * 2)
+    for items in counts.items.values():
+        seen = (items.runs > 0).astype(float)
+        both = np.maximum(both, (seen * items.n[:, None]).T @ seen)
+    pairs = itertools.combinations(range(len(counts.models)), 2)
+    return {f"{counts.models[a]} − {counts.models[b]}": int(both[a, b]) for a, b in pairs}
 
 
 def _shares(counts: VerdictCounts, unit: NDArray[np.int64], units: int) -> NDArray[np.float64]:

@@ -102,4 +102,6 @@ def simulate(model: Model, key: Any, data: Data) -> Mapping[str, Any]:
     """
     blank = data.with_arrays({name: array for name, array in data.arrays.items() if name != data.observed})
     sites = numpyro.handlers.trace(numpyro.handlers.seed(model.numpyro, key)).get_trace(blank)
-    return {name: site["value"] for name, site in sites.items() if site["type"] in {"sample", "deterministic"}}
+    return {
+        name: site["value"] for name, site in sites.items() if site["type"] in {"sample", "deterministic"}
+    }

@@ -5,19 +5,19 @@ For judge j and unit m (a model, or a model within a group)::
     logit q1_jm = μ1_j + τ1_j z1_jm      sensitivity, P(verdict 1 | correct)
     logit q0_jm = μ0_j + τ0_j z0_jm      specificity, P(verdict 0 | wrong)
 
-``μ ~ N(1, 1)``: a judge is probably better than a coin, and J < 0 keeps prior mass of a few percent.
+``μ ~ N(1, 1)``: a judge is probably better than a coin, and J < 0 keeps 8 % of the prior mass (Φ(−√2)).
 ``τ ~ HalfNormal(0.5)``: judges differ between models by fractions of a logit, seldom by more than one.
 Pooling ``shared`` sets τ = 0; ``specific`` gives every unit its own ``logit q ~ N(1, 1.5)``. The non-centred
 form is used because labels are few for each unit, where the centred form funnels.
 
-K runs of a judge on one answer are Beta-binomial given the label (``BetaBinomial(K, qφ, (1−q)φ)``), written
-with the correlation ``ρ = 1/(1+φ)`` of two runs. ``ρ ~ Uniform(0, 1)``: LLM judges range from coin-flips to
-deterministic ones, and ρ has both as its limits.
+Runs of a judge on one answer correlate by ``ρ ~ Uniform(0, 1)`` given the label (verdict_runs.py): LLM judges
+range from coin-flips to deterministic ones, and ρ has both as its limits. Where items come in clusters,
+cluster c makes the judge say 1 more often, or less often, whatever the label: ``logit P(v=1|y) + ω t_c``,
+``t_c ~ N(0, 1)``, ``ω ~ HalfNormal(1)``.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -25,9 +25,21 @@ import numpy as np
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["ChannelPrior", "Pooling", "log_choose", "numpyro_channel", "pymc_channel"]
+__all__ = [
+    "ChannelPrior",
+    "Labels",
+    "Pooling",
+    "check_channel",
+    "numpyro_channel",
+    "numpyro_leniency",
+    "numpyro_run_correlation",
+    "pymc_channel",
+    "pymc_leniency",
+    "pymc_run_correlation",
+]
 
 Pooling = Literal["shared", "partial", "specific"]
+Labels = Literal["random", "enriched"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,20 +63,19 @@ class ChannelPrior:
                 raise UsageError(f"{name} must be above 0, got {getattr(self, name)}")
 
 
-def check_pooling(pooling: str) -> None:
-    """Raise `UsageError` unless the pooling is one of the three."""
-    if pooling not in get_args(Pooling):
-        raise UsageError(f"pooling={pooling!r} is not one of {', '.join(get_args(Pooling))}")
+def check_channel(pooling: str, labels: str) -> None:
+    """Raise `UsageError` unless both options are among those allowed."""
+    for option, value, allowed in (
+        ("pooling", pooling, get_args(Pooling)),
+        ("labels", labels, get_args(Labels)),
+    ):
+        if value not in allowed:
+            raise UsageError(f"{option}={value!r} is not one of {', '.join(allowed)}")
 
 
-def log_choose(runs: Any, positives: Any) -> Any:
-    """Log binomial coefficient: how many orders of the runs give the same count (a constant of the data)."""
-    from scipy.special import gammaln
-
-    return gammaln(runs + 1.0) - gammaln(positives + 1.0) - gammaln(runs - positives + 1.0)
-
-
-def numpyro_channel(pooling: Pooling, prior: ChannelPrior, judges: int, units: int, dim: str) -> tuple[Any, Any]:
+def numpyro_channel(
+    pooling: Pooling, prior: ChannelPrior, judges: int, units: int, dim: str
+) -> tuple[Any, Any]:
     """Logits of sensitivity and specificity, each (judges, units), sampled in NumPyro."""
     import jax.numpy as jnp
     import numpyro
@@ -93,7 +104,9 @@ def pymc_channel(pooling: Pooling, prior: ChannelPrior, dim: str) -> tuple[Any, 
 
     model = pm.modelcontext(None)
     shape = tuple(len(model.coords[name]) for name in ("judge", dim))
-    mean, scale, spread, specific = map(np.float64, (prior.mean, prior.scale, prior.spread, prior.specific_scale))
+    mean, scale, spread, specific = map(
+        np.float64, (prior.mean, prior.scale, prior.spread, prior.specific_scale)
+    )
     logits = []
     for name in ("sensitivity", "specificity"):
         if pooling == "specific":
@@ -107,50 +120,45 @@ def pymc_channel(pooling: Pooling, prior: ChannelPrior, dim: str) -> tuple[Any, 
     return logits[0], logits[1]
 
 
-def jax_runs_log_prob(logit: Any, rho: Any, runs: Any, positives: Any, most: int) -> Any:
-    """Log Beta-binomial probability of ``positives`` in ``runs``, term by term, exact at ρ = 0 and for one run.
+def numpyro_run_correlation(judges: int, most_runs: int) -> Any:
+    """ρ of each judge, (judges,); 0.0 where no judge saw an answer twice."""
+    import numpyro
+    from numpyro import distributions as dist
 
-    The rising factorials of the Beta-binomial, each factor scaled by ρ, need no log-gamma function and
-    so lose no digits as φ = (1−ρ)/ρ grows. Arguments broadcast; ``most`` is the largest number of runs.
-    """
-    import jax
+    if most_runs == 1:
+        return 0.0
+    with numpyro.plate("judge", judges, dim=-2):
+        return numpyro.sample("run_correlation", dist.Uniform(0.0, 1.0))[:, 0]
+
+
+def pymc_run_correlation(most_runs: int) -> Any:
+    """The same inside an open PyMC model."""
+    import pymc as pm
+
+    if most_runs == 1:
+        return np.float64(0)
+    shape = (len(pm.modelcontext(None).coords["judge"]), 1)
+    return pm.Uniform("run_correlation", np.float64(0), np.float64(1), shape=shape)[:, 0]
+
+
+def numpyro_leniency(clusters: int) -> Any:
+    """Shift ω t_c of the logit of P(v=1|y) in each cluster, (clusters,); one 0 without clusters."""
     import jax.numpy as jnp
+    import numpyro
+    from numpyro import distributions as dist
 
-    if most == 1:
-        return positives * jax.nn.log_sigmoid(logit) + (runs - positives) * jax.nn.log_sigmoid(-logit)
-    yes, no = jax.nn.sigmoid(logit) * (1 - rho), jax.nn.sigmoid(-logit) * (1 - rho)
-    total = 0.0
-    for t in range(most):
-        total += jnp.where(t < positives, jnp.log(yes + t * rho), 0.0)
-        total += jnp.where(t < runs - positives, jnp.log(no + t * rho), 0.0)
-        total -= jnp.where(t < runs, jnp.log((1 - rho) + t * rho), 0.0)
-    return total
+    if not clusters:
+        return jnp.zeros(1)
+    spread = numpyro.sample("leniency_spread", dist.HalfNormal(1.0))
+    with numpyro.plate("cluster", clusters, dim=-1):
+        return spread * numpyro.sample("leniency", dist.Normal(0.0, 1.0))
 
 
-def pytensor_runs_log_prob(logit: Any, rho: Any, runs: Any, positives: Any, most: int) -> Any:
-    """The same in PyTensor."""
-    import pytensor.tensor as pt
+def pymc_leniency(clusters: int) -> Any:
+    """The same inside an open PyMC model."""
+    import pymc as pm
 
-    if most == 1:
-        return -positives * pt.softplus(-logit) - (runs - positives) * pt.softplus(logit)
-    one, zero = np.float64(1), np.float64(0)
-    yes, no = pt.sigmoid(logit) * (one - rho), pt.sigmoid(-logit) * (one - rho)
-    total = zero
-    for t in map(np.float64, range(most)):
-        total = total + pt.switch(t < positives, pt.log(yes + t * rho), zero)
-        total = total + pt.switch(t < runs - positives, pt.log(no + t * rho), zero)
-        total = total - pt.switch(t < runs, pt.log((one - rho) + t * rho), zero)
-    return total
-
-
-def gauss_hermite(nodes: int = 21) -> tuple[Any, Any]:
-    """Nodes and log weights that integrate against a standard normal.
-
-    Examples
-    --------
-    >>> x, log_w = gauss_hermite(21)
-    >>> round(float(np.exp(log_w) @ x**4), 10)
-    3.0
-    """
-    x, w = np.polynomial.hermite_e.hermegauss(nodes)
-    return x, np.log(w) - 0.5 * math.log(2 * math.pi)
+    if not clusters:
+        return np.zeros(1)
+    spread = pm.HalfNormal("leniency_spread", np.float64(1))
+    return spread * pm.Normal("leniency", np.float64(0), np.float64(1), dims="cluster")
