@@ -1,0 +1,170 @@
+"""Forest plot: every method's point and interval for one estimand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.plots.intervals import Limits, draw_intervals, draw_truth, limits_of, zero_line
+from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, GRID, Style, is_bayesian, styles
+from bayesjudge.plots.selection import Selection, select
+from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, legend_columns, shorten, themed
+
+__all__ = ["draw_rows", "forest"]
+
+#: With more methods than this, each unit gets a panel of its own, so that every row has its method's name.
+MOST_DODGED = 5
+#: Panels side by side.
+COLUMNS = 4
+#: Heights in inches: of a dodged interval, between units, of a row in a panel, of a panel's frame.
+DODGE, GAP, ROW, FRAME = 0.13, 0.17, 0.155, 0.5
+
+
+@themed
+def forest(
+    estimates: Estimates, *, estimand: str, units: Sequence[str] | None = None, methods: Sequence[str] | None = None,
+    truth: bool = True, reference: float | None = None, most: int = 12,
+    layout: Literal["auto", "rows", "panels"] = "auto",
+) -> Figure:  # fmt: skip
+    """Points and intervals of one estimand, Bayesian and frequentist side by side.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Any estimates; a figure shows one estimand.
+    estimand : str
+        Exact name of the estimand, for instance ``accuracy`` or ``difference``.
+    units, methods : sequence of str, optional
+        Only these; ``"bayes:"`` stands for all Bayesian methods.
+    truth : bool
+        Mark the known truth where there is one.
+    reference : float, optional
+        Value that gets a vertical line; 0 for differences by default.
+    most : int
+        Most units of a difference shown, those with the largest Bayesian |point|, when ``units`` are not chosen.
+    layout : {"auto", "rows", "panels"}
+        Units down the page with their methods below each other, or one panel a unit with a row for each
+        method; by default rows for up to five methods.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Sorted by the Bayesian point. A dashed open bar is an undefined estimate, an arrow an interval that goes
+        on past the edge (or for ever), a hollow marker an estimate that did not converge.
+
+    Raises
+    ------
+    UsageError
+        There is nothing of that name to draw, or no such layout.
+
+    Examples
+    --------
+    >>> rows = [{"estimand": "accuracy", "unit": unit, "method": method, "point": 0.5, "lower": 0.4, "upper": 0.6,
+    ...          "prob": 0.95} for unit in "ab" for method in ("bayes:x", "naive")]
+    >>> figure = forest(Estimates.from_rows(rows), estimand="accuracy")
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['a', 'b']
+    """
+    if layout not in {"auto", "rows", "panels"}:
+        raise UsageError(f"layout={layout!r} is not one of 'auto', 'rows', 'panels'")
+    chosen = select(estimates, estimand=estimand, units=units, methods=methods, most=most)
+    chosen = chosen if truth else chosen.without_truth()
+    at = 0.0 if reference is None and chosen.signed else reference
+    dodged = layout == "rows" or (layout == "auto" and len(chosen.methods) <= MOST_DODGED)
+    return _rows(chosen, at) if dodged else _panels(chosen, at)
+
+
+def _rows(chosen: Selection, reference: float | None) -> Figure:
+    height = rows_height(chosen) + 0.35 * len(chosen.methods) / legend_columns(chosen.methods) + 0.6
+    figure = canvas(height)
+    axes = figure.add_subplot()
+    draw_rows(axes, chosen, reference=reference)
+    figure.legend(loc="outside upper left", ncols=legend_columns(chosen.methods))
+    axes.set_xlabel(chosen.axis_label)
+    footnote(figure, chosen.hidden_note)
+    return figure
+
+
+def rows_height(chosen: Selection) -> float:
+    """Inches that `draw_rows` needs."""
+    return len(chosen.labels) * (len(chosen.methods) * DODGE + GAP)
+
+
+def draw_rows(axes: Axes, chosen: Selection, *, reference: float | None) -> None:
+    """Units down the page, each with its methods below each other."""
+    limits = limits_of(chosen.frame, include=reference)
+    looks = styles(chosen.methods)
+    step = DODGE / (len(chosen.methods) * DODGE + GAP)
+    offset = (np.arange(len(chosen.methods)) - (len(chosen.methods) - 1) / 2) * step
+    place = {label: k for k, label in enumerate(chosen.labels)}
+    for k in range(1, len(place)):
+        axes.axhline(k - 0.5, color=GRID, linewidth=0.8)
+    for shift, method in zip(offset, chosen.methods, strict=True):
+        mine = chosen.frame[chosen.frame["method"] == method]
+        y = mine["label"].map(place).to_numpy(dtype=float) + shift
+        draw_intervals(axes, mine, y, style=looks[method], limits=limits, label=method, size=4.2)
+    for k, (label, value) in enumerate(chosen.truths.items()):
+        draw_truth(axes, value, place[label] + 0.42, place[label] - 0.42, label=None if k else "truth")
+    zero_line(bare(axes), reference)
+    axes.set_xlim(limits.lower, limits.upper)
+    axes.set_ylim(len(place) - 0.5, -0.5)
+    axes.set_yticks(range(len(place)), [shorten(label) for label in chosen.labels], fontsize=8.6)
+
+
+def _panels(chosen: Selection, reference: float | None) -> Figure:
+    down, across = grid_of(len(chosen.labels), COLUMNS)
+    figure = canvas(down * (len(chosen.methods) * ROW + FRAME) + 0.45)
+    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flatten()
+    limits = limits_of(chosen.frame, include=reference)
+    for axes, label in zip(grid, chosen.labels, strict=False):
+        _panel(axes, chosen, label, limits)
+        zero_line(axes, reference)
+        axes.set_title(shorten(label, 34), fontsize=8.4)
+    for k, axes in enumerate(grid):
+        axes.set_visible(k < len(chosen.labels))
+        axes.tick_params(labelbottom=k + across >= len(chosen.labels))
+    rows = range(len(chosen.methods))
+    grid[0].set_yticks(rows, [shorten(method, 38) for method in chosen.methods], fontsize=7.4)
+    for axes in grid[::across]:
+        for text, method in zip(axes.get_yticklabels(), chosen.methods, strict=True):
+            text.set_fontsize(7.4)
+            text.set_color(BAYES[0] if is_bayesian(method) else text.get_color())
+    footnote(figure, chosen.axis_label, chosen.truth_note, chosen.hidden_note)
+    return figure
+
+
+def _panel(axes: Axes, chosen: Selection, label: str, limits: Limits) -> None:
+    """One unit: a row for each method, and the first Bayesian interval as a band behind them all."""
+    mine = chosen.frame[chosen.frame["label"] == label].drop_duplicates("method").set_index("method")
+    lead = chosen.methods[0]
+    if is_bayesian(lead) and lead in mine.index:
+        low, high = (
+            float(np.clip(mine.loc[lead, end], limits.lower, limits.upper)) for end in ("lower", "upper")
+        )
+        axes.axvspan(low, high, color=BAYES_SOFT, linewidth=0, zorder=0)
+    for k, method in enumerate(chosen.methods):
+        if method in mine.index:
+            bayes = is_bayesian(method)
+            look = Style(colour=BAYES[0] if bayes else BASELINE[0], marker="o", width=2.0 if bayes else 1.3)
+            draw_intervals(
+                axes,
+                mine.loc[[method]],
+                np.array([float(k)]),
+                style=look,
+                limits=limits,
+                label=method,
+                size=3.6,
+            )
+    if label in chosen.truths:
+        draw_truth(axes, chosen.truths[label], -0.8, len(chosen.methods) - 0.4)
+    bare(axes)
+    axes.set_xlim(limits.lower, limits.upper)
+    axes.set_ylim(len(chosen.methods) - 0.4, -0.8)
+    axes.locator_params(axis="x", nbins=4)
+    axes.tick_params(axis="x", labelsize=SMALL)

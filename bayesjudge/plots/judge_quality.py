@@ -1,0 +1,167 @@
+"""Sensitivity against specificity: where each judge stands, and what that makes of Youden's J."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER, Style, is_bayesian, styles
+from bayesjudge.plots.selection import bayes_first
+from bayesjudge.plots.theme import SMALL, canvas, footnote, grid_of, shorten, themed
+
+__all__ = ["judge_quality"]
+
+ENDS = ["point", "lower", "upper"]
+#: Values of J whose lines are drawn.
+ISO = np.arange(-0.8, 0.81, 0.2)
+
+
+@themed
+def judge_quality(estimates: Estimates, *, methods: Sequence[str] | None = None) -> Figure:
+    """Sensitivity against specificity of each judge on each model, with both intervals.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Rows of ``sensitivity`` and ``specificity``, one unit a model; a panel for each judge.
+    methods : sequence of str, optional
+        By default the first Bayesian method and the first baseline.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A cross for each model; thin lines join points of equal J = sensitivity + specificity − 1. On the
+        line J = 0 a verdict says nothing about the answer.
+
+    Raises
+    ------
+    UsageError
+        No row has both quantities, or a method has none.
+
+    Examples
+    --------
+    >>> rows = [{"estimand": name, "unit": "a", "method": "bayes:x", "point": 0.8, "lower": 0.7, "upper": 0.9}
+    ...         for name in ("sensitivity", "specificity")]
+    >>> judge_quality(Estimates.from_rows(rows)).axes[0].get_xlabel()
+    'Specificity'
+    """
+    wide = _wide(estimates)
+    order = bayes_first(wide["method"])
+    if methods is None:
+        methods = [next((m for m in order if is_bayesian(m) == bayes), "") for bayes in (True, False)]
+    elif missing := [method for method in methods if method not in order]:
+        raise UsageError(f"no sensitivity and specificity by {missing[0]!r}; there are {order}")
+    wide = wide[wide["method"].isin(list(methods))]
+    judges = list(dict.fromkeys(wide["judge"]))
+    down, across = grid_of(len(judges), 2)
+    figure = canvas(down * _panel_height(wide) + 0.6)
+    grid = figure.subplots(down, across, squeeze=False).flatten()
+    low = _lowest(wide)
+    for axes, judge in zip(grid, judges, strict=False):
+        _panel(axes, wide[wide["judge"] == judge], [m for m in order if m in methods], low)
+        axes.set_title(shorten(f"Judge {judge}", 44) if judge else "")
+    for axes in grid[len(judges) :]:
+        axes.set_visible(False)
+    handles, names = grid[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper left", ncols=3)
+    footnote(figure, "lines of equal J = sensitivity + specificity − 1")
+    return figure
+
+
+def _wide(estimates: Estimates) -> pd.DataFrame:
+    """One row a judge, model and method, with both quantities side by side."""
+    keys = ["judge", "group", "unit", "method"]
+    sides = [estimates.where(estimand=name).frame for name in ("sensitivity", "specificity")]
+    kept = [side.dropna(subset=["point"]).drop_duplicates(keys)[keys + ENDS] for side in sides]
+    wide = kept[0].merge(kept[1], on=keys, suffixes=("_y", "_x"))
+    if wide.empty:
+        raise UsageError("no model has both a sensitivity and a specificity to draw")
+    several = wide["group"].nunique() > 1
+    return wide.assign(name=wide["unit"] + " · " + wide["group"] if several else wide["unit"])
+
+
+def _panel_height(wide: pd.DataFrame) -> float:
+    """Room for the names beside the panel."""
+    most = int(wide.groupby("judge")["name"].nunique().max())
+    return float(np.clip(0.16 * most + 0.8, 3.9, 12.0))
+
+
+def _lowest(wide: pd.DataFrame) -> float:
+    """Lower end of both axes: all intervals, and enough of the plane to see the line of chance."""
+    ends = wide[["lower_x", "lower_y", "point_x", "point_y"]].to_numpy(dtype=float)
+    return float(np.floor(np.clip(np.nanmin(ends), 0.0, 0.5) * 10) / 10)
+
+
+def _panel(axes: Axes, mine: pd.DataFrame, methods: Sequence[str], low: float) -> None:
+    _iso_lines(axes, low)
+    for method, style in styles(methods).items():
+        _crosses(axes, mine[mine["method"] == method], method, style)
+    leading = mine[mine["method"] == methods[0]]
+    _names(axes, leading if len(leading) else mine, low)
+    axes.set(xlim=(low, 1.0), ylim=(low, 1.0), aspect="equal", xlabel="Specificity", ylabel="Sensitivity")
+    axes.yaxis.set_tick_params(labelcolor=MUTED)
+
+
+def _crosses(axes: Axes, rows: pd.DataFrame, method: str, style: Style) -> None:
+    x, y = rows["point_x"], rows["point_y"]
+    width = style.width * 0.65
+    axes.hlines(y, rows["lower_x"], rows["upper_x"], colors=style.colour, linewidth=width, alpha=0.6)
+    axes.vlines(x, rows["lower_y"], rows["upper_y"], colors=style.colour, linewidth=width, alpha=0.6)
+    axes.plot(x, y, linestyle="none", marker=style.marker, markersize=5.5, markeredgecolor=PAPER, markeredgewidth=0.7,
+              color=style.colour, label=method, zorder=4)  # fmt: skip
+
+
+def _iso_lines(axes: Axes, low: float) -> None:
+    """Lines of equal J, named where they leave the panel at its left or lower edge."""
+    for youden in ISO:
+        chance = abs(youden) < 1e-9
+        at = np.array([low, 1.0])
+        axes.plot(at, youden + 1 - at, color=MUTED if chance else GRID, linewidth=1.1 if chance else 0.8, zorder=1,
+                  linestyle=(0, (4, 2)) if chance else "-")  # fmt: skip
+        height = youden + 1 - low
+        if low < height <= 1.0:
+            name = "J = 0, chance" if chance else f"J = {youden:.1f}"
+            axes.text(low + 0.01, height - 0.015, name, fontsize=7, color=MUTED, rotation=-45, va="top",
+                      rotation_mode="anchor")  # fmt: skip
+
+
+def _names(axes: Axes, rows: pd.DataFrame, low: float) -> None:
+    """Names in a column beside the panel, in the order of their points, each joined to its own."""
+    rows = rows.sort_values("point_y", ascending=False)
+    span = 1.0 - low
+    gap = span / max(len(rows) + 1, 21)
+    heights = spread(rows["point_y"].to_numpy(dtype=float), gap, low, 1.0)
+    for name, x, y, height in zip(rows["name"], rows["point_x"], rows["point_y"], heights, strict=True):
+        axes.annotate(shorten(str(name), 28), (x, y), xytext=(1.0 + 0.03 * span, height), fontsize=SMALL, va="center",
+                      color=INK, annotation_clip=False,
+                      arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.5, "alpha": 0.7, "shrinkB": 3})  # fmt: skip
+
+
+def spread(wanted: np.ndarray, gap: float, low: float, high: float) -> np.ndarray:
+    """Heights in descending order at least ``gap`` apart, near those wanted and within the panel if they fit.
+
+    Examples
+    --------
+    >>> spread(np.array([0.5, 0.5]), 0.1, 0.0, 1.0).round(2).tolist()
+    [0.55, 0.45]
+    """
+    if not len(wanted):
+        return wanted
+    steps = -gap * np.arange(len(wanted))
+    target = wanted - steps
+    blocks: list[tuple[float, int]] = []
+    for value in target:  # pool adjacent violators: the nearest non-increasing sequence
+        mean, size = float(value), 1
+        while blocks and blocks[-1][0] < mean:
+            before, many = blocks.pop()
+            mean, size = (before * many + mean * size) / (many + size), many + size
+        blocks.append((mean, size))
+    placed = np.concatenate([np.full(size, mean) for mean, size in blocks]) + steps
+    placed = placed + max(low - placed[-1], 0.0)
+    return placed - max(placed[0] - high, 0.0)

@@ -1,0 +1,173 @@
+"""Which estimates a figure shows, in which order: units by their Bayesian point, Bayesian methods first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.plots.palette import is_bayesian
+
+__all__ = ["Selection", "bayes_first", "select", "title_of"]
+
+_TITLES = {"youden": "Youden's J", "delta_youden": "ΔJ", "icc": "ICC"}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Selection:
+    """Rows of one estimand, ready to be drawn.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        Rows of `Estimates` with the column ``label``: the unit, with its judge and group where there are several.
+    labels, methods : tuple of str
+        In the order they are drawn, top to bottom.
+    hidden : int
+        Units left out because there are too many.
+    estimand : str
+        What the numbers are.
+    """
+
+    frame: pd.DataFrame
+    labels: tuple[str, ...]
+    methods: tuple[str, ...]
+    hidden: int
+    estimand: str
+
+    @property
+    def truths(self) -> dict[str, float]:
+        """Known truth by label, where there is one."""
+        known = self.frame.dropna(subset=["truth"]).drop_duplicates("label")
+        return {str(label): float(value) for label, value in zip(known["label"], known["truth"], strict=True)}
+
+    @property
+    def truth_note(self) -> str:
+        """How the truth is drawn, or nothing where none is known."""
+        return "dashed line and diamond: truth" if self.truths else ""
+
+    def without_truth(self) -> Selection:
+        """The same rows with the truth forgotten."""
+        return replace(self, frame=self.frame.assign(truth=np.nan))
+
+    @property
+    def signed(self) -> bool:
+        """Whether zero means no difference."""
+        return self.estimand.startswith(("difference", "delta_"))
+
+    @property
+    def axis_label(self) -> str:
+        """The estimand with the intervals' probability."""
+        probs = sorted(self.frame["prob"].dropna().unique())
+        shown = "/".join(f"{prob:.4g}" for prob in np.multiply(probs, 100))
+        return f"{title_of(self.estimand)}, {shown}% intervals" if probs else title_of(self.estimand)
+
+    @property
+    def hidden_note(self) -> str:
+        """How many units are not shown, or nothing."""
+        if not self.hidden:
+            return ""
+        return f"{self.hidden} of {self.hidden + len(self.labels)} not shown (those nearest to 0)"
+
+
+def title_of(estimand: str) -> str:
+    """Name of an estimand for people.
+
+    Examples
+    --------
+    >>> title_of("delta_youden"), title_of("flip_rate")
+    ('ΔJ', 'Flip rate')
+    """
+    words = estimand.replace("delta_", "Δ ").replace("_", " ")
+    return _TITLES.get(estimand, words[:1].upper() + words[1:])
+
+
+def select(
+    estimates: Estimates, *, estimand: str, units: Sequence[str] | None = None, methods: Sequence[str] | None = None,
+    most: int | None = None,
+) -> Selection:  # fmt: skip
+    """Choose and order the rows of one estimand.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Any estimates.
+    estimand : str
+        Exact name of the estimand.
+    units, methods : sequence of str, optional
+        Only these; a method may be given by its family (``"ppi++"`` is itself, ``"bayes:"`` all Bayesian rows).
+    most : int, optional
+        At most so many units of a difference, those with the largest Bayesian |point|; no limit when ``units`` are given.
+
+    Raises
+    ------
+    UsageError
+        There is no such estimand, unit or method.
+    """
+    frame = _matching(estimates.frame, "estimand", [estimand])
+    if units is not None:
+        frame = _matching(frame, "unit", units)
+    if methods is not None:
+        frame = _matching(frame, "method", _expand(methods, frame["method"]))
+    frame = frame.assign(label=_labels(frame))
+    order = bayes_first(frame["method"])
+    points = _leading_points(frame, order)
+    signed = estimand.startswith(("difference", "delta_"))
+    kept = points.index
+    if most is not None and units is None and signed and len(points) > most:
+        kept = points.abs().sort_values(ascending=False, kind="stable", na_position="last").index[:most]
+    labels = (
+        points.loc[points.index.isin(kept)]
+        .sort_values(ascending=False, kind="stable", na_position="last")
+        .index
+    )
+    return Selection(
+        frame=frame[frame["label"].isin(labels)], labels=tuple(labels), methods=tuple(order),
+        hidden=len(points) - len(labels), estimand=estimand,
+    )  # fmt: skip
+
+
+def _matching(frame: pd.DataFrame, column: str, wanted: Sequence[str]) -> pd.DataFrame:
+    present = list(dict.fromkeys(frame[column]))
+    unknown = [value for value in wanted if value not in present]
+    if unknown or not wanted:
+        raise UsageError(f"no {column} {unknown[0] if unknown else ''!r} to draw; there are {present}")
+    return frame[frame[column].isin(list(wanted))]
+
+
+def _expand(methods: Sequence[str], present: Iterable[str]) -> list[str]:
+    """``bayes:`` stands for every Bayesian method."""
+    bayes = [method for method in dict.fromkeys(present) if is_bayesian(method)]
+    return [one for method in methods for one in (bayes if method == "bayes:" else [method])]
+
+
+def _labels(frame: pd.DataFrame) -> pd.Series:
+    """The unit, with judge and group where there is more than one."""
+    label = frame["unit"].astype(str)
+    for column in ("judge", "group"):
+        if frame[column].nunique() > 1:
+            named = frame[column].astype(str)
+            label = label.where(named == "", label + " · " + named)
+    return label
+
+
+def bayes_first(methods: Iterable[str]) -> list[str]:
+    """Methods once each, Bayesian ones first, otherwise in their order.
+
+    Examples
+    --------
+    >>> bayes_first(["naive", "bayes:x", "ppi"])
+    ['bayes:x', 'naive', 'ppi']
+    """
+    return sorted(dict.fromkeys(methods), key=lambda method: not is_bayesian(method))
+
+
+def _leading_points(frame: pd.DataFrame, order: Sequence[str]) -> pd.Series:
+    """One point a unit: that of the first method which has a number for it."""
+    wide = frame.drop_duplicates(["label", "method"]).pivot(index="label", columns="method", values="point")
+    wide = wide.reindex(index=list(dict.fromkeys(frame["label"])), columns=list(order))
+    return wide.bfill(axis=1).iloc[:, 0]

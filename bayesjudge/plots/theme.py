@@ -1,0 +1,101 @@
+"""One look for every figure, whatever matplotlib settings the caller has."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bayesjudge.plots.palette import GRID, INK, MUTED
+
+__all__ = ["TEXT", "WIDTH", "bare", "canvas", "footnote", "shorten", "themed"]
+
+#: Width of a figure in inches: the column of the page, where the sizes below are true.
+WIDTH = 9.6
+#: Font sizes in points.
+TEXT, SMALL = 9.0, 7.8
+
+RC: dict[str, Any] = {
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT,
+    "axes.titlesize": TEXT, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.titlecolor": INK,
+    "axes.labelsize": TEXT, "axes.labelcolor": MUTED, "axes.edgecolor": MUTED, "axes.linewidth": 0.8,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none", "axes.axisbelow": True,
+    "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "xtick.color": MUTED, "ytick.color": MUTED,
+    "xtick.labelcolor": MUTED, "ytick.labelcolor": INK, "xtick.major.size": 3, "ytick.major.size": 0,
+    "text.color": INK, "legend.frameon": False, "legend.fontsize": SMALL, "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    # A model's name may hold dollar signs; nothing of ours is mathematical text.
+    "text.parse_math": False, "text.usetex": False, "axes.unicode_minus": True,
+}  # fmt: skip
+
+
+def themed[**P, R](draw: Callable[P, R]) -> Callable[P, R]:
+    """Draw under the house's settings and put the caller's back."""
+
+    @functools.wraps(draw)
+    def under_theme(*args: P.args, **kwargs: P.kwargs) -> R:
+        with mpl.rc_context({**_defaults(), **RC}):
+            return draw(*args, **kwargs)
+
+    return under_theme
+
+
+def _defaults() -> dict[str, Any]:
+    """The library's own settings; the backend stays as it is, since a figure is drawn without one."""
+    return {key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith("backend")}
+
+
+def canvas(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure of a size in inches, without any window or global list of figures."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def bare(axes: Axes, *, grid: str | None = "x") -> Axes:
+    """Leave only the lower axis, with a light grid along one direction."""
+    axes.spines["left"].set_visible(False)
+    if grid:
+        axes.grid(axis=grid, color=GRID, linewidth=0.8)  # type: ignore[arg-type]  # one of "x", "y", "both"
+    return axes
+
+
+def footnote(figure: Figure, *sentences: str) -> None:
+    """One muted line below the figure; empty sentences are left out."""
+    text = " · ".join(sentence for sentence in sentences if sentence)
+    if text:
+        figure.supxlabel(text, fontsize=SMALL, color=MUTED)
+
+
+def shorten(name: str, most: int = 40) -> str:
+    """Cut the middle of a long name, where names of model versions differ least.
+
+    Examples
+    --------
+    >>> shorten("an-organisation/a-model-with-a-very-long-name-v2", 24)
+    'an-organisati…ng-name-v2'
+    """
+    if len(name) <= most:
+        return name
+    tail = (most - 1) * 2 // 5 + 1
+    return name[: most - 1 - tail] + "…" + name[-tail:]
+
+
+def grid_of(count: int, columns: int) -> tuple[int, int]:
+    """Rows and columns for that many panels.
+
+    Examples
+    --------
+    >>> grid_of(5, 3)
+    (2, 3)
+    """
+    used = max(min(count, columns), 1)
+    return max(math.ceil(count / used), 1), used
+
+
+def legend_columns(names: Sequence[str]) -> int:
+    """How many entries of a legend fit side by side across a figure."""
+    return max(1, int(125 // (max((len(name) for name in names), default=1) + 7)))
