@@ -109,7 +109,7 @@ class VerdictCounts:
     warnings: tuple[str, ...] = ()
 
     def for_judge(self, judge: str) -> VerdictCounts:
-        """Counts of one judge alone, as if the others had not been asked; models it never saw are left out."""
+        """Counts of one judge alone, as if no other had been asked; models it never saw are left out."""
         if judge not in self.judges:
             raise UsageError(f"no judge {judge!r}; the table has {list(self.judges)}")
         j = self.judges.index(judge)
@@ -197,8 +197,9 @@ def _answer_patterns(cells: Cells) -> AnswerPatterns:
 def _item_patterns(cells: Cells) -> dict[str, ItemPatterns]:
     table = cells.table
     if len(cells.judges) > 1:
-        # A label may stand on the rows of another judge of the same answer.
-        table = table.mutate(label=table.label.max().over(group_by=["item", "model"]))
+        # A label may stand on the rows of another judge of the same answer. Not every backend has windows.
+        labels = table.group_by(["item", "model"]).aggregate(label=table.label.max())
+        table = table.drop("label", "label_low").inner_join(labels, ["item", "model"])
     codes = {f"code_{m}": _packed(table, table.model == model) for m, model in enumerate(cells.models)}
     keys = _shared_keys(cells)
     wide = table.group_by(["judge", "item"]).aggregate(**keys, **codes)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -39,22 +40,15 @@ def read_json(source: Source) -> pd.DataFrame:
 
 def _records(source: Source) -> Iterator[dict[str, Any]]:
     with source.open() as stream, io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
-        first = text.readline()
-        while first and not first.strip():
-            first = text.readline()
-        if first.lstrip().startswith("["):
-            values = _parsed(source, first + text.read(), 1)
+        lines = ((number, line) for number, line in enumerate(text, start=1) if line.strip())
+        first, start = next(lines, (1, ""))
+        if start.lstrip().startswith("["):
+            values = _parsed(source, start + text.read(), first)
             for number, value in enumerate(values, start=1):
                 yield _object(source, value, f"element {number}")
             return
-        for number, line in enumerate(_and_then(first, text), start=1):
-            if line.strip():
-                yield _object(source, _parsed(source, line, number), f"line {number}")
-
-
-def _and_then(first: str, rest: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from rest
+        for number, line in itertools.chain([(first, start)] if start else [], lines):
+            yield _object(source, _parsed(source, line.rstrip(), number), f"line {number}")
 
 
 def _parsed(source: Source, text: str, line: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -106,17 +107,20 @@ def distinct_values(values: pd.Series[Any]) -> tuple[NDArray[np.intp], Any]:
     try:
         codes, distinct = pd.factorize(values)
     except TypeError:
-        codes, distinct = pd.factorize(values.map(_hashable))
+        stand_ins = np.empty(len(values), dtype=object)
+        stand_ins[:] = [_hashable(value) for value in values]
+        return pd.factorize(stand_ins)
     return np.asarray(codes), distinct
 
 
-class Odd(str):
-    """The text of a value that is neither text nor a number, kept for the message."""
+@dataclass(frozen=True)
+class Odd:
+    """Stands for a value that is neither text nor a number; equal to no text, and told as it came."""
 
-    __slots__ = ()
+    text: str
 
     def __repr__(self) -> str:
-        return str(self)
+        return self.text
 
 
 def _hashable(value: object) -> object:
@@ -135,7 +139,7 @@ def _code_numbers(values: pd.Series[Any]) -> NDArray[np.int8]:
 
 
 def _binary(value: object) -> int:
-    if isinstance(value, str) and not isinstance(value, Odd):
+    if isinstance(value, str):
         return _binary_text(value.strip().casefold())
     if isinstance(value, (bool, np.bool_, numbers.Number)):
         return 1 if value == 1 else 0 if value == 0 else UNKNOWN
@@ -150,22 +154,32 @@ def _binary_text(text: str) -> int:
 
 
 def _name(value: object) -> str | int | None:
+    """Text of a value, None where it is empty, `UNKNOWN` where it cannot be a name."""
     if isinstance(value, str):
-        return (
-            UNKNOWN if isinstance(value, Odd) or not _is_unicode(value) else value if value.strip() else None
-        )
+        return _text_name(value)
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
-    if isinstance(value, numbers.Integral):
-        return str(int(value))
     if isinstance(value, (numbers.Real, Decimal)):
-        return _number_name(float(value))
-    if isinstance(value, (bytes, bytearray, tuple, frozenset, complex)):
+        return _number_name(value)
+    if isinstance(value, (Odd, bytes, tuple, frozenset, complex)):
         return UNKNOWN
     return str(value)
 
 
-def _number_name(number: float) -> str | int:
+def _text_name(text: str) -> str | int | None:
+    if not text.strip():
+        return None
+    return text if _is_unicode(text) else UNKNOWN
+
+
+def _number_name(value: numbers.Real | Decimal) -> str | int:
+    try:
+        if isinstance(value, numbers.Integral):
+            return str(int(value))
+        number = float(value)
+    except (OverflowError, ValueError):
+        # Integers of thousands of digits and signalling NaNs.
+        return UNKNOWN
     if not math.isfinite(number):
         return UNKNOWN
     return str(int(number)) if number.is_integer() else str(number)
