@@ -5,9 +5,11 @@ from bayesjudge.checks.convergence import Convergence, convergence
 from bayesjudge.checks.coverage import clopper_pearson, coverage_table
 from bayesjudge.checks.loo import Loo, loo
 from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
+from bayesjudge.checks.sbc import Calibration, sbc
 from bayesjudge.checks.sensitivity import PriorSensitivity, prior_sensitivity
 
 __all__ = [
+    "Calibration",
     "Convergence",
     "Loo",
     "ModelComparison",
@@ -20,4 +22,5 @@ __all__ = [
     "loo",
     "predictive_check",
     "prior_sensitivity",
+    "sbc",
 ]
