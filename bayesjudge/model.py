@@ -77,7 +77,7 @@ class Data:
     def size(self, dim: str) -> int:
         """Length of an axis as the arrays now have it (padding included)."""
         for name, dims in self.dims.items():
-            if dim in dims:
+            if dim in dims and name in self.arrays:
                 return int(np.shape(self.arrays[name])[dims.index(dim)])
         return len(self.coords[dim])
 
