@@ -1,0 +1,194 @@
+"""`paired_accuracy`: two models or more compared on the same items, under a judge with errors.
+
+Models that answered the same items are right and wrong together more often than chance has it, and a
+comparison that keeps the pairing is the sharper for it (METHODS 1.9). For item i, models a, b or m::
+
+    two models     (y_ia, y_ib) ~ Categorical(π),  π ~ Dirichlet(1, 1, 1, 1);  Δ = π10 − π01
+    many models    P(y_im = 1) = σ(α_m + s u_i),   u_i ~ N(0, 1),  θ_m = E_u σ(α_m + s u)
+    verdicts       independent given the labels, by the verdict channel of each model (verdict_channel.py)
+
+π is written as three sticks broken off one after the other, ``π11 ~ Beta(1, 3)``, ``π10/(1−π11) ~ Beta(1, 2)``,
+``π01/(1−π11−π10) ~ Beta(1, 1)``: the same Dirichlet, and one unconstrained space for NumPyro and PyMC.
+``α_m ~ Logistic(0, 1)`` makes θ_m flat where s = 0. ``s ~ HalfNormal(2)`` spans items that tell models apart
+not at all and items that are nearly all easy or hopeless; it is common to the models, because few
+labelled items cannot tell their discriminations apart. u is integrated by Gauss–Hermite with 21 nodes.
+Items in clusters take the second form for any number of models: ``u = √r c + √(1−r) e``, ``r ~ U(0, 1)``, with c
+shared by a cluster, which also makes the judge more or less lenient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models import item_margins, paired_accuracy_data, paired_accuracy_results
+from bayesjudge.models.verdict_channel import (
+    ChannelPrior,
+    Labels,
+    Pooling,
+    check_channel,
+    numpyro_channel,
+    numpyro_leniency,
+    numpyro_run_correlation,
+    pymc_channel,
+    pymc_leniency,
+    pymc_run_correlation,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.tables import Verdicts
+
+__all__ = ["PairedAccuracy"]
+
+#: Beta parameters of the sticks that make a flat Dirichlet over four cells.
+_STICKS = ((1.0, 1.0, 1.0), (3.0, 2.0, 1.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedAccuracy:
+    """Accuracies and differences of models that answered the same items, from one judge.
+
+    Parameters
+    ----------
+    pooling : {"partial", "shared", "specific"}
+        How alike the judge's errors on different models are, as in `JudgeError`.
+    labels : {"random", "enriched"}
+        Whether labelled items are a random sample (random), or were chosen by their labels (enriched): then
+        the likelihood is conditional on the labels, which inform sensitivity and specificity only.
+    channel : ChannelPrior
+        Hyper-parameters of the verdict channel.
+    item_spread : float
+        Prior scale of s, the standard deviation of items in logits (many models).
+
+    Examples
+    --------
+    >>> PairedAccuracy(labels="enriched").label
+    'bayes:paired_accuracy[partial,enriched]'
+    """
+
+    pooling: Pooling = "partial"
+    labels: Labels = "random"
+    channel: ChannelPrior = field(default_factory=ChannelPrior)
+    item_spread: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_channel(self.pooling, self.labels)
+        if not self.item_spread > 0:
+            raise UsageError(f"item_spread must be above 0, got {self.item_spread}")
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "paired_accuracy"
+
+    @property
+    def label(self) -> str:
+        """Method name in tables: the pooling, then whatever differs from the defaults."""
+        return f"bayes:paired_accuracy[{self.pooling}{',enriched' if self.labels == 'enriched' else ''}]"
+
+    def prepare(self, table: Verdicts | VerdictCounts) -> Data:
+        """Patterns over models of each item, for the one judge of the table."""
+        counts = table if isinstance(table, VerdictCounts) else count_verdicts(table)
+        return paired_accuracy_data.prepare(counts, labels=self.labels)
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+        import numpyro
+
+        from bayesjudge.models.paired_accuracy_density import log_verdicts
+
+        models, most_runs, clusters = data.size("model"), data.facts["most_runs"], data.facts["clusters"]
+        logit_1, logit_0 = numpyro_channel(self.pooling, self.channel, 1, models, "model")
+        rho = numpyro_run_correlation(1, most_runs)
+        log_v = log_verdicts(logit_1, logit_0, data, rho=rho, shift=numpyro_leniency(clusters))
+        seen = (
+            self._two_models(log_v, data) if data.facts["form"] == "two models" else self._many(log_v, data)
+        )
+        with numpyro.plate("pattern", data.size("pattern"), dim=-1):
+            numpyro.sample("n", seen, obs=data.arrays.get("n"))
+
+    def _two_models(self, log_v: Any, data: Data) -> Any:
+        import jax.numpy as jnp
+        import numpyro
+        from numpyro import distributions as dist
+
+        from bayesjudge.models import paired_accuracy_density as likelihood
+        from bayesjudge.models.pattern_counts import PatternCounts
+
+        with numpyro.plate("step", 3, dim=-1):
+            stick = numpyro.sample("stick", dist.Beta(*map(jnp.array, _STICKS)))
+        log_pi = likelihood.log_joint_cells(stick)
+        log_p = likelihood.two_model_log_prob(log_pi, log_v, data, enriched=self.labels == "enriched")
+        return PatternCounts(log_p, data["stratum"], data["total"])
+
+    def _many(self, log_v: Any, data: Data) -> Any:
+        import numpyro
+        from numpyro import distributions as dist
+
+        from bayesjudge.models import paired_accuracy_density as likelihood
+        from bayesjudge.models.item_counts import ItemCounts, ItemSampler
+
+        with numpyro.plate("model", data.size("model"), dim=-1):
+            alpha = numpyro.sample("alpha", dist.Logistic(0.0, 1.0))
+        spread = numpyro.sample("item_spread", dist.HalfNormal(self.item_spread))
+        u, log_w = likelihood.numpyro_item_effect(data.facts["clusters"])
+        log_y = likelihood.log_label(alpha, spread, u)
+        table = likelihood.outcome_table(log_y, log_v, data)
+        log_p, log_u = likelihood.item_log_prob(table, log_w, data), log_w
+        if self.labels == "enriched":
+            of_label = likelihood.label_table(log_y, data)
+            log_p = log_p - likelihood.item_log_prob(of_label, log_w, data)
+            log_u = likelihood.log_node_given_labels(of_label, log_w, data)
+        return ItemCounts(log_p, data.facts["margins"], ItemSampler(table=table, log_u=log_u, data=data))
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+        import pymc as pm
+
+        from bayesjudge.models import paired_accuracy_twin as likelihood
+
+        clusters, enriched = data.facts["clusters"], self.labels == "enriched"
+        with pm.Model(
+            coords={name: list(data.coords[name]) for name in ("judge", "model", "cluster", "step")}
+        ) as model:
+            logit_1, logit_0 = pymc_channel(self.pooling, self.channel, "model")
+            rho, shift = pymc_run_correlation(data.facts["most_runs"]), pymc_leniency(clusters)
+            log_v = likelihood.log_verdicts(logit_1, logit_0, data, rho=rho, shift=shift)
+            if data.facts["form"] == "two models":
+                log_pi = likelihood.log_joint_cells(pm.Beta("stick", *map(np.array, _STICKS), dims="step"))
+                log_p = likelihood.two_model_log_prob(log_pi, log_v, data, enriched=enriched)
+            else:
+                alpha = pm.Logistic("alpha", np.float64(0), np.float64(1), dims="model")
+                spread = pm.HalfNormal("item_spread", np.float64(self.item_spread))
+                effect = likelihood.pymc_item_effect(clusters)
+                log_p = likelihood.item_log_prob(alpha, spread, effect, log_v, data, enriched=enriched)
+            pm.Potential("n", data["n"][data.facts["margins"] :].astype(float) * log_p)
+        return model
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """Accuracies, paired differences and judge quality, with equal-tailed intervals."""
+        return paired_accuracy_results.estimates(posterior, data, prob=prob, method=self.label)
+
+    def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+        """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
+        return paired_accuracy_results.accuracy(posterior, data)
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Verdict rates, the 2x2 table of every pair of models, and labelled cells."""
+        return item_margins.STATISTICS
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw from the prior, parameters and counts."""
+        from bayesjudge.models.pattern_counts import simulate
+
+        return simulate(self, key, data)
