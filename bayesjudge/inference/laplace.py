@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesjudge.inference.density import Arrays, Density
+from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.mode import find_mode
 
 __all__ = ["LaplaceDraws", "run_laplace"]
@@ -47,7 +47,7 @@ class LaplaceDraws:
     gradient_norm: Any
 
 
-def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: bool = False) -> LaplaceDraws:
+def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: Sets | None = None) -> LaplaceDraws:
     """Approximate, weight and resample.
 
     Parameters
@@ -55,7 +55,7 @@ def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: 
     target : Density
         The posterior.
     arrays : mapping of str to array
-        Its data; with ``many`` every array has a leading axis of data sets.
+        Its data; with ``many`` the arrays it names have a leading axis of data sets.
     key : jax PRNG key
         Equal keys give equal draws.
     draws : int
@@ -64,9 +64,8 @@ def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: 
     program = (id(target), draws, many)
     if program not in _PROGRAMS:
         one = partial(_propose, target, draws)
-        _PROGRAMS[program] = jax.jit(jax.vmap(one) if many else one)
-    sets = next(iter(arrays.values())).shape[0] if many else 1
-    keys = jax.random.split(key, sets) if many else key
+        _PROGRAMS[program] = jax.jit(jax.vmap(one, in_axes=(0, many.axes)) if many else one)
+    keys = jax.random.split(key, many.number) if many else key
     z, log_ratio, gradient = (np.asarray(a) for a in _PROGRAMS[program](keys, arrays))
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     picked = [_resample(*pair, rng) for pair in zip(z.reshape(-1, *z.shape[-2:]), log_ratio.reshape(-1, draws), strict=True)]

@@ -7,7 +7,7 @@ any `concurrent.futures.Executor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -20,15 +20,18 @@ import xarray as xr
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import accelerator
-from bayesjudge.inference.density import density
+from bayesjudge.inference.density import Sets, density
 from bayesjudge.inference.gate import Gate, gate_of
+from bayesjudge.inference.hmc import run_hmc
 from bayesjudge.inference.laplace import run_laplace
-from bayesjudge.inference.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.nuts import Draws, NutsOptions, run_nuts
 from bayesjudge.inference.progress import bar
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model
 
 __all__ = ["ManyFits", "fit_many"]
+
+_SAMPLERS: Mapping[str, Callable[..., Draws]] = {"hmc": run_hmc, "nuts": run_nuts}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,7 +77,7 @@ class ManyFits:
 
 
 def fit_many(
-    model: Model, tables: Sequence[Any], *, engine: str = "nuts", chains: int = 2, draws: int = 500,
+    model: Model, tables: Sequence[Any], *, engine: str = "hmc", chains: int = 4, draws: int = 500,
     tune: int = 500, seed: int = 0, target_accept: float = 0.9, progress: bool = False, batch: int | None = None,
     mesh: Any = None, executor: Executor | None = None,
 ) -> ManyFits:  # fmt: skip
@@ -86,8 +89,9 @@ def fit_many(
         Any generative model of the protocol.
     tables : sequence
         Tables, counts or `Data`. Data sets whose facts agree are padded to one shape and share a program.
-    engine : {"nuts", "laplace"}
-        NUTS, or importance-weighted Laplace (look at each gate: nothing falls back here).
+    engine : {"hmc", "nuts", "laplace"}
+        Jittered HMC in lock step (the default: see `inference.hmc` for why), NUTS, or importance-weighted
+        Laplace. Look at each gate: nothing falls back or is run again here.
     chains, draws, tune, seed, target_accept
         As in `fit`, for each posterior.
     progress : bool
@@ -109,10 +113,10 @@ def fit_many(
     >>> from bayesjudge.models.judge_error import JudgeError
     >>> fits = fit_many(JudgeError(pooling="shared"), simulate_counts(datasets=3, seed=1), engine="laplace")
     >>> len(fits), fits.posterior(0)["theta"].shape
-    (3, (2, 500, 2))
+    (3, (4, 500, 2))
     """
-    if engine not in {"nuts", "laplace"}:
-        raise UsageError(f"engine={engine!r} is not one of nuts, laplace (fit_many runs no others)")
+    if engine not in {*_SAMPLERS, "laplace"}:
+        raise UsageError(f"engine={engine!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
     prepared = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
     options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     flat: list[Any] = [None] * len(prepared)
@@ -160,14 +164,14 @@ def _fit_batch(
     """Draws (sets, chains, draws, d) and statistics of one batch of equal shape."""
     accelerator.prepare()
     padded = _same_shape(batch)
-    arrays = {name: np.stack([data.arrays[name] for data in padded]) for name in padded[0].arrays}
-    placed = accelerator.to_device(arrays) if mesh is None else _shard(arrays, mesh)
+    sets, arrays = _stack(padded)
+    placed = accelerator.to_device(arrays) if mesh is None else _shard(arrays, sets, mesh)
     target, key = density(model, padded[0]), jax.random.key(seed)
-    if engine == "nuts":
-        drawn = run_nuts(target, placed, key, options, many=True, report=report)
+    if engine in _SAMPLERS:
+        drawn = _SAMPLERS[engine](target, placed, key, options, many=sets, report=report)
         return np.asarray(drawn.flat), drawn.stats
     total = options.chains * options.draws
-    weighted = run_laplace(target, placed, key, draws=total, many=True)
+    weighted = run_laplace(target, placed, key, draws=total, many=sets)
     shape = (len(batch), options.chains, options.draws)
     k = np.broadcast_to(np.asarray(weighted.pareto_k)[:, None, None], shape)
     return np.asarray(weighted.flat).reshape(*shape, -1), {"pareto_k": k}
@@ -182,12 +186,26 @@ def _same_shape(batch: Sequence[Data]) -> list[Data]:
     return [replace(data, arrays={name: np.asarray(a) for name, a in data.arrays.items()}) for data in out]
 
 
-def _shard(arrays: dict[str, Any], mesh: Any) -> dict[str, Any]:
-    """Arrays split over the mesh's first axis by data set; the number of sets must be a multiple of it."""
+def _stack(batch: Sequence[Data]) -> tuple[Sets, dict[str, Any]]:
+    """Arrays that differ between data sets stacked along a new first axis; the others once."""
+    first = batch[0].arrays
+    same = {name for name, a in first.items() if all(np.array_equal(a, data.arrays[name]) for data in batch[1:])}
+    stacked = frozenset(first) - same or frozenset(first)
+    arrays = {name: np.stack([data.arrays[name] for data in batch]) if name in stacked else a
+              for name, a in first.items()}  # fmt: skip
+    return Sets(number=len(batch), names=tuple(sorted(first)), stacked=stacked), arrays
+
+
+def _shard(arrays: dict[str, Any], sets: Sets, mesh: Any) -> dict[str, Any]:
+    """Stacked arrays split over the mesh's first axis by data set, shared ones on every device.
+
+    The number of data sets must be a multiple of the number of devices.
+    """
     from jax.sharding import NamedSharding, PartitionSpec
 
     axis = mesh.axis_names[0]
-    sets, devices = next(iter(arrays.values())).shape[0], mesh.shape[axis]
-    if sets % devices:
-        raise UsageError(f"{sets} data sets do not split over {devices} devices; choose batch= as a multiple")
-    return {name: jax.device_put(a, NamedSharding(mesh, PartitionSpec(axis))) for name, a in arrays.items()}
+    devices = mesh.shape[axis]
+    if sets.number % devices:
+        raise UsageError(f"{sets.number} data sets do not split over {devices} devices; choose batch= as a multiple")
+    specs = {name: PartitionSpec(axis) if name in sets.stacked else PartitionSpec() for name in arrays}
+    return {name: jax.device_put(a, NamedSharding(mesh, specs[name])) for name, a in arrays.items()}

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.infer.hmc import hmc
 
-from bayesjudge.inference.density import Arrays, Density
+from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.mode import find_mode
 
 __all__ = ["Draws", "NutsOptions", "run_nuts"]
@@ -65,7 +65,7 @@ _PROGRAMS: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
 
 def run_nuts(
-    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: bool = False,
+    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> Draws:  # fmt: skip
     """Sample the posterior.
@@ -75,18 +75,18 @@ def run_nuts(
     target : Density
         The posterior.
     arrays : mapping of str to array
-        Its data; with ``many`` every array has a leading axis of data sets.
+        Its data; with ``many`` the arrays it names have a leading axis of data sets.
     key : jax PRNG key
         Equal keys give equal draws on one device.
     options : NutsOptions
         Chains, draws, warm-up.
-    many : bool
-        Sample all data sets of the leading axis at once.
+    many : Sets, optional
+        Sample many data sets at once.
     report : callable, optional
         Called with (iterations done, iterations in all) after every block.
     """
     start, advance = _programs(target, options, many)
-    keys = jax.random.split(key, next(iter(arrays.values())).shape[0]) if many else key
+    keys = jax.random.split(key, many.number) if many else key
     state, total, done, kept = start(keys, arrays), options.tune + options.draws, 0, []
     for phase in (options.tune, options.draws):
         for size in _blocks(phase):
@@ -107,20 +107,19 @@ def _blocks(length: int) -> list[int]:
     return [BLOCK] * (length // BLOCK) + ([length % BLOCK] if length % BLOCK else [])
 
 
-def _programs(target: Density, options: NutsOptions, many: bool) -> tuple[Any, Any]:
+def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple[Any, Any]:
     """Compiled ``start(key, arrays)`` and ``advance(state, arrays, size)``, kept for the life of the process."""
     key = (id(target), options, many)
     if key not in _PROGRAMS:
         start, advance = partial(_start, target, options), partial(_advance, target, options)
-        if many:
-            many_start = jax.vmap(start)
+        if many is not None:
+            start = jax.vmap(start, in_axes=(0, many.axes))
+            one, axes = advance, (0, many.axes)
 
-            def many_advance(state: Any, arrays: Arrays, size: int) -> Any:
-                return jax.vmap(lambda s, a: advance(s, a, size))(state, arrays)
+            def advance(state: Any, arrays: Arrays, size: int) -> Any:
+                return jax.vmap(lambda s, a: one(s, a, size), in_axes=axes)(state, arrays)
 
-            _PROGRAMS[key] = (jax.jit(many_start), jax.jit(many_advance, static_argnums=2))
-        else:
-            _PROGRAMS[key] = (jax.jit(start), jax.jit(advance, static_argnums=2))
+        _PROGRAMS[key] = (jax.jit(start), jax.jit(advance, static_argnums=2))
     return _PROGRAMS[key]
 
 
