@@ -21,7 +21,10 @@ from bayesjudge.tables.columns import require_columns
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Cells", "fetch", "make_cells"]
+__all__ = ["Cells", "IbisTable", "fetch", "make_cells"]
+
+#: Ibis tables and columns get most of their methods when they are made, which type checkers do not see.
+type IbisTable = Any
 
 #: Name of the one group where no column splits the items, and of items whose group is missing.
 ALL, NO_GROUP = "all", "(missing)"
@@ -46,7 +49,7 @@ class Cells:
         What was assumed.
     """
 
-    table: ir.Table
+    table: IbisTable
     models: tuple[str, ...]
     judges: tuple[str, ...]
     groups: tuple[str, ...]
@@ -81,7 +84,7 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
 
 def _rows(
     verdicts: Verdicts | ir.Table, group: str | None, clusters: Sequence[str]
-) -> tuple[ir.Table, dict[str, int], tuple[str, ...]]:
+) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
     columns = verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns
     missing = [name for name in [*([group] if group else []), *clusters] if name not in columns]
     if missing:
@@ -91,13 +94,13 @@ def _rows(
     return *_from_ibis(verdicts, group, clusters), ()
 
 
-def fetch(expression: ir.Table) -> pd.DataFrame:
+def fetch(expression: IbisTable) -> pd.DataFrame:
     """Run a query; through Arrow, since that keeps 64-bit integers and costs no copies."""
     frame: pd.DataFrame = expression.to_pyarrow().to_pandas()
     return frame
 
 
-def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str]) -> ir.Table:
+def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str]) -> IbisTable:
     import ibis
     import pyarrow as pa
 
@@ -109,7 +112,7 @@ def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str
     if clusters:
         parts = [_texts(frame[name]) for name in clusters]
         rows = rows.assign(cluster=functools.reduce(lambda left, right: left + _SEPARATOR + right, parts))
-    table: ir.Table = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
+    table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
     return table
 
 
@@ -125,14 +128,14 @@ def _texts(values: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _from_ibis(
-    table: ir.Table, group: str | None, clusters: Sequence[str]
-) -> tuple[ir.Table, dict[str, int]]:
+    table: IbisTable, group: str | None, clusters: Sequence[str]
+) -> tuple[IbisTable, dict[str, int]]:
     import ibis
 
     problems = require_columns(table.columns, ("item", "model", "verdict"))
     if problems:
         raise InputError(problems)
-    columns = {name: table[name].cast("string") for name in ("item", "model")}
+    columns: dict[str, Any] = {name: table[name].cast("string") for name in ("item", "model")}
     columns["judge"] = table["judge"].cast("string") if "judge" in table.columns else ibis.literal("judge")
     columns["verdict"] = table["verdict"]
     columns["label"] = table["label"] if "label" in table.columns else ibis.null().cast("int64")
@@ -148,7 +151,7 @@ def _from_ibis(
     return named, _count_dropped(rows, named)
 
 
-def _count_dropped(rows: ir.Table, named: ir.Table) -> dict[str, int]:
+def _count_dropped(rows: IbisTable, named: IbisTable) -> dict[str, int]:
     found = fetch(named.aggregate(named=named.count(), judged=named.verdict.count())).iloc[0]
     total = int(rows.count().to_pyarrow().as_py())
     counts = {"missing item, model or judge": total - int(found["named"]),
@@ -156,7 +159,7 @@ def _count_dropped(rows: ir.Table, named: ir.Table) -> dict[str, int]:
     return {reason: n for reason, n in counts.items() if n}
 
 
-def _require_binary(rows: ir.Table) -> None:
+def _require_binary(rows: IbisTable) -> None:
     """Refuse verdicts and labels other than 0 and 1."""
     kinds = {name: rows[name].type() for name in ("verdict", "label")}
     wrong = [name for name, kind in kinds.items() if not (kind.is_numeric() or kind.is_boolean())]
@@ -174,7 +177,7 @@ def _not_binary(column: str, found: str) -> Problem:
                    fix="Recode it where the data lives, or read the table with read_verdicts.")  # fmt: skip
 
 
-def _collapse(rows: ir.Table) -> ir.Table:
+def _collapse(rows: IbisTable) -> IbisTable:
     """One row for each (item, model, judge), with the spread of what must be constant."""
     label = rows.label.cast("int64")
     values = {"runs": rows.verdict.count(), "positives": rows.verdict.cast("int64").sum().fill_null(0),
@@ -185,7 +188,7 @@ def _collapse(rows: ir.Table) -> ir.Table:
     return rows.group_by(["item", "model", "judge"]).aggregate(**values)
 
 
-def _cached(table: ir.Table) -> ir.Table:
+def _cached(table: IbisTable) -> IbisTable:
     """The table, computed once; backends that cannot keep it compute it again for each count."""
     from ibis.common.exceptions import OperationNotDefinedError, UnsupportedOperationError
 
@@ -195,7 +198,7 @@ def _cached(table: ir.Table) -> ir.Table:
         return table
 
 
-def _require_one_label(cells: ir.Table, *, judges: int) -> None:
+def _require_one_label(cells: IbisTable, *, judges: int) -> None:
     answers = cells.select("item", high="label", low="label_low")
     if judges > 1:
         by_answer = cells.group_by(["item", "model"])
@@ -205,7 +208,7 @@ def _require_one_label(cells: ir.Table, *, judges: int) -> None:
         raise InputError([_torn("label", "answer (item and model)", sorted(torn["item"]))])
 
 
-def _settle(cells: ir.Table, *, has_cluster: bool) -> tuple[ir.Table, int]:
+def _settle(cells: IbisTable, *, has_cluster: bool) -> tuple[IbisTable, int]:
     """Give each item one group and one cluster; items without a cluster stand alone."""
     extra = [name for name in ("group", "cluster") if name in cells.columns]
     values = {name: cells[name].max() for name in extra}
@@ -234,7 +237,7 @@ def _torn(column: str, unit: str, items: list[str]) -> Problem:
                    allowed=f"one value for each {unit}", fix="Settle on one before counting.")  # fmt: skip
 
 
-def _distinct(table: ir.Table, name: str) -> tuple[str, ...]:
+def _distinct(table: IbisTable, name: str) -> tuple[str, ...]:
     return _sorted(fetch(table.select(name).distinct())[name])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.cells import Cells, fetch, make_cells
+from bayesjudge.cells import Cells, IbisTable, fetch, make_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Verdicts
 
@@ -224,7 +224,7 @@ def _shared_codes(frame: pd.DataFrame, cells: Cells) -> dict[str, NDArray[np.int
     return {key: _codes(frame[key], names) if key in frame else nothing for key, names in named.items()}
 
 
-def _packed(cells: ir.Table, where: Any) -> Any:
+def _packed(cells: IbisTable, where: Any) -> Any:
     """Runs, positives and label of the one cell that meets a condition, in one integer; 0 for no cell.
 
     One aggregate and one grouping key a judge or model instead of three halve the time of wide tables.
@@ -239,7 +239,7 @@ def _unpacked(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     return runs, positives, label + UNLABELLED
 
 
-def _tally(wide: ir.Table, keys: list[str], codes: list[str]) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+def _tally(wide: IbisTable, keys: list[str], codes: list[str]) -> tuple[pd.DataFrame, NDArray[np.int64]]:
     """Patterns and how often each occurs, in an order that no backend's collation changes."""
     patterns = wide.group_by([*keys, *codes]).aggregate(n=wide.count())
     frame = fetch(patterns).sort_values([*keys, *codes], ignore_index=True)
