@@ -128,6 +128,8 @@ def _leave_one_out(values: NDArray[np.float64]) -> tuple[float, float, float]:
     """Elpd, effective parameters and Pareto k of one observation from its log likelihood (chains, draws)."""
     from arviz_stats.base import array_stats
 
+    if np.ptp(values) == 0:  # nothing depends on this observation, so leaving it out changes nothing
+        return float(values.flat[0]), 0.0, 0.0
     elpd, k, p_loo = array_stats.loo(values, r_eff=_relative_efficiency(values))
     return float(elpd), float(p_loo), float(k)
 

@@ -140,6 +140,10 @@ def _weights(log_density: Matrix) -> tuple[Matrix, Matrix]:
     """Importance weights (chains, draws) of the lower and of the upper power."""
     from arviz_stats.base import array_stats
 
+    # A flat prior has a constant density, up to rounding: raising it to a power changes nothing.
+    if np.ptp(log_density) < 1e-9:
+        equal = np.full(log_density.shape, 1 / log_density.size)
+        return equal, equal
     both = []
     for power in POWERS:
         log_weight = array_stats.power_scale_lw(log_density, alpha=power, axis=(0, 1))
@@ -161,7 +165,7 @@ def _scalars(draws: xr.DataArray) -> Iterator[tuple[dict[str, str], Matrix]]:
 def _rate(values: Matrix, lower: Matrix, upper: Matrix) -> float:
     from arviz_stats.base import array_stats
 
-    if np.ptp(values) == 0:
+    if np.ptp(values) == 0 or np.ptp(lower) == 0:
         return 0.0
     return float(array_stats.power_scale_sense(values, lower, upper, POWERS[0], POWERS[1]))
 

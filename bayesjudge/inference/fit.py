@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -72,6 +74,12 @@ class Fit:
         """What the posterior says; every row carries a note when the gate failed."""
         return self.model.estimates(self.posterior, self.data, prob=prob).with_note(self.gate.note)
 
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write to one NetCDF file; `load_fit` reads it."""
+        from bayesjudge.inference.storage import save_fit
+
+        return save_fit(self, path)
+
 
 def fit(
     model: Model, table: Any, *, engine: str = "nuts", chains: int = 4, draws: int = 1000, tune: int = 1000,
@@ -136,11 +144,17 @@ def _nuts(
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     arrays, key = accelerator.to_device(data.arrays), jax.random.key(seed)
     facts: dict[str, Any] = {"engine": "nuts", "target_accept": options.target_accept}
-    drawn = _with_bar(model, options, progress, lambda report: run_nuts(target, arrays, key, options, report=report))
+    drawn = _with_bar(
+        model, options, progress, lambda report: run_nuts(target, arrays, key, options, report=report)
+    )
     diverged = int(drawn.stats["diverging"].sum())
     if diverged and options.target_accept < CAREFUL:
-        careful = NutsOptions(chains=options.chains, draws=options.draws, tune=options.tune, target_accept=CAREFUL)
-        drawn = _with_bar(model, careful, progress, lambda report: run_nuts(target, arrays, key, careful, report=report))
+        careful = NutsOptions(
+            chains=options.chains, draws=options.draws, tune=options.tune, target_accept=CAREFUL
+        )
+        drawn = _with_bar(
+            model, careful, progress, lambda report: run_nuts(target, arrays, key, careful, report=report)
+        )
         facts |= {"target_accept": CAREFUL, "repeated_after_divergences": diverged}
     return drawn.flat, drawn.stats, facts
 
@@ -160,18 +174,20 @@ def _laplace(
     if not k <= MOST_PARETO_K:
         warnings.warn(
             f"{model.label}: the Laplace approximation has Pareto k {k:.2f} (above {MOST_PARETO_K}); running NUTS instead",
-            LaplaceFallbackWarning, stacklevel=4,
+            LaplaceFallbackWarning, stacklevel=3,
         )  # fmt: skip
         flat, stats, facts = _nuts(model, data, target, options, seed, progress, sampler)
         return flat, stats, {**facts, "engine": "nuts after laplace", "laplace_pareto_k": k}
     flat = np.asarray(drawn.flat).reshape(options.chains, options.draws, -1)
-    stats = {"pareto_k": np.full(flat.shape[:2], k)}
+    stats = {"pareto_k": np.full(flat.shape[:2], k), "importance_ess": np.full(flat.shape[:2], float(drawn.ess))}
     return flat, stats, {"engine": "laplace", "laplace_pareto_k": k, "importance_ess": float(drawn.ess)}
 
 
 def _pymc(
     model: Model, data: Data, target: Density, options: NutsOptions, seed: int, progress: bool, sampler: str
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    values, stats = run_pymc(model, data, target, options=options, seed=seed, sampler=sampler, progress=progress)
+    values, stats = run_pymc(
+        model, data, target, options=options, seed=seed, sampler=sampler, progress=progress
+    )
     flat = jax.vmap(jax.vmap(target.unconstrain))({name: np.asarray(v) for name, v in values.items()})
     return np.asarray(flat), stats, {"engine": f"pymc ({sampler})", "target_accept": options.target_accept}

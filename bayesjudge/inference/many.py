@@ -124,7 +124,9 @@ def fit_many(
     jobs = [(part, seed + 7919 * k) for k, part in enumerate(_batches(prepared, batch))]
     shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()
     with shown as report:
-        work = [(model, [prepared[i] for i in part], engine, options, job_seed, mesh) for part, job_seed in jobs]
+        work = [
+            (model, [prepared[i] for i in part], engine, options, job_seed, mesh) for part, job_seed in jobs
+        ]
         results = _run(work, executor, report)
     for (part, _), (many_flat, many_stats) in zip(jobs, results, strict=True):
         for position, index in enumerate(part):
@@ -151,7 +153,9 @@ def _batches(prepared: Sequence[Data], batch: int | None) -> list[list[int]]:
     """Indices of data sets that can share a program: equal facts and axes, at most ``batch`` together."""
     shapes: dict[Any, list[int]] = {}
     for index, data in enumerate(prepared):
-        fixed = tuple(sorted((dim, len(labels)) for dim, labels in data.coords.items() if dim not in data.ragged))
+        fixed = tuple(
+            sorted((dim, len(labels)) for dim, labels in data.coords.items() if dim not in data.ragged)
+        )
         shapes.setdefault((fixed, tuple(sorted(data.facts.items()))), []).append(index)
     size = batch or len(prepared)
     return [group[k : k + size] for group in shapes.values() for k in range(0, len(group), size)]
@@ -173,8 +177,9 @@ def _fit_batch(
     total = options.chains * options.draws
     weighted = run_laplace(target, placed, key, draws=total, many=sets)
     shape = (len(batch), options.chains, options.draws)
-    k = np.broadcast_to(np.asarray(weighted.pareto_k)[:, None, None], shape)
-    return np.asarray(weighted.flat).reshape(*shape, -1), {"pareto_k": k}
+    stats = {name: np.broadcast_to(np.asarray(value)[:, None, None], shape)
+             for name, value in (("pareto_k", weighted.pareto_k), ("importance_ess", weighted.ess))}  # fmt: skip
+    return np.asarray(weighted.flat).reshape(*shape, -1), stats
 
 
 def _same_shape(batch: Sequence[Data]) -> list[Data]:
@@ -189,7 +194,9 @@ def _same_shape(batch: Sequence[Data]) -> list[Data]:
 def _stack(batch: Sequence[Data]) -> tuple[Sets, dict[str, Any]]:
     """Arrays that differ between data sets stacked along a new first axis; the others once."""
     first = batch[0].arrays
-    same = {name for name, a in first.items() if all(np.array_equal(a, data.arrays[name]) for data in batch[1:])}
+    same = {
+        name for name, a in first.items() if all(np.array_equal(a, data.arrays[name]) for data in batch[1:])
+    }
     stacked = frozenset(first) - same or frozenset(first)
     arrays = {name: np.stack([data.arrays[name] for data in batch]) if name in stacked else a
               for name, a in first.items()}  # fmt: skip
@@ -206,6 +213,8 @@ def _shard(arrays: dict[str, Any], sets: Sets, mesh: Any) -> dict[str, Any]:
     axis = mesh.axis_names[0]
     devices = mesh.shape[axis]
     if sets.number % devices:
-        raise UsageError(f"{sets.number} data sets do not split over {devices} devices; choose batch= as a multiple")
+        raise UsageError(
+            f"{sets.number} data sets do not split over {devices} devices; choose batch= as a multiple"
+        )
     specs = {name: PartitionSpec(axis) if name in sets.stacked else PartitionSpec() for name in arrays}
     return {name: jax.device_put(a, NamedSharding(mesh, specs[name])) for name, a in arrays.items()}

@@ -25,7 +25,17 @@ __all__ = ["assemble", "data_hash", "manifest", "posterior_dataset"]
 
 #: Draws of each chain used for replicated data and pointwise log likelihoods.
 PREDICTIVE_DRAWS = 250
-_PACKAGES = ("bayesjudge", "jax", "numpyro", "pymc", "numpy", "xarray", "arviz-base", "arviz-stats", "ibis-framework")
+_PACKAGES = (
+    "bayesjudge",
+    "jax",
+    "numpyro",
+    "pymc",
+    "numpy",
+    "xarray",
+    "arviz-base",
+    "arviz-stats",
+    "ibis-framework",
+)
 _COMPILED: dict[tuple[Any, ...], Any] = {}
 
 
@@ -49,7 +59,10 @@ def to_dataset(values: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], d
     for name, value in values.items():
         axes = dims[name]
         nameless = tuple(axis + 2 for axis, axis_name in enumerate(axes) if not axis_name)
-        variables[name] = (("chain", "draw", *(axis for axis in axes if axis)), np.squeeze(value, axis=nameless))
+        variables[name] = (
+            ("chain", "draw", *(axis for axis in axes if axis)),
+            np.squeeze(value, axis=nameless),
+        )
     used = {axis for axes, _ in variables.values() for axis in axes}
     coords = {axis: list(labels) for axis, labels in data.coords.items() if axis in used}
     return xr.Dataset(variables, coords=coords)
@@ -72,7 +85,9 @@ def assemble(
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
         shaped = {name: np.asarray(v).reshape(*shape, *v.shape[1:]) for name, v in values.items()}
-        return to_dataset(shaped, target.dims, data).assign_coords(thinned)
+        # The log density of a vector-valued site has no axis for the vector.
+        dims = {name: target.dims[name][: v.ndim - 2] for name, v in shaped.items()}
+        return to_dataset(shaped, dims, data).assign_coords(thinned)
 
     prior = _prior(model, data, target, key_prior, arrays, chains * len(keep))
     constants = {name: (data.dims[name], np.asarray(a)) for name, a in data.arrays.items()}

@@ -15,7 +15,14 @@ __all__ = ["run_pymc"]
 
 
 def run_pymc(
-    model: Model, data: Data, target: Density, *, options: NutsOptions, seed: int, sampler: str, progress: bool
+    model: Model,
+    data: Data,
+    target: Density,
+    *,
+    options: NutsOptions,
+    seed: int,
+    sampler: str,
+    progress: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Sample the PyMC twin.
 
@@ -42,11 +49,13 @@ def run_pymc(
         import pymc as pm
     except ImportError as error:
         raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'") from error
+    # PyMC gives NumPyro one device a chain, so on a single device chains would run one after another.
+    together = {"chain_method": "vectorized"} if sampler == "numpyro" else {}
     with model.pymc(data):
         tree = pm.sample(
             draws=options.draws, tune=options.tune, chains=options.chains, cores=1, nuts_sampler=sampler,
-            target_accept=options.target_accept, random_seed=seed, progressbar=progress,
-            compute_convergence_checks=False,
+            nuts={"target_accept": options.target_accept, **together}, random_seed=seed, progressbar=progress,
+            quiet=not progress, compute_convergence_checks=False,
         )  # fmt: skip
     posterior, stats = tree["posterior"].dataset, tree["sample_stats"].dataset
     latent = [name for name in target.dims if name in posterior]

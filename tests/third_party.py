@@ -1,0 +1,140 @@
+"""Two models that another package might register, whose posteriors are known exactly.
+
+They are written against the `Model` protocol alone, so what works for them works for anyone's model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesjudge.estimates import Estimates
+from bayesjudge.model import Data
+from bayesjudge.posterior import summary_rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coin:
+    """Heads of coin c among n_c tosses: ``Binomial(n_c, p_c)``, ``p_c ~ Beta(a, b)``.
+
+    The posterior is ``Beta(a + heads, b + tails)``. Not counts of exchangeable observations: one toss cannot
+    be left out, only a coin.
+    """
+
+    prior: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def name(self) -> str:
+        return "coin"
+
+    @property
+    def label(self) -> str:
+        return "bayes:coin"
+
+    def prepare(self, table: Sequence[tuple[int, int]]) -> Data:
+        heads, tosses = np.array(table, dtype=np.int64).T
+        dims = {"heads": ("coin",), "tosses": ("coin",)}
+        coords = {"coin": tuple(f"c{k}" for k in range(len(heads)))}
+        return Data(arrays={"heads": heads, "tosses": tosses}, dims=dims, coords=coords, observed="heads")
+
+    def numpyro(self, data: Data) -> None:
+        import numpyro
+        from numpyro import distributions as dist
+
+        with numpyro.plate("coin", data.size("coin"), dim=-1):
+            p = numpyro.sample("p", dist.Beta(*self.prior))
+            numpyro.sample("heads", dist.Binomial(data["tosses"], p), obs=data.arrays.get("heads"))
+
+    def pymc(self, data: Data) -> Any:
+        import pymc as pm
+
+        with pm.Model(coords={"coin": list(data.coords["coin"])}) as model:
+            p = pm.Beta("p", *map(np.float64, self.prior), dims="coin")
+            pm.Binomial("heads", n=data["tosses"], p=p, observed=data["heads"], dims="coin")
+        return model
+
+    def estimates(self, posterior: Any, data: Data, *, prob: float = 0.95) -> Estimates:
+        return Estimates.from_rows(summary_rows(posterior["p"], estimand="bias", method=self.label, prob=prob))
+
+    @property
+    def statistics(self) -> Mapping[str, Any]:
+        return {"share of heads": lambda heads, data: {
+            str(coin): heads[..., k] / data["tosses"][k] for k, coin in enumerate(data.coords["coin"])}}  # fmt: skip
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        return prior_draw(self, key, data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Urn:
+    """Balls drawn from urns: the colours of urn s are ``Multinomial(total_s, π_s)``, ``π ~ Dirichlet(a, ...)``.
+
+    All urns have one π. The posterior is ``Dirichlet(a + n)``, n the counts of each colour over urns. Counts of
+    exchangeable observations: one ball can be left out, and an urn's balls can be resampled.
+    """
+
+    concentration: float = 1.0
+
+    @property
+    def name(self) -> str:
+        return "urn"
+
+    @property
+    def label(self) -> str:
+        return f"bayes:urn[{self.concentration:g}]"
+
+    def prepare(self, table: Sequence[Sequence[int]]) -> Data:
+        counts = np.array(table, dtype=np.int64)
+        urns, colours = counts.shape
+        arrays = {"n": counts.ravel(), "colour": np.tile(np.arange(colours), urns),
+                  "stratum": np.repeat(np.arange(urns), colours), "total": counts.sum(1)}  # fmt: skip
+        return Data(
+            arrays=arrays,
+            dims={name: ("strata",) if name == "total" else ("cell",) for name in arrays},
+            coords={"cell": tuple(range(counts.size)), "strata": tuple(range(urns))},
+            observed="n", weights="n", facts={"colours": colours},
+        )  # fmt: skip
+
+    def numpyro(self, data: Data) -> None:
+        import jax.numpy as jnp
+        import numpyro
+        from numpyro import distributions as dist
+
+        from bayesjudge.models.pattern_counts import PatternCounts
+
+        pi = numpyro.sample("pi", dist.Dirichlet(jnp.full(data.facts["colours"], self.concentration)))
+        with numpyro.plate("cell", data.size("cell"), dim=-1):
+            cells = PatternCounts(jnp.log(pi)[data["colour"]], data["stratum"], data["total"])
+            numpyro.sample("n", cells, obs=data.arrays.get("n"))
+
+    def pymc(self, data: Data) -> Any:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        with pm.Model() as model:
+            pi = pm.Dirichlet("pi", np.full(data.facts["colours"], np.float64(self.concentration)))
+            pm.Potential("n", (data["n"].astype(float) * pt.log(pi)[data["colour"]]).sum())
+        return model
+
+    def estimates(self, posterior: Any, data: Data, *, prob: float = 0.95) -> Estimates:
+        return Estimates.from_rows(summary_rows(posterior["pi"], estimand="share", method=self.label, prob=prob))
+
+    @property
+    def statistics(self) -> Mapping[str, Any]:
+        return {"share of the first colour": lambda n, data: {
+            "all urns": (n * (data["colour"] == 0)).sum(-1) / n.sum(-1)}}  # fmt: skip
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        return prior_draw(self, key, data)
+
+
+def prior_draw(model: Any, key: Any, data: Data) -> Mapping[str, Any]:
+    """Every sampled site of the model run without its observations."""
+    import numpyro
+
+    blank = data.with_arrays({name: array for name, array in data.arrays.items() if name != data.observed})
+    sites = numpyro.handlers.trace(numpyro.handlers.seed(model.numpyro, key)).get_trace(blank)
+    return {name: site["value"] for name, site in sites.items() if site["type"] == "sample"}
