@@ -24,7 +24,9 @@ app = typer.Typer(
 simulate = typer.Typer(no_args_is_help=True, help="Make data whose truth is known.")
 app.add_typer(simulate, name="simulate")
 
-Out = Annotated[Path | None, typer.Option(help="Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")
+]
 Html = Annotated[Path | None, typer.Option(help="Write the report as one self-contained page.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Prob = Annotated[float, typer.Option(help="Probability of the intervals.")]
@@ -128,7 +130,9 @@ def simulate_log(
         from bayesjudge.datasets import simulate_verdicts
         from bayesjudge.studies.output import write_text
 
-        simulated = simulate_verdicts(seed=seed, labelled=labelled, unlabelled=items, youden=(youden, youden - 0.1))
+        simulated = simulate_verdicts(
+            seed=seed, labelled=labelled, unlabelled=items, youden=(youden, youden - 0.1)
+        )
         write_text(file, simulated.verdicts.frame.to_csv(index=False))
         typer.echo(f"{len(simulated.verdicts)} verdicts in {file}")
 
@@ -138,7 +142,9 @@ def _mapping(pairs: list[str] | None) -> dict[str, str]:
     for pair in pairs or []:
         ours, equals, theirs = pair.partition("=")
         if not (ours and equals and theirs):
-            raise UsageError(f"--column {pair!r}: write our column = yours, for instance --column verdict=score")
+            raise UsageError(
+                f"--column {pair!r}: write our column = yours, for instance --column verdict=score"
+            )
         found[ours] = theirs
     return found
 

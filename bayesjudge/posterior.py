@@ -78,7 +78,9 @@ def _convergence(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     return np.atleast_1d(ess), np.atleast_1d(rhat)
 
 
-def differences(draws: xr.DataArray, dim: str, pairs: Sequence[tuple[str, str]] | None = None) -> xr.DataArray:
+def differences(
+    draws: xr.DataArray, dim: str, pairs: Sequence[tuple[str, str]] | None = None
+) -> xr.DataArray:
     """Draws of every pairwise difference along ``dim``, labelled ``"a − b"``.
 
     Examples

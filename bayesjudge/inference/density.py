@@ -134,7 +134,9 @@ def _sites(generative: Callable[[Arrays], None], arrays: Arrays) -> dict[str, _S
         trace = numpyro.handlers.trace(numpyro.handlers.seed(generative, key)).get_trace(arrays)
         for name, site in trace.items():
             if site["type"] == "sample":
-                found[name] = _Site(jnp.shape(site["value"]), site["fn"].support, site["is_observed"], _dims(site))
+                found[name] = _Site(
+                    jnp.shape(site["value"]), site["fn"].support, site["is_observed"], _dims(site)
+                )
         return 0
 
     jax.eval_shape(run, jax.random.key(0), arrays)

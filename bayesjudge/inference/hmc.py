@@ -128,7 +128,9 @@ def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> _
     z = jnp.where(jnp.isfinite(jax.vmap(potential)(z))[:, None], z, mode.at)
     value, slope = jax.vmap(jax.value_and_grad(potential))(z)
     blank = jnp.zeros((target.size,))
-    return _State(z, value, slope, root, _fresh(jnp.log(0.3)), blank, jnp.zeros_like(root), jnp.zeros(()), key)
+    return _State(
+        z, value, slope, root, _fresh(jnp.log(0.3)), blank, jnp.zeros_like(root), jnp.zeros(()), key
+    )
 
 
 def _fresh(log_size: Any) -> _Step:
@@ -200,7 +202,9 @@ def _renew(state: _State, metric: Any) -> _State:
     new = jnp.linalg.cholesky(covariance)
     good = metric & jnp.all(jnp.isfinite(new))
     settled = state.step.log_average
-    step = jax.tree.map(lambda a, b: jnp.where(metric, a, b), _fresh(settled), state.step._replace(log_size=settled))
+    step = jax.tree.map(
+        lambda a, b: jnp.where(metric, a, b), _fresh(settled), state.step._replace(log_size=settled)
+    )
     return state._replace(root=jnp.where(good, new, state.root), step=step, mean=jnp.zeros_like(state.mean),
                           product=jnp.zeros_like(state.product), seen=jnp.zeros_like(state.seen))  # fmt: skip
 

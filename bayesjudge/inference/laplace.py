@@ -47,7 +47,9 @@ class LaplaceDraws:
     gradient_norm: Any
 
 
-def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: Sets | None = None) -> LaplaceDraws:
+def run_laplace(
+    target: Density, arrays: Arrays, key: Any, *, draws: int, many: Sets | None = None
+) -> LaplaceDraws:
     """Approximate, weight and resample.
 
     Parameters
@@ -68,7 +70,10 @@ def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: 
     keys = jax.random.split(key, many.number) if many else key
     z, log_ratio, gradient = (np.asarray(a) for a in _PROGRAMS[program](keys, arrays))
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    picked = [_resample(*pair, rng) for pair in zip(z.reshape(-1, *z.shape[-2:]), log_ratio.reshape(-1, draws), strict=True)]
+    picked = [
+        _resample(*pair, rng)
+        for pair in zip(z.reshape(-1, *z.shape[-2:]), log_ratio.reshape(-1, draws), strict=True)
+    ]
     lead = z.shape[:-2]
     flat, k, ess = (np.stack(part) for part in zip(*picked, strict=True))
     return LaplaceDraws(flat=flat.reshape(z.shape), pareto_k=k.reshape(lead), ess=ess.reshape(lead),

@@ -33,7 +33,9 @@ class Mode(NamedTuple):
     steps: Any
 
 
-def find_mode(potential: Callable[[Any], Any], start: Any, *, most_steps: int = 100, tolerance: float = 1e-6) -> Mode:
+def find_mode(
+    potential: Callable[[Any], Any], start: Any, *, most_steps: int = 100, tolerance: float = 1e-6
+) -> Mode:
     """Minimise a smooth potential by Levenberg–Marquardt-damped Newton steps.
 
     The damping grows when a step fails to descend, or when the damped Hessian is not positive definite,
@@ -51,7 +53,9 @@ def find_mode(potential: Callable[[Any], Any], start: Any, *, most_steps: int = 
 
     def unfinished(state: Any) -> Any:
         _, _, gradient, _, damping, step = state
-        return (step < 2) | ((step < most_steps) & (jnp.max(jnp.abs(gradient)) > tolerance) & (damping < 1e12))
+        return (step < 2) | (
+            (step < most_steps) & (jnp.max(jnp.abs(gradient)) > tolerance) & (damping < 1e12)
+        )
 
     def newton(state: Any) -> Any:
         z, value, gradient, curvature, damping, step = state

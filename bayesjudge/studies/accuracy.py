@@ -17,13 +17,15 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.gate import Gate
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.judge_error_results import accuracy as accuracy_draws
 from bayesjudge.models.paired_accuracy import PairedAccuracy
+from bayesjudge.posterior import differences
 from bayesjudge.studies.comparison import Comparison
 from bayesjudge.studies.guidance import checklist, warnings_of
 from bayesjudge.studies.ranks import rank_probabilities
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from bayesjudge.tables import Verdicts
 
 __all__ = ["accuracy"]
@@ -111,7 +113,11 @@ def accuracy(
     """
     if not 0 < prob < 1:
         raise UsageError(f"prob={prob} must lie between 0 and 1, for instance 0.95")
-    counts = verdicts if isinstance(verdicts, VerdictCounts) else count_verdicts(verdicts, group=group, cluster=cluster)
+    counts = (
+        verdicts
+        if isinstance(verdicts, VerdictCounts)
+        else count_verdicts(verdicts, group=group, cluster=cluster)
+    )
     chosen = _choose(counts, judges)
     options = _Options(
         pooling=pooling, labels=labels, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
@@ -128,16 +134,22 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
     chosen = list(counts.judges) if judges is None else list(judges)
     unknown = [judge for judge in chosen if judge not in counts.judges]
     if unknown or not chosen:
-        raise UsageError(f"no judge {unknown[0]!r}" if unknown else f"no judge chosen; there are {list(counts.judges)}")
+        raise UsageError(
+            f"no judge {unknown[0]!r}" if unknown else f"no judge chosen; there are {list(counts.judges)}"
+        )
     return chosen
 
 
 def _one_judge(counts: VerdictCounts, judge: str, options: _Options) -> _Part:
     fits = _fits(counts, judge, options)
     single = fits[f"judge_error, {judge}"]
-    bayes = [one.estimates(prob=options.prob) for name, one in fits.items() if "only for comparison" not in name]
+    bayes = [
+        one.estimates(prob=options.prob) for name, one in fits.items() if "only for comparison" not in name
+    ]
     both = Estimates.concat(bayes)
-    baselines = accuracy_baselines(counts, judge, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
+    baselines = accuracy_baselines(
+        counts, judge, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed
+    )
     quality = judge_quality(counts, judge, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
     ranked = fits.get(f"paired_accuracy, {judge}", single)
     return _Part(
@@ -152,7 +164,9 @@ def _one_judge(counts: VerdictCounts, judge: str, options: _Options) -> _Part:
 
 def _fits(counts: VerdictCounts, judge: str, options: _Options) -> dict[str, Fit]:
     """The fits of one judge: accuracies, paired comparison, and the other poolings when they are compared."""
-    models: dict[str, Any] = {f"judge_error, {judge}": JudgeError(pooling=options.pooling, labels=options.labels)}
+    models: dict[str, Any] = {
+        f"judge_error, {judge}": JudgeError(pooling=options.pooling, labels=options.labels)
+    }
     if len(counts.models) > 1:
         models[f"paired_accuracy, {judge}"] = PairedAccuracy(pooling=options.pooling, labels=options.labels)
     if options.compare and len(counts.models) > 1:
@@ -160,7 +174,14 @@ def _fits(counts: VerdictCounts, judge: str, options: _Options) -> dict[str, Fit
         models |= {f"judge_error[{pooling}], {judge} (only for comparison)":
                    JudgeError(pooling=pooling, labels=options.labels) for pooling in others}  # type: ignore[arg-type]  # fmt: skip
     return {
-        name: fit(model, counts, engine=options.engine, seed=options.seed, progress=options.progress, **options.sampling)
+        name: fit(
+            model,
+            counts,
+            engine=options.engine,
+            seed=options.seed,
+            progress=options.progress,
+            **options.sampling,
+        )
         for name, model in models.items()
     }
 
@@ -170,11 +191,27 @@ def _checks(fits: Mapping[str, Fit], judge: str) -> dict[str, pd.DataFrame]:
     poolings = {one.model.label: one for one in fits.values() if isinstance(one.model, JudgeError)}
     tables = {
         "predictive": [predictive_check(one).frame.assign(method=one.model.label) for one in main.values()],
-        "sensitivity": [prior_sensitivity(one).frame.assign(method=one.model.label) for one in main.values()],
+        "sensitivity": [
+            prior_sensitivity(one, quantities=_headline(one)).frame.assign(method=one.model.label)
+            for one in main.values()
+        ],
         "convergence": [convergence(one).frame.assign(method=one.model.label) for one in fits.values()],
         "comparison": [compare(poolings).frame] if len(poolings) > 1 else [],
     }
-    return {name: pd.concat(frames, ignore_index=True).assign(judge=judge) for name, frames in tables.items() if frames}
+    return {
+        name: pd.concat(frames, ignore_index=True).assign(judge=judge)
+        for name, frames in tables.items()
+        if frames
+    }
+
+
+def _headline(one: Fit) -> dict[str, xr.DataArray]:
+    """Draws of the headline estimands: every accuracy and every difference."""
+    theta = one.model.accuracy(one.posterior, one.data)  # type: ignore[attr-defined] # both models of this study have it
+    found = {"accuracy": theta}
+    if theta.sizes["model"] > 1:
+        found["difference"] = differences(theta, "model")
+    return found
 
 
 def _assemble(
@@ -194,7 +231,9 @@ def _assemble(
     ).with_truth(truth)
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
     checks = {
-        name: pd.concat([part.checks[name] for part in parts.values() if name in part.checks], ignore_index=True)
+        name: pd.concat(
+            [part.checks[name] for part in parts.values() if name in part.checks], ignore_index=True
+        )
         for name in ("predictive", "comparison", "sensitivity", "convergence")
         if any(name in part.checks for part in parts.values())
     }

@@ -93,7 +93,10 @@ class Comparison:
     @property
     def manifest(self) -> dict[str, Any]:
         """Settings of the study and manifest of every fit."""
-        return {"settings": dict(self.settings), "fits": {name: fit.manifest for name, fit in self.fits.items()}}
+        return {
+            "settings": dict(self.settings),
+            "fits": {name: fit.manifest for name, fit in self.fits.items()},
+        }
 
     def plot(self, estimand: str = "accuracy") -> Figure:
         """Forest plot of one estimand, every method."""

@@ -70,7 +70,9 @@ def _label_warnings(counts: VerdictCounts) -> list[str]:
     answers, out = counts.answers, []
     labelled = answers.label >= 0
     if not labelled.any():
-        return ["no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"]
+        return [
+            "no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"
+        ]
     few, one_class = [], []
     for k, model in enumerate(counts.models):
         mine = labelled & (answers.model == k)
@@ -123,9 +125,13 @@ def _quality_warnings(diagnostics: Estimates, judge: str) -> list[str]:
     out = []
     if len(low):
         shown = ", ".join(f"{row.unit} ({row.point:.2f})" for row in low.itertuples())
-        out.append(f"low judge quality (J below {LOW_YOUDEN}): every corrected estimate is fragile for {shown}")
+        out.append(
+            f"low judge quality (J below {LOW_YOUDEN}): every corrected estimate is fragile for {shown}"
+        )
     if len(unsigned):
-        out.append(f"the judge may be no better than a coin (J interval reaches 0) on {', '.join(unsigned['unit'])}")
+        out.append(
+            f"the judge may be no better than a coin (J interval reaches 0) on {', '.join(unsigned['unit'])}"
+        )
     shared, sentence = shared_calibration(diagnostics.where(judge=judge))
     return [*out, sentence] if shared is False else out
 
@@ -136,18 +142,28 @@ def _check_warnings(checks: dict[str, pd.DataFrame]) -> list[str]:
     if predictive is not None and predictive["flagged"].any():
         bad = predictive[predictive["flagged"]]
         shown = "; ".join(f"{row.statistic} of {row.unit}" for row in bad.head(3).itertuples())
-        out.append(f"predictive checks: the model does not reproduce {len(bad)} of {len(predictive)} statistics ({shown})")
+        out.append(
+            f"predictive checks: the model does not reproduce {len(bad)} of {len(predictive)} statistics ({shown})"
+        )
     sensitivity = checks.get("sensitivity")
     if sensitivity is not None and len(sensitivity):
         bad = sensitivity[sensitivity["prior_sensitive"]]
         if len(bad):
             shown = "; ".join(f"{row.estimand} of {row.unit}" for row in bad.head(3).itertuples())
-            out.append(f"prior sensitivity: {len(bad)} of {len(sensitivity)} estimands move with the prior ({shown})")
+            out.append(
+                f"prior sensitivity: {len(bad)} of {len(sensitivity)} estimands move with the prior ({shown})"
+            )
     return out
 
 
 def checklist(
-    counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, *, prob: float, labels: str, clustered: bool
+    counts: VerdictCounts,
+    estimates: Estimates,
+    diagnostics: Estimates,
+    *,
+    prob: float,
+    labels: str,
+    clustered: bool,
 ) -> tuple[ChecklistItem, ...]:
     """The seven items of the paper's section 7 with what these data say."""
     answers = counts.answers

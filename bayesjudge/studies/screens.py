@@ -17,15 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["show_answer"]
 
-#: Methods printed by default, in the order of their columns.
-MAIN = ("bayes:", "ppi++[logit]", "ppi++", "rogan-gladen[specific]", "rogan-gladen[shared]", "labelled", "naive")
+#: Baselines printed by default beside the Bayesian answer, as far as the terminal is wide.
+MAIN = ("ppi++[logit]", "naive", "rogan-gladen[shared]", "labelled", "rogan-gladen[specific]")
+#: Columns of text where there is no terminal to ask.
+PAGE_WIDTH = 120
+#: Width of one printed estimate with its interval and the borders.
+CELL_WIDTH = 25
 #: Pairs of models printed by default.
 MOST_PAIRS = 12
 
 
 def show_answer(answer: Comparison, *, every: bool = False, written: Sequence[Path] = ()) -> None:
     """Print warnings, the accuracy and difference tables, judge quality, and where the page is."""
-    console = Console()
+    terminal = Console()
+    console = terminal if terminal.is_terminal else Console(width=PAGE_WIDTH)
     for text in answer.warnings:
         console.print(f"[yellow]warning[/yellow] {escape(text)}", highlight=False)
     for reason, count in answer.dropped.items():
@@ -41,28 +46,34 @@ def show_answer(answer: Comparison, *, every: bool = False, written: Sequence[Pa
             rows = part[part["estimand"] == estimand]
             if len(rows):
                 title = f"{estimand.capitalize()}, {prob:.0%} intervals{suffix}"
-                console.print(_long(rows, title) if every else _wide(rows, title, estimand))
+                console.print(_long(rows, title) if every else _wide(rows, title, console.width))
     console.print(_quality(answer))
     console.print(_ranks(answer.ranks))
     for path in written:
         console.print(f"Report: {escape(str(path.resolve()))}", highlight=False, soft_wrap=True)
 
 
-def _wide(rows: pd.DataFrame, title: str, estimand: str) -> Table:
+def _wide(rows: pd.DataFrame, title: str, width: int) -> Table:
     """One line a unit, one column a method."""
-    methods = _main_methods(rows)
+    estimand = rows["estimand"].iloc[0]
+    room = width - 4 - max(len(unit) for unit in rows["unit"]) - 10 * bool(rows["truth"].notna().any())
+    methods = _main_methods(rows, most=max(room // CELL_WIDTH, 2))
     units = list(dict.fromkeys(rows["unit"]))
     hidden = max(len(units) - MOST_PAIRS, 0) if estimand == "difference" else 0
     if hidden:
         bayes = rows[rows["method"] == methods[0]].set_index("unit")["point"].abs()
         units = list(bayes.sort_values(ascending=False).index[:MOST_PAIRS])
-    table = Table(title=title, title_justify="left", caption=f"{hidden} smaller differences not shown" if hidden else None)
+    table = Table(
+        title=title,
+        title_justify="left",
+        caption=f"{hidden} smaller differences not shown" if hidden else None,
+    )
     table.add_column("model" if estimand == "accuracy" else "difference")
     truth = rows["truth"].notna().any()
     signed = estimand == "difference"
     headings = (["truth"] if truth else []) + methods + (["P(> 0)"] if signed else [])
     for heading in headings:
-        table.add_column(escape(heading), justify="right")
+        table.add_column(escape(heading), justify="right", no_wrap=heading in {"truth", "P(> 0)"})
     for unit in units:
         mine = rows[rows["unit"] == unit].drop_duplicates("method").set_index("method")
         cells = [f"{mine['truth'].iloc[0]:.3f}"] if truth else []
@@ -72,17 +83,18 @@ def _wide(rows: pd.DataFrame, title: str, estimand: str) -> Table:
     return table
 
 
-def _main_methods(rows: pd.DataFrame) -> list[str]:
+def _main_methods(rows: pd.DataFrame, *, most: int) -> list[str]:
+    """The Bayesian model made for the estimand, then the main baselines."""
     present = list(dict.fromkeys(rows["method"]))
     bayes = [method for method in present if method.startswith("bayes:")]
-    order = (bayes[:1] if rows["estimand"].iloc[0] == "accuracy" else bayes[-1:]) + [m for m in MAIN if m in present]
-    return order[:5]
+    first = bayes[:1] if rows["estimand"].iloc[0] == "accuracy" else bayes[-1:]
+    return [*first, *(method for method in MAIN if method in present)][:most]
 
 
 def _cell(row: pd.Series[Any]) -> str:
     if math.isnan(row["point"]):
         return "undefined"
-    return f"{row['point']:.3f} \\[{row['lower']:.3f}, {row['upper']:.3f}]"
+    return f"{row['point']:.3f}\u00a0\\[{row['lower']:.3f},\u00a0{row['upper']:.3f}]"
 
 
 def _long(rows: pd.DataFrame, title: str) -> Table:
@@ -103,7 +115,9 @@ def _quality(answer: Comparison) -> Table:
     table = Table(title="Judge quality", title_justify="left")
     for heading in ("judge", "model", "sensitivity", "specificity", "Youden's J"):
         table.add_column(heading, justify="left" if heading in {"judge", "model"} else "right")
-    for (judge, unit), mine in rows[rows["estimand"] != "delta_youden"].groupby(["judge", "unit"], sort=False):
+    for (judge, unit), mine in rows[rows["estimand"] != "delta_youden"].groupby(
+        ["judge", "unit"], sort=False
+    ):
         by = mine.drop_duplicates("estimand").set_index("estimand")
         cells = [_cell(by.loc[name]) for name in ("sensitivity", "specificity", "youden")]
         table.add_row(escape(str(judge)), escape(str(unit)), *cells)
