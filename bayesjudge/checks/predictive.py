@@ -82,7 +82,8 @@ def predictive_check(
     Parameters
     ----------
     fit : Fit
-        Any fit whose model names statistics.
+        Any fit whose model names statistics. Counts with strata are resampled as they are; for other
+        observations a model may offer ``bootstrap(data, *, replicates, seed)``, observations (replicates, ...).
     group : {"posterior_predictive", "prior_predictive"}
         Replicated data of the fitted model, or of its prior alone.
     prob : float
@@ -120,8 +121,7 @@ def predictive_check(
         raise UsageError(f"group={group!r} is not one of {', '.join(GROUPS)}")
     data = fit.data
     predicted = _rows(fit.tree[group][data.observed].to_numpy(), data)
-    note = why_no_bootstrap(data)
-    resampled = None if note else bootstrap_counts(data, replicates=replicates, seed=seed)
+    note, resampled = _resampled(fit, replicates, seed)
     samples = (np.asarray(data[data.observed])[None], predicted, resampled)
     rows: list[dict[str, Any]] = []
     for name, statistic in fit.model.statistics.items():
@@ -131,6 +131,15 @@ def predictive_check(
                "bootstrap_upper", "flagged", "note"]  # fmt: skip
     frame = pd.DataFrame(rows, columns=columns).astype({"flagged": bool})
     return PredictiveCheck(frame=frame, group=group, prob=prob)
+
+
+def _resampled(fit: Fit, replicates: int, seed: int) -> tuple[str, NDArray[Any] | None]:
+    """Why there is no bootstrap, or its observations (replicates, ...): the model's own where it has one."""
+    if own := getattr(fit.model, "bootstrap", None):
+        return "", np.asarray(own(fit.data, replicates=replicates, seed=seed))
+    if note := why_no_bootstrap(fit.data):
+        return note, None
+    return "", bootstrap_counts(fit.data, replicates=replicates, seed=seed)
 
 
 def _rows(draws: NDArray[Any], data: Data) -> NDArray[Any]:

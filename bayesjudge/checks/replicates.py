@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.checks.convergence import scalars
+from bayesjudge.errors import UsageError
 from bayesjudge.model import Data, Model
 
 if TYPE_CHECKING:
@@ -68,11 +69,22 @@ class Ranked:
 
 
 def simulate(model: Model, data: Data, *, replicates: int, seed: int) -> World:
-    """Parameters and data sets from ``model.simulate``, all in one program."""
+    """Parameters and data sets from ``model.simulate``, all in one program.
+
+    Raises
+    ------
+    UsageError
+        Data that list only the patterns that were seen, so that simulated ones would have no place.
+    """
     import jax
 
     from bayesjudge.inference import accelerator
 
+    if data.weights not in {None, data.observed}:
+        raise UsageError(
+            f"{model.label} lists only the patterns that were seen in these data, so data simulated on the same "
+            "design do not fit into it; calibrate on a design with every outcome listed (two models)"
+        )
     accelerator.prepare()
 
     def one(key: Any, arrays: _Sites) -> dict[str, Any]:

@@ -24,6 +24,11 @@ __all__ = ["load_fit", "save_fit"]
 def save_fit(fit: Fit, path: str | os.PathLike[str]) -> Path:
     """Write a fit to one NetCDF file, first to a temporary file beside it, then renamed.
 
+    Raises
+    ------
+    UsageError
+        The folder does not exist.
+
     Examples
     --------
     >>> from bayesjudge.datasets import simulate_verdicts
@@ -36,6 +41,8 @@ def save_fit(fit: Fit, path: str | os.PathLike[str]) -> Path:
     True
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise UsageError(f"no folder {str(target.parent)!r} to write {target.name!r} to; create it first")
     handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
     os.close(handle)
     try:
@@ -64,7 +71,10 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     if not {"manifest", "data"} <= set(tree.attrs):
         raise UsageError(f"{str(source)!r} holds no bayesjudge fit; write one with Fit.save(path)")
     manifest = json.loads(str(tree.attrs["manifest"]))
-    model = _model(manifest["model"], manifest["options"])
+    try:
+        model = _model(manifest["model"], manifest["options"])
+    except (AttributeError, TypeError) as error:
+        raise UsageError(f"{str(source)!r} has options that this version of the model lacks: {error}") from error
     gate = gate_of(tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset())
     return Fit(model=model, data=_data(tree, json.loads(str(tree.attrs["data"]))), tree=tree, gate=gate)
 
@@ -91,5 +101,10 @@ def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
         dims={name: tuple(dims) for name, dims in design["dims"].items()},
         coords={name: tuple(labels) for name, labels in design["coords"].items()},
         observed=design["observed"], weights=design["weights"], ragged=tuple(design["ragged"]),
-        facts=design["facts"], units=design["units"],
+        facts={name: _hashable(value) for name, value in design["facts"].items()}, units=design["units"],
     )  # fmt: skip
+
+
+def _hashable(value: Any) -> Any:
+    """Tuples again, which JSON has as lists: facts tell programs apart, so they must be hashable."""
+    return tuple(_hashable(part) for part in value) if isinstance(value, list) else value
