@@ -14,7 +14,17 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.plots.intervals import Limits, draw_intervals, draw_truth, limits_of, zero_line
 from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, GRID, Style, is_bayesian, styles
 from bayesjudge.plots.selection import Selection, select
-from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, legend_columns, shorten, themed
+from bayesjudge.plots.theme import (
+    SMALL,
+    bare,
+    canvas,
+    footnote,
+    grid_of,
+    legend_columns,
+    lines_of,
+    shorten,
+    themed,
+)
 
 __all__ = ["draw_rows", "forest"]
 
@@ -22,8 +32,10 @@ __all__ = ["draw_rows", "forest"]
 MOST_DODGED = 5
 #: Panels side by side.
 COLUMNS = 4
+#: Letters of a title that fit over a panel, by the number of panels side by side.
+TITLE = {1: 90, 2: 44, 3: 31, 4: 23}
 #: Heights in inches: of a dodged interval, between units, of a row in a panel, of a panel's frame.
-DODGE, GAP, ROW, FRAME = 0.13, 0.17, 0.155, 0.5
+DODGE, GAP, ROW, FRAME = 0.13, 0.17, 0.155, 0.52
 
 
 @themed
@@ -87,7 +99,7 @@ def _rows(chosen: Selection, reference: float | None) -> Figure:
     draw_rows(axes, chosen, reference=reference)
     figure.legend(loc="outside upper left", ncols=legend_columns(chosen.methods))
     axes.set_xlabel(chosen.axis_label)
-    footnote(figure, chosen.hidden_note)
+    footnote(figure, *chosen.notes)
     return figure
 
 
@@ -114,18 +126,18 @@ def draw_rows(axes: Axes, chosen: Selection, *, reference: float | None) -> None
     zero_line(bare(axes), reference)
     axes.set_xlim(limits.lower, limits.upper)
     axes.set_ylim(len(place) - 0.5, -0.5)
-    axes.set_yticks(range(len(place)), [shorten(label) for label in chosen.labels], fontsize=8.6)
+    axes.set_yticks(range(len(place)), [lines_of(label) for label in chosen.labels], fontsize=8.6)
 
 
 def _panels(chosen: Selection, reference: float | None) -> Figure:
     down, across = grid_of(len(chosen.labels), COLUMNS)
-    figure = canvas(down * (len(chosen.methods) * ROW + FRAME) + 0.45)
+    figure = canvas(down * (len(chosen.methods) * ROW + FRAME + (0.14 if chosen.signed else 0)) + 0.45)
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flatten()
     limits = limits_of(chosen.frame, include=reference)
     for axes, label in zip(grid, chosen.labels, strict=False):
         _panel(axes, chosen, label, limits)
         zero_line(axes, reference)
-        axes.set_title(shorten(label, 34), fontsize=8.4)
+        axes.set_title(lines_of(label, TITLE[across]), fontsize=8.4, pad=8)
     for k, axes in enumerate(grid):
         axes.set_visible(k < len(chosen.labels))
         axes.tick_params(labelbottom=k + across >= len(chosen.labels))
@@ -135,7 +147,8 @@ def _panels(chosen: Selection, reference: float | None) -> Figure:
         for text, method in zip(axes.get_yticklabels(), chosen.methods, strict=True):
             text.set_fontsize(7.4)
             text.set_color(BAYES[0] if is_bayesian(method) else text.get_color())
-    footnote(figure, chosen.axis_label, chosen.truth_note, chosen.hidden_note)
+    band = "band: first Bayesian interval" if is_bayesian(chosen.methods[0]) else ""
+    footnote(figure, chosen.axis_label, band, chosen.truth_note, *chosen.notes)
     return figure
 
 

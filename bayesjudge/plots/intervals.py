@@ -99,9 +99,11 @@ def _undefined(axes: Axes, y: Array, limits: Limits) -> None:
                   color=MUTED)  # fmt: skip
 
 
-def draw_truth(axes: Axes, truth: float, low: float, high: float, *, label: str | None = None) -> None:
+def draw_truth(
+    axes: Axes, truth: float, low: float, high: float, *, label: str | None = None, zorder: float = 2.5
+) -> None:
     """A stroke from ``low`` to ``high`` at the known truth, with a diamond at its end."""
-    axes.plot([truth, truth], [low, high], color=INK, linewidth=1.1, linestyle=(0, (2, 1.5)), zorder=2.5)
+    axes.plot([truth, truth], [low, high], color=INK, linewidth=1.1, linestyle=(0, (2, 1.5)), zorder=zorder)
     axes.plot(
         [truth],
         [low],

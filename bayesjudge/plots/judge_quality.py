@@ -13,7 +13,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER, Style, is_bayesian, styles
 from bayesjudge.plots.selection import bayes_first
-from bayesjudge.plots.theme import SMALL, canvas, footnote, grid_of, shorten, themed
+from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, shorten, themed
 
 __all__ = ["judge_quality"]
 
@@ -60,7 +60,7 @@ def judge_quality(estimates: Estimates, *, methods: Sequence[str] | None = None)
     wide = wide[wide["method"].isin(list(methods))]
     judges = list(dict.fromkeys(wide["judge"]))
     down, across = grid_of(len(judges), 2)
-    figure = canvas(down * _panel_height(wide) + 0.6)
+    figure = canvas(down * _panel_height(wide, across) + 0.6, width=WIDTH if across > 1 else 7.6)
     grid = figure.subplots(down, across, squeeze=False).flatten()
     low = _lowest(wide)
     for axes, judge in zip(grid, judges, strict=False):
@@ -86,10 +86,10 @@ def _wide(estimates: Estimates) -> pd.DataFrame:
     return wide.assign(name=wide["unit"] + " · " + wide["group"] if several else wide["unit"])
 
 
-def _panel_height(wide: pd.DataFrame) -> float:
+def _panel_height(wide: pd.DataFrame, across: int) -> float:
     """Room for the names beside the panel."""
     most = int(wide.groupby("judge")["name"].nunique().max())
-    return float(np.clip(0.16 * most + 0.8, 3.9, 12.0))
+    return float(np.clip(0.16 * most + 0.8, 3.7 if across > 1 else 5.2, 12.0))
 
 
 def _lowest(wide: pd.DataFrame) -> float:
@@ -124,10 +124,10 @@ def _iso_lines(axes: Axes, low: float) -> None:
         at = np.array([low, 1.0])
         axes.plot(at, youden + 1 - at, color=MUTED if chance else GRID, linewidth=1.1 if chance else 0.8, zorder=1,
                   linestyle=(0, (4, 2)) if chance else "-")  # fmt: skip
-        height = youden + 1 - low
-        if low < height <= 1.0:
+        x, y = (low, youden + 1 - low) if youden < low else (youden, 1.0)
+        if low < y and x < 0.99:
             name = "J = 0, chance" if chance else f"J = {youden:.1f}"
-            axes.text(low + 0.01, height - 0.015, name, fontsize=7, color=MUTED, rotation=-45, va="top",
+            axes.text(x + 0.012, y - 0.012, name, fontsize=7, color=MUTED, rotation=-45, va="bottom", ha="left",
                       rotation_mode="anchor")  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def _names(axes: Axes, rows: pd.DataFrame, low: float) -> None:
     for name, x, y, height in zip(rows["name"], rows["point_x"], rows["point_y"], heights, strict=True):
         axes.annotate(shorten(str(name), 28), (x, y), xytext=(1.0 + 0.03 * span, height), fontsize=SMALL, va="center",
                       color=INK, annotation_clip=False,
-                      arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.5, "alpha": 0.7, "shrinkB": 3})  # fmt: skip
+                      arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.5, "alpha": 0.7, "shrinkB": 3, "relpos": (0.0, 0.5)})  # fmt: skip
 
 
 def spread(wanted: np.ndarray, gap: float, low: float, high: float) -> np.ndarray:

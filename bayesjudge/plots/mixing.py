@@ -117,7 +117,7 @@ def _panel(axes: Axes, draws: Array, bins: int) -> None:
     axes.axhline(1, color=MUTED, linewidth=0.8)
     for k in range(chains):
         share = np.histogram(ranks[k], edges)[0] * bins / length
-        axes.stairs(share, edges, color=CHAIN_COLOURS[k % len(CHAIN_COLOURS)], linewidth=1.1)
+        axes.stairs(share, edges, color=CHAIN_COLOURS[k % len(CHAIN_COLOURS)], linewidth=1.1, baseline=None)
     bare(axes, grid=None)
     axes.set(xlim=(0, 1), ylim=(0, None), xticks=[0, 0.5, 1], yticks=[1])
     axes.set_yticklabels(["even"], fontsize=SMALL, color=MUTED)

@@ -56,7 +56,7 @@ def predictive(frame: pd.DataFrame, *, most: int = 16) -> Figure:
     Examples
     --------
     >>> frame = pd.DataFrame([dict(zip(NEEDED, ("rate", "a", 0.5, 0.5, 0.4, 0.6, 0.8, 0.45, 0.55, False)))])
-    >>> predictive(frame).axes[0].get_title()
+    >>> predictive(frame).axes[0].get_title(loc="left")
     'rate'
     """
     missing = [name for name in NEEDED if name not in frame.columns]

@@ -18,6 +18,8 @@ __all__ = ["rank_probabilities"]
 
 #: From paper to the Bayesian blue; the same in a dark theme, so words in the cells have colours of their own.
 _MAP = LinearSegmentedColormap.from_list("bayesjudge", ["#f3f7fa", "#9cc9e4", "#0a6aa8", "#06365a"])
+#: Probabilities below this leave their cell empty.
+EMPTY = 0.005
 _DARK_WORD, _LIGHT_WORD = "#102030", "#fdfdfd"
 
 
@@ -70,9 +72,16 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
 
 def _heat_map(axes: Axes, part: pd.DataFrame, ranks: list[str]) -> None:
     values = part[ranks].to_numpy(dtype=float)
-    axes.pcolormesh(np.nan_to_num(values), cmap=_MAP, vmin=0, vmax=1, edgecolors=PAPER, linewidth=1.5)
+    axes.pcolormesh(
+        np.ma.masked_less(np.nan_to_num(values), EMPTY),
+        cmap=_MAP,
+        vmin=0,
+        vmax=1,
+        edgecolors=PAPER,
+        linewidth=1.5,
+    )
     for (row, column), value in np.ndenumerate(values):
-        if value >= 0.005:
+        if value >= EMPTY:
             axes.text(column + 0.5, row + 0.5, f"{value:.2f}".removeprefix("0"), ha="center", va="center", fontsize=8,
                       color=_LIGHT_WORD if value > 0.45 else _DARK_WORD)  # fmt: skip
     axes.set_xticks(np.arange(len(ranks)) + 0.5, [name[5:] for name in ranks])

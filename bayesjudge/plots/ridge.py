@@ -16,9 +16,9 @@ from bayesjudge.plots.theme import bare, canvas, shorten, themed
 
 __all__ = ["ridge"]
 
-ROW = 0.42
-#: How far a ridge reaches into the row above.
-OVERLAP = 1.25
+ROW = 0.46
+#: Height of a ridge in rows.
+OVERLAP = 0.88
 
 
 @themed
@@ -81,7 +81,7 @@ def ridge(
     )
     for k, name in enumerate(frame.columns):
         if name in (truth or {}):
-            draw_truth(axes, (truth or {})[name], k + 0.12, k - 0.6)
+            draw_truth(axes, (truth or {})[name], k + 0.12, k - 0.5, zorder=top)
     axes.set(
         ylim=(len(frame.columns) - 0.55, -OVERLAP - 0.15),
         xlabel=f"{xlabel}: posterior density, mean and {100 * prob:.4g}% interval",

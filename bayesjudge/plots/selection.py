@@ -67,11 +67,11 @@ class Selection:
         return f"{title_of(self.estimand)}, {shown}% intervals" if probs else title_of(self.estimand)
 
     @property
-    def hidden_note(self) -> str:
-        """How many units are not shown, or nothing."""
-        if not self.hidden:
-            return ""
-        return f"{self.hidden} of {self.hidden + len(self.labels)} not shown (those nearest to 0)"
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of the figure: units not shown, rows that did not converge."""
+        hidden = f"{self.hidden} of {self.hidden + len(self.labels)} not shown (those nearest to 0)"
+        doubtful = self.frame["note"].astype(str).str.contains("not converged").any()
+        return ((hidden,) if self.hidden else ()) + (("hollow: not converged",) if doubtful else ())
 
 
 def title_of(estimand: str) -> str:
@@ -111,10 +111,11 @@ def select(
     frame = _matching(estimates.frame, "estimand", [estimand])
     if units is not None:
         frame = _matching(frame, "unit", units)
-    if methods is not None:
-        frame = _matching(frame, "method", _expand(methods, frame["method"]))
+    wanted = None if methods is None else _expand(methods, frame["method"])
+    if wanted is not None:
+        frame = _matching(frame, "method", wanted)
     frame = frame.assign(label=_labels(frame))
-    order = bayes_first(frame["method"])
+    order = bayes_first(frame["method"] if wanted is None else wanted)
     points = _leading_points(frame, order)
     signed = estimand.startswith(("difference", "delta_"))
     kept = points.index

@@ -17,6 +17,8 @@ __all__ = ["TEXT", "WIDTH", "bare", "canvas", "footnote", "shorten", "themed"]
 
 #: Width of a figure in inches: the column of the page, where the sizes below are true.
 WIDTH = 9.6
+#: Between the two units of a difference.
+PAIR = " − "
 #: Font sizes in points.
 TEXT, SMALL = 9.0, 7.8
 
@@ -84,18 +86,33 @@ def shorten(name: str, most: int = 40) -> str:
     return name[: most - 1 - tail] + "…" + name[-tail:]
 
 
-def grid_of(count: int, columns: int) -> tuple[int, int]:
-    """Rows and columns for that many panels.
+def lines_of(name: str, most: int = 38) -> str:
+    """A name cut to fit; a pair that is too long takes two lines.
 
     Examples
     --------
-    >>> grid_of(5, 3)
-    (2, 3)
+    >>> print(lines_of("gpt-4o-2024-08-06 − Mistral-7B-Instruct-v0.2", 24))
+    gpt-4o-2024-08-06
+    − Mistral-7B-Instruct-v0.2
     """
-    used = max(min(count, columns), 1)
-    return max(math.ceil(count / used), 1), used
+    if len(name) <= most or PAIR not in name:
+        return shorten(name, most)
+    first, second = name.split(PAIR, 1)
+    return f"{shorten(first, most)}\n− {shorten(second, most)}"
+
+
+def grid_of(count: int, columns: int) -> tuple[int, int]:
+    """Rows and columns for that many panels, as even as they can be.
+
+    Examples
+    --------
+    >>> grid_of(5, 3), grid_of(9, 4)
+    ((2, 3), (3, 3))
+    """
+    down = max(math.ceil(count / columns), 1)
+    return down, max(math.ceil(count / down), 1)
 
 
 def legend_columns(names: Sequence[str]) -> int:
     """How many entries of a legend fit side by side across a figure."""
-    return max(1, int(125 // (max((len(name) for name in names), default=1) + 7)))
+    return max(1, int(145 // (max((len(name) for name in names), default=1) + 7)))

@@ -57,7 +57,7 @@ def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most
     for axes in panels:
         handles |= {str(name): handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=legend_columns(names))  # type: ignore[arg-type]  # Line2D, typed as Artist
-    footnote(figure, *(part.hidden_note for part in chosen))
+    footnote(figure, *dict.fromkeys(note for part in chosen for note in part.notes))
     return figure
 
 

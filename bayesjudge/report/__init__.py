@@ -1,1 +1,17 @@
-"""."""
+"""The self-contained page: a `Page` of plain values, written as one HTML file."""
+
+from bayesjudge.report.page import ChecklistItem, Figure, Page, Section, Table
+from bayesjudge.report.tables import comparison_table, estimates_table
+from bayesjudge.report.writing import render_page, write_page
+
+__all__ = [
+    "ChecklistItem",
+    "Figure",
+    "Page",
+    "Section",
+    "Table",
+    "comparison_table",
+    "estimates_table",
+    "render_page",
+    "write_page",
+]

@@ -1,0 +1,112 @@
+"""An SVG drawing made ready to stand in a page: inert, named for screen readers, in the page's colours."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+from bayesjudge.errors import UsageError
+from bayesjudge.plots.palette import NAMED
+
+__all__ = ["inline_svg"]
+
+_SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
+_UNWANTED = {"script", "foreignObject", "metadata", "iframe", "a", "animate", "set"}
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
+
+
+def inline_svg(svg: str, *, name: str, alt: str) -> str:
+    """Rewrite a drawing for the inside of an HTML page.
+
+    Parameters
+    ----------
+    svg : str
+        One SVG element.
+    name : str
+        Prefix of its ids, so that two drawings on a page do not share any.
+    alt : str
+        Its description.
+
+    Returns
+    -------
+    str
+        The element without scripts, event handlers, links and outside references, scaling down to the width
+        of the page; the colours of `bayesjudge.plots.palette` are CSS variables, so that a dark page changes them.
+
+    Raises
+    ------
+    UsageError
+        The text is not well-formed SVG.
+
+    Examples
+    --------
+    >>> plain = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" onload="x()"><text>&lt;b></text></svg>'
+    >>> inline_svg(plain, name="f", alt="A word.")[:41]
+    '<svg viewBox="0 0 9 9" role="img" class="'
+    >>> "onload" in inline_svg(plain, name="f", alt="A word.")
+    False
+    """
+    if "<!ENTITY" in svg:
+        raise UsageError("a figure's SVG must not declare entities; make it with bayesjudge.plots.to_svg")
+    try:
+        root = ET.fromstring(svg)  # noqa: S314 - entities are refused above, and expat limits the rest
+    except ET.ParseError as error:
+        raise UsageError(
+            f"a figure's SVG is not well-formed ({error}); make it with bayesjudge.plots.to_svg"
+        ) from error
+    if root.tag != f"{_SVG}svg":
+        raise UsageError(
+            f"a figure must be an <svg> element, not {root.tag!r}; make it with bayesjudge.plots.to_svg"
+        )
+    _remove(root)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(_SVG)
+        element.attrib = {
+            key: value for pair in element.attrib.items() for key, value in _attribute(*pair, name)
+        }
+    _describe(root, alt)
+    return ET.tostring(root, encoding="unicode", short_empty_elements=False)
+
+
+def _remove(parent: ET.Element) -> None:
+    """Drop what is not drawing: scripts, links, and elements of other vocabularies."""
+    for child in list(parent):
+        known = isinstance(child.tag, str) and child.tag.startswith(_SVG)
+        if not known or child.tag.removeprefix(_SVG) in _UNWANTED or _foreign_style(child):
+            parent.remove(child)
+        else:
+            _remove(child)
+
+
+def _foreign_style(element: ET.Element) -> bool:
+    """A style sheet inside a drawing would style the whole page; the page has the one rule that is needed."""
+    return element.tag == f"{_SVG}style"
+
+
+def _attribute(key: str, value: str, name: str) -> list[tuple[str, str]]:
+    """An attribute as it may stay, or nothing."""
+    key = "href" if key == f"{_XLINK}href" else key
+    if key.startswith(("on", "{")) or (key == "href" and not value.startswith("#")):
+        return []
+    if key == "id":
+        return [(key, f"{name}-{value}")]
+    if key == "href":
+        return [(key, f"#{name}-{value[1:]}")]
+    if "url(" in value:
+        value = re.sub(r"url\((?!#)[^)]*\)", "none", value)
+        value = re.sub(r"url\(#([^)]*)\)", rf"url(#{name}-\1)", value)
+    return [(key, _COLOUR.sub(_variable, value) if key == "style" else value)]
+
+
+def _variable(found: re.Match[str]) -> str:
+    colour = found.group().lower()
+    return f"var(--figure-{NAMED[colour]})" if colour in NAMED else colour
+
+
+def _describe(root: ET.Element, alt: str) -> None:
+    """Name for screen readers, and a size that shrinks with the page."""
+    width = root.attrib.pop("width", "")
+    root.attrib.pop("height", None)
+    root.attrib |= {"role": "img", "class": "drawing", "aria-label": alt}
+    if re.fullmatch(r"[0-9.]+(pt|px)?", width):
+        root.attrib["style"] = f"width: {width}; min-width: min({width}, 42rem)"

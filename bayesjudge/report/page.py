@@ -1,0 +1,121 @@
+"""What a page holds, as plain values; any question of the package fills the same page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+
+__all__ = ["STATUSES", "ChecklistItem", "Figure", "Page", "Section", "Table"]
+
+#: What an item of the checklist may be, with the word shown for it.
+STATUSES = {"yes": "yes", "warn": "with care", "no": "no"}
+
+#: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
+type ChecklistItem = tuple[str, str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A drawing.
+
+    Parameters
+    ----------
+    caption : str
+        What it shows and how to read it.
+    svg : str
+        From `bayesjudge.plots.to_svg`.
+    alt : str
+        What a reader who cannot see it should know: what is drawn, and the main finding.
+    """
+
+    caption: str
+    svg: str
+    alt: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table:
+    """A table of values.
+
+    Parameters
+    ----------
+    caption : str
+        What it holds.
+    frame : pandas.DataFrame
+        Columns as they are shown; the index is not shown.
+    number_format : str or mapping of str to str
+        Format of floating-point numbers, for all columns or by column (others get ``".3f"``).
+    folded : bool, optional
+        Whether it opens on a click; by default when it is long. It is always open in print.
+    """
+
+    caption: str
+    frame: pd.DataFrame
+    number_format: str | Mapping[str, str] = ".3f"
+    folded: bool | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Section:
+    """A heading with paragraphs, figures and tables, in that order; folded, it opens on a click."""
+
+    title: str
+    text: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    folded: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Page:
+    """A report.
+
+    Parameters
+    ----------
+    title, question : str
+        Its name, and the question it answers in a sentence.
+    headline : sequence of str
+        The answer, in sentences.
+    warnings : sequence of str
+        What a reader must know before the numbers, most serious first.
+    gate_passed : bool
+        Whether the draws may be read as the posterior.
+    gate_reasons : sequence of str
+        If not, why not.
+    sections : sequence of Section
+        The body.
+    checklist : sequence of (item, status, text)
+        Status is ``yes``, ``warn`` or ``no``.
+    manifest : mapping
+        How it was computed: settings, versions, seeds.
+
+    Raises
+    ------
+    UsageError
+        A checklist status that is not one of the three.
+
+    Examples
+    --------
+    >>> Page(title="A report", question="Which model is best?", headline=["It is a."]).gate_passed
+    True
+    """
+
+    title: str
+    question: str
+    headline: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    gate_passed: bool = True
+    gate_reasons: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    checklist: Sequence[ChecklistItem] = ()
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        wrong = [status for _, status, _ in self.checklist if status not in STATUSES]
+        if wrong:
+            raise UsageError(f"checklist status {wrong[0]!r} is not one of {list(STATUSES)}")

@@ -1,0 +1,91 @@
+"""A `Page` to one HTML file that needs nothing else: no script, no network, no second file."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+
+from bayesjudge.report.cells import grid_of
+from bayesjudge.report.drawing import inline_svg
+from bayesjudge.report.page import STATUSES, Page
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["render_page", "write_page"]
+
+
+def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
+    """Write the page, first to a temporary file in the same folder, then renamed; returns its path.
+
+    Examples
+    --------
+    >>> page = Page(title="A report", question="Which model is best?")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(page, Path(folder) / "report.html").read_text()[:15]
+    '<!doctype html>'
+    """
+    target = Path(path)
+    text = render_page(page)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return target
+
+
+def render_page(page: Page) -> str:
+    """The page as HTML text; every word of the user's is escaped by the template.
+
+    Examples
+    --------
+    >>> "<script>alert" in render_page(Page(title="<script>alert(1)</script>", question=""))
+    False
+    """
+    script = _file("sort.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    html: str = _environment().get_template("page.html").render(
+        page=page, statuses=STATUSES, manifest=json.dumps(page.manifest, indent=2, default=_plain, ensure_ascii=False),
+        style=Markup(_file("page.css")), script=Markup(script), digest=digest,  # noqa: S704 - files of ours
+    )  # fmt: skip
+    return html
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("bayesjudge", "report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    made.globals |= {"grid_of": grid_of, "drawing": _drawing}
+    return made
+
+
+def _drawing(svg: str, alt: str, name: str) -> Markup:
+    return Markup(inline_svg(svg, name=name, alt=alt))  # noqa: S704 - rebuilt from parsed XML, without scripts
+
+
+def _file(name: str) -> str:
+    return resources.files("bayesjudge.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _plain(value: object) -> object:
+    """Numbers of arrays as numbers; anything else as its text."""
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
