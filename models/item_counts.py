@@ -66,14 +66,14 @@ class ItemSampler:
     ----------
     table : array (clusters, M, K, nodes)
         Log probability of each cell given u.
-    log_u : array (nodes,) or (templates, nodes)
-        Log weights of the nodes, of each template's own where its labels were chosen.
+    log_nodes : array (templates, nodes)
+        Log weights of the nodes for each template.
     data : Data
         Cells, kinds, templates and the observed patterns.
     """
 
     table: Any
-    log_u: Any
+    log_nodes: Any
     data: Data
 
     def replicate(self, key: Any) -> Any:
@@ -97,8 +97,7 @@ class ItemSampler:
         """Margins of one chunk of items, and each item's pattern as a hash (template 0 is no item)."""
         data, (key_u, key_cell) = self.data, jax.random.split(key)
         cluster, kind = data["template_cluster"][template], data["template_kind"][template]
-        log_u = jnp.broadcast_to(self.log_u, (*data["template_cluster"].shape, self.log_u.shape[-1]))
-        node = jax.random.categorical(key_u, log_u[template])
+        node = jax.random.categorical(key_u, self.log_nodes[template])
         p = jnp.exp(jnp.moveaxis(self.table, -1, 1)[cluster, node]) * (data["cell_kind"] == kind[..., None])
         upto = jnp.cumsum(p, axis=-1)
         target = jax.random.uniform(key_cell, kind.shape, minval=jnp.finfo(p.dtype).tiny) * upto[..., -1]

@@ -45,6 +45,7 @@ from bayesjudge.models.verdict_channel import (
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesjudge.models.paired_accuracy_density import Channel
     from bayesjudge.tables import Verdicts
 
 __all__ = ["PairedAccuracy"]
@@ -104,19 +105,17 @@ class PairedAccuracy:
         """The generative model in NumPyro."""
         import numpyro
 
-        from bayesjudge.models.paired_accuracy_density import log_verdicts
+        from bayesjudge.models.paired_accuracy_density import Channel
 
         models, most_runs, clusters = data.size("model"), data.facts["most_runs"], data.facts["clusters"]
         logit_1, logit_0 = numpyro_channel(self.pooling, self.channel, 1, models, "model")
-        rho = numpyro_run_correlation(1, most_runs)
-        log_v = log_verdicts(logit_1, logit_0, data, rho=rho, shift=numpyro_leniency(clusters))
-        seen = (
-            self._two_models(log_v, data) if data.facts["form"] == "two models" else self._many(log_v, data)
-        )
+        channel = Channel(logit_1, logit_0, numpyro_run_correlation(1, most_runs), numpyro_leniency(clusters))
+        seen = self._two_models if data.facts["form"] == "two models" else self._many_models
+        distribution = seen(channel, data)
         with numpyro.plate("pattern", data.size("pattern"), dim=-1):
-            numpyro.sample("n", seen, obs=data.arrays.get("n"))
+            numpyro.sample("n", distribution, obs=data.arrays.get("n"))
 
-    def _two_models(self, log_v: Any, data: Data) -> Any:
+    def _two_models(self, channel: Channel, data: Data) -> Any:
         import jax.numpy as jnp
         import numpyro
         from numpyro import distributions as dist
@@ -127,28 +126,25 @@ class PairedAccuracy:
         with numpyro.plate("step", 3, dim=-1):
             stick = numpyro.sample("stick", dist.Beta(*map(jnp.array, _STICKS)))
         log_pi = likelihood.log_joint_cells(stick)
-        log_p = likelihood.two_model_log_prob(log_pi, log_v, data, enriched=self.labels == "enriched")
+        log_p = likelihood.two_model_log_prob(log_pi, channel, data, enriched=self.labels == "enriched")
         return PatternCounts(log_p, data["stratum"], data["total"])
 
-    def _many(self, log_v: Any, data: Data) -> Any:
+    def _many_models(self, channel: Channel, data: Data) -> Any:
         import numpyro
         from numpyro import distributions as dist
 
-        from bayesjudge.models import paired_accuracy_density as likelihood
         from bayesjudge.models.item_counts import ItemCounts, ItemSampler
+        from bayesjudge.models.paired_accuracy_items import Items, numpyro_item_effect
 
+        enriched = self.labels == "enriched"
         with numpyro.plate("model", data.size("model"), dim=-1):
             alpha = numpyro.sample("alpha", dist.Logistic(0.0, 1.0))
         spread = numpyro.sample("item_spread", dist.HalfNormal(self.item_spread))
-        u, log_w = likelihood.numpyro_item_effect(data.facts["clusters"])
-        log_y = likelihood.log_label(alpha, spread, u)
-        table = likelihood.outcome_table(log_y, log_v, data)
-        log_p, log_u = likelihood.item_log_prob(table, log_w, data), log_w
-        if self.labels == "enriched":
-            of_label = likelihood.label_table(log_y, data)
-            log_p = log_p - likelihood.item_log_prob(of_label, log_w, data)
-            log_u = likelihood.log_node_given_labels(of_label, log_w, data)
-        return ItemCounts(log_p, data.facts["margins"], ItemSampler(table=table, log_u=log_u, data=data))
+        items = Items(alpha, spread, numpyro_item_effect(data.facts["clusters"]), channel)
+        redraw = ItemSampler(
+            table=items.table(data), log_nodes=items.log_nodes(data, enriched=enriched), data=data
+        )
+        return ItemCounts(items.log_prob(data, enriched=enriched), data.facts["margins"], redraw)
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""

@@ -1,0 +1,98 @@
+"""The likelihood of `paired_accuracy` for many models, in JAX: models independent given the item effect u.
+
+Without clusters, log P(pattern | u) is a matrix product of the patterns' one-hot cells with a table over
+cells and quadrature nodes. With clusters u differs between patterns, and the cells of each pattern are
+worked out directly.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpyro
+from jax.scipy.special import logsumexp
+from numpyro import distributions as dist
+
+from bayesjudge.model import Data
+from bayesjudge.models.paired_accuracy_density import Cells, Channel, every_cell, log_verdicts, observed_cells
+from bayesjudge.models.verdict_runs import gauss_hermite
+
+__all__ = ["ItemEffect", "Items", "numpyro_item_effect"]
+
+
+class ItemEffect(NamedTuple):
+    """``u = between_c + within_q`` in cluster c at node q: (clusters,), (nodes,), and the nodes' log weights."""
+
+    between: Any
+    within: Any
+    log_w: Any
+
+
+def numpyro_item_effect(clusters: int) -> ItemEffect:
+    """In clusters ``u = √r c + √(1−r) e``: the cluster's part is sampled, the item's own integrated."""
+    nodes, log_w = map(jnp.asarray, gauss_hermite(21))
+    if not clusters:
+        return ItemEffect(jnp.zeros(1), nodes, log_w)
+    share = numpyro.sample("cluster_share", dist.Uniform(0.0, 1.0))
+    with numpyro.plate("cluster", clusters, dim=-1):
+        part = numpyro.sample("cluster_effect", dist.Normal(0.0, 1.0))
+    return ItemEffect(jnp.sqrt(share) * part, jnp.sqrt(1 - share) * nodes, log_w)
+
+
+class Items(NamedTuple):
+    """Everything that patterns depend on: intercepts (M,), spread of items in logits, u, and the channel."""
+
+    alpha: Any
+    spread: Any
+    effect: ItemEffect
+    channel: Channel
+
+    def log_prob(self, data: Data, *, enriched: bool) -> Any:
+        """Log probability of every observed pattern, given its labels where those were chosen."""
+        cells = observed_cells(data) if data.facts["clusters"] else every_cell(data)
+        joint = self._integrate(self._outcomes(cells, data), data)
+        return joint - self._integrate(self._labels(cells), data) if enriched else joint
+
+    def table(self, data: Data) -> Any:
+        """Log P(cell | u) of every model in every cluster, (clusters, M, K, nodes)."""
+        return self._outcomes(every_cell(data), data)
+
+    def log_nodes(self, data: Data, *, enriched: bool) -> Any:
+        """Log weights of the nodes for each template, given its labels where those were chosen."""
+        cluster, kind = data["template_cluster"], data["template_kind"]
+        if not enriched:
+            return jnp.broadcast_to(self.effect.log_w, (cluster.shape[0], self.effect.log_w.shape[0]))
+        first_cell = jnp.argmax(data["cell_kind"] == kind[:, :, None], axis=-1)
+        of_label = self._labels(every_cell(data))[cluster[:, None], jnp.arange(kind.shape[1]), first_cell]
+        return self.effect.log_w + of_label.sum(1)
+
+    def _logit(self, cells: Cells) -> Any:
+        """Logit of P(y = 1 | u), (places, M, 1, nodes)."""
+        u = self.effect.between[cells.cluster][:, None, None, None] + self.effect.within
+        return self.alpha[:, None, None] + self.spread * u
+
+    def _outcomes(self, cells: Cells, data: Data) -> Any:
+        """Log P(cell | u), (places, M, cells, nodes).
+
+        The sum over y is one of probabilities, scaled so that the likelier verdicts count 1: three
+        transcendental functions an entry, where a sum of logs takes eight.
+        """
+        log_v, logit = log_verdicts(self.channel, cells, data.facts["most_runs"]), self._logit(cells)
+        top = log_v.max(0)
+        wrong, right = jnp.exp(log_v - top)[..., None]
+        return jnp.log(wrong * jax.nn.sigmoid(-logit) + right * jax.nn.sigmoid(logit)) + top[..., None]
+
+    def _labels(self, cells: Cells) -> Any:
+        """Log P(label of the cell | u), 0 without a label, (places, M, cells, nodes)."""
+        label, logit = cells.label[..., None], self._logit(cells)
+        return jnp.where(label < 0, 0.0, jax.nn.log_sigmoid(jnp.where(label == 1, logit, -logit)))
+
+    def _integrate(self, table: Any, data: Data) -> Any:
+        if data.facts["clusters"]:
+            given_u = table[:, :, 0].sum(1)
+        else:
+            design = data["design"]
+            given_u = design.reshape(design.shape[0], -1) @ table[0].reshape(-1, table.shape[-1])
+        return logsumexp(given_u + self.effect.log_w, axis=-1)
