@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -23,15 +23,19 @@ MAIN = ("bayes:", "naive", "labelled", "rogan-gladen[shared]", "ppi++[logit]")
 MOST_PANELS = 9
 
 _METHOD = (
-    "The table of verdicts is reduced to counts of how often each pattern of verdicts and labels occurs. The Bayesian "
-    "rows fit generative models to these counts: judge_error gives each model its own accuracy and the judge its own "
-    "sensitivity and specificity on each model, partially pooled between models; paired_accuracy also models which "
-    "items the models get right together, and so compares them on the same items.",
-    "The baselines are functions of the same counts: naive (the raw verdict rate), labelled items only, Rogan–Gladen "
-    "with one model's or each model's own calibration, prediction-powered inference (PPI, PPI++), the efficient "
-    "estimator (EIF) and the joint maximum likelihood estimate. Bootstrap rows draw labelled and unlabelled items "
-    "separately and keep pairs of models together.",
+    """The table of verdicts is reduced to counts of how often each pattern of verdicts and labels occurs.
+    The Bayesian rows fit generative models to these counts: judge_error gives each model its own accuracy and
+    the judge its own sensitivity and specificity on each model, partially pooled between models;
+    paired_accuracy also models which items the models get right together, and so compares them on the same
+    items.""",
+    """The baselines are functions of the same counts: naive (the raw verdict rate), labelled items only,
+    Rogan–Gladen with one model's or each model's own calibration, prediction-powered inference (PPI, PPI++),
+    the efficient estimator (EIF) and the joint maximum likelihood estimate. Bootstrap rows draw labelled and
+    unlabelled items separately and keep pairs of models together.""",
     "Intervals are equal-tailed; points are posterior means, plug-in estimates, or bootstrap medians.",
+)
+_QUESTION = (
+    "What is each model's true accuracy, and which model is better, when a judge with errors did the grading?"
 )
 
 
@@ -39,8 +43,7 @@ def accuracy_page(answer: Comparison) -> Page:
     """The report of an accuracy study, not yet written."""
     body = (_accuracies, _differences, _ranks, _judge, _checks, _tables, _method)
     return Page(
-        title="Accuracy under an imperfect judge",
-        question="What is each model's true accuracy, and which model is better, when a judge with errors did the grading?",
+        title="Accuracy under an imperfect judge", question=_QUESTION,
         headline=_headline(answer), warnings=[*answer.warnings, *_dropped(answer)],
         gate_passed=answer.gate.passed, gate_reasons=answer.gate.reasons,
         sections=[section for part in body if (section := part(answer)) is not None],
@@ -50,18 +53,16 @@ def accuracy_page(answer: Comparison) -> Page:
 
 def _headline(answer: Comparison) -> list[str]:
     sentences = []
-    prob = answer.settings["prob"]
-    for judge, ranks in answer.ranks.groupby("judge", sort=False):
+    judges = list(dict.fromkeys(answer.ranks["judge"]))
+    for judge in judges:
+        ranks = answer.ranks[answer.ranks["judge"] == judge]
         best = ranks.iloc[0]
-        about = f"By judge {judge}: " if answer.ranks["judge"].nunique() > 1 else ""
+        about = f"By judge {judge}: " if len(judges) > 1 else ""
         rows = _bayes(answer.estimates, judge).where(estimand="accuracy", unit=best["model"], group="").frame
         row = rows.iloc[-1]
-        text = f"{about}{best['model']} has accuracy {row['point']:.3f} ({prob:.0%} interval {row['lower']:.3f} to {row['upper']:.3f})"
-        sentences.append(
-            f"{text} and is the best model with probability {best['p_best']:.2f}."
-            if len(ranks) > 1
-            else f"{text}."
-        )
+        interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
+        rank = f" and is the best model with probability {best['p_best']:.2f}" if len(ranks) > 1 else ""
+        sentences.append(f"{about}{best['model']} has accuracy {row['point']:.3f} ({interval}){rank}.")
     return [*sentences, *_naive_gap(answer)]
 
 
@@ -70,15 +71,16 @@ def _naive_gap(answer: Comparison) -> list[str]:
     rows = answer.estimates.where(estimand="accuracy", group="").frame
     key = ["judge", "unit"]
     bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
-    naive = rows[rows["method"] == "naive"].set_index(key)
-    gap = (naive["point"] - bayes["point"]).dropna()
+    naive = rows[rows["method"] == "naive"].set_index(key)["point"]
+    gap = (naive - bayes["point"]).dropna()
     if gap.empty:
         return []
-    judge, unit = gap.abs().idxmax()
-    outside = ((naive["point"] < bayes["lower"]) | (naive["point"] > bayes["upper"])).sum()
+    at = gap.abs().idxmax()
+    outside = int(((naive < bayes["lower"]) | (naive > bayes["upper"])).sum())
+    worst = f"{at[1]}: {naive[at]:.3f} raw, {bayes['point'][at]:.3f} corrected"
     return [
-        f"Raw verdict rates are off by up to {abs(gap[judge, unit]):.3f} ({unit}: {naive.loc[(judge, unit), 'point']:.3f} "
-        f"raw, {bayes.loc[(judge, unit), 'point']:.3f} corrected) and lie outside the Bayesian interval in {outside} of {len(gap)} cases."
+        f"Raw verdict rates are off by up to {abs(gap[at]):.3f} ({worst}) and lie outside the Bayesian interval "
+        f"in {outside} of {len(gap)} cases."
     ]
 
 
@@ -97,48 +99,52 @@ def _figure(drawing: Drawing, caption: str, alt: str) -> Figure:
 
 def _accuracies(answer: Comparison) -> Section:
     overall = answer.estimates.where(group="")
-    units = overall.where(estimand="accuracy").frame["unit"].nunique() * overall.frame["judge"].nunique()
-    figures = [_figure(plots.forest(overall, estimand="accuracy", methods=MAIN),
-                       "Accuracy of each model by the main methods. A diamond is the truth, where it is known.",
+    panels = len(overall.where(estimand="accuracy").frame[["judge", "unit"]].drop_duplicates())
+    caption = "Accuracy of each model by the main methods. A diamond is the truth, where it is known."
+    figures = [_figure(plots.forest(overall, estimand="accuracy", methods=MAIN), caption,
                        "Forest plot of accuracies: " + "; ".join(_headline(answer)))]  # fmt: skip
-    if units <= MOST_PANELS:
-        figures.append(_figure(plots.forest(overall, estimand="accuracy", layout="panels"),
-                               "Every method. The band is the first Bayesian interval.",
-                               "Forest plot of every method's accuracies; the same figures are in the tables below."))  # fmt: skip
+    if panels <= MOST_PANELS:
+        every = plots.forest(overall, estimand="accuracy", layout="panels")
+        alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
+        figures.append(_figure(every, "Every method. The band is the first Bayesian interval.", alt))
     return Section(title="Accuracy", figures=figures)
 
 
 def _differences(answer: Comparison) -> Section | None:
     overall = answer.estimates.where(group="")
-    if not len(overall.where(estimand="difference")):
+    rows = overall.where(estimand="difference").frame
+    if rows.empty:
         return None
     drawing = plots.forest(overall, estimand="difference", methods=MAIN)
-    rows = overall.where(estimand="difference").frame
-    sure = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
-    decided = ((sure["lower"] > 0) | (sure["upper"] < 0)).sum()
-    text = f"The paired Bayesian interval excludes 0 for {decided} of {len(sure)} differences."
-    return Section(title="Differences", text=[text], figures=[_figure(
-        drawing, "Differences between models on the same items, largest first.", "Forest plot of differences. " + text)])  # fmt: skip
+    paired = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
+    decided = int(((paired["lower"] > 0) | (paired["upper"] < 0)).sum())
+    text = f"The paired Bayesian interval excludes 0 for {decided} of {len(paired)} differences."
+    caption = "Differences between models on the same items, largest first."
+    return Section(
+        title="Differences", text=[text], figures=[_figure(drawing, caption, f"Forest plot. {text}")]
+    )
 
 
 def _ranks(answer: Comparison) -> Section | None:
-    if answer.ranks["model"].nunique() < 2:
+    if len(set(answer.ranks["model"])) < 2:
         return None
     best = answer.ranks.iloc[0]
-    return Section(title="Ranks", figures=[_figure(
-        plots.rank_probabilities(answer.ranks), "Posterior probability that each model has each rank.",
-        f"Heat map of rank probabilities; {best['model']} is first with probability {best['p_best']:.2f}.")])  # fmt: skip
+    alt = f"Heat map of rank probabilities; {best['model']} is first with probability {best['p_best']:.2f}."
+    caption = "Posterior probability that each model has each rank."
+    return Section(title="Ranks", figures=[_figure(plots.rank_probabilities(answer.ranks), caption, alt)])
 
 
 def _judge(answer: Comparison) -> Section:
     quality = answer.diagnostics.where(group="")
     stability = next((text for item, _, text in answer.checklist if "ΔJ" in item), "")
-    plane = _figure(plots.judge_quality(quality), "Sensitivity against specificity of the judge on each model, with "
-                    "lines of equal Youden's J; on the dashed line the judge is no better than a coin.",
-                    "Judge quality plane. " + stability)  # fmt: skip
-    bars = _figure(plots.youden(quality), "Youden's J on each model, and its difference ΔJ for each pair of models.",
-                   "J and ΔJ with intervals. " + stability)  # fmt: skip
-    return Section(title="The judge", text=[stability] if stability else [], figures=[plane, bars])
+    plane = (
+        "Sensitivity against specificity of the judge on each model, with lines of equal Youden's J; on the "
+        "dashed line the judge is no better than a coin."
+    )
+    bars = "Youden's J on each model, and its difference ΔJ for each pair of models."
+    figures = [_figure(plots.judge_quality(quality), plane, f"Judge quality plane. {stability}"),
+               _figure(plots.youden(quality), bars, f"J and ΔJ with intervals. {stability}")]  # fmt: skip
+    return Section(title="The judge", text=[stability] if stability else [], figures=figures)
 
 
 def _checks(answer: Comparison) -> Section:
@@ -147,51 +153,41 @@ def _checks(answer: Comparison) -> Section:
         flagged = int(checks["predictive"]["flagged"].sum())
         text.append(f"Predictive checks: {flagged} of {len(checks['predictive'])} statistics are flagged.")
         for method, frame in checks["predictive"].groupby("method", sort=False):
-            caption = f"{method}: observed statistics, what the fitted model predicts for them, and their bootstrap."
+            caption = f"{method}: observed statistics, what the model predicts for them, and their bootstrap."
             figures.append(_figure(plots.predictive(frame), caption, text[-1]))
     if "comparison" in checks:
-        figures.append(_figure(plots.loo_comparison(checks["comparison"]), "Leave-one-out comparison of the three "
-                               "poolings of the judge's errors.", "Difference in expected log predictive density."))  # fmt: skip
+        caption = "Leave-one-out comparison of the three poolings of the judge's errors."
+        figures.append(_figure(plots.loo_comparison(checks["comparison"]), caption, caption))
     if "sensitivity" in checks:
-        moved = int(checks["sensitivity"]["prior_sensitive"].sum())
-        text.append(
-            f"Prior sensitivity by power scaling: {moved} of {len(checks['sensitivity'])} estimands move with the prior."
-        )
-    figures.append(_figure(plots.rank_traces(_worst_chains(answer)), "Ranks of the draws of the six worst-mixing "
-                           "parameters; even bars mean that the chains agree.", f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."))  # fmt: skip
-    tables = [
-        Table(caption=f"{name.capitalize()}, in full", frame=frame, folded=True)
-        for name, frame in checks.items()
-    ]
+        moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
+        text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands move with the prior.")
+    caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
+    alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
+    figures.append(_figure(plots.rank_traces(_worst_chains(answer)), caption, alt))
+    tables = [Table(caption=f"{name.capitalize()}, in full", frame=frame, folded=True)
+              for name, frame in checks.items()]  # fmt: skip
     return Section(title="Checks", text=text, figures=figures, tables=tables)
 
 
-def _worst_chains(answer: Comparison) -> dict[str, object]:
+def _worst_chains(answer: Comparison) -> dict[str, Any]:
+    """Chains of the parameters with the largest R-hat among the headline fits."""
     fit = next(iter(answer.fits.values()))
-    chains = {}
+    chains: dict[str, Any] = {}
     for name, draws in fit.posterior.data_vars.items():
-        flat = draws.transpose("chain", "draw", ...).to_numpy().reshape(*draws.shape[:2], -1)
-        chains |= {
-            f"{name}[{k}]" if flat.shape[2] > 1 else str(name): flat[..., k] for k in range(flat.shape[2])
-        }
+        flat = draws.transpose("chain", "draw", ...).to_numpy()
+        flat = flat.reshape(*flat.shape[:2], -1)
+        width = flat.shape[2]
+        chains |= {f"{name}[{k}]" if width > 1 else str(name): flat[..., k] for k in range(width)}
     return dict(plots.worst_mixing(chains))
 
 
 def _tables(answer: Comparison) -> Section:
-    accuracy = estimates_table(
-        answer.estimates.where(estimand="accuracy"), caption="Accuracy, every method", folded=True
-    )
-    tables = [accuracy]
-    if len(answer.estimates.where(estimand="difference")):
-        tables.append(
-            estimates_table(
-                answer.estimates.where(estimand="difference"),
-                caption="Differences, every method",
-                folded=True,
-            )
-        )
-    tables.append(estimates_table(answer.diagnostics, caption="Judge quality, every method", folded=True))
-    if len(answer.dropped):
+    kinds = {"Accuracy": answer.estimates.where(estimand="accuracy"),
+             "Differences": answer.estimates.where(estimand="difference"),
+             "Judge quality": answer.diagnostics}  # fmt: skip
+    tables = [estimates_table(rows, caption=f"{name}, every method", folded=True)
+              for name, rows in kinds.items() if len(rows)]  # fmt: skip
+    if answer.dropped:
         dropped = pd.DataFrame({"reason": list(answer.dropped), "rows": list(answer.dropped.values())})
         tables.append(Table(caption="Rows that could not be used", frame=dropped))
     return Section(title="All estimates", tables=tables)
