@@ -78,10 +78,8 @@ def _naive_gap(answer: Comparison) -> list[str]:
     at = gap.abs().idxmax()
     outside = int(((naive < bayes["lower"]) | (naive > bayes["upper"])).sum())
     worst = f"{at[1]}: {naive[at]:.3f} raw, {bayes['point'][at]:.3f} corrected"
-    return [
-        f"Raw verdict rates are off by up to {abs(gap[at]):.3f} ({worst}) and lie outside the Bayesian interval "
-        f"in {outside} of {len(gap)} cases."
-    ]
+    spread = f"off by up to {abs(gap[at]):.3f} ({worst})"
+    return [f"Raw verdict rates are {spread}; {outside} of {len(gap)} lie outside the Bayesian interval."]
 
 
 def _bayes(estimates: Estimates, judge: str) -> Estimates:
