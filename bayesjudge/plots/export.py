@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 __all__ = ["to_svg"]
 
-_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "bayesjudge", "text.parse_math": False}
+_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "bayesjudge", "text.parse_math": False}
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
@@ -26,7 +27,8 @@ def to_svg(figure: Figure) -> str:
     Returns
     -------
     str
-        One ``<svg>`` element without date, version or outside reference; text is text in a sans-serif font, escaped.
+        One ``<svg>`` element without date, version or outside reference; words are escaped text in a
+        sans-serif font.
 
     Examples
     --------

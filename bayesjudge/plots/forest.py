@@ -40,10 +40,16 @@ DODGE, GAP, ROW, FRAME = 0.13, 0.17, 0.155, 0.52
 
 @themed
 def forest(
-    estimates: Estimates, *, estimand: str, units: Sequence[str] | None = None, methods: Sequence[str] | None = None,
-    truth: bool = True, reference: float | None = None, most: int = 12,
+    estimates: Estimates,
+    *,
+    estimand: str,
+    units: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    truth: bool = True,
+    reference: float | None = None,
+    most: int = 12,
     layout: Literal["auto", "rows", "panels"] = "auto",
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Points and intervals of one estimand, Bayesian and frequentist side by side.
 
     Parameters
@@ -59,7 +65,7 @@ def forest(
     reference : float, optional
         Value that gets a vertical line; 0 for differences by default.
     most : int
-        Most units of a difference shown, those with the largest Bayesian |point|, when ``units`` are not chosen.
+        Most units of a difference shown, the largest by Bayesian |point|, unless ``units`` are chosen.
     layout : {"auto", "rows", "panels"}
         Units down the page with their methods below each other, or one panel a unit with a row for each
         method; by default rows for up to five methods.
@@ -67,8 +73,8 @@ def forest(
     Returns
     -------
     matplotlib.figure.Figure
-        Sorted by the Bayesian point. A dashed open bar is an undefined estimate, an arrow an interval that goes
-        on past the edge (or for ever), a hollow marker an estimate that did not converge.
+        Sorted by the Bayesian point. A dashed open bar is an undefined estimate, an arrow an interval that
+        goes on past the edge (or for ever), a hollow marker an estimate that did not converge.
 
     Raises
     ------
@@ -77,8 +83,8 @@ def forest(
 
     Examples
     --------
-    >>> rows = [{"estimand": "accuracy", "unit": unit, "method": method, "point": 0.5, "lower": 0.4, "upper": 0.6,
-    ...          "prob": 0.95} for unit in "ab" for method in ("bayes:x", "naive")]
+    >>> rows = [{"estimand": "accuracy", "unit": unit, "method": method, "point": 0.5, "lower": 0.4,
+    ...          "upper": 0.6, "prob": 0.95} for unit in "ab" for method in ("bayes:x", "naive")]
     >>> figure = forest(Estimates.from_rows(rows), estimand="accuracy")
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['a', 'b']
@@ -157,9 +163,8 @@ def _panel(axes: Axes, chosen: Selection, label: str, limits: Limits) -> None:
     mine = chosen.frame[chosen.frame["label"] == label].drop_duplicates("method").set_index("method")
     lead = chosen.methods[0]
     if is_bayesian(lead) and lead in mine.index:
-        low, high = (
-            float(np.clip(mine.loc[lead, end], limits.lower, limits.upper)) for end in ("lower", "upper")
-        )
+        ends = mine.loc[[lead], ["lower", "upper"]].to_numpy(dtype=float)[0]
+        low, high = np.clip(ends, limits.lower, limits.upper)
         axes.axvspan(low, high, color=BAYES_SOFT, linewidth=0, zorder=0)
     for k, method in enumerate(chosen.methods):
         if method in mine.index:

@@ -77,26 +77,57 @@ def draw_intervals(
     inside = defined & (point >= limits.lower) & (point <= limits.upper)
     doubtful = frame["note"].astype(str).str.contains("not converged").to_numpy(dtype=bool)
     for chosen, face in ((inside & ~doubtful, style.colour), (inside & doubtful, PAPER)):
-        axes.plot(point[chosen], y[chosen], linestyle="none", marker=style.marker, markersize=size,
-                  markerfacecolor=face, markeredgecolor=style.colour, markeredgewidth=1.0,
-                  label=label if face == style.colour else None, zorder=3)  # fmt: skip
+        axes.plot(
+            point[chosen],
+            y[chosen],
+            linestyle="none",
+            marker=style.marker,
+            markersize=size,
+            markerfacecolor=face,
+            markeredgecolor=style.colour,
+            markeredgewidth=1.0,
+            label=label if face == style.colour else None,
+            zorder=3,
+        )
     _undefined(axes, y[~defined], limits)
 
 
 def _arrows(axes: Axes, y: Array, chosen: NDArray[np.bool_], *, at: float, marker: str, colour: str) -> None:
     if chosen.any():
-        axes.plot(np.full(chosen.sum(), at), y[chosen], linestyle="none", marker=marker, markersize=4.5, color=colour,
-                  clip_on=False, zorder=4)  # fmt: skip
+        axes.plot(
+            np.full(chosen.sum(), at),
+            y[chosen],
+            linestyle="none",
+            marker=marker,
+            markersize=4.5,
+            color=colour,
+            clip_on=False,
+            zorder=4,
+        )
 
 
 def _undefined(axes: Axes, y: Array, limits: Limits) -> None:
     """An open bar over the whole width: nothing is known."""
     for height in y:
-        bar = Rectangle((limits.lower, height - 0.3), limits.width, 0.6, facecolor="none", edgecolor=MISSING,
-                        linewidth=0.8, linestyle=(0, (3, 2)))  # fmt: skip
+        bar = Rectangle(
+            (limits.lower, height - 0.3),
+            limits.width,
+            0.6,
+            facecolor="none",
+            edgecolor=MISSING,
+            linewidth=0.8,
+            linestyle=(0, (3, 2)),
+        )
         axes.add_patch(bar)
-        axes.text(limits.lower + limits.width / 2, height, "undefined", ha="center", va="center", fontsize=6.8,
-                  color=MUTED)  # fmt: skip
+        axes.text(
+            limits.lower + limits.width / 2,
+            height,
+            "undefined",
+            ha="center",
+            va="center",
+            fontsize=6.8,
+            color=MUTED,
+        )
 
 
 def draw_truth(

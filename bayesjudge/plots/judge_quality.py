@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
@@ -16,6 +17,8 @@ from bayesjudge.plots.selection import bayes_first
 from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, shorten, themed
 
 __all__ = ["judge_quality"]
+
+type Array = NDArray[np.float64]
 
 ENDS = ["point", "lower", "upper"]
 #: Values of J whose lines are drawn.
@@ -82,7 +85,7 @@ def _wide(estimates: Estimates) -> pd.DataFrame:
     wide = kept[0].merge(kept[1], on=keys, suffixes=("_y", "_x"))
     if wide.empty:
         raise UsageError("no model has both a sensitivity and a specificity to draw")
-    several = wide["group"].nunique() > 1
+    several = len(wide["group"].unique()) > 1
     return wide.assign(name=wide["unit"] + " · " + wide["group"] if several else wide["unit"])
 
 
@@ -113,8 +116,18 @@ def _crosses(axes: Axes, rows: pd.DataFrame, method: str, style: Style) -> None:
     width = style.width * 0.65
     axes.hlines(y, rows["lower_x"], rows["upper_x"], colors=style.colour, linewidth=width, alpha=0.6)
     axes.vlines(x, rows["lower_y"], rows["upper_y"], colors=style.colour, linewidth=width, alpha=0.6)
-    axes.plot(x, y, linestyle="none", marker=style.marker, markersize=5.5, markeredgecolor=PAPER, markeredgewidth=0.7,
-              color=style.colour, label=method, zorder=4)  # fmt: skip
+    axes.plot(
+        x,
+        y,
+        linestyle="none",
+        marker=style.marker,
+        markersize=5.5,
+        markeredgecolor=PAPER,
+        markeredgewidth=0.7,
+        color=style.colour,
+        label=method,
+        zorder=4,
+    )
 
 
 def _iso_lines(axes: Axes, low: float) -> None:
@@ -122,13 +135,28 @@ def _iso_lines(axes: Axes, low: float) -> None:
     for youden in ISO:
         chance = abs(youden) < 1e-9
         at = np.array([low, 1.0])
-        axes.plot(at, youden + 1 - at, color=MUTED if chance else GRID, linewidth=1.1 if chance else 0.8, zorder=1,
-                  linestyle=(0, (4, 2)) if chance else "-")  # fmt: skip
+        axes.plot(
+            at,
+            youden + 1 - at,
+            color=MUTED if chance else GRID,
+            linewidth=1.1 if chance else 0.8,
+            zorder=1,
+            linestyle=(0, (4, 2)) if chance else "-",
+        )
         x, y = (low, youden + 1 - low) if youden < low else (youden, 1.0)
         if low < y and x < 0.99:
             name = "J = 0, chance" if chance else f"J = {youden:.1f}"
-            axes.text(x + 0.012, y - 0.012, name, fontsize=7, color=MUTED, rotation=-45, va="bottom", ha="left",
-                      rotation_mode="anchor")  # fmt: skip
+            axes.text(
+                x + 0.012,
+                y - 0.012,
+                name,
+                fontsize=7,
+                color=MUTED,
+                rotation=-45,
+                va="bottom",
+                ha="left",
+                rotation_mode="anchor",
+            )
 
 
 def _names(axes: Axes, rows: pd.DataFrame, low: float) -> None:
@@ -138,12 +166,26 @@ def _names(axes: Axes, rows: pd.DataFrame, low: float) -> None:
     gap = span / max(len(rows) + 1, 21)
     heights = spread(rows["point_y"].to_numpy(dtype=float), gap, low, 1.0)
     for name, x, y, height in zip(rows["name"], rows["point_x"], rows["point_y"], heights, strict=True):
-        axes.annotate(shorten(str(name), 28), (x, y), xytext=(1.0 + 0.03 * span, height), fontsize=SMALL, va="center",
-                      color=INK, annotation_clip=False,
-                      arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.5, "alpha": 0.7, "shrinkB": 3, "relpos": (0.0, 0.5)})  # fmt: skip
+        axes.annotate(
+            shorten(str(name), 28),
+            (x, y),
+            xytext=(1.0 + 0.03 * span, height),
+            fontsize=SMALL,
+            va="center",
+            color=INK,
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": MUTED,
+                "linewidth": 0.5,
+                "alpha": 0.7,
+                "shrinkB": 3,
+                "relpos": (0.0, 0.5),
+            },
+        )
 
 
-def spread(wanted: np.ndarray, gap: float, low: float, high: float) -> np.ndarray:
+def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
     """Heights in descending order at least ``gap`` apart, near those wanted and within the panel if they fit.
 
     Examples
@@ -162,6 +204,7 @@ def spread(wanted: np.ndarray, gap: float, low: float, high: float) -> np.ndarra
             before, many = blocks.pop()
             mean, size = (before * many + mean * size) / (many + size), many + size
         blocks.append((mean, size))
-    placed = np.concatenate([np.full(size, mean) for mean, size in blocks]) + steps
-    placed = placed + max(low - placed[-1], 0.0)
-    return placed - max(placed[0] - high, 0.0)
+    placed: Array = np.concatenate([np.full(size, mean) for mean, size in blocks]) + steps
+    placed += max(low - float(placed[-1]), 0.0)
+    placed -= max(float(placed[0]) - high, 0.0)
+    return placed

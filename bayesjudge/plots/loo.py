@@ -23,14 +23,14 @@ def loo_comparison(frame: pd.DataFrame) -> Figure:
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns ``model, elpd_diff, diff_se, weight, bad_k`` (as in `bayesjudge.checks.ModelComparison`), optionally
-        ``judge``, which gets a panel each.
+        Columns ``model, elpd_diff, diff_se, weight, bad_k`` (as in `bayesjudge.checks.ModelComparison`),
+        optionally ``judge``, which gets a panel each.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The best model at 0, the others to the left. An interval that reaches 0 is no evidence against a model. Red
-        rows rest on observations whose Pareto k is too large.
+        The best model at 0, the others to the left. An interval that reaches 0 is no evidence against a
+        model. Red rows rest on observations whose Pareto k is too large.
 
     Raises
     ------
@@ -81,5 +81,14 @@ def _weights(axes: Axes, part: pd.DataFrame, y: np.ndarray) -> None:
     """Stacking weights, and how many observations are unreliable, to the right of each row."""
     for height, weight, bad in zip(y, part["weight"], part["bad_k"], strict=True):
         words = f"weight {weight:.2f}" + (f", {bad:.0f} with large k" if bad else "")
-        axes.annotate(words, (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
-                      va="center", fontsize=7.8, color=FLAG if bad else INK, annotation_clip=False)  # fmt: skip
+        axes.annotate(
+            words,
+            (1.0, height),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7.8,
+            color=FLAG if bad else INK,
+            annotation_clip=False,
+        )

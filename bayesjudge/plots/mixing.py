@@ -60,8 +60,8 @@ def rank_traces(chains: Mapping[str, ArrayLike], *, bins: int = 20) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Chains that explore the same distribution have flat lines; the grey band holds 99% of the bins of a chain of
-        independent draws, so autocorrelated chains leave it now and then.
+        Chains that explore the same distribution have flat lines; the grey band holds 99% of the bins of a
+        chain of independent draws, so autocorrelated chains leave it now and then.
 
     Raises
     ------

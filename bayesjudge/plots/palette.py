@@ -1,4 +1,4 @@
-"""Colours of the figures: one family for Bayesian rows, another for baselines, told apart by the colour-blind.
+"""Colours of the figures: one family for Bayesian rows, another for baselines.
 
 Blue against orange is the pair that every common kind of colour blindness keeps apart (Okabe & Ito 2008).
 A page that changes to a dark theme replaces each colour by name, so none is used for two purposes.
@@ -23,10 +23,16 @@ MISSING = "#8d98a4"
 
 #: Names by which a page may replace the colours, for instance in a dark theme.
 NAMED = {
-    INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", BAYES_SOFT: "bayes-soft", FLAG: "flag", MISSING: "missing",
+    INK: "ink",
+    MUTED: "muted",
+    GRID: "grid",
+    PAPER: "paper",
+    BAYES_SOFT: "bayes-soft",
+    FLAG: "flag",
+    MISSING: "missing",
     **{colour: f"bayes-{k}" for k, colour in enumerate(BAYES)},
     **{colour: f"baseline-{k}" for k, colour in enumerate(BASELINE)},
-}  # fmt: skip
+}
 
 _BAYES_MARKERS = "ohp8"
 _BASELINE_MARKERS = "sD^vPX"

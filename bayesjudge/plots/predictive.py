@@ -81,7 +81,7 @@ def predictive(frame: pd.DataFrame, *, most: int = 16) -> Figure:
 
 def _labels(frame: pd.DataFrame) -> pd.Series:
     judge = frame["judge"].astype(str) if "judge" in frame else pd.Series("", index=frame.index)
-    return frame["unit"].astype(str) + (" · " + judge if judge.nunique() > 1 else "")
+    return frame["unit"].astype(str) + (" · " + judge if len(judge.unique()) > 1 else "")
 
 
 def _panels(frame: pd.DataFrame) -> pd.Series:
@@ -118,11 +118,26 @@ def _panel(axes: Axes, part: pd.DataFrame) -> None:
         y - 0.17, part["lower"], part["upper"], colors=BAYES[0], linewidth=2.2, label="posterior predictive"
     )
     axes.plot(part["mean"], y - 0.17, linestyle="none", marker="o", markersize=3.6, color=BAYES[0])
-    axes.hlines(y + 0.2, part["bootstrap_lower"], part["bootstrap_upper"], colors=BASELINE[0], linewidth=1.6,
-                label="bootstrap of the data")  # fmt: skip
+    axes.hlines(
+        y + 0.2,
+        part["bootstrap_lower"],
+        part["bootstrap_upper"],
+        colors=BASELINE[0],
+        linewidth=1.6,
+        label="bootstrap of the data",
+    )
     for chosen, colour, name in ((~flagged, INK, "observed"), (flagged, FLAG, None)):
-        axes.plot(part["observed"][chosen], y[chosen], linestyle="none", marker="|", markersize=11, markeredgewidth=1.5,
-                  color=colour, label=name, zorder=4)  # fmt: skip
+        axes.plot(
+            part["observed"][chosen],
+            y[chosen],
+            linestyle="none",
+            marker="|",
+            markersize=11,
+            markeredgewidth=1.5,
+            color=colour,
+            label=name,
+            zorder=4,
+        )
     bare(axes).set_ylim(len(part) - 0.5, -0.5)
     axes.set_yticks(y, _tick_names(part))
     for text, bad in zip(axes.get_yticklabels(), flagged, strict=True):

@@ -82,8 +82,15 @@ def _heat_map(axes: Axes, part: pd.DataFrame, ranks: list[str]) -> None:
     )
     for (row, column), value in np.ndenumerate(values):
         if value >= EMPTY:
-            axes.text(column + 0.5, row + 0.5, f"{value:.2f}".removeprefix("0"), ha="center", va="center", fontsize=8,
-                      color=_LIGHT_WORD if value > 0.45 else _DARK_WORD)  # fmt: skip
+            axes.text(
+                column + 0.5,
+                row + 0.5,
+                f"{value:.2f}".removeprefix("0"),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=_LIGHT_WORD if value > 0.45 else _DARK_WORD,
+            )
     axes.set_xticks(np.arange(len(ranks)) + 0.5, [name[5:] for name in ranks])
     axes.set_yticks(
         np.arange(len(part)) + 0.5, [shorten(str(name), 34) for name in part["model"]], fontsize=8.6

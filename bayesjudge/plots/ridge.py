@@ -23,9 +23,13 @@ OVERLAP = 0.88
 
 @themed
 def ridge(
-    draws: pd.DataFrame | ArrayLike, names: Sequence[str] | None = None, *, xlabel: str = "Accuracy", prob: float = 0.95,
+    draws: pd.DataFrame | ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    xlabel: str = "Accuracy",
+    prob: float = 0.95,
     truth: Mapping[str, float] | None = None,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Posterior density of each quantity with its mean and equal-tailed interval.
 
     Parameters

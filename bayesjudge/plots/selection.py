@@ -24,7 +24,7 @@ class Selection:
     Attributes
     ----------
     frame : pandas.DataFrame
-        Rows of `Estimates` with the column ``label``: the unit, with its judge and group where there are several.
+        Rows of `Estimates` with the column ``label``: the unit, with judge and group where there are several.
     labels, methods : tuple of str
         In the order they are drawn, top to bottom.
     hidden : int
@@ -87,9 +87,13 @@ def title_of(estimand: str) -> str:
 
 
 def select(
-    estimates: Estimates, *, estimand: str, units: Sequence[str] | None = None, methods: Sequence[str] | None = None,
+    estimates: Estimates,
+    *,
+    estimand: str,
+    units: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
     most: int | None = None,
-) -> Selection:  # fmt: skip
+) -> Selection:
     """Choose and order the rows of one estimand.
 
     Parameters
@@ -99,9 +103,10 @@ def select(
     estimand : str
         Exact name of the estimand.
     units, methods : sequence of str, optional
-        Only these; a method may be given by its family (``"ppi++"`` is itself, ``"bayes:"`` all Bayesian rows).
+        Only these; ``"bayes:"`` stands for all Bayesian methods.
     most : int, optional
-        At most so many units of a difference, those with the largest Bayesian |point|; no limit when ``units`` are given.
+        At most so many units of a difference, those with the largest Bayesian |point|; no limit when
+        ``units`` are given.
 
     Raises
     ------
@@ -127,9 +132,12 @@ def select(
         .index
     )
     return Selection(
-        frame=frame[frame["label"].isin(labels)], labels=tuple(labels), methods=tuple(order),
-        hidden=len(points) - len(labels), estimand=estimand,
-    )  # fmt: skip
+        frame=frame[frame["label"].isin(labels)],
+        labels=tuple(labels),
+        methods=tuple(order),
+        hidden=len(points) - len(labels),
+        estimand=estimand,
+    )
 
 
 def _matching(frame: pd.DataFrame, column: str, wanted: Sequence[str]) -> pd.DataFrame:
@@ -150,7 +158,7 @@ def _labels(frame: pd.DataFrame) -> pd.Series:
     """The unit, with judge and group where there is more than one."""
     label = frame["unit"].astype(str)
     for column in ("judge", "group"):
-        if frame[column].nunique() > 1:
+        if len(frame[column].unique()) > 1:
             named = frame[column].astype(str)
             label = label.where(named == "", label + " · " + named)
     return label
@@ -169,6 +177,11 @@ def bayes_first(methods: Iterable[str]) -> list[str]:
 
 def _leading_points(frame: pd.DataFrame, order: Sequence[str]) -> pd.Series:
     """One point a unit: that of the first method which has a number for it."""
-    wide = frame.drop_duplicates(["label", "method"]).pivot(index="label", columns="method", values="point")
-    wide = wide.reindex(index=list(dict.fromkeys(frame["label"])), columns=list(order))
-    return wide.bfill(axis=1).iloc[:, 0]
+    single = frame.drop_duplicates(["label", "method"]).set_index(["label", "method"])["point"]
+    wide = pd.DataFrame({method: _of_method(single, method) for method in order})
+    return wide.reindex(list(dict.fromkeys(frame["label"]))).bfill(axis=1).iloc[:, 0]
+
+
+def _of_method(single: pd.Series, method: str) -> pd.Series:
+    """Points of one method by label."""
+    return single[single.index.get_level_values("method") == method].droplevel("method")

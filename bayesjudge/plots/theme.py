@@ -22,7 +22,7 @@ PAIR = " − "
 #: Font sizes in points.
 TEXT, SMALL = 9.0, 7.8
 
-RC: dict[str, Any] = {
+RC: dict[Any, Any] = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT,
     "axes.titlesize": TEXT, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.titlecolor": INK,
     "axes.labelsize": TEXT, "axes.labelcolor": MUTED, "axes.edgecolor": MUTED, "axes.linewidth": 0.8,
@@ -47,7 +47,7 @@ def themed[**P, R](draw: Callable[P, R]) -> Callable[P, R]:
     return under_theme
 
 
-def _defaults() -> dict[str, Any]:
+def _defaults() -> dict[Any, Any]:
     """The library's own settings; the backend stays as it is, since a figure is drawn without one."""
     return {key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith("backend")}
 

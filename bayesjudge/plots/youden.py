@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from bayesjudge.estimates import Estimates
@@ -29,8 +30,8 @@ def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most
     Returns
     -------
     matplotlib.figure.Figure
-        Left J with its line at 0, where verdicts say nothing; right ΔJ, whose intervals should reach 0 before one
-        model's labels may calibrate the judge for another (seed paper, section 4.4).
+        Left J with its line at 0, where verdicts say nothing; right ΔJ, whose intervals should reach 0 before
+        one model's labels may calibrate the judge for another (seed paper, section 4.4).
 
     Raises
     ------
@@ -39,8 +40,8 @@ def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most
 
     Examples
     --------
-    >>> rows = [{"estimand": "youden", "unit": "a", "method": "bayes:x", "point": 0.5, "lower": 0.4, "upper": 0.6}]
-    >>> len(youden(Estimates.from_rows(rows)).axes)
+    >>> row = {"estimand": "youden", "unit": "a", "method": "mle", "point": 0.5, "lower": 0.4, "upper": 0.6}
+    >>> len(youden(Estimates.from_rows([row])).axes)
     1
     """
     parts = [_part(estimates, name, methods, most) for name in ("youden", "delta_youden")]
@@ -53,10 +54,11 @@ def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most
     for axes, part in zip(panels, chosen, strict=True):
         draw_rows(axes, part, reference=0.0)
         axes.set_xlabel(part.axis_label)
-    handles: dict[str, object] = {}
+    handles: dict[str, Artist] = {}
     for axes in panels:
         handles |= {str(name): handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=legend_columns(names))  # type: ignore[arg-type]  # Line2D, typed as Artist
+    columns = legend_columns(names)
+    figure.legend(list(handles.values()), list(handles), loc="outside upper left", ncols=columns)
     footnote(figure, *dict.fromkeys(note for part in chosen for note in part.notes))
     return figure
 

@@ -31,7 +31,7 @@ def inline_svg(svg: str, *, name: str, alt: str) -> str:
     -------
     str
         The element without scripts, event handlers, links and outside references, scaling down to the width
-        of the page; the colours of `bayesjudge.plots.palette` are CSS variables, so that a dark page changes them.
+        of the page; the colours of `bayesjudge.plots.palette` are CSS variables, which a dark page changes.
 
     Raises
     ------
@@ -40,7 +40,8 @@ def inline_svg(svg: str, *, name: str, alt: str) -> str:
 
     Examples
     --------
-    >>> plain = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" onload="x()"><text>&lt;b></text></svg>'
+    >>> start = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" '
+    >>> plain = start + 'onload="x()"><text>&lt;b></text></svg>'
     >>> inline_svg(plain, name="f", alt="A word.")[:41]
     '<svg viewBox="0 0 9 9" role="img" class="'
     >>> "onload" in inline_svg(plain, name="f", alt="A word.")

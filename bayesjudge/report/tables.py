@@ -72,7 +72,7 @@ def comparison_table(
     Returns
     -------
     Table
-        Also the known truth, and the posterior probability that the quantity is positive, where there are any.
+        Also the known truth, and the posterior probability of a positive value, where there are any.
 
     Raises
     ------
@@ -81,14 +81,18 @@ def comparison_table(
 
     Examples
     --------
-    >>> rows = [{"estimand": "accuracy", "unit": "a", "method": "naive", "point": 0.5, "lower": 0.4, "upper": math.inf}]
-    >>> comparison_table(Estimates.from_rows(rows), estimand="accuracy", caption="").frame.to_dict("records")
-    [{'unit': 'a', 'naive': '0.500 [0.400, ∞]'}]
+    >>> row = {"estimand": "elo", "unit": "a", "method": "mle", "point": 5, "lower": 4, "upper": math.inf}
+    >>> made = comparison_table(Estimates.from_rows([row]), estimand="elo", caption="", number_format=".1f")
+    >>> made.frame.to_dict("records")
+    [{'unit': 'a', 'mle': '5.0 [4.0, ∞]'}]
     """
     chosen = select(estimates, estimand=estimand, methods=methods)
     rows = chosen.frame.drop_duplicates(["label", "method"]).set_index(["label", "method"])
     words = {
-        key: _words(*ends, number_format) for key, *ends in rows[["point", "lower", "upper"]].itertuples()
+        key: _words(point, lower, upper, number_format)
+        for key, point, lower, upper in zip(
+            rows.index, rows["point"], rows["lower"], rows["upper"], strict=True
+        )
     }
     columns: dict[str, list[object]] = {"unit": list(chosen.labels)}
     if chosen.truths:

@@ -59,10 +59,16 @@ def render_page(page: Page) -> str:
     """
     script = _file("sort.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    html: str = _environment().get_template("page.html").render(
-        page=page, statuses=STATUSES, manifest=json.dumps(page.manifest, indent=2, default=_plain, ensure_ascii=False),
-        style=Markup(_file("page.css")), script=Markup(script), digest=digest,  # noqa: S704 - files of ours
-    )  # fmt: skip
+    manifest = json.dumps(page.manifest, indent=2, default=_plain, ensure_ascii=False)
+    template = _environment().get_template("page.html")
+    html: str = template.render(
+        page=page,
+        statuses=STATUSES,
+        manifest=manifest,
+        style=Markup(_file("page.css")),  # noqa: S704 - a file of ours
+        script=Markup(script),  # noqa: S704 - a file of ours
+        digest=digest,
+    )
     return html
 
 
@@ -71,9 +77,12 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("bayesjudge", "report"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("bayesjudge", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.globals |= {"grid_of": grid_of, "drawing": _drawing}
     return made
 
