@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,6 +38,38 @@ def triviaqa(shared_data: Path) -> pd.DataFrame:
     columns = ["item", "model", "judge", "verdict", "label"]
     chosen = frame[keep].rename(columns={"item_id": "item"})[columns].reset_index(drop=True)
     return chosen.astype({"item": str, "model": str, "judge": str})
+
+
+@pytest.fixture(scope="session")
+def third_party() -> ModuleType:
+    """Models of another package, registered by nobody: tests/third_party.py."""
+    name = "third_party"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("third_party.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def agree() -> Callable[..., None]:
+    """Assertion that Monte Carlo estimates are right to within their standard errors.
+
+    The family-wise error budget of all such assertions is 1e-3: with at most 500 comparisons, each may miss
+    with probability 2e-6, which is 4.75 standard errors. Standard errors that are themselves estimated (MCSE
+    from an ESS) are a few per cent off, hence 5.
+    """
+    return _agree
+
+
+def _agree(estimate: Any, truth: Any, error: Any) -> None:
+    error = np.asarray(error)
+    assert np.all(np.isfinite(error))
+    assert np.all(error > 0)
+    z = np.abs(np.asarray(estimate) - np.asarray(truth)) / error
+    assert np.all(z < 5), f"off by {z.max():.1f} standard errors: {estimate} against {truth}"
 
 
 @pytest.fixture(scope="session")

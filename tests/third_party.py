@@ -20,8 +20,8 @@ from bayesjudge.posterior import summary_rows
 class Coin:
     """Heads of coin c among n_c tosses: ``Binomial(n_c, p_c)``, ``p_c ~ Beta(a, b)``.
 
-    The posterior is ``Beta(a + heads, b + tails)``. Not counts of exchangeable observations: one toss cannot
-    be left out, only a coin.
+    The posterior is ``Beta(a + heads, b + tails)``. These are no counts of exchangeable observations: one
+    coin can be left out, not one toss.
     """
 
     prior: tuple[float, float] = (1.0, 1.0)
@@ -57,12 +57,15 @@ class Coin:
         return model
 
     def estimates(self, posterior: Any, data: Data, *, prob: float = 0.95) -> Estimates:
-        return Estimates.from_rows(summary_rows(posterior["p"], estimand="bias", method=self.label, prob=prob))
+        rows = summary_rows(posterior["p"], estimand="bias", method=self.label, prob=prob, n=data.units)
+        return Estimates.from_rows(rows)
 
     @property
     def statistics(self) -> Mapping[str, Any]:
-        return {"share of heads": lambda heads, data: {
-            str(coin): heads[..., k] / data["tosses"][k] for k, coin in enumerate(data.coords["coin"])}}  # fmt: skip
+        def shares(heads: Any, data: Data) -> dict[str, Any]:
+            return {coin: heads[..., k] / data["tosses"][k] for k, coin in enumerate(data.coords["coin"])}
+
+        return {"share of heads": shares}
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         return prior_draw(self, key, data)
@@ -70,10 +73,10 @@ class Coin:
 
 @dataclass(frozen=True, kw_only=True)
 class Urn:
-    """Balls drawn from urns: the colours of urn s are ``Multinomial(total_s, π_s)``, ``π ~ Dirichlet(a, ...)``.
+    """Balls drawn from urns: colours of urn s are ``Multinomial(total_s, π)``, ``π ~ Dirichlet(a, ...)``.
 
-    All urns have one π. The posterior is ``Dirichlet(a + n)``, n the counts of each colour over urns. Counts of
-    exchangeable observations: one ball can be left out, and an urn's balls can be resampled.
+    All urns have one π. The posterior is ``Dirichlet(a + n)``, n the counts of each colour over urns. These
+    are counts of exchangeable observations: one ball can be left out, and an urn's balls can be resampled.
     """
 
     concentration: float = 1.0
@@ -120,12 +123,15 @@ class Urn:
         return model
 
     def estimates(self, posterior: Any, data: Data, *, prob: float = 0.95) -> Estimates:
-        return Estimates.from_rows(summary_rows(posterior["pi"], estimand="share", method=self.label, prob=prob))
+        rows = summary_rows(posterior["pi"], estimand="share", method=self.label, prob=prob, n=data.units)
+        return Estimates.from_rows(rows)
 
     @property
     def statistics(self) -> Mapping[str, Any]:
-        return {"share of the first colour": lambda n, data: {
-            "all urns": (n * (data["colour"] == 0)).sum(-1) / n.sum(-1)}}  # fmt: skip
+        def share(n: Any, data: Data) -> dict[str, Any]:
+            return {"all urns": (n * (data["colour"] == 0)).sum(-1) / n.sum(-1)}
+
+        return {"share of the first colour": share}
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         return prior_draw(self, key, data)

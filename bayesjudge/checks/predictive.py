@@ -82,8 +82,8 @@ def predictive_check(
     Parameters
     ----------
     fit : Fit
-        Any fit whose model names statistics. Counts with strata are resampled as they are; for other
-        observations a model may offer ``bootstrap(data, *, replicates, seed)``, observations (replicates, ...).
+        Any fit whose model names statistics. Counts with strata are resampled as they are; a model of other
+        observations may offer ``bootstrap(data, *, replicates, seed)``, which gives them (replicates, ...).
     group : {"posterior_predictive", "prior_predictive"}
         Replicated data of the fitted model, or of its prior alone.
     prob : float

@@ -82,8 +82,8 @@ def simulate(model: Model, data: Data, *, replicates: int, seed: int) -> World:
 
     if data.weights not in {None, data.observed}:
         raise UsageError(
-            f"{model.label} lists only the patterns that were seen in these data, so data simulated on the same "
-            "design do not fit into it; calibrate on a design with every outcome listed (two models)"
+            f"{model.label} lists only the patterns that were seen in these data, so simulated data have no "
+            "place; calibrate on a design that lists every outcome (two models, no clusters)"
         )
     accelerator.prepare()
 

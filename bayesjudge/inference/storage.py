@@ -34,7 +34,8 @@ def save_fit(fit: Fit, path: str | os.PathLike[str]) -> Path:
     >>> from bayesjudge.datasets import simulate_verdicts
     >>> from bayesjudge.inference import fit
     >>> from bayesjudge.models.judge_error import JudgeError
-    >>> result = fit(JudgeError(pooling="shared"), simulate_verdicts(seed=1).verdicts, engine="laplace", draws=500)
+    >>> log = simulate_verdicts(seed=1).verdicts
+    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = load_fit(save_fit(result, Path(folder) / "fit.nc"))
     >>> bool((again.posterior["theta"] == result.posterior["theta"]).all())
@@ -74,13 +75,13 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     try:
         model = _model(manifest["model"], manifest["options"])
     except (AttributeError, TypeError) as error:
-        raise UsageError(f"{str(source)!r} has options that this version of the model lacks: {error}") from error
+        raise UsageError(f"{str(source)!r} has options that this model has not: {error}") from error
     gate = gate_of(tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset())
     return Fit(model=model, data=_data(tree, json.loads(str(tree.attrs["data"]))), tree=tree, gate=gate)
 
 
 def _model(name: str, options: Mapping[str, Any]) -> Model:
-    """The model with its options; an option that is itself a frozen dataclass is rebuilt from its default's type."""
+    """The model with its options; an option that is a dataclass is rebuilt from its default's type."""
     build = find_model(name)
     default = build()
     rebuilt: dict[str, Any] = {}
