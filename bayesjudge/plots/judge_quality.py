@@ -98,7 +98,7 @@ def _panel_height(wide: pd.DataFrame, across: int) -> float:
 def _lowest(wide: pd.DataFrame) -> float:
     """Lower end of both axes: all intervals, and enough of the plane to see the line of chance."""
     ends = wide[["lower_x", "lower_y", "point_x", "point_y"]].to_numpy(dtype=float)
-    return float(np.floor(np.clip(np.nanmin(ends), 0.0, 0.5) * 10) / 10)
+    return float(np.floor(np.clip(np.nanmin(ends), 0.0, 0.4) * 10) / 10)
 
 
 def _panel(axes: Axes, mine: pd.DataFrame, methods: Sequence[str], low: float) -> None:
@@ -195,7 +195,7 @@ def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
     """
     if not len(wanted):
         return wanted
-    steps = -gap * np.arange(len(wanted))
+    steps: Array = -gap * np.arange(len(wanted), dtype=np.float64)
     target = wanted - steps
     blocks: list[tuple[float, int]] = []
     for value in target:  # pool adjacent violators: the nearest non-increasing sequence
@@ -204,7 +204,6 @@ def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
             before, many = blocks.pop()
             mean, size = (before * many + mean * size) / (many + size), many + size
         blocks.append((mean, size))
-    placed: Array = np.concatenate([np.full(size, mean) for mean, size in blocks]) + steps
-    placed += max(low - float(placed[-1]), 0.0)
-    placed -= max(float(placed[0]) - high, 0.0)
+    near = np.concatenate([np.full(size, mean, dtype=np.float64) for mean, size in blocks])
+    placed: Array = np.clip(near, low - steps[-1], high) + steps
     return placed

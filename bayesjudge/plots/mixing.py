@@ -41,7 +41,10 @@ def worst_mixing(chains: Mapping[str, ArrayLike], *, most: int = 6) -> dict[str,
     from arviz_stats.base import array_stats
 
     values = {name: _checked(name, draws) for name, draws in chains.items()}
-    rhat = {name: float(array_stats.rhat(draws, chain_axis=0, draw_axis=1)) for name, draws in values.items()}
+    rhat = {
+        name: float(np.max(array_stats.rhat(draws, chain_axis=0, draw_axis=1)))
+        for name, draws in values.items()
+    }
     order = sorted(values, key=lambda name: -np.nan_to_num(rhat[name], nan=np.inf))
     return {name: values[name] for name in order[:most]}
 
