@@ -67,15 +67,22 @@ def summary_rows(
 
 
 def _convergence(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Smaller of bulk and tail ESS, and rank-normalised split R-hat (Vehtari et al. 2021), per entry."""
+    """Smaller of bulk and tail ESS, and rank-normalised split R-hat (Vehtari et al. 2021), per entry.
+
+    What is the same in every draw (ΔJ where the judge's errors are shared) has neither.
+    """
     from arviz_stats.base import array_stats
 
     flat = np.moveaxis(values, -1, 0)
-    options: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
-    bulk = array_stats.ess(flat, method="bulk", **options)
-    ess = np.minimum(bulk, array_stats.ess(flat, method="tail", prob=(0.05, 0.95), **options))
-    rhat = array_stats.rhat(flat, **options) if values.shape[0] > 1 else np.full(values.shape[-1], np.nan)
-    return np.atleast_1d(ess), np.atleast_1d(rhat)
+    ess, rhat = np.full(len(flat), np.nan), np.full(len(flat), np.nan)
+    varies = np.ptp(flat, axis=(1, 2)) > 0
+    if varies.any():
+        options: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
+        bulk = array_stats.ess(flat[varies], method="bulk", **options)
+        tail = array_stats.ess(flat[varies], method="tail", prob=(0.05, 0.95), **options)
+        ess[varies] = np.minimum(bulk, tail)
+        rhat[varies] = array_stats.rhat(flat[varies], **options)
+    return ess, rhat
 
 
 def differences(

@@ -10,6 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
 __all__ = ["Gate", "gate_of"]
 
@@ -50,44 +51,71 @@ class Gate:
 
 
 def gate_of(posterior: xr.Dataset, stats: xr.Dataset) -> Gate:
-    """Check draws of a posterior against the bounds of METHODS section 5."""
-    figures = _mixing(posterior)
+    """Check draws of a posterior against the bounds of METHODS section 5.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        Draws, dims ``chain, draw, ...``.
+    stats : xarray.Dataset
+        Sampler statistics, dims ``chain, draw``; what is not there is not checked.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> draws = xr.Dataset({"x": (("chain", "draw"), np.random.default_rng(0).normal(size=(4, 500)))})
+    >>> gate_of(draws, xr.Dataset()).passed, gate_of(draws.isel(draw=slice(50)), xr.Dataset()).passed
+    (True, False)
+    """
+    series = _series(posterior)
+    if broken := _broken(series):
+        return Gate(passed=False, reasons=(broken,), figures={"rhat": np.nan, "ess": 0.0})
+    figures = {**_mixing(series), **_sampler(stats)}
     if "importance_ess" in stats:
         # Resampled draws are out of order, so their repeats look like independent draws to the chain's ESS.
         figures["ess"] = float(np.min([figures["ess"], stats["importance_ess"].min()]))
-    reasons = []
-    if figures["rhat"] > MOST_RHAT or np.isnan(figures["rhat"]):
-        reasons.append(
-            f"R-hat of {figures['rhat']:.3f} is above {MOST_RHAT}: run longer chains (draws=, tune=)"
-        )
-    if not figures["ess"] >= LEAST_ESS:
-        reasons.append(f"ESS of {figures['ess']:.0f} is below {LEAST_ESS}: draw more (draws=)")
-    if "pareto_k" in stats:
-        figures["pareto_k"] = float(stats["pareto_k"].max())
-        if not figures["pareto_k"] <= MOST_PARETO_K:
-            reasons.append(
-                f"Pareto k of {figures['pareto_k']:.2f} is above {MOST_PARETO_K}: use engine='nuts'"
-            )
-    if "diverging" in stats:
-        figures["divergences"] = float(stats["diverging"].sum())
-        if figures["divergences"] > 0:
-            reasons.append(f"{figures['divergences']:.0f} divergent transitions: raise target_accept")
-    if "energy" in stats:
-        figures["ebfmi"] = float(np.min(_ebfmi(stats["energy"].to_numpy())))
-        if not figures["ebfmi"] >= LEAST_EBFMI:
-            reasons.append(
-                f"E-BFMI of {figures['ebfmi']:.2f} is below {LEAST_EBFMI}: reparameterise or run longer"
-            )
-    return Gate(passed=not reasons, reasons=tuple(reasons), figures=figures)
+    # Each bound is written so that a figure that is not a number fails it.
+    failed = [reason for name, ok, reason in _bounds(figures) if name in figures and not ok]
+    return Gate(passed=not failed, reasons=tuple(failed), figures=figures)
 
 
-def _mixing(posterior: xr.Dataset) -> dict[str, float]:
-    """Worst R-hat and smallest ESS over every scalar of the posterior."""
-    from arviz_stats.base import array_stats
+def _bounds(figures: Mapping[str, float]) -> list[tuple[str, bool, str]]:
+    """Every figure's name, whether it is within its bound, and what to say and do when it is not."""
+    found = {name: figures.get(name, np.nan) for name in ("rhat", "ess", "pareto_k", "divergences", "ebfmi")}
+    rhat, ess, k, divergences, ebfmi = found.values()
+    return [
+        ("rhat", rhat <= MOST_RHAT,
+         f"R-hat of {rhat:.3f} is above {MOST_RHAT}: run longer chains (draws=, tune=)"),
+        ("ess", ess >= LEAST_ESS, f"ESS of {ess:.0f} is below {LEAST_ESS}: draw more (draws=)"),
+        ("pareto_k", k <= MOST_PARETO_K, f"Pareto k of {k:.2f} is above {MOST_PARETO_K}: use engine='nuts'"),
+        ("divergences", divergences == 0, f"{divergences:.0f} divergent transitions: raise target_accept"),
+        ("ebfmi", ebfmi >= LEAST_EBFMI,
+         f"E-BFMI of {ebfmi:.2f} is below {LEAST_EBFMI}: reparameterise or run longer"),
+    ]  # fmt: skip
 
+
+def _series(posterior: xr.Dataset) -> NDArray[np.float64]:
+    """Draws of every scalar, (scalars, chains, draws)."""
     parts = [v.transpose("chain", "draw", ...).to_numpy() for v in posterior.data_vars.values()]
     flat = np.concatenate([part.reshape(*part.shape[:2], -1) for part in parts], axis=-1)
-    series = np.moveaxis(flat, -1, 0)
+    return np.moveaxis(flat, -1, 0)
+
+
+def _broken(series: NDArray[np.float64]) -> str:
+    """Why no figure can be worked out at all; empty where they can."""
+    wrong = int((~np.isfinite(series)).sum())
+    if wrong:
+        return f"{wrong} draws are not finite numbers: look for a density that is infinite or undefined"
+    stuck = int((np.ptp(series, axis=(1, 2)) == 0).sum())
+    return (
+        f"{stuck} parameters never moved: the sampler is stuck; use another seed or engine" if stuck else ""
+    )
+
+
+def _mixing(series: NDArray[np.float64]) -> dict[str, float]:
+    """Worst R-hat and smallest ESS over all scalars."""
+    from arviz_stats.base import array_stats
+
     axes: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
     bulk = array_stats.ess(series, method="bulk", **axes)
     tail = array_stats.ess(series, method="tail", prob=(0.05, 0.95), **axes)
@@ -96,6 +124,20 @@ def _mixing(posterior: xr.Dataset) -> dict[str, float]:
     return {"rhat": float(np.max(array_stats.rhat(series, **axes))), "ess": ess}
 
 
-def _ebfmi(energy: Any) -> Any:
+def _sampler(stats: xr.Dataset) -> dict[str, float]:
+    """What the sampler says of itself."""
+    figures: dict[str, float] = {}
+    if "pareto_k" in stats:
+        figures["pareto_k"] = float(np.max(stats["pareto_k"].to_numpy()))
+    if "diverging" in stats:
+        figures["divergences"] = float(stats["diverging"].sum())
+    if "energy" in stats:
+        figures["ebfmi"] = float(np.min(_ebfmi(stats["energy"].to_numpy())))
+    return figures
+
+
+def _ebfmi(energy: NDArray[np.float64]) -> NDArray[np.float64]:
     """Energy Bayesian fraction of missing information of each chain."""
-    return np.mean(np.diff(energy, axis=-1) ** 2, axis=-1) / np.maximum(np.var(energy, axis=-1), 1e-300)
+    moved = np.mean(np.diff(energy, axis=-1) ** 2, axis=-1)
+    found: NDArray[np.float64] = moved / np.maximum(np.var(energy, axis=-1), 1e-300)
+    return found

@@ -1,0 +1,124 @@
+"""The gate closes for every kind of bad draws, each constructed to be bad in one way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesjudge.inference import Gate, gate_of
+
+CHAINS, DRAWS = 4, 500
+type Draws = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def good(rng: np.random.Generator) -> Draws:
+    return rng.normal(size=(CHAINS, DRAWS))
+
+
+def check(draws: Draws, **stats: Any) -> Gate:
+    posterior = xr.Dataset({"x": (("chain", "draw"), draws)})
+    return gate_of(posterior, xr.Dataset({name: (("chain", "draw"), value) for name, value in stats.items()}))
+
+
+def test_independent_draws_pass(good: Draws, rng: np.random.Generator) -> None:
+    gate = check(good, energy=rng.normal(size=good.shape), diverging=np.zeros(good.shape, bool))
+    assert gate.passed
+    assert gate.note == ""
+    assert gate.figures["rhat"] < 1.01
+    assert gate.figures["ess"] > 1000
+    # E-BFMI of independent energies is 2: successive differences have twice the variance.
+    assert gate.figures["ebfmi"] == pytest.approx(2.0, abs=0.3)
+
+
+def test_a_chain_elsewhere_fails(good: Draws) -> None:
+    good[0] += 3
+    gate = check(good)
+    assert not gate.passed
+    assert gate.figures["rhat"] > 1.1
+    assert "R-hat" in gate.note
+
+
+def test_a_chain_of_another_width_fails(good: Draws) -> None:
+    # Same means, so that only the folded half of R-hat can see it.
+    good[0] *= 10
+    assert check(good).figures["rhat"] > 1.01
+
+
+def test_a_stuck_chain_fails(good: Draws) -> None:
+    good[0] = good[0, 0]
+    assert not check(good).passed
+
+
+def test_a_slow_chain_fails_by_its_effective_size(rng: np.random.Generator) -> None:
+    walk = np.zeros((CHAINS, DRAWS))
+    for step in range(1, DRAWS):
+        walk[:, step] = 0.98 * walk[:, step - 1] + rng.normal(size=CHAINS)
+    gate = check(walk)
+    # An AR(1) chain with coefficient a has (1 − a)/(1 + a) effective draws for each draw: about 20 of 2,000.
+    assert gate.figures["ess"] < 100
+    assert any(reason.startswith("ESS") for reason in gate.reasons)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_draw_that_is_no_number_fails(good: Draws, value: float) -> None:
+    good[1, 7] = value
+    gate = check(good)
+    assert gate.note.startswith("not converged: 1 draws are not finite numbers")
+    assert np.isnan(gate.figures["rhat"])
+
+
+def test_a_parameter_that_never_moves_fails() -> None:
+    assert "1 parameters never moved" in check(np.full((CHAINS, DRAWS), 0.5)).note
+
+
+def test_one_bad_parameter_among_good_ones_fails(good: Draws, rng: np.random.Generator) -> None:
+    many = rng.normal(size=(CHAINS, DRAWS, 5))
+    many[0, :, 3] += 3
+    posterior = xr.Dataset({"x": (("chain", "draw"), good), "y": (("chain", "draw", "k"), many)})
+    assert not gate_of(posterior, xr.Dataset()).passed
+
+
+def test_one_divergence_fails(good: Draws) -> None:
+    diverging = np.zeros(good.shape, bool)
+    diverging[2, 3] = True
+    gate = check(good, diverging=diverging)
+    assert gate.reasons == ("1 divergent transitions: raise target_accept",)
+
+
+def test_sticky_energy_fails(good: Draws, rng: np.random.Generator) -> None:
+    energy = rng.normal(size=good.shape)
+    energy[1] = np.cumsum(energy[1])
+    gate = check(good, energy=energy)
+    assert [reason.split()[0] for reason in gate.reasons] == ["E-BFMI"]
+
+
+@pytest.mark.parametrize("k", [0.71, np.nan, np.inf])
+def test_a_large_or_missing_pareto_k_fails(good: Draws, k: float) -> None:
+    gate = check(good, pareto_k=np.full(good.shape, k))
+    assert [reason.split()[0] for reason in gate.reasons] == ["Pareto"]
+
+
+def test_a_small_pareto_k_passes(good: Draws) -> None:
+    assert check(good, pareto_k=np.full(good.shape, 0.69)).passed
+
+
+def test_few_effective_weights_fail_though_the_draws_look_independent(good: Draws) -> None:
+    gate = check(good, importance_ess=np.full(good.shape, 120.0))
+    assert gate.figures["ess"] == 120.0
+    assert not gate.passed
+
+
+def test_all_reasons_are_given_at_once(good: Draws) -> None:
+    good[0] += 3
+    gate = check(good, diverging=np.ones(good.shape, bool), pareto_k=np.full(good.shape, 2.0))
+    assert len(gate.reasons) == 4
+    assert gate.note.count(";") == 3
