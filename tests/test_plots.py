@@ -127,6 +127,14 @@ def test_an_undefined_estimate_is_an_open_bar_and_says_so() -> None:
     assert "undefined" in words(figure)
 
 
+def test_many_units_of_one_statistic_are_counted() -> None:
+    frame = pd.concat([predictive_frame(unit=f"u{k}", p_value=0.02 * (k + 1)) for k in range(20)])
+    figure = plots.predictive(frame.drop_duplicates("unit").reset_index(drop=True), most=16)
+    assert len(unit_names(figure)) == 16
+    assert "4 with larger p-values not shown" in words(figure)
+    assert "u19" not in unit_names(figure)
+
+
 def test_infinite_and_far_ends_become_arrows_at_the_edge() -> None:
     rows = [row(unit, "bayes:x", 0.5) for unit in "abc"]
     odd = Estimates.from_rows([*rows, row("a", "rg", 0.5, lower=-math.inf, upper=50.0)])

@@ -126,7 +126,9 @@ def draw_rows(axes: Axes, chosen: Selection, *, reference: float | None) -> None
     for shift, method in zip(offset, chosen.methods, strict=True):
         mine = chosen.frame[chosen.frame["method"] == method]
         y = mine["label"].map(place).to_numpy(dtype=float) + shift
-        draw_intervals(axes, mine, y, style=looks[method], limits=limits, label=method, size=4.2)
+        draw_intervals(
+            axes, mine, y, style=looks[method], limits=limits, label=method, size=4.2, thickness=0.8 * step
+        )
     for k, (label, value) in enumerate(chosen.truths.items()):
         draw_truth(axes, value, place[label] + 0.42, place[label] - 0.42, label=None if k else "truth")
     zero_line(bare(axes), reference)
@@ -178,6 +180,7 @@ def _panel(axes: Axes, chosen: Selection, label: str, limits: Limits) -> None:
                 limits=limits,
                 label=method,
                 size=3.6,
+                thickness=0.64,
             )
     if label in chosen.truths:
         draw_truth(axes, chosen.truths[label], -0.8, len(chosen.methods) - 0.4)

@@ -62,9 +62,17 @@ def limits_of(frame: pd.DataFrame, *, include: float | None = None) -> Limits:
 
 
 def draw_intervals(
-    axes: Axes, frame: pd.DataFrame, y: Array, *, style: Style, limits: Limits, label: str, size: float = 4.5
+    axes: Axes,
+    frame: pd.DataFrame,
+    y: Array,
+    *,
+    style: Style,
+    limits: Limits,
+    label: str,
+    size: float = 4.5,
+    thickness: float = 0.6,
 ) -> None:
-    """Draw rows with columns ``point, lower, upper, note`` at heights ``y``."""
+    """Draw rows with columns ``point, lower, upper, note`` at heights ``y``; a row takes ``thickness``."""
     point, lower, upper = (frame[name].to_numpy(dtype=float) for name in ("point", "lower", "upper"))
     defined = np.isfinite(point)
     low, high = np.clip(lower, limits.lower, limits.upper), np.clip(upper, limits.lower, limits.upper)
@@ -89,7 +97,7 @@ def draw_intervals(
             label=label if face == style.colour else None,
             zorder=3,
         )
-    _undefined(axes, y[~defined], limits)
+    _undefined(axes, y[~defined], limits, thickness)
 
 
 def _arrows(axes: Axes, y: Array, chosen: NDArray[np.bool_], *, at: float, marker: str, colour: str) -> None:
@@ -106,13 +114,13 @@ def _arrows(axes: Axes, y: Array, chosen: NDArray[np.bool_], *, at: float, marke
         )
 
 
-def _undefined(axes: Axes, y: Array, limits: Limits) -> None:
+def _undefined(axes: Axes, y: Array, limits: Limits, thickness: float) -> None:
     """An open bar over the whole width: nothing is known."""
     for height in y:
         bar = Rectangle(
-            (limits.lower, height - 0.3),
+            (limits.lower, height - thickness / 2),
             limits.width,
-            0.6,
+            thickness,
             facecolor="none",
             edgecolor=MISSING,
             linewidth=0.8,

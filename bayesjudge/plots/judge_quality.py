@@ -64,6 +64,8 @@ def judge_quality(estimates: Estimates, *, methods: Sequence[str] | None = None)
     judges = list(dict.fromkeys(wide["judge"]))
     down, across = grid_of(len(judges), 2)
     figure = canvas(down * _panel_height(wide, across) + 0.6, width=WIDTH if across > 1 else 7.6)
+    # Room at the left: the layout does not see the labels of panels that keep their aspect.
+    figure.set_layout_engine("constrained", rect=(0.02, 0.0, 0.96, 1.0))
     grid = figure.subplots(down, across, squeeze=False).flatten()
     low = _lowest(wide)
     for axes, judge in zip(grid, judges, strict=False):
@@ -145,7 +147,7 @@ def _iso_lines(axes: Axes, low: float) -> None:
         )
         x, y = (low, youden + 1 - low) if youden < low else (youden, 1.0)
         if low < y and x < 0.99:
-            name = "J = 0, chance" if chance else f"J = {youden:.1f}"
+            name = "J = 0, chance" if chance else f"J = {youden:.1f}".replace("-", "−")
             axes.text(
                 x + 0.012,
                 y - 0.012,

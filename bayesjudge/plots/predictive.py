@@ -68,14 +68,13 @@ def predictive(frame: pd.DataFrame, *, most: int = 16) -> Figure:
     figure, grid = _layout(kept)
     for axes, (name, part) in zip(grid, kept.items(), strict=True):
         _panel(axes, part)
-        hidden = len(parts[name]) - len(part)
-        axes.set_title(
-            shorten(name, 60) + (f" ({hidden} with larger p not shown)" if hidden else ""), fontsize=8.4
-        )
+        axes.set_title("\n".join(shorten(line, 46) for line in name.split("\n")), fontsize=8.4)
     handles, names = grid[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=3)
     flagged = int(frame["flagged"].sum())
-    footnote(figure, f"{flagged} of {len(frame)} statistics flagged")
+    hidden = len(frame) - sum(len(part) for part in kept.values())
+    unseen = f"{hidden} with larger p-values not shown" if hidden else ""
+    footnote(figure, f"{flagged} of {len(frame)} statistics flagged", unseen)
     return figure
 
 
@@ -89,7 +88,7 @@ def _panels(frame: pd.DataFrame) -> pd.Series:
     statistic = frame["statistic"].astype(str).str.replace("_", " ")
     if "method" not in frame or frame["method"].nunique() < 2:
         return statistic
-    return statistic + " · " + frame["method"].astype(str)
+    return statistic + "\n" + frame["method"].astype(str)
 
 
 def _worst(part: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -101,7 +100,8 @@ def _layout(kept: dict[str, pd.DataFrame]) -> tuple[Figure, list[Axes]]:
     """Panels two abreast in one grid whose rows are as high as their fullest panel."""
     sizes = [len(part) for part in kept.values()]
     across = 1 if len(sizes) == 1 else 2
-    heights = [max(sizes[k : k + across]) * ROW + 0.55 for k in range(0, len(sizes), across)]
+    frame = 0.7 if any("\n" in name for name in kept) else 0.55
+    heights = [max(sizes[k : k + across]) * ROW + frame for k in range(0, len(sizes), across)]
     figure = canvas(sum(heights) + 0.55)
     grid = figure.add_gridspec(len(heights), across, height_ratios=heights)
     return figure, [figure.add_subplot(grid[divmod(k, across)]) for k in range(len(sizes))]

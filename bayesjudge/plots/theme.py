@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesjudge.plots.palette import GRID, INK, MUTED
+from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER
 
 __all__ = ["TEXT", "WIDTH", "bare", "canvas", "footnote", "shorten", "themed"]
 
@@ -29,8 +29,8 @@ RC: dict[Any, Any] = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none", "axes.axisbelow": True,
     "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "xtick.color": MUTED, "ytick.color": MUTED,
     "xtick.labelcolor": MUTED, "ytick.labelcolor": INK, "xtick.major.size": 3, "ytick.major.size": 0,
-    "text.color": INK, "legend.frameon": False, "legend.fontsize": SMALL, "figure.facecolor": "none",
-    "savefig.facecolor": "none",
+    "text.color": INK, "legend.frameon": False, "legend.fontsize": SMALL, "figure.facecolor": PAPER,
+    "savefig.facecolor": "auto",
     # A model's name may hold dollar signs; nothing of ours is mathematical text.
     "text.parse_math": False, "text.usetex": False, "axes.unicode_minus": True,
 }  # fmt: skip
