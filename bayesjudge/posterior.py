@@ -38,7 +38,7 @@ def summary_rows(
     Returns
     -------
     list of dict
-        Rows for `Estimates.from_rows`; the point is the posterior mean, which minimises expected squared error.
+        Rows for `Estimates.from_rows`; the point is the posterior mean, which has least expected squared error.
 
     Examples
     --------
@@ -93,7 +93,8 @@ def differences(
     Examples
     --------
     >>> import xarray as xr
-    >>> draws = xr.DataArray(np.ones((1, 2, 2)), dims=("chain", "draw", "model"), coords={"model": ["a", "b"]})
+    >>> dims, names = ("chain", "draw", "model"), {"model": ["a", "b"]}
+    >>> draws = xr.DataArray(np.ones((1, 2, 2)), dims=dims, coords=names)
     >>> differences(draws, "model")["pair"].values.tolist()
     ['a − b']
     """
