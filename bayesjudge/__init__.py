@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Fit, fit, fit_many, load_fit
     from bayesjudge.model import find_model, model_names
     from bayesjudge.readers import read_verdicts
-    from bayesjudge.studies import Comparison, accuracy
+    from bayesjudge.studies import Comparison
+    from bayesjudge.studies.accuracy import accuracy
     from bayesjudge.tables import Verdicts
 
 __version__ = "0.1.0"

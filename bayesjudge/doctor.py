@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import platform
+import re
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, requires, version
 
 __all__ = ["Finding", "examine"]
 
-_NEEDED = ("numpy", "pandas", "scipy", "pandera", "ibis-framework", "duckdb", "jax", "numpyro", "xarray",
-           "arviz-base", "arviz-stats", "h5netcdf", "h5py", "matplotlib", "jinja2", "rich", "typer")  # fmt: skip
 _OPTIONAL = {"pymc": ("the twin engine (engine='pymc')", "pip install 'bayesjudge[pymc]'"),
              "polars": ("Polars tables as input", "pip install 'bayesjudge[polars]'")}  # fmt: skip
 
@@ -36,15 +34,33 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at Python, packages, devices and the cache of compiled programs.
+    """Look at Python, packages, models, devices and the cache of compiled programs.
 
     Examples
     --------
     >>> any(finding.what == "Python" for finding in examine())
     True
     """
-    return [Finding(what="Python", found=platform.python_version()), *map(_needed, _NEEDED),
-            *map(_optional, _OPTIONAL), _devices(), _cache()]  # fmt: skip
+    return [
+        Finding(what="Python", found=platform.python_version()),
+        *map(_needed, required_packages()),
+        *map(_optional, _OPTIONAL),
+        _models(),
+        _devices(),
+        _cache(),
+    ]
+
+
+def required_packages() -> list[str]:
+    """Names of the packages that this one was installed to need, extras apart.
+
+    Examples
+    --------
+    >>> "numpyro" in required_packages()
+    True
+    """
+    needed = [line for line in requires("bayesjudge") or [] if "extra ==" not in line]
+    return [found.group() for line in needed if (found := re.match(r"[A-Za-z0-9._-]+", line))]
 
 
 def _version(name: str) -> str | None:
@@ -56,27 +72,46 @@ def _version(name: str) -> str | None:
 
 def _needed(name: str) -> Finding:
     found = _version(name)
-    return Finding(what=name, found=found or "missing", ok=found is not None,
-                   fix="" if found else f"pip install {name}")  # fmt: skip
+    if found is None:
+        return Finding(what=name, found="missing", ok=False, fix=f"pip install {name}")
+    return Finding(what=name, found=found)
 
 
 def _optional(name: str) -> Finding:
     purpose, fix = _OPTIONAL[name]
-    found = _version(name) if find_spec(name) else None
-    return Finding(what=name, found=found or f"not installed; wanted for {purpose}", fix="" if found else fix)
+    found = _version(name)
+    if found is None:
+        return Finding(what=name, found=f"not installed; wanted for {purpose}", fix=fix)
+    return Finding(what=name, found=found)
+
+
+def _models() -> Finding:
+    from bayesjudge.model import model_names
+
+    names = model_names()
+    fix = "" if names else "install bayesjudge again, so that its entry points are registered"
+    return Finding(what="models", found=", ".join(names) or "none", ok=bool(names), fix=fix)
 
 
 def _devices() -> Finding:
+    if _version("jax") is None:
+        return Finding(what="devices JAX sees", found="none without JAX", ok=False, fix="pip install jax")
     import jax
 
-    devices = jax.devices()
+    try:
+        devices = jax.devices()
+    except RuntimeError as error:  # JAX's way to say that the platform asked for has no working driver
+        fix = "set JAX_PLATFORMS=cpu, or mend the driver"
+        return Finding(what="devices JAX sees", found=str(error), ok=False, fix=fix)
     kinds = ", ".join(f"{device.platform} ({device.device_kind})" for device in devices)
     plain = all(device.platform == "cpu" for device in devices)
-    advice = "for a GPU: pip install 'jax[cuda13]'" if plain else ""
+    advice = "for an NVIDIA GPU: pip install 'jax[cuda13]'" if plain else ""
     return Finding(what="devices JAX sees", found=kinds, fix=advice)
 
 
 def _cache() -> Finding:
+    if _version("jax") is None:
+        return Finding(what="compiled programs kept", found="none without JAX")
     from bayesjudge.inference.accelerator import cache_folder
 
     folder = cache_folder()

@@ -1,57 +1,44 @@
-"""The accuracy question: what is each model's true accuracy, and which model is better?"""
+"""The accuracy question: each model's true accuracy, and which model is better."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines import accuracy_baselines, judge_quality
-from bayesjudge.checks import compare, convergence, predictive_check, prior_sensitivity
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.gate import Gate
-from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
-from bayesjudge.posterior import differences
+from bayesjudge.readers import read_verdicts
+from bayesjudge.studies.accuracy_checks import check_judge
+from bayesjudge.studies.accuracy_fits import JudgeFits, fit_judge
+from bayesjudge.studies.accuracy_options import AccuracyOptions
+from bayesjudge.studies.checklist import checklist
 from bayesjudge.studies.comparison import Comparison
-from bayesjudge.studies.guidance import checklist, warnings_of
+from bayesjudge.studies.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.ranks import rank_probabilities
+from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from bayesjudge.tables import Verdicts
+    from bayesjudge.inference import Fit
+    from bayesjudge.models.verdict_channel import Labels, Pooling
 
 __all__ = ["accuracy"]
 
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
-_POOLINGS = ("partial", "shared", "specific")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Options:
-    pooling: Any
-    labels: Any
-    engine: str
-    prob: float
-    seed: int
-    bootstrap: int
-    compare: bool
-    progress: bool
-    sampling: Mapping[str, Any] = field(default_factory=dict)
+_ESTIMANDS = ("accuracy", "difference")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Part:
     """What one judge contributes to the answer."""
 
-    fits: dict[str, Fit]
+    fits: JudgeFits
     bayes: Estimates
     baselines: Estimates
     quality: Estimates
@@ -60,16 +47,17 @@ class _Part:
 
 
 def accuracy(
-    verdicts: Verdicts | VerdictCounts, *, group: str | None = None, cluster: str | Sequence[str] | None = None,
-    judges: Iterable[str] | None = None, pooling: str = "partial", labels: str = "random", engine: str = "nuts",
-    prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4, draws: int = 1000, tune: int = 1000,
-    compare: bool | None = None, truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
+    verdicts: Any, *, group: str | None = None, cluster: str | Sequence[str] | None = None,
+    judges: Iterable[str] | None = None, pooling: Pooling = "partial", labels: Labels = "random",
+    engine: str = "nuts", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
+    draws: int = 1000, tune: int = 1000, compare: bool | None = None,
+    truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """Each model's true accuracy and every difference, Bayesian and frequentist intervals side by side.
 
     Parameters
     ----------
-    verdicts : Verdicts or VerdictCounts
+    verdicts : Verdicts, VerdictCounts, or anything that `read_verdicts` takes
         A table of verdicts, or its counts from wherever the rows live.
     group, cluster : str, optional
         Columns as in `count_verdicts`; for counts, give them there.
@@ -88,7 +76,8 @@ def accuracy(
     bootstrap : int
         Replicates of the bootstrap baselines; 0 leaves them out.
     compare : bool, optional
-        Fit the other two poolings too and compare all three by leave-one-out; by default when there is one judge.
+        Fit the other two poolings too and compare all three by leave-one-out; by default when there is one
+        judge. Needs two models or more.
     truth : mapping, optional
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
@@ -100,8 +89,8 @@ def accuracy(
 
     Raises
     ------
-    InputError, UsageError
-        A table or an option that cannot be used.
+    InputError, UsageError, EngineError
+        A table or an option that cannot be used; options are looked at before anything is counted.
 
     Examples
     --------
@@ -111,147 +100,124 @@ def accuracy(
     >>> answer.estimates.where(estimand="accuracy", unit="a").frame["method"].iloc[0]
     'bayes:judge_error[partial]'
     """
-    if not 0 < prob < 1:
-        raise UsageError(f"prob={prob} must lie between 0 and 1, for instance 0.95")
-    counts = (
-        verdicts
-        if isinstance(verdicts, VerdictCounts)
-        else count_verdicts(verdicts, group=group, cluster=cluster)
-    )
-    chosen = _choose(counts, judges)
-    options = _Options(
+    options = AccuracyOptions(
         pooling=pooling, labels=labels, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
-        compare=len(chosen) == 1 if compare is None else compare, progress=progress,
-        sampling={"chains": chains, "draws": draws, "tune": tune},
+        chains=chains, draws=draws, tune=tune, compare=compare, progress=progress,
     )  # fmt: skip
-    parts = {judge: _one_judge(counts.for_judge(judge), judge, options) for judge in chosen}
-    settings = {"prob": prob, "seed": seed, "engine": engine, "pooling": pooling, "labels": labels, "judges": chosen,
-                "bootstrap": bootstrap, "group": group, "cluster": cluster, **options.sampling}  # fmt: skip
-    return _assemble(counts, parts, options, settings, truth or {})
+    counts = _counted(verdicts, group, cluster)
+    chosen = _choose(counts, judges)
+    compared = len(chosen) == 1 if compare is None else compare
+    parts = {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    clusters = cluster if cluster is None or isinstance(cluster, str) else list(cluster)
+    settings = {
+        **options.settings,
+        "judges": chosen,
+        "group": group,
+        "cluster": clusters,
+        "compare": compared,
+    }
+    return _assemble(counts, parts, settings, truth or {})
+
+
+def _counted(verdicts: Any, group: str | None, cluster: str | Sequence[str] | None) -> VerdictCounts:
+    if isinstance(verdicts, VerdictCounts):
+        if group or cluster:
+            raise UsageError("these are counts already: give group= and cluster= to count_verdicts")
+        return verdicts
+    # An Ibis table is counted where it lives; everything else is read into a validated table first.
+    lives_elsewhere = type(verdicts).__module__.startswith("ibis.")
+    table = verdicts if isinstance(verdicts, Verdicts) or lives_elsewhere else read_verdicts(verdicts)
+    return count_verdicts(table, group=group, cluster=cluster)
 
 
 def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
-    chosen = list(counts.judges) if judges is None else list(judges)
+    asked = [judges] if isinstance(judges, str) else judges
+    chosen = list(counts.judges) if asked is None else list(dict.fromkeys(asked))
     unknown = [judge for judge in chosen if judge not in counts.judges]
     if unknown or not chosen:
-        raise UsageError(
-            f"no judge {unknown[0]!r}" if unknown else f"no judge chosen; there are {list(counts.judges)}"
-        )
+        wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
+        raise UsageError(f"{wrong}; the table has {', '.join(map(repr, counts.judges))}")
     return chosen
 
 
-def _one_judge(counts: VerdictCounts, judge: str, options: _Options) -> _Part:
-    fits = _fits(counts, judge, options)
-    single = fits[f"judge_error, {judge}"]
-    bayes = [
-        one.estimates(prob=options.prob) for name, one in fits.items() if "only for comparison" not in name
-    ]
-    both = Estimates.concat(bayes)
-    baselines = accuracy_baselines(
-        counts, judge, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed
-    )
-    quality = judge_quality(counts, judge, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
-    ranked = fits.get(f"paired_accuracy, {judge}", single)
+def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> _Part:
+    fits = fit_judge(counts, options, compared=compared)
+    bayes = [one.estimates(prob=options.prob) for one in fits.headline.values()]
+    frequentist: dict[str, Any] = {
+        "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
+    }  # fmt: skip
+    quality = judge_quality(counts, fits.judge, **frequentist)
+    ranked = fits.ranked
     return _Part(
         fits=fits,
-        bayes=both.where(estimand=["accuracy", "difference"]),
-        baselines=baselines,
-        quality=Estimates.concat([bayes[0].where(estimand=_QUALITY), quality]),
-        ranks=rank_probabilities(ranked.model.accuracy(ranked.posterior, ranked.data)),
-        checks=_checks(fits, judge),
+        bayes=Estimates.concat(bayes).where(estimand=_ESTIMANDS),
+        baselines=accuracy_baselines(counts, fits.judge, **frequentist),
+        quality=Estimates.concat([*_bayesian_quality(bayes), quality]),
+        ranks=rank_probabilities(ranked.model.accuracy(ranked.posterior, ranked.data)),  # type: ignore[attr-defined] # both models of this study have it
+        checks=check_judge(fits),
     )
 
 
-def _fits(counts: VerdictCounts, judge: str, options: _Options) -> dict[str, Fit]:
-    """The fits of one judge: accuracies, paired comparison, and the other poolings when they are compared."""
-    models: dict[str, Any] = {
-        f"judge_error, {judge}": JudgeError(pooling=options.pooling, labels=options.labels)
-    }
-    if len(counts.models) > 1:
-        models[f"paired_accuracy, {judge}"] = PairedAccuracy(pooling=options.pooling, labels=options.labels)
-    if options.compare and len(counts.models) > 1:
-        others = [pooling for pooling in _POOLINGS if pooling != options.pooling]
-        models |= {f"judge_error[{pooling}], {judge} (only for comparison)":
-                   JudgeError(pooling=pooling, labels=options.labels) for pooling in others}  # type: ignore[arg-type]  # fmt: skip
-    return {
-        name: fit(
-            model,
-            counts,
-            engine=options.engine,
-            seed=options.seed,
-            progress=options.progress,
-            **options.sampling,
-        )
-        for name, model in models.items()
-    }
-
-
-def _checks(fits: Mapping[str, Fit], judge: str) -> dict[str, pd.DataFrame]:
-    main = {name: one for name, one in fits.items() if "only for comparison" not in name}
-    poolings = {one.model.label: one for one in fits.values() if isinstance(one.model, JudgeError)}
-    tables = {
-        "predictive": [predictive_check(one).frame.assign(method=one.model.label) for one in main.values()],
-        "sensitivity": [
-            prior_sensitivity(one, quantities=_headline(one)).frame.assign(method=one.model.label)
-            for one in main.values()
-        ],
-        "convergence": [convergence(one).frame.assign(method=one.model.label) for one in fits.values()],
-        "comparison": [compare(poolings).frame] if len(poolings) > 1 else [],
-    }
-    return {
-        name: pd.concat(frames, ignore_index=True).assign(judge=judge)
-        for name, frames in tables.items()
-        if frames
-    }
-
-
-def _headline(one: Fit) -> dict[str, xr.DataArray]:
-    """Draws of the headline estimands: every accuracy and every difference."""
-    theta = one.model.accuracy(one.posterior, one.data)  # type: ignore[attr-defined] # both models of this study have it
-    found = {"accuracy": theta}
-    if theta.sizes["model"] > 1:
-        found["difference"] = differences(theta, "model")
-    return found
+def _bayesian_quality(bayes: Sequence[Estimates]) -> list[Estimates]:
+    """Judge quality by `judge_error`; where that went by group, over all items by the paired model."""
+    by_model = [rows.where(estimand=_QUALITY) for rows in bayes]
+    overall = len(by_model[0].where(group="")) > 0
+    return by_model[:1] if overall else by_model[::-1]
 
 
 def _assemble(
-    counts: VerdictCounts, parts: Mapping[str, _Part], options: _Options, settings: Mapping[str, Any],
+    counts: VerdictCounts, parts: Mapping[str, _Part], settings: Mapping[str, Any],
     truth: Mapping[tuple[str, str], float],
 ) -> Comparison:  # fmt: skip
-    several = len(parts) > 1
-
-    def named(estimates: Estimates, judge: str) -> Estimates:
-        return estimates.with_column(judge=judge) if several else estimates.with_column(judge="")
-
-    order = [(estimand, kind) for estimand in ("accuracy", "difference") for kind in ("bayes", "baselines")]
-    estimates = Estimates.concat(
-        named(getattr(part, kind).where(estimand=estimand), judge)
-        for estimand, kind in order
-        for judge, part in parts.items()
-    ).with_truth(truth)
+    estimates = _estimates(parts).with_truth(truth)
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
-    checks = {
-        name: pd.concat(
-            [part.checks[name] for part in parts.values() if name in part.checks], ignore_index=True
-        )
-        for name in ("predictive", "comparison", "sensitivity", "convergence")
-        if any(name in part.checks for part in parts.values())
-    }
-    fits = {name: one for part in parts.values() for name, one in part.fits.items()}
+    diagnostics = diagnostics.with_truth(truth)
+    checks = _stacked_checks(parts.values())
+    fits = [part.fits for part in parts.values()]
+    told = warnings_of(counts, diagnostics, checks, list(parts), labels=settings["labels"])
+    ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
     return Comparison(
-        question="accuracy", estimates=estimates, diagnostics=diagnostics.with_truth(truth),
-        ranks=pd.concat([part.ranks.assign(judge=judge) for judge, part in parts.items()], ignore_index=True),
-        fits=fits, checks=checks, warnings=tuple(warnings_of(counts, diagnostics, checks, parts)),
-        checklist=checklist(counts, estimates, diagnostics, prob=options.prob, labels=options.labels,
-                            clustered=counts.clusters > 0),
+        question="accuracy", estimates=estimates, diagnostics=diagnostics,
+        ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
+        warnings=(*fit_warnings(fits), *told),
+        checklist=checklist(counts, estimates, diagnostics, prob=settings["prob"], labels=settings["labels"]),
         gate=_joint_gate(fits), dropped=counts.dropped, settings=settings,
     )  # fmt: skip
 
 
-def _joint_gate(fits: Mapping[str, Fit]) -> Gate:
-    """Passed when every fit's gate passed; reasons name the fit."""
-    failed = {name: one.gate for name, one in fits.items() if not one.gate.passed}
-    reasons = tuple(f"{name}: {reason}" for name, gate in failed.items() for reason in gate.reasons)
-    worst = {"rhat": max(one.gate.figures["rhat"] for one in fits.values()),
-             "ess": min(one.gate.figures["ess"] for one in fits.values())} if fits else {"rhat": math.nan}  # fmt: skip
-    return Gate(passed=not failed, reasons=reasons, figures=worst)
+def _estimates(parts: Mapping[str, _Part]) -> Estimates:
+    """Accuracies then differences, Bayesian rows first; the judge is named where there are several."""
+    several = len(parts) > 1
+    return Estimates.concat(
+        rows.where(estimand=estimand).with_column(judge=judge if several else "")
+        for estimand in _ESTIMANDS
+        for kind in ("bayes", "baselines")
+        for judge, part in parts.items()
+        for rows in [getattr(part, kind)]
+    )
+
+
+def _stacked_checks(parts: Iterable[_Part]) -> dict[str, pd.DataFrame]:
+    found: dict[str, list[pd.DataFrame]] = {}
+    for part in parts:
+        for name, table in part.checks.items():
+            found.setdefault(name, []).append(table)
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
+
+
+def _named(fits: Sequence[JudgeFits]) -> dict[str, Fit]:
+    """Every fit by its method name, with its judge where there are several."""
+    return {f"{label}, judge {one.judge}" if len(fits) > 1 else label: single
+            for one in fits for label, single in one.everything.items()}  # fmt: skip
+
+
+def _joint_gate(fits: Sequence[JudgeFits]) -> Gate:
+    """Passed when every headline fit passed; reasons name the fit."""
+    gates = [(label, one.judge, single.gate) for one in fits for label, single in one.headline.items()]
+    about = ", judge {}" if len(fits) > 1 else ""
+    reasons = tuple(f"{label}{about.format(judge)}: {reason}"
+                    for label, judge, gate in gates for reason in gate.reasons)  # fmt: skip
+    # np.max and np.min, since the built-in ones can lose a NaN.
+    figures = {"rhat": float(np.max([gate.figures["rhat"] for *_, gate in gates])),
+               "ess": float(np.min([gate.figures["ess"] for *_, gate in gates]))}  # fmt: skip
+    return Gate(passed=all(gate.passed for *_, gate in gates), reasons=reasons, figures=figures)

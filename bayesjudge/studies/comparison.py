@@ -51,7 +51,7 @@ class Comparison:
     checklist : tuple of (item, status, text)
         The reporting checklist, filled from the data.
     gate : Gate
-        Of all fits together.
+        Of the fits behind the estimates together.
     dropped : mapping of str to int
         Rows that could not be used, by reason.
     settings : mapping

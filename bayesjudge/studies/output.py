@@ -10,10 +10,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesjudge.errors import UsageError
+
 if TYPE_CHECKING:
     from bayesjudge.studies.comparison import Comparison
 
-__all__ = ["json_schema", "save_comparison", "write_text"]
+__all__ = ["json_schema", "require_writable", "save_comparison", "write_text"]
 
 
 def json_schema() -> dict[str, Any]:
@@ -27,6 +29,26 @@ def json_schema() -> dict[str, Any]:
     text = resources.files("bayesjudge.studies").joinpath("answer.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
+
+
+def require_writable(folder: Path) -> None:
+    """Refuse a folder that nothing can be written into, by writing into it, or where it would be made.
+
+    Raises
+    ------
+    UsageError
+        Not a folder, or not writable.
+    """
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise UsageError(f"{str(nearest)!r} is a file, so nothing can be written into it; name a folder")
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"cannot write into {str(nearest)!r}: {error.strerror}; name another folder"
+        ) from error
 
 
 def write_text(path: Path, text: str) -> Path:

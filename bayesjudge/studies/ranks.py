@@ -29,7 +29,8 @@ def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
     Examples
     --------
     >>> import xarray as xr
-    >>> draws = xr.DataArray([[[0.9, 0.1], [0.8, 0.3]]], dims=("chain", "draw", "model"), coords={"model": ["a", "b"]})
+    >>> dims, coords = ("chain", "draw", "model"), {"model": ["a", "b"]}
+    >>> draws = xr.DataArray([[[0.9, 0.1], [0.8, 0.3]]], dims=dims, coords=coords)
     >>> rank_probabilities(draws)[["model", "p_best"]].to_dict("records")
     [{'model': 'a', 'p_best': 1.0}, {'model': 'b', 'p_best': 0.0}]
     """
