@@ -41,7 +41,7 @@ class AnswerCells:
     answer_cell: NDArray[np.int64]
 
     def arrays(self) -> dict[str, Any]:
-        """The cells as a model's arrays, axis ``cell``."""
+        """The cells as a model's arrays, axis ``cells``."""
         return {"cell_label": self.label, "cell_runs": self.runs, "cell_positives": self.positives,
                 "cell_log_ways": log_choose(self.runs, self.positives)}  # fmt: skip
 
@@ -67,14 +67,14 @@ def list_cells(
     rows = [(code, y, k, v) for code, (mark, k) in enumerate(kinds.tolist())
             for y in _labels(mark, enriched=enriched) for v in range(k + 1)]  # fmt: skip
     kind, *outcome = np.array(rows, dtype=np.int64).T
-    order = {
-        tuple(row): cell for cell, row in enumerate(np.column_stack([kind, outcome[0], outcome[2]]).tolist())
-    }
+    order = {(code, y, v): cell for cell, (code, y, _, v) in enumerate(rows)}
     answer_kind = answer_kind.reshape(-1)[1:]
     seen = np.column_stack([answer_kind, label.ravel(), positives.ravel()]).tolist()
     cell = np.array([order[tuple(row)] for row in seen], dtype=np.int64)
-    return AnswerCells(kind=kind, label=outcome[0], runs=outcome[1], positives=outcome[2],
-                       answer_kind=answer_kind.reshape(runs.shape), answer_cell=cell.reshape(runs.shape))  # fmt: skip
+    return AnswerCells(
+        kind=kind, label=outcome[0], runs=outcome[1], positives=outcome[2],
+        answer_kind=answer_kind.reshape(runs.shape), answer_cell=cell.reshape(runs.shape),
+    )  # fmt: skip
 
 
 def _labels(mark: int, *, enriched: bool) -> tuple[int, ...]:

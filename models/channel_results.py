@@ -1,4 +1,4 @@
-"""What a posterior says of a judge: sensitivity, specificity, Youden's J and ΔJ, for any model with the channel."""
+"""What a posterior says of a judge, for any model with the verdict channel."""
 
 from __future__ import annotations
 

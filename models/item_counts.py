@@ -110,7 +110,7 @@ class ItemSampler:
 
     @staticmethod
     def _hash(cell: Any, cluster: Any) -> Any:
-        """62-bit code of a pattern; that two of them meet by chance is less likely than a broken memory chip."""
+        """62-bit code of a pattern; that two of a million meet by chance has probability 1e-7."""
         factors = np.random.default_rng(20).integers(1, 2**62, cell.shape[1] + 1)
         mixed = cell @ jnp.asarray(factors[1:]) + (cluster + 1) * factors[0]
         return mixed & (2**62 - 1)

@@ -30,9 +30,9 @@ def margin_count(models: int) -> int:
 def answer_features(label: Any, runs: Any, positives: Any) -> dict[str, Any]:
     """0/1 features and counts of answers (or of cells); ``yes`` means that most runs said 1."""
     yes, one = 2 * positives > runs, 1.0
-    return {"seen": one * (runs > 0), "yes": one * yes, "labelled": one * (label >= 0), "right": one * (label == 1),
-            "runs": one * runs, "positives": one * positives, "true_yes": one * (yes & (label == 1)),
-            "false_yes": one * (yes & (label == 0))}  # fmt: skip
+    return {"seen": one * (runs > 0), "yes": one * yes, "labelled": one * (label >= 0),
+            "right": one * (label == 1), "runs": one * runs, "positives": one * positives,
+            "true_yes": one * (yes & (label == 1)), "false_yes": one * (yes & (label == 0))}  # fmt: skip
 
 
 def pattern_margins(features: Mapping[str, Any]) -> Any:
@@ -77,8 +77,9 @@ def _by_model(part: Any, whole: Any, data: Data) -> dict[str, Any]:
 def _by_pair(part: Any, whole: Any, data: Data) -> dict[str, Any]:
     """Shares (..., M, M) by pair ``a & b``, leaving out pairs with nothing in common."""
     models = data.coords["model"]
+    pairs = itertools.combinations(range(len(models)), 2)
     return {f"{models[a]} & {models[b]}": part[..., a, b] / whole[..., a, b]
-            for a, b in itertools.combinations(range(len(models)), 2) if np.all(whole[..., a, b] > 0)}  # fmt: skip
+            for a, b in pairs if np.all(whole[..., a, b] > 0)}  # fmt: skip
 
 
 def _diagonal(square: Any) -> Any:

@@ -152,7 +152,7 @@ class JudgeError:
         return judge_error_results.estimates(posterior, data, prob=prob, method=self.label)
 
     def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
-        """Draws of each model's accuracy, dims ``chain, draw, model``: P(best) and P(rank) come from these."""
+        """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
         return judge_error_results.accuracy(posterior, data)
 
     @property

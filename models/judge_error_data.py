@@ -89,7 +89,7 @@ def _sizes(counts: VerdictCounts, unit: NDArray[np.int64], names: tuple[str, ...
 
 
 def _shared_items(counts: VerdictCounts) -> dict[str, int]:
-    """Items answered by both models of each pair, as the judge who saw most of them has it (key ``a − b``)."""
+    """Items that both models of a pair answered, by the judge who saw most of them (key ``a − b``)."""
     both = np.zeros((len(counts.models),) * 2)
     for items in counts.items.values():
         seen = (items.runs > 0).astype(float)

@@ -70,5 +70,6 @@ def _look_up(right: Any, rho: Any, data: Data) -> Any:
 def log_pattern(log_y: Any, log_v: Any, data: Data, *, enriched: bool) -> Any:
     """Log probability of each pattern: P(y, v) if labelled, P(v | y) if the label was chosen, else P(v)."""
     joint = log_y + log_v
-    of_label = jnp.where(data["label"] == 1, *((log_v if enriched else joint)[::-1]))
+    wrong, right = log_v if enriched else joint
+    of_label = jnp.where(data["label"] == 1, right, wrong)
     return jnp.where(data["label"] < 0, jnp.logaddexp(joint[0], joint[1]), of_label)

@@ -35,7 +35,7 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
 
 
 def accuracy(posterior: xr.Dataset, data: Data) -> xr.DataArray:
-    """Draws of each model's accuracy, dims ``chain, draw, model``; groups weigh by their share of its answers."""
+    """Accuracy of each model, dims ``chain, draw, model``; groups weigh by their share of its answers."""
     import xarray as xr
 
     theta = _unit_accuracy(posterior, data)
@@ -65,7 +65,8 @@ def _within(draws: xr.DataArray, group: str, data: Data) -> xr.DataArray:
 def _accuracy_rows(
     theta: xr.DataArray, *, method: str, prob: float, n: Any, group: str = ""
 ) -> list[dict[str, Any]]:
-    extra = {"group": group}
+    extra, delta = {"group": group}, differences(theta, "model")
     rows = summary_rows(theta, estimand="accuracy", method=method, prob=prob, n=n, extra=extra)
-    return rows + summary_rows(differences(theta, "model"), estimand="difference", method=method, prob=prob, n=n,
-                               extra=extra, signed=True)  # fmt: skip
+    return rows + summary_rows(
+        delta, estimand="difference", method=method, prob=prob, n=n, extra=extra, signed=True
+    )

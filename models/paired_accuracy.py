@@ -7,13 +7,13 @@ comparison that keeps the pairing is the sharper for it (METHODS 1.9). For item 
     many models    P(y_im = 1) = σ(α_m + s u_i),   u_i ~ N(0, 1),  θ_m = E_u σ(α_m + s u)
     verdicts       independent given the labels, by the verdict channel of each model (verdict_channel.py)
 
-π is written as three sticks broken off one after the other, ``π11 ~ Beta(1, 3)``, ``π10/(1−π11) ~ Beta(1, 2)``,
+π is three sticks broken off one after the other, ``π11 ~ Beta(1, 3)``, ``π10/(1−π11) ~ Beta(1, 2)`` and
 ``π01/(1−π11−π10) ~ Beta(1, 1)``: the same Dirichlet, and one unconstrained space for NumPyro and PyMC.
 ``α_m ~ Logistic(0, 1)`` makes θ_m flat where s = 0. ``s ~ HalfNormal(2)`` spans items that tell models apart
 not at all and items that are nearly all easy or hopeless; it is common to the models, because few
 labelled items cannot tell their discriminations apart. u is integrated by Gauss–Hermite with 21 nodes.
-Items in clusters take the second form for any number of models: ``u = √r c + √(1−r) e``, ``r ~ U(0, 1)``, with c
-shared by a cluster, which also makes the judge more or less lenient.
+Items in clusters take the second form for any number of models, with ``u = √r c + √(1−r) e``, ``r ~ U(0, 1)``
+and c shared by a cluster, which also makes the judge more or less lenient.
 """
 
 from __future__ import annotations

@@ -40,33 +40,30 @@ class _Patterns:
 
 
 def prepare(counts: VerdictCounts, *, labels: str) -> Data:
-    """Patterns of one judge's verdicts on two models or more."""
-    if len(counts.judges) != 1:
-        raise UsageError(
-            f"paired_accuracy takes one judge at a time, got {list(counts.judges)}: use counts.for_judge(name)"
-        )
-    if len(counts.models) < 2:
-        raise UsageError(
-            f"paired_accuracy compares models and found only {list(counts.models)}; use judge_error for one"
-        )
-    seen = _merged(counts.items[counts.judges[0]], enriched=labels == "enriched")
-    listed = len(counts.models) == 2 and not counts.clusters
-    arrays, dims, form = _listed(seen) if listed else _observed(seen, len(counts.models))
-    lengths = {
-        dim: size
-        for name, axes in dims.items()
-        for dim, size in zip(axes, np.shape(arrays[name]), strict=True)
-    }
-    coords = {dim: tuple(range(size)) for dim, size in lengths.items()}
+    """Patterns of one judge's verdicts on two models or more; groups are merged."""
+    judges, models = counts.judges, counts.models
+    if len(judges) != 1:
+        raise UsageError(f"paired_accuracy takes one judge, got {list(judges)}: use counts.for_judge(name)")
+    if len(models) < 2:
+        raise UsageError(f"paired_accuracy compares models and found only {list(models)}; use judge_error")
+    seen = _merged(counts.items[judges[0]], enriched=labels == "enriched")
+    listed = len(models) == 2 and not counts.clusters
+    arrays, dims = _listed(seen) if listed else _observed(seen, clustered=counts.clusters > 0)
     return Data(
         arrays=arrays, dims=dims, observed="n", weights="n" if listed else "items",
-        coords={**coords, "step": ("both", "only first", "only second"), "model": counts.models,
-                "judge": counts.judges, "cluster": tuple(range(max(counts.clusters, 1)))},
+        coords={**_lengths(arrays, dims), "step": ("both", "only first", "only second"), "model": models,
+                "judge": judges, "cluster": tuple(range(max(counts.clusters, 1)))},
         ragged=("pattern", "strata") if listed else ("pattern", "item_pattern", "template", "item"),
-        facts={"form": form, "most_runs": int(seen.cells.runs.max()), "clusters": counts.clusters,
-               "margins": 0 if listed else margin_count(len(counts.models))},
-        units=_sizes(counts, counts.items[counts.judges[0]]),
+        facts={"form": "two models" if listed else "items", "most_runs": int(seen.cells.runs.max()),
+               "clusters": counts.clusters, "margins": 0 if listed else margin_count(len(models))},
+        units=_sizes(counts, counts.items[judges[0]]),
     )  # fmt: skip
+
+
+def _lengths(arrays: dict[str, Any], dims: dict[str, tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
+    """Numbers as the labels of every axis."""
+    axes = [pair for name in arrays for pair in zip(dims[name], np.shape(arrays[name]), strict=True)]
+    return {dim: tuple(range(size)) for dim, size in axes}
 
 
 def _merged(items: ItemPatterns, *, enriched: bool) -> _Patterns:
@@ -79,60 +76,71 @@ def _merged(items: ItemPatterns, *, enriched: bool) -> _Patterns:
     return _Patterns(cells=list_cells(label, runs, positives, enriched=enriched), cluster=distinct[:, 0], n=n)
 
 
-def _listed(seen: _Patterns) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], str]:
+def _listed(seen: _Patterns) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
     """All outcomes of each pair of kinds, and how often each was seen."""
-    cells, by_kind = (
-        seen.cells,
-        [np.flatnonzero(seen.cells.kind == k) for k in range(seen.cells.kind.max() + 1)],
-    )
-    strata, _ = np.unique(cells.answer_kind, axis=0, return_inverse=True)
-    if sum(len(by_kind[a]) * len(by_kind[b]) for a, b in strata) > MOST_OUTCOMES:
-        raise UsageError(
-            f"up to {cells.runs.max()} runs give over {MOST_OUTCOMES} joint outcomes; use fewer runs of each answer"
-        )
-    rows = [list(itertools.product(by_kind[a], by_kind[b])) for a, b in strata]
-    cell, stratum = (
-        np.concatenate(rows).astype(np.int64),
-        np.repeat(np.arange(len(strata)), [len(r) for r in rows]),
-    )
-    width = len(cells.kind)
-    n = np.zeros(width * width, dtype=np.int64)
-    np.add.at(n, cells.answer_cell @ [width, 1], seen.n)
-    n = n[cell @ [width, 1]]
-    arrays = {"n": n, "cell": cell, "stratum": stratum, **cells.arrays(),
-              "total": np.bincount(stratum, weights=n, minlength=len(strata)).astype(np.int64)}  # fmt: skip
-    dims = {"n": ("pattern",), "cell": ("pattern", "model"), "stratum": ("pattern",), "total": ("strata",)}
-    return arrays, dims | _cell_dims(cells), "two models"
-
-
-def _observed(seen: _Patterns, models: int) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], str]:
-    """The observed patterns, their margins, and the templates that replicated items are drawn from."""
     cells, width = seen.cells, len(seen.cells.kind)
-    one_hot = np.zeros((len(seen.n), models, width))
-    np.put_along_axis(one_hot, cells.answer_cell[:, :, None], 1.0, axis=2)
-    margins = _observed_margins(seen)
-    template, of_pattern = np.unique(
-        np.column_stack([seen.cluster, cells.answer_kind]), axis=0, return_inverse=True
+    by_kind = [np.flatnonzero(cells.kind == kind) for kind in range(cells.kind.max() + 1)]
+    strata = np.unique(cells.answer_kind, axis=0)
+    sizes = [len(by_kind[a]) * len(by_kind[b]) for a, b in strata]
+    if sum(sizes) > MOST_OUTCOMES:
+        raise UsageError(
+            f"up to {cells.runs.max()} runs of an answer give over {MOST_OUTCOMES} joint outcomes; use fewer"
+        )
+    cell = np.concatenate([list(itertools.product(by_kind[a], by_kind[b])) for a, b in strata]).astype(
+        np.int64
     )
-    item = np.repeat(of_pattern.reshape(-1), seen.n)
-    step = -(-len(item) // MOST_ITEMS)
+    stratum = np.repeat(np.arange(len(strata)), sizes)
+    table = np.zeros((width, width), dtype=np.int64)
+    np.add.at(table, (cells.answer_cell[:, 0], cells.answer_cell[:, 1]), seen.n)
+    n = table[cell[:, 0], cell[:, 1]]
+    total = np.bincount(stratum, weights=n, minlength=len(strata)).astype(np.int64)
+    arrays = {"n": n, "cell": cell, "stratum": stratum, "total": total, **cells.arrays()}
+    dims = {"n": ("pattern",), "cell": ("pattern", "model"), "stratum": ("pattern",), "total": ("strata",)}
+    return arrays, dims | _cell_dims(cells)
+
+
+def _observed(seen: _Patterns, *, clustered: bool) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
+    """The observed patterns behind their margins, and the templates that replicated items are drawn from."""
+    cells, margins = seen.cells, _observed_margins(seen)
     arrays = {
         "n": np.concatenate([margins, seen.n]), "items": np.concatenate([np.zeros_like(margins), seen.n]),
-        "cell": cells.answer_cell, "design": one_hot, "cluster_of": seen.cluster, "cell_kind": cells.kind,
-        "template_cluster": np.append(0, template[:, 0]),
-        "template_kind": np.vstack([np.zeros(models, dtype=np.int64), template[:, 1:]]),
-        "item_template": 1 + np.sort(item)[::step], **cells.arrays(),
+        "cell": cells.answer_cell, "cluster_of": seen.cluster, "cell_kind": cells.kind,
+        **cells.arrays(), **_templates(seen), **({} if clustered else {"design": _one_hot(cells)}),
     }  # fmt: skip
-    dims = {"n": ("pattern",), "items": ("pattern",), "cell": ("item_pattern", "model"), "cell_kind": ("cells",),
-            "design": ("item_pattern", "model", "cells"), "cluster_of": ("item_pattern",),
-            "template_cluster": ("template",), "template_kind": ("template", "model"), "item_template": ("item",)}  # fmt: skip
-    return arrays, dims | _cell_dims(cells), "items"
+    dims = {
+        "n": ("pattern",), "items": ("pattern",), "cell": ("item_pattern", "model"), "cell_kind": ("cells",),
+        "cluster_of": ("item_pattern",), "design": ("item_pattern", "model", "cells"),
+        "template_cluster": ("template",), "template_kind": ("template", "model"), "item_template": ("item",),
+    }  # fmt: skip
+    return arrays, dims | _cell_dims(cells)
+
+
+def _templates(seen: _Patterns) -> dict[str, Any]:
+    """Distinct designs of an item, the first of them no item at all, and the design of each item."""
+    codes = np.column_stack([seen.cluster, seen.cells.answer_kind])
+    template, of_pattern = np.unique(codes, axis=0, return_inverse=True)
+    template = np.vstack([np.zeros_like(template[:1]), template])
+    item = 1 + np.sort(np.repeat(of_pattern.reshape(-1), seen.n))
+    step = -(-len(item) // MOST_ITEMS)
+    return {
+        "template_cluster": template[:, 0],
+        "template_kind": template[:, 1:],
+        "item_template": item[::step],
+    }
+
+
+def _one_hot(cells: AnswerCells) -> NDArray[np.float64]:
+    """Which cell each pattern and model shows, (patterns, M, K)."""
+    out = np.zeros((*cells.answer_cell.shape, len(cells.kind)))
+    np.put_along_axis(out, cells.answer_cell[:, :, None], 1.0, axis=2)
+    return out
 
 
 def _observed_margins(seen: _Patterns) -> NDArray[np.int64]:
     cells, code = seen.cells, seen.cells.answer_cell
     features = answer_features(cells.label[code], cells.runs[code], cells.positives[code])
-    return summed_margins(features, seen.n.astype(float)).astype(np.int64)
+    margins: NDArray[np.int64] = summed_margins(features, seen.n.astype(float)).astype(np.int64)
+    return margins
 
 
 def _cell_dims(cells: AnswerCells) -> dict[str, tuple[str, ...]]:

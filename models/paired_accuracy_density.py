@@ -37,7 +37,7 @@ class Channel(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Cells whose probability is wanted: the cluster of each place, then arrays (places or 1, M or 1, cells)."""
+    """Cells whose probability is wanted: each place's cluster, then arrays (places or 1, M or 1, cells)."""
 
     cluster: Any
     label: Any
@@ -57,7 +57,7 @@ def observed_cells(data: Data) -> Cells:
 
 
 def log_verdicts(channel: Channel, cells: Cells, most_runs: int) -> Any:
-    """Log P(verdicts | y), minus infinity where the label says otherwise, (2, places, M, cells), y = 0 first."""
+    """Log P(verdicts | y), (2, places, M, cells), y = 0 first; minus infinity where the label is not y."""
     lenient = channel.leniency[cells.cluster][:, None]
     says_yes = jnp.stack([lenient - channel.logit_0, lenient + channel.logit_1])[..., None]
     runs = jax_runs_log_prob(says_yes, channel.rho, cells.runs, cells.positives, most_runs)

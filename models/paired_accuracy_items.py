@@ -23,7 +23,7 @@ __all__ = ["ItemEffect", "Items", "numpyro_item_effect"]
 
 
 class ItemEffect(NamedTuple):
-    """``u = between_c + within_q`` in cluster c at node q: (clusters,), (nodes,), and the nodes' log weights."""
+    """``u = between_c + within_q`` in cluster c at node q: (clusters,), (nodes,), and log weights."""
 
     between: Any
     within: Any
@@ -82,7 +82,9 @@ class Items(NamedTuple):
         log_v, logit = log_verdicts(self.channel, cells, data.facts["most_runs"]), self._logit(cells)
         top = log_v.max(0)
         wrong, right = jnp.exp(log_v - top)[..., None]
-        return jnp.log(wrong * jax.nn.sigmoid(-logit) + right * jax.nn.sigmoid(logit)) + top[..., None]
+        p = wrong * jax.nn.sigmoid(-logit) + right * jax.nn.sigmoid(logit)
+        # Past logits of 690 p underflows; a floor keeps 0 times minus infinity out of the matrix product.
+        return jnp.log(jnp.maximum(p, 1e-300)) + top[..., None]
 
     def _labels(self, cells: Cells) -> Any:
         """Log P(label of the cell | u), 0 without a label, (places, M, cells, nodes)."""
