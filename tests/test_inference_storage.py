@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit, load_fit, save_fit
+from bayesjudge.inference import Fit, fit, load_fit
 
 TOSSES = [(7, 20), (45, 50), (0, 10)]
 
@@ -54,7 +54,7 @@ def test_a_fit_comes_back_whole(third_party: ModuleType, kept: Fit, tmp_path: Pa
 
 @pytest.mark.usefixtures("registered")
 def test_the_data_come_back_ready_to_be_fitted(kept: Fit, tmp_path: Path) -> None:
-    data = load_fit(save_fit(kept, tmp_path / "coin.nc")).data
+    data = load_fit(kept.save(tmp_path / "coin.nc")).data
     for field in ("dims", "coords", "observed", "weights", "ragged", "facts", "units"):
         assert getattr(data, field) == getattr(kept.data, field), field
     assert all(np.array_equal(data[name], kept.data[name]) for name in kept.data.arrays)
@@ -66,7 +66,7 @@ def test_options_come_back(third_party: ModuleType, kept: Fit, tmp_path: Path) -
     tree = kept.tree.copy()
     manifest = {**kept.manifest, "options": {"prior": [2.0, 5.0]}}
     tree.attrs = {**tree.attrs, "manifest": json.dumps(manifest)}
-    path = save_fit(Fit(model=kept.model, data=kept.data, tree=tree, gate=kept.gate), tmp_path / "coin.nc")
+    path = Fit(model=kept.model, data=kept.data, tree=tree, gate=kept.gate).save(tmp_path / "coin.nc")
     assert load_fit(path).model == third_party.Coin(prior=(2.0, 5.0))
 
 
@@ -80,7 +80,7 @@ def test_a_model_nobody_registered_is_named(kept: Fit, tmp_path: Path) -> None:
 def test_an_option_the_model_lacks_is_named(kept: Fit, tmp_path: Path) -> None:
     tree = kept.tree.copy()
     tree.attrs = {**tree.attrs, "manifest": json.dumps({**kept.manifest, "options": {"colour": "red"}})}
-    path = save_fit(Fit(model=kept.model, data=kept.data, tree=tree, gate=kept.gate), tmp_path / "coin.nc")
+    path = Fit(model=kept.model, data=kept.data, tree=tree, gate=kept.gate).save(tmp_path / "coin.nc")
     with pytest.raises(UsageError, match="colour"):
         load_fit(path)
 

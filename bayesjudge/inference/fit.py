@@ -23,6 +23,7 @@ from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
 from bayesjudge.inference.laplace import run_laplace
 from bayesjudge.inference.nuts import NutsOptions, run_nuts
 from bayesjudge.inference.progress import bar
+from bayesjudge.inference.storage import write_tree
 from bayesjudge.inference.twin import run_pymc
 from bayesjudge.model import Data, Model
 
@@ -76,9 +77,7 @@ class Fit:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write to one NetCDF file; `load_fit` reads it."""
-        from bayesjudge.inference.storage import save_fit
-
-        return save_fit(self, path)
+        return write_tree(self.tree, path)
 
 
 def fit(

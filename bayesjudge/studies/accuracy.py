@@ -19,6 +19,7 @@ from bayesjudge.studies.accuracy_checks import check_judge
 from bayesjudge.studies.accuracy_fits import JudgeFits, fit_judge
 from bayesjudge.studies.accuracy_options import AccuracyOptions
 from bayesjudge.studies.checklist import checklist
+from bayesjudge.studies.accuracy_page import accuracy_page
 from bayesjudge.studies.comparison import Comparison
 from bayesjudge.studies.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.ranks import rank_probabilities
@@ -181,7 +182,7 @@ def _assemble(
         ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
         warnings=(*fit_warnings(fits), *told),
         checklist=checklist(counts, estimates, diagnostics, prob=settings["prob"], labels=settings["labels"]),
-        gate=_joint_gate(fits), dropped=counts.dropped, settings=settings,
+        gate=_joint_gate(fits), page_of=accuracy_page, dropped=counts.dropped, settings=settings,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import pandas as pd
 import bayesjudge
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import Gate
+from bayesjudge.studies.output import file_name, write_text
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -56,6 +57,8 @@ class Comparison:
         Rows that could not be used, by reason.
     settings : mapping
         The options of the study.
+    page_of : callable
+        How the study lays its answer out as a page.
     """
 
     question: str
@@ -67,6 +70,7 @@ class Comparison:
     warnings: tuple[str, ...]
     checklist: tuple[ChecklistItem, ...]
     gate: Gate
+    page_of: Callable[[Comparison], Page]
     dropped: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -106,9 +110,7 @@ class Comparison:
 
     def page(self) -> Page:
         """The report, not yet written."""
-        from bayesjudge.studies.accuracy_page import accuracy_page
-
-        return accuracy_page(self)
+        return self.page_of(self)
 
     def to_html(self, path: str | PathLike[str]) -> Path:
         """Write the self-contained page; returns its path."""
@@ -118,6 +120,13 @@ class Comparison:
 
     def save(self, folder: str | PathLike[str]) -> Path:
         """Write every fit (NetCDF), the tables (CSV) and the answer (JSON) into a folder; returns it."""
-        from bayesjudge.studies.output import save_comparison
-
-        return save_comparison(self, Path(folder))
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        tables = {"estimates": self.estimates.frame, "diagnostics": self.diagnostics.frame, "ranks": self.ranks}
+        tables |= {f"check_{file_name(name)}": frame for name, frame in self.checks.items()}
+        for name, frame in tables.items():
+            write_text(target / f"{name}.csv", frame.to_csv(index=False))
+        write_text(target / "answer.json", self.to_json())
+        for k, (name, fit) in enumerate(self.fits.items(), start=1):
+            fit.save(target / f"fit_{k}_{file_name(name)}.nc")
+        return target

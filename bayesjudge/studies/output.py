@@ -1,4 +1,4 @@
-"""A `Comparison` to files, each written whole or not at all."""
+"""Files of an answer: its schema, safe names, and writing whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import re
 import tempfile
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesjudge.errors import UsageError
 
-if TYPE_CHECKING:
-    from bayesjudge.studies.comparison import Comparison
-
-__all__ = ["json_schema", "require_writable", "save_comparison", "write_text"]
+__all__ = ["file_name", "json_schema", "require_writable", "write_text"]
 
 
 def json_schema() -> dict[str, Any]:
@@ -65,22 +62,6 @@ def write_text(path: Path, text: str) -> Path:
     return path
 
 
-def save_comparison(comparison: Comparison, folder: Path) -> Path:
-    """Tables as CSV, the answer as JSON, the page as HTML and every fit as NetCDF."""
-    from bayesjudge.inference import save_fit
-
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "estimates.csv", comparison.estimates.frame.to_csv(index=False))
-    write_text(folder / "diagnostics.csv", comparison.diagnostics.frame.to_csv(index=False))
-    write_text(folder / "ranks.csv", comparison.ranks.to_csv(index=False))
-    for name, frame in comparison.checks.items():
-        write_text(folder / f"check_{_file_name(name)}.csv", frame.to_csv(index=False))
-    write_text(folder / "answer.json", comparison.to_json())
-    for k, (name, fit) in enumerate(comparison.fits.items(), start=1):
-        save_fit(fit, folder / f"fit_{k}_{_file_name(name)}.nc")
-    return folder
-
-
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
     """A name reduced to letters, digits and dashes, so that no model or judge name can leave the folder."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "unnamed"

@@ -1,0 +1,84 @@
+"""A saved fit read back as the `Fit` it was: model, data, draws and gate."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesjudge.errors import UsageError
+from bayesjudge.inference.fit import Fit
+from bayesjudge.inference.gate import gate_of
+from bayesjudge.inference.storage import read_tree
+from bayesjudge.model import Data, Model, find_model
+
+__all__ = ["load_fit"]
+
+
+def load_fit(path: str | os.PathLike[str]) -> Fit:
+    """Read a fit; the model is found by its registered name.
+
+    Raises
+    ------
+    UsageError
+        The file is missing, is not a fit, or names a model that is not registered here.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> log = simulate_verdicts(seed=1).verdicts
+    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_fit(result.save(f"{folder}/fit.nc"))
+    >>> bool((again.posterior["theta"] == result.posterior["theta"]).all())
+    True
+    """
+    source, tree = str(path), read_tree(path)
+    if not {"manifest", "data"} <= set(tree.attrs):
+        raise UsageError(f"{source!r} holds no bayesjudge fit; write one with Fit.save(path)")
+    manifest = json.loads(str(tree.attrs["manifest"]))
+    try:
+        model = _model(manifest["model"], manifest["options"])
+    except (AttributeError, TypeError) as error:
+        raise UsageError(f"{source!r} has options that this model has not: {error}") from error
+    gate = gate_of(tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset())
+    return Fit(model=model, data=_data(tree, json.loads(str(tree.attrs["data"]))), tree=tree, gate=gate)
+
+
+def _model(name: str, options: Mapping[str, Any]) -> Model:
+    """The model with its options; an option that is a dataclass is rebuilt from its default's type."""
+    build = find_model(name)
+    default = build()
+    rebuilt: dict[str, Any] = {}
+    for option, value in options.items():
+        current = getattr(default, option)
+        if dataclasses.is_dataclass(current) and isinstance(value, Mapping):
+            rebuilt[option] = type(current)(**value)  # type: ignore[arg-type]
+        else:
+            rebuilt[option] = tuple(value) if isinstance(current, tuple) else value
+    return build(**rebuilt)
+
+
+def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
+    groups = [tree["constant_data"].to_dataset(), tree["observed_data"].to_dataset()]
+    arrays = {str(name): np.asarray(value) for group in groups for name, value in group.data_vars.items()}
+    return Data(
+        arrays={name: arrays[name] for name in design["dims"]},
+        dims={name: tuple(dims) for name, dims in design["dims"].items()},
+        coords={name: tuple(labels) for name, labels in design["coords"].items()},
+        observed=design["observed"], weights=design["weights"], ragged=tuple(design["ragged"]),
+        facts={name: _hashable(value) for name, value in design["facts"].items()}, units=design["units"],
+    )  # fmt: skip
+
+
+def _hashable(value: Any) -> Any:
+    """Tuples again, which JSON has as lists: facts tell programs apart, so they must be hashable."""
+    return tuple(_hashable(part) for part in value) if isinstance(value, list) else value
