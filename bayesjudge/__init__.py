@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from bayesjudge.version import __version__
+
 if TYPE_CHECKING:
     from bayesjudge.counts import count_verdicts
     from bayesjudge.errors import InputError, UsageError
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from bayesjudge.studies.accuracy import accuracy
     from bayesjudge.tables import Verdicts
 
-__version__ = "0.1.0"
 
 #: Public name to the module it is loaded from on first use, so that importing the package costs nothing.
 _WHERE = {

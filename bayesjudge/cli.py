@@ -59,9 +59,9 @@ Quiet = Annotated[bool, typer.Option(help="No progress bars.")]
 @app.callback(invoke_without_command=True)
 def _root(*, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        import bayesjudge
+        from bayesjudge.version import __version__
 
-        typer.echo(f"bayesjudge {bayesjudge.__version__}")
+        typer.echo(f"bayesjudge {__version__}")
         raise typer.Exit
 
 

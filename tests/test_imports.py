@@ -25,6 +25,7 @@ BEFORE_STUDIES = BEFORE_CHECKS | {"checks", "readers", "datasets", "models"}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
 ROOMS = {
     "errors": set(),
+    "version": set(),
     "tables": {"errors"},
     "readers": {"errors", "tables"},
     "cells": {"errors", "tables"},  # the first half of counts: rows to one cell an answer
@@ -41,9 +42,9 @@ ROOMS = {
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates"},
     "report": {"errors", "estimates", "plots"},
-    "studies": BEFORE_STUDIES | {"plots", "report"},
+    "studies": BEFORE_STUDIES | {"plots", "report", "version"},
     "doctor": {"errors", "model", "inference"},
-    "cli": BEFORE_STUDIES | {"studies", "plots", "report", "doctor"},
+    "cli": BEFORE_STUDIES | {"studies", "plots", "report", "doctor", "version"},
 }
 
 

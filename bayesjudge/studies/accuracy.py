@@ -19,7 +19,6 @@ from bayesjudge.studies.accuracy_checks import check_judge
 from bayesjudge.studies.accuracy_fits import JudgeFits, fit_judge
 from bayesjudge.studies.accuracy_options import AccuracyOptions
 from bayesjudge.studies.checklist import checklist
-from bayesjudge.studies.accuracy_page import accuracy_page
 from bayesjudge.studies.comparison import Comparison
 from bayesjudge.studies.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.ranks import rank_probabilities
@@ -28,6 +27,7 @@ from bayesjudge.tables import Verdicts
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
     from bayesjudge.models.verdict_channel import Labels, Pooling
+    from bayesjudge.report import Page
 
 __all__ = ["accuracy"]
 
@@ -182,8 +182,15 @@ def _assemble(
         ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
         warnings=(*fit_warnings(fits), *told),
         checklist=checklist(counts, estimates, diagnostics, prob=settings["prob"], labels=settings["labels"]),
-        gate=_joint_gate(fits), page_of=accuracy_page, dropped=counts.dropped, settings=settings,
+        gate=_joint_gate(fits), page_of=_page, dropped=counts.dropped, settings=settings,
     )  # fmt: skip
+
+
+def _page(answer: Comparison) -> Page:
+    # Drawing is imported when a page is asked for: numbers alone do not need it.
+    from bayesjudge.studies.accuracy_page import accuracy_page
+
+    return accuracy_page(answer)
 
 
 def _estimates(parts: Mapping[str, _Part]) -> Estimates:

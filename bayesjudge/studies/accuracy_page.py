@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesjudge import plots
-from bayesjudge.report import Figure, Page, Section, Table, estimates_table
+from bayesjudge.plots import (
+    forest,
+    judge_quality,
+    loo_comparison,
+    predictive,
+    rank_probabilities,
+    rank_traces,
+    to_svg,
+    worst_mixing,
+    youden,
+)
+from bayesjudge.report import Figure, Page, Section, Table, comparison_table, estimates_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -92,20 +102,20 @@ def _dropped(answer: Comparison) -> list[str]:
 
 
 def _figure(drawing: Drawing, caption: str, alt: str) -> Figure:
-    return Figure(caption=caption, svg=plots.to_svg(drawing), alt=alt)
+    return Figure(caption=caption, svg=to_svg(drawing), alt=alt)
 
 
 def _accuracies(answer: Comparison) -> Section:
     overall = answer.estimates.where(group="")
     panels = len(overall.where(estimand="accuracy").frame[["judge", "unit"]].drop_duplicates())
     caption = "Accuracy of each model by the main methods. A diamond is the truth, where it is known."
-    figures = [_figure(plots.forest(overall, estimand="accuracy", methods=MAIN), caption,
+    figures = [_figure(forest(overall, estimand="accuracy", methods=MAIN), caption,
                        "Forest plot of accuracies: " + "; ".join(_headline(answer)))]  # fmt: skip
     if panels <= MOST_PANELS:
-        every = plots.forest(overall, estimand="accuracy", layout="panels")
+        every = forest(overall, estimand="accuracy", layout="panels")
         alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
         figures.append(_figure(every, "Every method. The band is the first Bayesian interval.", alt))
-    return Section(title="Accuracy", figures=figures)
+    return Section(title="Accuracy", tables=_side_by_side(overall, "accuracy"), figures=figures)
 
 
 def _differences(answer: Comparison) -> Section | None:
@@ -113,7 +123,7 @@ def _differences(answer: Comparison) -> Section | None:
     rows = overall.where(estimand="difference").frame
     if rows.empty:
         return None
-    drawing = plots.forest(overall, estimand="difference", methods=MAIN)
+    drawing = forest(overall, estimand="difference", methods=MAIN)
     paired = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
     decided = int(((paired["lower"] > 0) | (paired["upper"] < 0)).sum())
     text = f"The paired Bayesian interval excludes 0 for {decided} of {len(paired)} differences."
@@ -129,7 +139,7 @@ def _ranks(answer: Comparison) -> Section | None:
     best = answer.ranks.iloc[0]
     alt = f"Heat map of rank probabilities; {best['model']} is first with probability {best['p_best']:.2f}."
     caption = "Posterior probability that each model has each rank."
-    return Section(title="Ranks", figures=[_figure(plots.rank_probabilities(answer.ranks), caption, alt)])
+    return Section(title="Ranks", figures=[_figure(rank_probabilities(answer.ranks), caption, alt)])
 
 
 def _judge(answer: Comparison) -> Section:
@@ -140,8 +150,8 @@ def _judge(answer: Comparison) -> Section:
         "dashed line the judge is no better than a coin."
     )
     bars = "Youden's J on each model, and its difference ΔJ for each pair of models."
-    figures = [_figure(plots.judge_quality(quality), plane, f"Judge quality plane. {stability}"),
-               _figure(plots.youden(quality), bars, f"J and ΔJ with intervals. {stability}")]  # fmt: skip
+    figures = [_figure(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
+               _figure(youden(quality), bars, f"J and ΔJ with intervals. {stability}")]  # fmt: skip
     return Section(title="The judge", text=[stability] if stability else [], figures=figures)
 
 
@@ -152,16 +162,16 @@ def _checks(answer: Comparison) -> Section:
         text.append(f"Predictive checks: {flagged} of {len(checks['predictive'])} statistics are flagged.")
         for method, frame in checks["predictive"].groupby("method", sort=False):
             caption = f"{method}: observed statistics, what the model predicts for them, and their bootstrap."
-            figures.append(_figure(plots.predictive(frame), caption, text[-1]))
+            figures.append(_figure(predictive(frame), caption, text[-1]))
     if "comparison" in checks:
         caption = "Leave-one-out comparison of the three poolings of the judge's errors."
-        figures.append(_figure(plots.loo_comparison(checks["comparison"]), caption, caption))
+        figures.append(_figure(loo_comparison(checks["comparison"]), caption, caption))
     if "sensitivity" in checks:
         moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
         text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands move with the prior.")
     caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
     alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
-    figures.append(_figure(plots.rank_traces(_worst_chains(answer)), caption, alt))
+    figures.append(_figure(rank_traces(_worst_chains(answer)), caption, alt))
     tables = [Table(caption=f"{name.capitalize()}, in full", frame=frame, folded=True)
               for name, frame in checks.items()]  # fmt: skip
     return Section(title="Checks", text=text, figures=figures, tables=tables)
@@ -176,7 +186,7 @@ def _worst_chains(answer: Comparison) -> dict[str, Any]:
         flat = flat.reshape(*flat.shape[:2], -1)
         width = flat.shape[2]
         chains |= {f"{name}[{k}]" if width > 1 else str(name): flat[..., k] for k in range(width)}
-    return dict(plots.worst_mixing(chains))
+    return dict(worst_mixing(chains))
 
 
 def _tables(answer: Comparison) -> Section:

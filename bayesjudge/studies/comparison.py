@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-import bayesjudge
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import Gate
 from bayesjudge.studies.output import file_name, write_text
+from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -78,7 +78,7 @@ class Comparison:
         """The answer as JSON-ready values; its schema is `studies.json_schema`."""
         checks = {name: Estimates.records_of(frame) for name, frame in self.checks.items()}
         return {
-            "bayesjudge": bayesjudge.__version__,
+            "bayesjudge": __version__,
             "question": self.question,
             "estimates": self.estimates.to_records(),
             "diagnostics": self.diagnostics.to_records(),
@@ -104,9 +104,9 @@ class Comparison:
 
     def plot(self, estimand: str = "accuracy") -> Figure:
         """Forest plot of one estimand, every method."""
-        from bayesjudge import plots
+        from bayesjudge.plots import forest
 
-        return plots.forest(self.estimates, estimand=estimand)
+        return forest(self.estimates, estimand=estimand)
 
     def page(self) -> Page:
         """The report, not yet written."""
@@ -122,7 +122,11 @@ class Comparison:
         """Write every fit (NetCDF), the tables (CSV) and the answer (JSON) into a folder; returns it."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        tables = {"estimates": self.estimates.frame, "diagnostics": self.diagnostics.frame, "ranks": self.ranks}
+        tables = {
+            "estimates": self.estimates.frame,
+            "diagnostics": self.diagnostics.frame,
+            "ranks": self.ranks,
+        }
         tables |= {f"check_{file_name(name)}": frame for name, frame in self.checks.items()}
         for name, frame in tables.items():
             write_text(target / f"{name}.csv", frame.to_csv(index=False))
