@@ -1,0 +1,47 @@
+"""Count a Parquet file in a process of its own, so that the peak memory is the counting's alone.
+
+Run as ``python counting.py FILE {ibis,read}``; prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+
+def main(path: str, way: str) -> None:
+    """Count by an Ibis expression over the file, or by reading the file into memory first."""
+    import ibis
+
+    from bayesjudge import read_verdicts
+    from bayesjudge.counts import count_verdicts
+
+    before, start = _peak(), time.perf_counter()
+    counts = count_verdicts(ibis.read_parquet(path) if way == "ibis" else read_verdicts(path))
+    took = time.perf_counter() - start
+    answers = int(counts.answers.n.sum())
+    print(json.dumps({"seconds": took, "peak_mb": _peak(), "imports_mb": before, "answers": answers}))
+
+
+def _peak() -> float:
+    """Largest resident memory so far in MB.
+
+    Linux keeps a parent's peak in ``ru_maxrss`` through fork and exec, so there the kernel's own figure for
+    this program is read; elsewhere (macOS counts in bytes) there is no such trap.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        (peak,) = (
+            line.split()[1]
+            for line in status.read_text(encoding="ascii").splitlines()
+            if line.startswith("VmHWM")
+        )
+        return int(peak) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,122 @@
+"""Write benchmarks/README.md from the committed results: ``python benchmarks/harness/readme.py``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(FOLDER))
+
+from harness.machine import line  # noqa: E402 the folder above is not on the path when this file runs alone
+
+INTRODUCTION = """# Benchmarks
+
+Every script takes `--quick` (what `make bench` runs), `--seed` and `--out FILE` (JSON), says what machine it
+ran on, and prints what must hold with what was found. The tables below are written by
+`python benchmarks/harness/readme.py` from `benchmarks/results/*.json`; do not edit them by hand.
+
+| script | question |
+|---|---|
+| `triviaqa.py` | real judges and labels: hide most labels, compare every method with all of them |
+| `simulation.py` | known truth: bias, coverage, width of the difference of models (`--sweeps`: 15 cells) |
+| `speed.py` | bootstrap, counting 10 million rows, one fit, hundreds of fits |
+| `peers.py` | the same work by ppi_py, NumPyro's own loop and PyMC |
+| `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
+
+A load well above 0 before the start means that other programs had a share of the cores: timings of such a
+run are upper limits, and ratios within it are what can be compared.
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    found = {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((FOLDER / "results").glob("*.json"))
+    }
+    parts = [section(name, found[name]) for name in sorted(found)]
+    (FOLDER / "README.md").write_text("\n".join([INTRODUCTION, *parts]), encoding="utf-8")
+
+
+def section(name: str, result: Mapping[str, Any]) -> str:
+    """One result: machine, settings, what must hold, tables."""
+    body = "\n\n".join(SECTIONS[result["benchmark"]](result))
+    settings = ", ".join(f"{key} {value}" for key, value in result["settings"].items())
+    claims = [
+        [("yes" if c["holds"] else "**no**"), c["claim"], c["value"], _bounds(c)] for c in result["must_hold"]
+    ]
+    held = table(("holds", "claim", "found", "wanted"), claims) if claims else ""
+    return (
+        f"## {name}\n\nMachine: {line(dict(result['machine']))}.\nSettings: {settings}.\n\n{held}\n\n{body}\n"
+    )
+
+
+def _bounds(claim: Mapping[str, Any]) -> str:
+    least, most = claim["least"], claim["most"]
+    parts = [
+        "" if least == "-Infinity" else f"≥ {_cell(least)}",
+        "" if most == "Infinity" else f"≤ {_cell(most)}",
+    ]
+    return " and ".join(part for part in parts if part)
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A Markdown table."""
+    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(_cell(value) for value in row)} |" for row in rows)])
+
+
+def picked(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    """A Markdown table of some columns."""
+    return table(names, [[row.get(name) for name in names] for row in rows])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def _triviaqa(result: Mapping[str, Any]) -> list[str]:
+    names = ("method", "n_cal", "mae", "coverage", "coverage_lower", "coverage_upper", "splits_lower",
+             "splits_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
+    words = ("`coverage_lower`, `coverage_upper`: exact binomial, as if all intervals were independent; "
+             "`splits_…`: bootstrap over whole splits. Undefined estimates get the whole range and count as "
+             "covering.")  # fmt: skip
+    rows = result["scores"]
+    tables = [f"### {estimand}\n\n" + picked([r for r in rows if r["estimand"] == estimand], names)
+              for estimand in ("accuracy", "difference")]  # fmt: skip
+    return [words, *tables, _gates(result)]
+
+
+def _simulation(result: Mapping[str, Any]) -> list[str]:
+    names = ("method", "youden", "delta_youden", "bias", "rmse", "coverage", "coverage_lower",
+             "coverage_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
+    return [picked(result["scores"], names), _gates(result)]
+
+
+def _gates(result: Mapping[str, Any]) -> str:
+    """Counts of gates over every parameter, and the mixing of the accuracies and differences themselves."""
+    return "### convergence\n\n" + picked(result["gates"], list(result["gates"][0]))
+
+
+def _speed(result: Mapping[str, Any]) -> list[str]:
+    return [picked(result["rows"], ("what", "seconds", "detail"))]
+
+
+def _peers(result: Mapping[str, Any]) -> list[str]:
+    return [picked(result[part], list(result[part][0])) for part in ("intervals", "samplers")]
+
+
+def _gpu(result: Mapping[str, Any]) -> list[str]:
+    return [picked(result[part], list(result[part][0])) for part in ("densities", "nuts", "fit_many")]
+
+
+SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""A model of your own, with everything the built-in ones get: ``python examples/own_model.py``.
+
+The judge was validated elsewhere: of so many right and wrong answers that it saw, it recognised so many. That
+study gives Beta posteriors of sensitivity and specificity, which are the priors here, and no item needs a
+label of its own. A model is a frozen dataclass with the methods of `bayesjudge.model.Model`; nothing is
+inherited. To offer it by name, register the class under the entry point group ``bayesjudge.models``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesjudge import Estimates, count_verdicts, fit
+from bayesjudge.checks import predictive_check
+from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.model import Data
+from bayesjudge.posterior import differences, summary_rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidatedJudge:
+    """``positives_m ~ Binomial(total_m, θ_m q1 + (1−θ_m)(1−q0))``, with q1 and q0 from an earlier study.
+
+    Parameters
+    ----------
+    recognised_right, recognised_wrong : (int, int)
+        Of the right (wrong) answers of the earlier study: how many the judge recognised, and how many not.
+    """
+
+    recognised_right: tuple[int, int] = (160, 40)
+    recognised_wrong: tuple[int, int] = (160, 40)
+
+    name = "validated_judge"
+    label = "bayes:validated_judge"
+
+    def prepare(self, table: Any) -> Data:
+        """Verdicts and how many of them are positive, for each model."""
+        counts = count_verdicts(table)
+        answers, size = counts.answers, len(counts.models)
+        total = np.bincount(answers.model, weights=answers.n * answers.runs[:, 0], minlength=size)
+        positives = np.bincount(answers.model, weights=answers.n * answers.positives[:, 0], minlength=size)
+        arrays = {"total": total.astype(np.int64), "positives": positives.astype(np.int64)}
+        units = dict(zip(counts.models, total.astype(int).tolist(), strict=True))
+        return Data(arrays=arrays, dims=dict.fromkeys(arrays, ("model",)), coords={"model": counts.models},
+                    observed="positives", units=units)  # fmt: skip
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model."""
+        import numpyro
+        from numpyro import distributions as dist
+
+        q1 = numpyro.sample("sensitivity", dist.Beta(*(1.0 + n for n in self.recognised_right)))
+        q0 = numpyro.sample("specificity", dist.Beta(*(1.0 + n for n in self.recognised_wrong)))
+        with numpyro.plate("model", data.size("model")):
+            theta = numpyro.sample("theta", dist.Beta(1.0, 1.0))
+            p = theta * q1 + (1 - theta) * (1 - q0)
+            numpyro.sample("positives", dist.Binomial(data["total"], p), obs=data.arrays.get("positives"))
+
+    def pymc(self, data: Data) -> Any:
+        """The same density; only ``engine="pymc"`` asks for it."""
+        import pymc as pm
+
+        with pm.Model(coords={"model": list(data.coords["model"])}) as model:
+            q1 = pm.Beta("sensitivity", *(np.float64(1 + n) for n in self.recognised_right))
+            q0 = pm.Beta("specificity", *(np.float64(1 + n) for n in self.recognised_wrong))
+            theta = pm.Beta("theta", np.float64(1), np.float64(1), dims="model")
+            p = theta * q1 + (1 - theta) * (1 - q0)
+            pm.Binomial("positives", n=data["total"], p=p, observed=data["positives"], dims="model")
+        return model
+
+    def estimates(self, posterior: Any, data: Data, *, prob: float = 0.95) -> Estimates:
+        """Accuracies and differences in the shape that every method shares."""
+        common: dict[str, Any] = {"method": self.label, "prob": prob, "n": data.units}
+        rows = summary_rows(posterior["theta"], estimand="accuracy", **common)
+        rows += summary_rows(
+            differences(posterior["theta"], "model"), estimand="difference", signed=True, **common
+        )
+        return Estimates.from_rows(rows)
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """What the predictive check looks at."""
+        return {"verdict rate": _verdict_rate}
+
+    def simulate(self, key: Any, data: Data) -> dict[str, Any]:
+        """One draw from the prior, by the same function."""
+        from numpyro import handlers
+
+        blank = data.with_arrays({"total": data["total"]})
+        trace = handlers.trace(handlers.seed(self.numpyro, key)).get_trace(blank)
+        return {name: site["value"] for name, site in trace.items() if site["type"] == "sample"}
+
+    def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
+        """Resampled verdicts, for the predictive check to put beside the model's own replicates."""
+        rate = data["positives"] / data["total"]
+        return np.random.default_rng(seed).binomial(data["total"], rate, size=(replicates, len(rate)))
+
+
+def _verdict_rate(positives: Any, data: Data) -> dict[str, Any]:
+    """Share of verdicts that are positive, for observed or replicated positives (..., models)."""
+    rates = np.moveaxis(positives / data["total"], -1, 0)
+    return dict(zip(data.coords["model"], rates, strict=True))
+
+
+def main() -> None:
+    """Fit the model, look at its estimates, its gate and its predictive check."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--draws", type=int, default=1000)
+    given = options.parse_args()
+    log = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=0, unlabelled=1000)
+    result = fit(ValidatedJudge(), log.verdicts, draws=given.draws, tune=given.draws, progress=True)
+    table = result.estimates().with_truth(log.truth).frame
+    print(
+        table[["estimand", "unit", "point", "lower", "upper", "truth", "ess"]].round(3).to_string(index=False)
+    )
+    print("gate:", "passed" if result.gate.passed else result.gate.note)
+    check = predictive_check(result)
+    print(check.frame.drop(columns="note").round(3).to_string(index=False))
+    print(check.summary)
+
+
+if __name__ == "__main__":
+    main()
