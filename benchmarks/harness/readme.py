@@ -32,14 +32,16 @@ run are upper limits, and ratios within it are what can be compared.
 """
 
 
+def page() -> str:
+    """The whole page."""
+    files = sorted((FOLDER / "results").glob("*.json"))
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
+    return "\n".join([INTRODUCTION, *(section(name, result) for name, result in found.items())])
+
+
 def main() -> None:
     """Write the page."""
-    found = {
-        path.stem: json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted((FOLDER / "results").glob("*.json"))
-    }
-    parts = [section(name, found[name]) for name in sorted(found)]
-    (FOLDER / "README.md").write_text("\n".join([INTRODUCTION, *parts]), encoding="utf-8")
+    (FOLDER / "README.md").write_text(page(), encoding="utf-8")
 
 
 def section(name: str, result: Mapping[str, Any]) -> str:
