@@ -38,7 +38,7 @@ def summary_rows(
     Returns
     -------
     list of dict
-        Rows for `Estimates.from_rows`; the point is the posterior mean, which has least expected squared error.
+        Rows for `Estimates.from_rows`; the point is the posterior mean, of least expected squared error.
 
     Examples
     --------

@@ -144,13 +144,14 @@ def _relative_efficiency(values: NDArray[np.float64]) -> float:
 
 
 def standard_error(values: NDArray[np.float64], n: NDArray[np.int64]) -> float:
-    """Standard error of a sum over observations, of which ``n`` share each value.
+    """Standard error of a sum over observations, of which ``n`` share each value; 0 for a single one.
 
     Examples
     --------
-    >>> standard_error(np.array([0.0, 1.0]), np.array([2, 2])) == np.sqrt(4 * np.var([0, 0, 1, 1]))
+    >>> found = standard_error(np.array([0.0, 1.0]), np.array([2, 2]))
+    >>> bool(np.isclose(found, 2 * np.std([0, 0, 1, 1], ddof=1)))
     True
     """
-    total = n.sum()
+    total = int(n.sum())
     mean = n @ values / total
-    return float(np.sqrt(n @ (values - mean) ** 2))
+    return math.sqrt(total * float(n @ (values - mean) ** 2) / max(total - 1, 1))

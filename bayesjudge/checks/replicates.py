@@ -114,24 +114,20 @@ def quantities_of(
     extra : mapping of str to callable
         Further quantities.
     """
-    import jax
-
     from bayesjudge.inference.density import density
 
     target = density(world.model, world.data)
-    latent = [name for name in target.dims if name != world.data.observed]
-    true = {name: world.truth[name][:, None] for name in latent}
-    constrain = jax.vmap(jax.vmap(lambda one: target.constrain(one, world.data.arrays)))
-    drawn = dict(jax.jit(constrain)(np.stack([_spaced(one, ranked) for one in flat])))
-    names, true_series = _parameters(true, target, world.data)
-    _, series = _parameters(drawn, target, world.data)
-    functions = {LOG_LIKELIHOOD: _log_likelihood(world.model, world.data), **extra}
-    more = [[_evaluate(one, values, world) for one in functions.values()] for values in (true, drawn)]
+    drawn = np.stack([_spaced(one, ranked) for one in flat])
+    points = np.concatenate([_true_points(world, target), drawn], axis=1)
+    seen = np.stack([data[data.observed] for data in world.datasets])
+    sites, more = _program(world, target, extra)(points, seen, _constants(world.data))
+    names, parameters = _parameters(sites, target, world.data)
+    values = np.concatenate([parameters, np.asarray(more)])
     return Ranked(
-        names=(*names, *functions),
-        true=np.concatenate([true_series, np.stack(more[0])])[..., 0],
-        drawn=np.concatenate([series, np.stack(more[1])]),
-        of_data=np.arange(len(names) + len(functions)) >= len(names),
+        names=(*names, LOG_LIKELIHOOD, *extra),
+        true=values[..., 0],
+        drawn=values[..., 1:],
+        of_data=np.arange(len(values)) >= len(names),
     )
 
 
@@ -142,6 +138,49 @@ def _spaced(flat: NDArray[np.float64], ranked: int) -> NDArray[np.float64]:
     return kept
 
 
+def _true_points(world: World, target: Density) -> NDArray[np.float64]:
+    """The truth as unconstrained points, (replicates, 1, d)."""
+    import jax
+
+    latent = {name: world.truth[name] for name in target.dims if name != world.data.observed}
+    return np.asarray(jax.jit(jax.vmap(target.unconstrain))(latent))[:, None]
+
+
+def _constants(data: Data) -> dict[str, Any]:
+    """Arrays that all replicates share."""
+    from bayesjudge.inference import accelerator
+
+    return accelerator.to_device({name: a for name, a in data.arrays.items() if name != data.observed})
+
+
+def _program(world: World, target: Density, extra: Mapping[str, Quantity]) -> Callable[..., Any]:
+    """Compiled ``(points (R, N, d), observed (R, ...), constants) -> sites (R, N, ...), others (Q, R, N)``."""
+    import jax
+    import jax.numpy as jnp
+
+    from bayesjudge.inference.density import replay
+
+    observed, run = world.data.observed, replay(world.model, world.data)
+
+    def at_point(point: Any, arrays: _Sites) -> tuple[_Sites, Any]:
+        values = target.constrain(point, arrays)
+        sites = run(jax.random.key(0), values, arrays)
+        total = sites[observed]["fn"].log_prob(arrays[observed]).sum()
+        return values, jnp.stack([total, *(function(values, arrays) for function in extra.values())])
+
+    def in_world(points: Any, seen: Any, constants: _Sites) -> Any:
+        return jax.vmap(lambda point: at_point(point, {**constants, observed: seen}))(points)
+
+    def program(points: Any, seen: Any, constants: _Sites) -> tuple[_Sites, Any]:
+        # In batches, so that memory does not grow with the number of replicates.
+        sites, found = jax.lax.map(
+            lambda row: in_world(row[0], row[1], constants), (points, seen), batch_size=50
+        )
+        return sites, jnp.moveaxis(found, -1, 0)
+
+    return jax.jit(program)
+
+
 def _parameters(values: _Sites, target: Density, data: Data) -> tuple[list[str], NDArray[np.float64]]:
     """Names of all scalars and their values (scalars, replicates, draws)."""
     from bayesjudge.inference.tree import to_dataset
@@ -149,35 +188,3 @@ def _parameters(values: _Sites, target: Density, data: Data) -> tuple[list[str],
     # In the sites' own order: what comes back from a compiled function is sorted by name.
     ordered = {name: np.asarray(values[name]) for name in target.dims if name in values}
     return scalars(to_dataset(ordered, target.dims, data))
-
-
-def _log_likelihood(model: Model, data: Data) -> Quantity:
-    import jax
-
-    from bayesjudge.inference.density import replay
-
-    run = replay(model, data)
-
-    def total(values: _Sites, arrays: _Sites) -> Any:
-        sites = run(jax.random.key(0), values, arrays)
-        return sites[data.observed]["fn"].log_prob(arrays[data.observed]).sum()
-
-    return total
-
-
-def _evaluate(function: Quantity, values: _Sites, world: World) -> NDArray[np.float64]:
-    """A quantity at values (replicates, draws, ...), each replicate with its own observations."""
-    import jax
-
-    from bayesjudge.inference import accelerator
-
-    observed = world.data.observed
-    arrays = accelerator.to_device(world.data.arrays)
-
-    def one(site: _Sites, seen: Any) -> Any:
-        return function(site, {**arrays, observed: seen})
-
-    each_draw = jax.vmap(one, in_axes=(0, None))
-    seen = np.stack([data[observed] for data in world.datasets])
-    found: NDArray[np.float64] = np.asarray(jax.jit(jax.vmap(each_draw))(dict(values), seen))
-    return found
