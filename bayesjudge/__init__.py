@@ -35,8 +35,8 @@ _WHERE = {
 }  # fmt: skip
 
 __all__ = [
-    "Comparison", "Estimates", "Fit", "InputError", "UsageError", "Verdicts", "accuracy", "count_verdicts",
-    "find_model", "fit", "fit_many", "load_fit", "model_names", "read_verdicts",
+    "Comparison", "Estimates", "Fit", "InputError", "UsageError", "Verdicts", "__version__", "accuracy",
+    "count_verdicts", "find_model", "fit", "fit_many", "load_fit", "model_names", "read_verdicts",
 ]  # fmt: skip
 
 

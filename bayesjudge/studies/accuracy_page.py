@@ -128,9 +128,19 @@ def _differences(answer: Comparison) -> Section | None:
     decided = int(((paired["lower"] > 0) | (paired["upper"] < 0)).sum())
     text = f"The paired Bayesian interval excludes 0 for {decided} of {len(paired)} differences."
     caption = "Differences between models on the same items, largest first."
-    return Section(
-        title="Differences", text=[text], figures=[_figure(drawing, caption, f"Forest plot. {text}")]
-    )
+    figure = _figure(drawing, caption, f"Forest plot. {text}")
+    tables = _side_by_side(overall, "difference")
+    return Section(title="Differences", text=[text], figures=[figure], tables=tables)
+
+
+def _side_by_side(overall: Estimates, estimand: str) -> list[Table]:
+    """One table a judge: a line for each unit, the main methods beside each other."""
+    tables = []
+    for judge in dict.fromkeys(overall.frame["judge"]):
+        caption = f"{estimand.capitalize()}, side by side{f', judge {judge}' if judge else ''}"
+        part = overall.where(judge=judge)
+        tables.append(comparison_table(part, estimand=estimand, methods=MAIN, caption=caption))
+    return tables
 
 
 def _ranks(answer: Comparison) -> Section | None:
