@@ -151,6 +151,11 @@ class JudgeError:
         """Accuracies, differences and judge quality, with equal-tailed intervals."""
         return judge_error_results.estimates(posterior, data, prob=prob, method=self.label)
 
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Sites that are effects of units or clusters: part of the model, not prior guesses about one number."""
+        return ("z_sensitivity", "z_specificity", "accuracy_shift", "leniency")
+
     def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
         return judge_error_results.accuracy(posterior, data)

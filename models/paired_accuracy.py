@@ -174,6 +174,11 @@ class PairedAccuracy:
         """Accuracies, paired differences and judge quality, with equal-tailed intervals."""
         return paired_accuracy_results.estimates(posterior, data, prob=prob, method=self.label)
 
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Sites that are effects of units or clusters: part of the model, not prior guesses about one number."""
+        return ("z_sensitivity", "z_specificity", "cluster_effect", "leniency")
+
     def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
         return paired_accuracy_results.accuracy(posterior, data)
