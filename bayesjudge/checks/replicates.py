@@ -154,7 +154,7 @@ def _constants(data: Data) -> dict[str, Any]:
 
 
 def _program(world: World, target: Density, extra: Mapping[str, Quantity]) -> Callable[..., Any]:
-    """Compiled ``(points (R, N, d), observed (R, ...), constants) -> sites (R, N, ...), others (Q, R, N)``."""
+    """Compiled ``(points (R, N, d), observed (R, ...), constants) -> sites (R, N, ...), more (Q, R, N)``."""
     import jax
     import jax.numpy as jnp
 

@@ -1,0 +1,139 @@
+"""The pieces under `fit`: the mode search, and each sampler on densities whose moments are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from arviz_stats.base import array_stats
+
+from bayesjudge.inference import accelerator
+from bayesjudge.inference.density import Density, Sets
+from bayesjudge.inference.hmc import run_hmc
+from bayesjudge.inference.laplace import run_laplace
+from bayesjudge.inference.mode import find_mode
+from bayesjudge.inference.nuts import NutsOptions, run_nuts
+
+accelerator.prepare()
+
+MEAN = np.array([1.0, -2.0, 0.5])
+COVARIANCE = np.array([[4.0, 1.9, 0.0], [1.9, 1.0, 0.0], [0.0, 0.0, 0.01]])
+PRECISION = np.linalg.inv(COVARIANCE)
+OPTIONS = NutsOptions(chains=4, draws=1000, tune=500)
+
+
+def flat_density(potential: Callable[[Any, Any], Any], size: int) -> Density:
+    return Density(
+        size=size, potential=potential, start=jnp.zeros(size), dims={"z": ("k",)},
+        constrain=lambda z, _: {"z": z}, unconstrain=lambda values: values["z"],
+    )  # fmt: skip
+
+
+def gaussian(z: Any, arrays: Any) -> Any:
+    """Correlated .95 and with scales from 0.1 to 2: what a metric is for."""
+    off = z - arrays["mean"]
+    return 0.5 * off @ PRECISION @ off
+
+
+GAUSSIAN = flat_density(gaussian, 3)
+
+
+def check_moments(draws: Any, agree: Callable[..., None], mean: Any = MEAN) -> None:
+    series = np.moveaxis(draws, -1, 0)
+    axes: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
+    agree(series.mean((1, 2)), mean, array_stats.mcse(series, method="mean", **axes))
+    agree(series.std((1, 2)), np.sqrt(np.diag(COVARIANCE)), array_stats.mcse(series, method="sd", **axes))
+    assert array_stats.rhat(series, **axes).max() < 1.01
+
+
+def test_the_mode_and_curvature_of_a_gaussian() -> None:
+    mode = find_mode(lambda z: gaussian(z, {"mean": MEAN}), jnp.zeros(3))
+    np.testing.assert_allclose(mode.at, MEAN, atol=1e-8)
+    np.testing.assert_allclose(mode.covariance, COVARIANCE, atol=1e-8)
+    assert mode.gradient_norm < 1e-6
+
+
+def test_the_mode_at_the_end_of_a_curved_valley() -> None:
+    def rosenbrock(z: Any) -> Any:
+        return (1 - z[0]) ** 2 + 100 * (z[1] - z[0] ** 2) ** 2
+
+    np.testing.assert_allclose(find_mode(rosenbrock, jnp.array([-1.2, 1.0])).at, 1.0, atol=1e-6)
+
+
+def test_the_mode_of_many_at_once() -> None:
+    means = jnp.arange(12.0).reshape(4, 3)
+    found = jax.vmap(lambda m: find_mode(lambda z: gaussian(z, {"mean": m}), jnp.zeros(3)).at)(means)
+    # The search stops where what is left to gain is far below the width of the posterior (0.1 to 2).
+    np.testing.assert_allclose(found, means, atol=1e-5)
+
+
+def test_nuts_draws_a_correlated_gaussian(agree: Callable[..., None]) -> None:
+    drawn = run_nuts(GAUSSIAN, {"mean": jnp.array(MEAN)}, jax.random.key(0), OPTIONS)
+    assert drawn.flat.shape == (4, 1000, 3)
+    assert drawn.stats["diverging"].sum() == 0
+    assert {stat.shape for stat in drawn.stats.values()} == {(4, 1000)}
+    check_moments(drawn.flat, agree)
+
+
+def test_the_log_density_in_the_statistics_is_that_of_the_draw() -> None:
+    drawn = run_nuts(GAUSSIAN, {"mean": jnp.array(MEAN)}, jax.random.key(0), OPTIONS)
+    off = drawn.flat - MEAN
+    want = -0.5 * np.einsum("cdi,ij,cdj->cd", off, PRECISION, off)
+    np.testing.assert_allclose(drawn.stats["lp"], want, atol=1e-8)
+
+
+def test_data_are_arguments_so_other_data_need_no_other_program(agree: Callable[..., None]) -> None:
+    other = MEAN + 3
+    drawn = run_nuts(GAUSSIAN, {"mean": jnp.array(other)}, jax.random.key(0), OPTIONS)
+    check_moments(drawn.flat, agree, mean=other)
+
+
+def test_progress_is_reported_in_order_and_to_the_end() -> None:
+    seen: list[tuple[int, int]] = []
+    run_nuts(GAUSSIAN, {"mean": jnp.array(MEAN)}, jax.random.key(0), OPTIONS,
+             report=lambda done, total: seen.append((done, total)))  # fmt: skip
+    assert seen == sorted(seen)
+    assert seen[-1] == (1500, 1500)
+
+
+def test_lock_step_hmc_draws_many_gaussians_at_once(agree: Callable[..., None]) -> None:
+    shifts = np.array([0.0, 5.0, -40.0])
+    sets = Sets(number=3, names=("mean",), stacked=frozenset({"mean"}))
+    drawn = run_hmc(
+        GAUSSIAN, {"mean": jnp.array(MEAN + shifts[:, None])}, jax.random.key(1), OPTIONS, many=sets
+    )
+    assert drawn.flat.shape == (3, 4, 1000, 3)
+    for flat, shift in zip(drawn.flat, shifts, strict=True):
+        check_moments(flat, agree, mean=MEAN + shift)
+
+
+def test_laplace_is_all_but_exact_for_a_gaussian() -> None:
+    drawn = run_laplace(GAUSSIAN, {"mean": jnp.array(MEAN)}, jax.random.key(0), draws=4000)
+    assert drawn.pareto_k < 0.5
+    # The Student-t proposal with 10 degrees of freedom loses a known few per cent of the draws.
+    assert drawn.ess > 0.8 * 4000
+    error = np.sqrt(np.diag(COVARIANCE) * (1 / 4000 + 1 / float(drawn.ess)))
+    assert np.all(np.abs(drawn.flat.mean(0) - MEAN) < 5 * error)
+
+
+def test_laplace_knows_a_posterior_that_its_proposal_misses() -> None:
+    # Cauchy tails: the ratio to a Student-t with 10 degrees of freedom grows as |z|^9, and its k is 0.9.
+    cauchy = flat_density(lambda z, _: jnp.log1p(z @ z), 1)
+    drawn = run_laplace(cauchy, {"unused": jnp.zeros(1)}, jax.random.key(0), draws=4000)
+    assert drawn.pareto_k > 0.7
+
+
+@pytest.mark.parametrize("sampler", ["nuts", "laplace"])
+def test_keys_decide_the_draws(sampler: str) -> None:
+    def draw(key: int) -> Any:
+        arrays, seed = {"mean": jnp.array(MEAN)}, jax.random.key(key)
+        if sampler == "nuts":
+            return run_nuts(GAUSSIAN, arrays, seed, OPTIONS).flat
+        return run_laplace(GAUSSIAN, arrays, seed, draws=4000).flat
+
+    np.testing.assert_array_equal(draw(3), draw(3))
+    assert not np.array_equal(draw(3), draw(4))
