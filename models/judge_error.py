@@ -153,7 +153,7 @@ class JudgeError:
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
-        """Sites that are effects of units or clusters: part of the model, not prior guesses about one number."""
+        """Effects of units and clusters: part of the model, not prior guesses about one number."""
         return ("z_sensitivity", "z_specificity", "accuracy_shift", "leniency")
 
     def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
