@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -24,8 +24,8 @@ __all__ = ["show_answer"]
 MAIN = ("ppi++[logit]", "naive", "rogan-gladen[shared]", "labelled", "rogan-gladen[specific]")
 #: Columns of text where there is no terminal to ask.
 PAGE_WIDTH = 120
-#: Width of a printed interval, of a single figure, and of the widest name not wrapped, with their gaps.
-CELL, FIGURE, NAME = 25, 8, 24
+#: Widths of a printed interval (with two signs) and of a column with a single figure, gaps included.
+CELL, FIGURE = 25, 9
 #: Differences printed by default.
 MOST_PAIRS = 12
 
@@ -50,7 +50,8 @@ def show_answer(answer: Comparison, *, every: bool = False, console: Console | N
     elif several:
         tables = [_judges(answer), _agreement(answer)]
     else:
-        tables = [_accuracies(answer, screen.width), *_differences(answer, screen.width), _quality(answer)]
+        width = screen.width
+        tables = [_accuracies(answer, width), *_differences(answer, width), _quality(answer, width)]
     for table in tables:
         if table.row_count:
             screen.print(table)
@@ -102,10 +103,9 @@ def _side_by_side(
     rows: pd.DataFrame, title: str, first: str, width: int, last: tuple[str, dict[Any, str]] | None
 ) -> Table:
     truth = bool(rows["truth"].notna().any())
-    name = min(
-        max(len(_name(unit, group)) for unit, group in zip(rows["unit"], rows["group"], strict=True)), NAME
-    )
-    room = width - name - 4 - FIGURE * (truth + (last is not None))
+    names = [_name(unit, group) for unit, group in zip(rows["unit"], rows["group"], strict=True)]
+    # No gap follows the last column.
+    room = width + 2 - _narrowest(names) - FIGURE * (truth + (last is not None))
     methods = _main_methods(rows, most=max(room // CELL, 1))
     headings = ["truth"] * truth + methods + ([last[0]] if last else [])
     table = _table(title, [first], headings)
@@ -126,14 +126,18 @@ def _main_methods(rows: pd.DataFrame, *, most: int) -> list[str]:
     return [*first, *(method for method in MAIN if method in present)][:most]
 
 
-def _quality(answer: Comparison) -> Table:
-    """Sensitivity, specificity and J on each model by the Bayesian model."""
+def _quality(answer: Comparison, width: int) -> Table:
+    """Sensitivity, specificity and J on each model by the Bayesian model; intervals where there is room."""
     named = {"sensitivity": "sensitivity", "specificity": "specificity", "youden": "Youden's J"}
     by = {estimand: quality_rows(answer.diagnostics, estimand).set_index("name") for estimand in named}
     judge = answer.ranks["judge"].iloc[0]
     table = _table(f"Quality of judge {judge}, {_percent(answer)} intervals", ["model"], list(named.values()))
+    wide = width >= _narrowest(by["youden"].index) + 3 * CELL
     for name in by["youden"].index:
-        table.add_row(escape(name), *(_cell(rows.loc[name]) for rows in by.values()))
+        rows = {estimand: frame.loc[name] for estimand, frame in by.items()}
+        cells = [_cell(row) if wide or estimand == "youden" else _figure(row["point"])
+                 for estimand, row in rows.items()]  # fmt: skip
+        table.add_row(escape(name), *cells)
     return table
 
 
@@ -196,7 +200,7 @@ def _long(rows: pd.DataFrame, title: str) -> Table:
 def _table(title: str, names: Sequence[str], figures: Sequence[str]) -> Table:
     """An empty table: names wrap, figures do not."""
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
-                  pad_edge=False, caption_justify="left")  # fmt: skip
+                  padding=(0, 1, 0, 0), pad_edge=False, caption_justify="left")  # fmt: skip
     for name in names:
         table.add_column(name, overflow="fold")
     for figure in figures:
@@ -213,6 +217,11 @@ def _cell(row: Any) -> str:
 
 def _figure(value: float) -> str:
     return f"{round(value, 3) + 0.0:.3f}"  # adding 0 turns -0 into 0
+
+
+def _narrowest(names: Iterable[str]) -> int:
+    """Width to which a column of names can be wrapped without breaking a word."""
+    return max((len(word) for name in names for word in name.split()), default=0) + 2
 
 
 def _name(unit: Any, group: Any) -> str:
