@@ -112,12 +112,14 @@ def _selection(counts: VerdictCounts) -> list[str]:
     if tests == 0 or chi2.sf(statistic, tests) > SELECTION_LEVEL:
         return []
     differ = "labelled answers are judged correct at another rate than unlabelled ones"
-    # Given every verdict, choosing by verdict leaves P(y | v) alone; choosing by label, or other items, does not.
+    # Given every verdict, choosing by verdict leaves P(y | v) alone; choosing by label does not.
     advice = (
-        "if they were chosen by their verdict, judge_error, eif and mle still hold, and labelled, ppi and ppi++ "
-        "do not; if by their label, or from other items, say that labels are enriched"
+        "if they were chosen by their verdict, judge_error, eif and mle still hold, and labelled, ppi and "
+        "ppi++ do not; if by their label, or from other items, say that labels are enriched"
     )
-    return [f"{differ} (most for {shown}), so the labels do not look like a random sample: {advice}"]
+    return [
+        f"{differ} (most for {shown}), so the labels do not look like a random sample: {advice}",
+    ]
 
 
 def _verdict_rate(answers: AnswerPatterns, model: int, *, labelled: bool) -> tuple[int, float]:
