@@ -157,7 +157,7 @@ def test_sparse_tables_keep_density_and_gradient_finite(cells: dict[Any, int], p
     data = model.prepare(_counts(cells))
     target, arrays = density(model, data), accelerator.to_device(data.arrays)
     points = np.random.default_rng(0).normal(scale=4, size=(200, target.size))
-    value, slope = jax.vmap(jax.value_and_grad(target.potential), in_axes=(0, None))(points, arrays)
+    value, slope = jax.jit(jax.vmap(jax.value_and_grad(target.potential), in_axes=(0, None)))(points, arrays)
     assert np.all(np.isfinite(value))
     assert np.all(np.isfinite(slope))
 

@@ -52,7 +52,7 @@ def _observed(model: PairedAccuracy, data: Data, values: dict[str, Any]) -> Any:
 
 
 def _log_p(model: PairedAccuracy, data: Data, values: dict[str, Any]) -> Any:
-    return np.asarray(_observed(model, data, values).log_p)
+    return np.asarray(jax.jit(lambda v: _observed(model, data, v).log_p)(values))
 
 
 def _every_pattern(models: int, runs: int, labelled: int) -> tuple[Any, Any]:
@@ -300,7 +300,7 @@ def test_sparse_tables_keep_density_and_gradient_finite(
     data = model.prepare(item_counts(*table, n=20))
     target, arrays = density(model, data), accelerator.to_device(data.arrays)
     points = np.random.default_rng(0).normal(scale=4, size=(200, target.size))
-    value, slope = jax.vmap(jax.value_and_grad(target.potential), in_axes=(0, None))(points, arrays)
+    value, slope = jax.jit(jax.vmap(jax.value_and_grad(target.potential), in_axes=(0, None)))(points, arrays)
     assert np.all(np.isfinite(value))
     assert np.all(np.isfinite(slope))
 
