@@ -188,6 +188,12 @@ class PairedAccuracy:
         """Verdict rates, the 2x2 table of every pair of models, and labelled cells."""
         return item_margins.STATISTICS
 
+    def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any | None:
+        """Resampled items for predictive checks; None where all outcomes are listed as counts in strata."""
+        from bayesjudge.models.item_bootstrap import bootstrap
+
+        return bootstrap(data, replicates=replicates, seed=seed) if data.facts["margins"] else None
+
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters and counts."""
         from bayesjudge.models.pattern_counts import simulate

@@ -83,7 +83,8 @@ def predictive_check(
     ----------
     fit : Fit
         Any fit whose model names statistics. Counts with strata are resampled as they are; a model of other
-        observations may offer ``bootstrap(data, *, replicates, seed)``, which gives them (replicates, ...).
+        observations may offer ``bootstrap(data, *, replicates, seed)``, which gives them (replicates, ...),
+        or None where the counts will do.
     group : {"posterior_predictive", "prior_predictive"}
         Replicated data of the fitted model, or of its prior alone.
     prob : float
@@ -134,9 +135,11 @@ def predictive_check(
 
 
 def _resampled(fit: Fit, replicates: int, seed: int) -> tuple[str, NDArray[Any] | None]:
-    """Why there is no bootstrap, or its observations (replicates, ...): the model's own where it has one."""
-    if own := getattr(fit.model, "bootstrap", None):
-        return "", np.asarray(own(fit.data, replicates=replicates, seed=seed))
+    """Why there is no bootstrap, or its observations (replicates, ...): the model's own where it has them."""
+    offer = getattr(fit.model, "bootstrap", None)
+    own = None if offer is None else offer(fit.data, replicates=replicates, seed=seed)
+    if own is not None:
+        return "", np.asarray(own)
     if note := why_no_bootstrap(fit.data):
         return note, None
     return "", bootstrap_counts(fit.data, replicates=replicates, seed=seed)
