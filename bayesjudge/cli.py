@@ -193,6 +193,8 @@ def _plain_messages() -> Iterator[None]:
     """A user's mistake ends in one clear message and exit code 2; warnings are a line each."""
     try:
         with warnings.catch_warnings():
+            # A fall-back to another engine is never kept back, whatever Python was told about warnings.
+            warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning  # type: ignore[assignment] # takes less than it is given
             yield
     except (InputError, UsageError, EngineError) as error:

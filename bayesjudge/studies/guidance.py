@@ -132,13 +132,17 @@ def _verdict_rate(answers: AnswerPatterns, model: int, *, labelled: bool) -> tup
 
 def _quality_warnings(diagnostics: Estimates) -> list[str]:
     rows = quality_rows(diagnostics, "youden")
-    low, unsigned = rows[rows["point"] < LOW_YOUDEN], rows[rows["lower"] <= 0]
+    low, inverted = rows[rows["point"] < LOW_YOUDEN], rows[rows["upper"] < 0]
+    unsigned = rows[(rows["lower"] <= 0) & (rows["upper"] >= 0)]
     out = []
     if len(low):
         shown = ", ".join(
             f"{name} ({point:.2f})" for name, point in zip(low["name"], low["point"], strict=True)
         )
         out.append(f"low judge quality (J below {LOW_YOUDEN}): corrected estimates are fragile for {shown}")
+    if len(inverted):
+        named = ", ".join(inverted["name"])
+        out.append(f"the judge is wrong more often than a coin (J below 0): look at its coding, on {named}")
     if len(unsigned):
         named = ", ".join(unsigned["name"])
         out.append(f"the judge may be no better than a coin (J interval reaches 0) on {named}")
