@@ -40,9 +40,7 @@ def main() -> None:
     options = _options()
     facts = machine()
     intervals = interval_rows(options)
-    samplers = [
-        row for model, counts in problems(options.seed) for row in sampler_rows(model, counts, options)
-    ]
+    samplers = [row for model, counts in problems(options) for row in sampler_rows(model, counts, options)]
     show(intervals, "the PPI++ interval of one model")
     show(samplers, "NUTS, 4 chains, warm")
     most = max(row["largest_difference"] for row in intervals)
@@ -108,16 +106,17 @@ def _counts(y: Draws, seen: Draws, unseen: Draws) -> VerdictCounts:
                          items={"judge": items})  # fmt: skip
 
 
-def problems(seed: int) -> list[tuple[Any, VerdictCounts]]:
-    """Nine models for `judge_error`, two for `paired_accuracy`."""
+def problems(options: argparse.Namespace) -> list[tuple[Any, VerdictCounts]]:
+    """Nine models for `judge_error`, two for `paired_accuracy`; the second alone when in a hurry."""
     nine: dict[str, Any] = {
         "models": tuple("abcdefghi"),
         "accuracy": np.linspace(0.55, 0.9, 9),
         "youden": 0.7,
     }
-    (panel,) = simulate_counts(datasets=1, seed=seed, labelled=40, unlabelled=360, **nine)
-    (pair,) = simulate_counts(datasets=1, seed=seed)
-    return [(JudgeError(), panel), (PairedAccuracy(), pair)]
+    (panel,) = simulate_counts(datasets=1, seed=options.seed, labelled=40, unlabelled=360, **nine)
+    (pair,) = simulate_counts(datasets=1, seed=options.seed)
+    found: list[tuple[Any, VerdictCounts]] = [(JudgeError(), panel), (PairedAccuracy(), pair)]
+    return found[1:] if options.quick else found
 
 
 def sampler_rows(model: Any, counts: VerdictCounts, options: argparse.Namespace) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ Two models of accuracy .72 and .65 answer 1,000 items, 200 of them labelled; a j
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,8 +29,9 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy
 
-#: Small steps: two models hardly tell how the judge's errors spread, and that posterior has a funnel.
-TARGET = 0.95
+#: Two models hardly tell how the judge's errors spread, so that posterior is a funnel: small steps. On ten of
+#: these data sets 2 gates passed at .95 and 7 at .99, for 1.7 times the leapfrog steps.
+TARGET = 0.99
 CELLS = ((0.6, 0.1), (0.3, 0.1), (0.15, 0.1), (0.4, 0.3))
 SWEEPS = (
     *((round(j, 1), 0.1) for j in np.arange(0.1, 0.95, 0.1)),
@@ -52,6 +54,7 @@ def main() -> None:
     scores, gates = [], []
     for number, (youden, gap) in enumerate(SWEEPS if options.sweeps else CELLS):
         found, passed = cell(youden, gap, seed=options.seed + 1000 * number, options=options)
+        print(f"{number + 1} cells done, {time.perf_counter() - start:.0f} s", file=sys.stderr)
         scores += found
         gates += passed
     show(scores, "difference of two models (truth .07)", columns=SHOWN)

@@ -46,6 +46,7 @@ class Posteriors:
             "failed_rhat": int((figures["rhat"] > MOST_RHAT).sum()),
             "failed_ess": int((figures["ess"] < 400).sum()),
             "with_divergences": int((figures["divergences"] > 0).sum()),
+            "median_divergences": float(np.median(figures["divergences"])),
             "median_ess": float(np.median(figures["ess"])),
             "headline_rhat_failed": int((headline > MOST_RHAT).sum()),
             "headline_most_rhat": float(headline.max()),

@@ -54,7 +54,7 @@ def _scored(
     estimates: Sequence[Estimates], truth: Mapping[tuple[str, str], float], splits: Sequence[int], n_cal: int,
     seed: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    table = coverage_table(estimates, truth)
+    records = coverage_table(estimates, truth).to_dict("records")
     parts = zip(estimates, splits, strict=True)
     frame = pd.concat(
         [one.with_truth(truth).frame.assign(split=split) for one, split in parts], ignore_index=True
@@ -62,7 +62,7 @@ def _scored(
     frame["inside"] = frame["truth"].between(frame["lower"], frame["upper"])
     groups = dict(list(frame.groupby(["method", "estimand"])))
     rows = []
-    for record in table.to_dict("records"):
+    for record in records:
         own = groups[record["method"], record["estimand"]]
         low, high = _over_splits(own, np.random.default_rng(seed))
         rows.append({**record, "n_cal": n_cal, "undefined": float(own["point"].isna().mean()),
