@@ -8,7 +8,7 @@ come in blocks, so that progress can be shown between them at no cost to the com
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.infer.hmc import hmc
 
+from bayesjudge.inference import accelerator
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.mode import find_mode
 
@@ -86,11 +87,11 @@ def run_nuts(
         Called with (iterations done, iterations in all) after every block.
     """
     start, advance = _programs(target, options, many)
-    keys = jax.random.split(key, many.number) if many else key
-    state, total, done, kept = start(keys, arrays), options.tune + options.draws, 0, []
+    keys, accept = jax.random.split(key, many.number) if many else key, options.target_accept
+    state, total, done, kept = start(keys, arrays, accept), options.tune + options.draws, 0, []
     for phase in (options.tune, options.draws):
         for size in _blocks(phase):
-            state, block = advance(state, arrays, size)
+            state, block = advance(state, arrays, accept, size)
             done += size
             if done > options.tune:
                 kept.append(jax.tree.map(np.asarray, block))
@@ -108,19 +109,34 @@ def _blocks(length: int) -> list[int]:
 
 
 def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple[Any, Any]:
-    """Compiled ``start(key, arrays)`` and ``advance(state, arrays, size)``, kept for the life of the process."""
-    key = (id(target), options, many)
+    """Compiled ``start(key, arrays, accept)`` and ``advance(state, arrays, accept, size)``.
+
+    They are kept for the life of the process. The target acceptance is an argument, so that a run repeated
+    with another one compiles nothing.
+    """
+    key = (id(target), replace(options, target_accept=0.0), many)
     if key not in _PROGRAMS:
-        start, advance = partial(_start, target, options), partial(_advance, target, options)
-        if many is not None:
-            start = jax.vmap(start, in_axes=(0, many.axes))
-            one, axes = advance, (0, many.axes)
 
-            def advance(state: Any, arrays: Arrays, size: int) -> Any:
-                return jax.vmap(lambda s, a: one(s, a, size), in_axes=axes)(state, arrays)
+        def start(key: Any, arrays: Arrays, accept: Any) -> Any:
+            return _start(target, replace(options, target_accept=accept), key, arrays)
 
-        _PROGRAMS[key] = (jax.jit(start), jax.jit(advance, static_argnums=2))
+        def advance(state: Any, arrays: Arrays, accept: Any, size: int) -> Any:
+            return _advance(target, replace(options, target_accept=accept), state, arrays, size)
+
+        _PROGRAMS[key] = _compiled(start, advance, many)
     return _PROGRAMS[key]
+
+
+def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
+    if many is None:
+        # The search for one mode is over in milliseconds, and its program is half of what there is to compile.
+        return jax.jit(start, compiler_options=accelerator.brief(0)), jax.jit(advance, static_argnums=3)
+    axes = (0, many.axes, None)
+
+    def advance_all(state: Any, arrays: Arrays, accept: Any, size: int) -> Any:
+        return jax.vmap(lambda s, a, t: advance(s, a, t, size), in_axes=axes)(state, arrays, accept)
+
+    return jax.jit(jax.vmap(start, in_axes=axes)), jax.jit(advance_all, static_argnums=3)
 
 
 def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any, Any]:
