@@ -71,6 +71,7 @@ def _options() -> argparse.Namespace:
     options.add_argument("--models", nargs="+", choices=MODELS, default=["paired_accuracy[partial]"])
     options.add_argument("--draws", type=int, default=1000, help="draws of each of 4 chains")
     options.add_argument("--bootstrap", type=int, default=2000, help="replicates of the bootstrap baselines")
+    options.add_argument("--target-accept", type=float, default=TARGET, help="acceptance that steps aim at")
     options.add_argument("--batch", type=int, default=250, help="posteriors in one program")
     found = options.parse_args()
     if found.quick:
@@ -89,7 +90,12 @@ def cell(
     for name in options.models:
         start = time.perf_counter()
         found = sample(
-            MODELS[name], counts, batch=options.batch, seed=seed, draws=options.draws, target_accept=TARGET
+            MODELS[name],
+            counts,
+            batch=options.batch,
+            seed=seed,
+            draws=options.draws,
+            target_accept=options.target_accept,
         )
         gates.append({**place, **found.summary(), "seconds": time.perf_counter() - start})
         tables.append(list(found.estimates))
@@ -109,7 +115,7 @@ def _scored(estimates: Sequence[Estimates], truth: Mapping[tuple[str, str], floa
     ``undefined`` is the share of points that are NaN; their intervals are the whole range and cover.
     """
     differences = [Estimates(one.frame[one.frame["estimand"] == "difference"]) for one in estimates]
-    rows: list[dict[str, Any]] = coverage_table(differences, truth).to_dict("records")
+    rows: list[dict[str, Any]] = [dict(row) for _, row in coverage_table(differences, truth).iterrows()]
     for row in rows:
         points = [one.frame.loc[one.frame["method"] == row["method"], "point"].iloc[0] for one in differences]
         row["undefined"] = float(np.isnan(points).mean())

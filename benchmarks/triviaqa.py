@@ -81,6 +81,7 @@ def _options() -> argparse.Namespace:
                          default=["judge_error[partial]", "paired_accuracy[partial]"])  # fmt: skip
     options.add_argument("--draws", type=int, default=1000, help="draws of each of 4 chains")
     options.add_argument("--bootstrap", type=int, default=2000, help="replicates of the bootstrap baselines")
+    options.add_argument("--target-accept", type=float, default=TARGET, help="acceptance that steps aim at")
     options.add_argument("--batch", type=int, default=100, help="posteriors in one program")
     options.add_argument("--data", type=Path, default=DATA)
     found = options.parse_args()
@@ -133,7 +134,7 @@ def estimated(
     for name in options.models:
         start = time.perf_counter()
         found = sample(MODELS[name], counts, batch=options.batch, seed=options.seed, draws=options.draws,
-                       target_accept=TARGET)  # fmt: skip
+                       target_accept=options.target_accept)  # fmt: skip
         gates.append({**found.summary(), "seconds": time.perf_counter() - start})
         tables.append(list(found.estimates))
     numbered = track(enumerate(counts), "baselines", total=len(counts), console=_errors(), transient=True)

@@ -54,7 +54,7 @@ def _scored(
     estimates: Sequence[Estimates], truth: Mapping[tuple[str, str], float], splits: Sequence[int], n_cal: int,
     seed: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    records = coverage_table(estimates, truth).to_dict("records")
+    records: list[dict[str, Any]] = [dict(row) for _, row in coverage_table(estimates, truth).iterrows()]
     parts = zip(estimates, splits, strict=True)
     frame = pd.concat(
         [one.with_truth(truth).frame.assign(split=split) for one, split in parts], ignore_index=True
