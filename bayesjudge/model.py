@@ -57,7 +57,8 @@ class Data:
 
     Examples
     --------
-    >>> data = Data(arrays={"n": np.array([3, 4])}, dims={"n": ("row",)}, coords={"row": (0, 1)}, observed="n")
+    >>> arrays, dims = {"n": np.array([3, 4])}, {"n": ("row",)}
+    >>> data = Data(arrays=arrays, dims=dims, coords={"row": (0, 1)}, observed="n")
     >>> data["n"].tolist(), data.size("row")
     ([3, 4], 2)
     """
@@ -122,13 +123,16 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """Registered name, for instance ``judge_error``."""
+        ...
 
     @property
     def label(self) -> str:
         """Method name shown in tables, for instance ``bayes:judge_error[partial]``."""
+        ...
 
     def prepare(self, table: Any) -> Data:
         """Sufficient statistics of a table; raises `InputError` or `UsageError` where it cannot be used."""
+        ...
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
@@ -138,13 +142,16 @@ class Model(Protocol):
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
         """What the posterior says of the estimands."""
+        ...
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Named test quantities for predictive checks."""
+        ...
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw of parameters and observations from the prior, by the same generative function."""
+        ...
 
 
 def model_names() -> tuple[str, ...]:

@@ -139,7 +139,8 @@ def _relative_efficiency(values: NDArray[np.float64]) -> float:
     from arviz_stats.base import array_stats
 
     options: dict[str, Any] = {"method": "mean", "relative": True}
-    found = float(array_stats.ess(np.exp(values - values.max()), **options))
+    relative: Any = array_stats.ess(np.exp(values - values.max()), **options)
+    found = float(relative)
     return found if np.isfinite(found) else 1.0
 
 

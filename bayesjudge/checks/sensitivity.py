@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -144,9 +144,9 @@ def _weights(log_density: Matrix) -> tuple[Matrix, Matrix]:
     if np.ptp(log_density) < 1e-9:
         equal = np.full(log_density.shape, 1 / log_density.size)
         return equal, equal
-    both = []
+    both, scale = [], cast("Any", array_stats.power_scale_lw)  # typed more narrowly than it works
     for power in POWERS:
-        log_weight = array_stats.power_scale_lw(log_density, alpha=power, axis=(0, 1))
+        log_weight = scale(log_density, alpha=power, axis=(0, 1))
         weight = np.exp(log_weight - log_weight.max())
         both.append(weight / weight.sum())
     return both[0], both[1]
@@ -167,7 +167,8 @@ def _rate(values: Matrix, lower: Matrix, upper: Matrix) -> float:
 
     if np.ptp(values) == 0 or np.ptp(lower) == 0:
         return 0.0
-    return float(array_stats.power_scale_sense(values, lower, upper, POWERS[0], POWERS[1]))
+    found: Any = array_stats.power_scale_sense(values, lower, upper, POWERS[0], POWERS[1])
+    return float(found)
 
 
 def _diagnosis(*, prior: float, likelihood: float) -> str:

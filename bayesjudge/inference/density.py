@@ -35,7 +35,7 @@ class Density:
     size : int
         Number of unconstrained parameters d.
     potential : callable
-        ``(flat (d,), arrays) -> scalar``: minus the log density on the unconstrained space, Jacobian included.
+        ``(flat (d,), arrays) -> scalar``: minus the log density in unconstrained space, with Jacobian.
     constrain : callable
         ``(flat (d,), arrays) -> dict`` of every latent site on its own support.
     unconstrain : callable
@@ -56,7 +56,7 @@ class Density:
 
 @dataclass(frozen=True, kw_only=True)
 class Sets:
-    """How arrays of many data sets are stacked: those in ``stacked`` have a leading axis, the others are shared.
+    """How arrays of many data sets are stacked: those named have a leading axis, the others are shared.
 
     What all data sets have in common (which pattern is which) is kept once: look-ups with shared indices
     are several times faster than with an index array for every data set.
@@ -103,7 +103,7 @@ def _build(model: Model, data: Data) -> Density:
     def potential(flat: Any, arrays: Arrays) -> Any:
         return potential_energy(generative, (arrays,), {}, unravel(flat))
 
-    def constrain(flat: Any, arrays: Arrays) -> dict[str, Any]:
+    def constrain(flat: Any, _: Arrays) -> dict[str, Any]:
         return transform_fn(latent, unravel(flat))  # type: ignore[no-any-return]
 
     def unconstrain(values: Mapping[str, Any]) -> Any:
@@ -127,7 +127,7 @@ class _Site(NamedTuple):
 
 
 def _sites(generative: Callable[[Arrays], None], arrays: Arrays) -> dict[str, _Site]:
-    """Shapes, supports and axis names of the sampled sites, found by an abstract run that computes nothing."""
+    """Shapes, supports and axis names of the sampled sites, by an abstract run that computes nothing."""
     found: dict[str, _Site] = {}
 
     def run(key: Any, arrays: Arrays) -> Any:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -21,7 +20,7 @@ from bayesjudge.inference import accelerator, tree
 from bayesjudge.inference.density import Density, density
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
 from bayesjudge.inference.laplace import run_laplace
-from bayesjudge.inference.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.nuts import Draws, NutsOptions, run_nuts
 from bayesjudge.inference.progress import bar
 from bayesjudge.inference.storage import write_tree
 from bayesjudge.inference.twin import run_pymc
@@ -120,7 +119,8 @@ def fit(
     --------
     >>> from bayesjudge.datasets import simulate_verdicts
     >>> from bayesjudge.models.judge_error import JudgeError
-    >>> result = fit(JudgeError(pooling="shared"), simulate_verdicts(seed=1).verdicts, engine="laplace", draws=500)
+    >>> log = simulate_verdicts(seed=1).verdicts
+    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
     >>> result.gate.passed, result.posterior["theta"].dims
     (True, ('chain', 'draw', 'model'))
     """
@@ -128,65 +128,79 @@ def fit(
         raise UsageError(f"engine={engine!r} is not one of {', '.join(ENGINES)}")
     accelerator.prepare()
     data = table if isinstance(table, Data) else model.prepare(table)
-    target = density(model, data)
     options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=target_accept)
-    run = {"nuts": _nuts, "laplace": _laplace, "pymc": _pymc}[engine]
-    flat, stats, facts = run(model, data, target, options, seed, progress, pymc_sampler)
-    posterior = tree.posterior_dataset(target, data, flat)
-    result = tree.assemble(model, data, target, posterior, flat, stats, seed=seed,
-                           facts={"chains": chains, "draws": draws, "tune": tune, **facts})  # fmt: skip
+    job = _Job(model=model, data=data, target=density(model, data), options=options, seed=seed,
+               progress=progress, pymc_sampler=pymc_sampler)  # fmt: skip
+    drawn = {"nuts": _nuts, "laplace": _laplace, "pymc": _pymc}[engine](job)
+    posterior = tree.posterior_dataset(job.target, data, drawn.flat)
+    facts = {"chains": chains, "draws": draws, "tune": tune, **drawn.facts}
+    result = tree.assemble(model, data, job.target, posterior=posterior, flat=drawn.flat, stats=drawn.stats,
+                           seed=seed, facts=facts)  # fmt: skip
     return Fit(model=model, data=data, tree=result, gate=gate_of(posterior, result["sample_stats"].dataset))
 
 
-def _nuts(
-    model: Model, data: Data, target: Density, options: NutsOptions, seed: int, progress: bool, _: str
-) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    arrays, key = accelerator.to_device(data.arrays), jax.random.key(seed)
-    facts: dict[str, Any] = {"engine": "nuts", "target_accept": options.target_accept}
-    drawn = _with_bar(
-        model, options, progress, lambda report: run_nuts(target, arrays, key, options, report=report)
-    )
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Job:
+    """What an engine needs to know."""
+
+    model: Model
+    data: Data
+    target: Density
+    options: NutsOptions
+    seed: int
+    progress: bool
+    pymc_sampler: str
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        return accelerator.to_device(self.data.arrays)
+
+    @property
+    def key(self) -> Any:
+        return jax.random.key(self.seed)
+
+
+class _Drawn(NamedTuple):
+    """What an engine gives: unconstrained draws (chains, draws, d), statistics, facts for the manifest."""
+
+    flat: Any
+    stats: dict[str, Any]
+    facts: dict[str, Any]
+
+
+def _nuts(job: _Job) -> _Drawn:
+    facts: dict[str, Any] = {"engine": "nuts", "target_accept": job.options.target_accept}
+    drawn = _sample(job, job.options)
     diverged = int(drawn.stats["diverging"].sum())
-    if diverged and options.target_accept < CAREFUL:
-        careful = NutsOptions(
-            chains=options.chains, draws=options.draws, tune=options.tune, target_accept=CAREFUL
-        )
-        drawn = _with_bar(
-            model, careful, progress, lambda report: run_nuts(target, arrays, key, careful, report=report)
-        )
+    if diverged and job.options.target_accept < CAREFUL:
+        drawn = _sample(job, replace(job.options, target_accept=CAREFUL))
         facts |= {"target_accept": CAREFUL, "repeated_after_divergences": diverged}
-    return drawn.flat, drawn.stats, facts
+    return _Drawn(drawn.flat, drawn.stats, facts)
 
 
-def _with_bar(model: Model, options: NutsOptions, progress: bool, run: Callable[[Any], Any]) -> Any:
-    shown = bar(f"{model.label}: {options.chains} chains") if progress else nullcontext()
-    with shown as report:
-        return run(report)
+def _sample(job: _Job, options: NutsOptions) -> Draws:
+    title = f"{job.model.label}: {options.chains} chains"
+    with bar(title) if job.progress else nullcontext() as report:
+        return run_nuts(job.target, job.arrays, job.key, options, report=report)
 
 
-def _laplace(
-    model: Model, data: Data, target: Density, options: NutsOptions, seed: int, progress: bool, sampler: str
-) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    total = options.chains * options.draws
-    drawn = run_laplace(target, accelerator.to_device(data.arrays), jax.random.key(seed), draws=total)
-    k = float(drawn.pareto_k)
+def _laplace(job: _Job) -> _Drawn:
+    options = job.options
+    drawn = run_laplace(job.target, job.arrays, job.key, draws=options.chains * options.draws)
+    k, ess = float(drawn.pareto_k), float(drawn.ess)
     if not k <= MOST_PARETO_K:
-        warnings.warn(
-            f"{model.label}: the Laplace approximation has Pareto k {k:.2f} (above {MOST_PARETO_K}); running NUTS instead",
-            LaplaceFallbackWarning, stacklevel=3,
-        )  # fmt: skip
-        flat, stats, facts = _nuts(model, data, target, options, seed, progress, sampler)
-        return flat, stats, {**facts, "engine": "nuts after laplace", "laplace_pareto_k": k}
+        said = f"Pareto k {k:.2f} (above {MOST_PARETO_K}); running NUTS instead"
+        warnings.warn(f"{job.model.label}: the Laplace approximation has {said}", LaplaceFallbackWarning, 3)
+        again = _nuts(job)
+        return again._replace(facts={**again.facts, "engine": "nuts after laplace", "laplace_pareto_k": k})
     flat = np.asarray(drawn.flat).reshape(options.chains, options.draws, -1)
-    stats = {"pareto_k": np.full(flat.shape[:2], k), "importance_ess": np.full(flat.shape[:2], float(drawn.ess))}
-    return flat, stats, {"engine": "laplace", "laplace_pareto_k": k, "importance_ess": float(drawn.ess)}
+    stats = {"pareto_k": np.full(flat.shape[:2], k), "importance_ess": np.full(flat.shape[:2], ess)}
+    return _Drawn(flat, stats, {"engine": "laplace", "laplace_pareto_k": k, "importance_ess": ess})
 
 
-def _pymc(
-    model: Model, data: Data, target: Density, options: NutsOptions, seed: int, progress: bool, sampler: str
-) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    values, stats = run_pymc(
-        model, data, target, options=options, seed=seed, sampler=sampler, progress=progress
-    )
-    flat = jax.vmap(jax.vmap(target.unconstrain))({name: np.asarray(v) for name, v in values.items()})
-    return np.asarray(flat), stats, {"engine": f"pymc ({sampler})", "target_accept": options.target_accept}
+def _pymc(job: _Job) -> _Drawn:
+    values, stats = run_pymc(job.model, job.data, job.target, options=job.options, seed=job.seed,
+                             sampler=job.pymc_sampler, progress=job.progress)  # fmt: skip
+    flat = jax.vmap(jax.vmap(job.target.unconstrain))({name: np.asarray(v) for name, v in values.items()})
+    facts = {"engine": f"pymc ({job.pymc_sampler})", "target_accept": job.options.target_accept}
+    return _Drawn(np.asarray(flat), stats, facts)

@@ -24,8 +24,9 @@ from bayesjudge.inference.nuts import Draws, NutsOptions
 
 __all__ = ["run_hmc"]
 
-#: Mean integration time in whitened units. A Gaussian decorrelates best at π/2; on the hierarchical posteriors here
-#: (31 parameters, TriviaQA) 3 gave 1.6 times the smallest ESS a gradient of π/2, and 5 no more.
+#: Mean integration time in whitened units. A Gaussian decorrelates best at π/2; on the hierarchical
+#: posteriors here (31 parameters, TriviaQA, 16 posteriors) 3 raised the smallest ESS from 81 to 264 of 2,000
+#: draws for 2.3 times the gradients; 5 raised it to 396 for 4.2 times.
 TRAJECTORY = 3.0
 #: Longest mean trajectory in leapfrog steps; a posterior that would need more is flagged by its gate.
 MOST_STEPS = 64
@@ -33,7 +34,7 @@ MOST_STEPS = 64
 BLOCK = 100
 #: Energy error past which a trajectory counts as divergent, as in Stan and NumPyro.
 DIVERGENT = 1000.0
-_PROGRAMS: dict[tuple[Any, ...], Any] = {}
+_PROGRAMS: dict[tuple[Any, ...], dict[str, Any]] = {}
 
 
 class _Step(NamedTuple):
@@ -158,9 +159,9 @@ def _move(target: Density, state: _State, arrays: Arrays, steps: Any) -> tuple[_
     change = jnp.where(jnp.isfinite(change), change, jnp.inf)
     chance = jnp.minimum(jnp.exp(-change), 1.0)
     accepted = jax.random.uniform(accept_key, chance.shape) < chance
-    stats = {"lp": -jnp.where(accepted, value, state.value), "energy": jnp.where(accepted, before + change, before),
-             "diverging": change > DIVERGENT, "acceptance_rate": chance,
-             "n_steps": jnp.broadcast_to(steps, chance.shape)}  # fmt: skip
+    stats = {"lp": -jnp.where(accepted, value, state.value),
+             "energy": jnp.where(accepted, before + change, before), "diverging": change > DIVERGENT,
+             "acceptance_rate": chance, "n_steps": jnp.broadcast_to(steps, chance.shape)}  # fmt: skip
     keep = accepted[:, None]
     return state._replace(
         z=jnp.where(keep, z, state.z), value=jnp.where(accepted, value, state.value),

@@ -59,9 +59,9 @@ def _model(name: str, options: Mapping[str, Any]) -> Model:
     default = build()
     rebuilt: dict[str, Any] = {}
     for option, value in options.items():
-        current = getattr(default, option)
-        if dataclasses.is_dataclass(current) and isinstance(value, Mapping):
-            rebuilt[option] = type(current)(**value)  # type: ignore[arg-type]
+        current: Any = getattr(default, option)
+        if isinstance(value, Mapping) and hasattr(current, "__dataclass_fields__"):
+            rebuilt[option] = dataclasses.replace(current, **value)
         else:
             rebuilt[option] = tuple(value) if isinstance(current, tuple) else value
     return build(**rebuilt)

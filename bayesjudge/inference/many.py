@@ -78,8 +78,8 @@ class ManyFits:
 
 def fit_many(
     model: Model, tables: Sequence[Any], *, engine: str = "hmc", chains: int = 4, draws: int = 500,
-    tune: int = 500, seed: int = 0, target_accept: float = 0.9, progress: bool = False, batch: int | None = None,
-    mesh: Any = None, executor: Executor | None = None,
+    tune: int = 500, seed: int = 0, target_accept: float = 0.9, progress: bool = False,
+    batch: int | None = None, mesh: Any = None, executor: Executor | None = None,
 ) -> ManyFits:  # fmt: skip
     """Fit one model to many tables at once.
 
@@ -121,28 +121,40 @@ def fit_many(
     options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     flat: list[Any] = [None] * len(prepared)
     stats: list[Any] = [None] * len(prepared)
-    jobs = [(part, seed + 7919 * k) for k, part in enumerate(_batches(prepared, batch))]
+    parts = _batches(prepared, batch)
+    jobs = [_Batch(model=model, data=[prepared[i] for i in part], engine=engine, options=options,
+                   seed=seed + 7919 * k, mesh=mesh) for k, part in enumerate(parts)]  # fmt: skip
     shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()
     with shown as report:
-        work = [
-            (model, [prepared[i] for i in part], engine, options, job_seed, mesh) for part, job_seed in jobs
-        ]
-        results = _run(work, executor, report)
-    for (part, _), (many_flat, many_stats) in zip(jobs, results, strict=True):
+        results = _run(jobs, executor, report)
+    for part, (many_flat, many_stats) in zip(parts, results, strict=True):
         for position, index in enumerate(part):
             flat[index] = many_flat[position]
             stats[index] = {name: values[position] for name, values in many_stats.items()}
     return ManyFits(model=model, data=tuple(prepared), flat=tuple(flat), stats=tuple(stats))
 
 
-def _run(work: list[Any], executor: Executor | None, report: Callable[[int, int], None] | None) -> list[Any]:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Batch:
+    """Data sets of one shape that share a program; plain values, so that it can travel to another process."""
+
+    model: Model
+    data: Sequence[Data]
+    engine: str
+    options: NutsOptions
+    seed: int
+    mesh: Any
+
+
+def _run(
+    jobs: list[_Batch], executor: Executor | None, report: Callable[[int, int], None] | None
+) -> list[Any]:
     if executor is not None:
-        return list(executor.map(_fit_batch, *zip(*work, strict=True)))
-    results = []
-    for k, job in enumerate(work):
-        part = None if report is None else _within(report, k, len(work))
-        results.append(_fit_batch(*job, report=part))
-    return results
+        return list(executor.map(_fit_batch, jobs))
+    return [
+        _fit_batch(job, None if report is None else _within(report, k, len(jobs)))
+        for k, job in enumerate(jobs)
+    ]
 
 
 def _within(report: Callable[[int, int], None], job: int, jobs: int) -> Callable[[int, int], None]:
@@ -161,24 +173,21 @@ def _batches(prepared: Sequence[Data], batch: int | None) -> list[list[int]]:
     return [group[k : k + size] for group in shapes.values() for k in range(0, len(group), size)]
 
 
-def _fit_batch(
-    model: Model, batch: Sequence[Data], engine: str, options: NutsOptions, seed: int, mesh: Any,
-    report: Callable[[int, int], None] | None = None,
-) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+def _fit_batch(job: _Batch, report: Callable[[int, int], None] | None = None) -> tuple[Any, dict[str, Any]]:
     """Draws (sets, chains, draws, d) and statistics of one batch of equal shape."""
     accelerator.prepare()
-    padded = _same_shape(batch)
+    padded, options = _same_shape(job.data), job.options
     sets, arrays = _stack(padded)
-    placed = accelerator.to_device(arrays) if mesh is None else _shard(arrays, sets, mesh)
-    target, key = density(model, padded[0]), jax.random.key(seed)
-    if engine in _SAMPLERS:
-        drawn = _SAMPLERS[engine](target, placed, key, options, many=sets, report=report)
+    placed = accelerator.to_device(arrays) if job.mesh is None else _shard(arrays, sets, job.mesh)
+    target, key = density(job.model, padded[0]), jax.random.key(job.seed)
+    if job.engine in _SAMPLERS:
+        drawn = _SAMPLERS[job.engine](target, placed, key, options, many=sets, report=report)
         return np.asarray(drawn.flat), drawn.stats
     total = options.chains * options.draws
     weighted = run_laplace(target, placed, key, draws=total, many=sets)
-    shape = (len(batch), options.chains, options.draws)
-    stats = {name: np.broadcast_to(np.asarray(value)[:, None, None], shape)
-             for name, value in (("pareto_k", weighted.pareto_k), ("importance_ess", weighted.ess))}  # fmt: skip
+    shape = (len(job.data), options.chains, options.draws)
+    figures = {"pareto_k": weighted.pareto_k, "importance_ess": weighted.ess}
+    stats = {name: np.broadcast_to(np.asarray(v)[:, None, None], shape) for name, v in figures.items()}
     return np.asarray(weighted.flat).reshape(*shape, -1), stats
 
 

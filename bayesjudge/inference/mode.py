@@ -40,7 +40,7 @@ def find_mode(
 
     The damping grows when a step fails to descend, or when the damped Hessian is not positive definite,
     and shrinks when a step succeeds: safe far from the mode, where the Hessian of a hierarchical model is
-    indefinite, and quadratic near it. Cholesky factors throughout: batches of eigenvalues are slow on every device.
+    indefinite, and quadratic near it. Cholesky factors throughout: batches of eigenvalues are slow.
 
     Examples
     --------

@@ -129,7 +129,7 @@ def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple
 
 def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
     if many is None:
-        # The search for one mode is over in milliseconds, and its program is half of what there is to compile.
+        # The search for one mode takes milliseconds, and its program is half of what there is to compile.
         return jax.jit(start, compiler_options=accelerator.brief(0)), jax.jit(advance, static_argnums=3)
     axes = (0, many.axes, None)
 
@@ -141,8 +141,12 @@ def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
 
 def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any, Any]:
     init, sample = hmc(lambda z: target.potential(z, arrays), algo="NUTS")
-    settings = {"num_warmup": options.tune, "dense_mass": target.size <= DENSE_UP_TO,
-                "target_accept_prob": options.target_accept, "max_tree_depth": options.max_tree_depth}  # fmt: skip
+    settings = {
+        "num_warmup": options.tune,
+        "dense_mass": target.size <= DENSE_UP_TO,
+        "target_accept_prob": options.target_accept,
+        "max_tree_depth": options.max_tree_depth,
+    }
     return partial(init, **settings), sample
 
 

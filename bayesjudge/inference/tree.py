@@ -69,8 +69,8 @@ def to_dataset(values: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], d
 
 
 def assemble(
-    model: Model, data: Data, target: Density, posterior: xr.Dataset, flat: NDArray[np.float64],
-    stats: Mapping[str, Any], *, seed: int, facts: Mapping[str, Any],
+    model: Model, data: Data, target: Density, *, posterior: xr.Dataset, flat: NDArray[np.float64],
+    stats: Mapping[str, Any], seed: int, facts: Mapping[str, Any],
 ) -> xr.DataTree:  # fmt: skip
     """Every group of the tree from the unconstrained draws."""
     chains, draws = flat.shape[:2]
@@ -78,7 +78,8 @@ def assemble(
     thin = flat[:, keep].reshape(-1, flat.shape[-1])
     arrays = accelerator.to_device(data.arrays)
     key_posterior, key_prior = jax.random.split(jax.random.key(seed + 1))
-    again = _once((id(target), "replicate"), lambda: jax.jit(_replicator(model, data, target)))
+    again = _once((id(target), "replicate"), lambda: jax.jit(
+        _replicator(model, data, target), compiler_options=accelerator.brief(1)))  # fmt: skip
     replicated, log_likelihood, log_prior = again(key_posterior, jnp.asarray(thin), arrays)
     observed, thinned = data.observed, {"draw": keep}
     shape = (chains, len(keep))
@@ -89,7 +90,7 @@ def assemble(
         dims = {name: target.dims[name][: v.ndim - 2] for name, v in shaped.items()}
         return to_dataset(shaped, dims, data).assign_coords(thinned)
 
-    prior = _prior(model, data, target, key_prior, arrays, chains * len(keep))
+    prior = _prior(model, data, target, keys=jax.random.split(key_prior, chains * len(keep)))
     constants = {name: (data.dims[name], np.asarray(a)) for name, a in data.arrays.items()}
     groups = {
         "posterior": posterior,
@@ -119,19 +120,24 @@ def _replicator(model: Model, data: Data, target: Density) -> Any:
         return fn.sample(key), fn.log_prob(arrays[data.observed]), log_prior
 
     def many(key: Any, flat: Any, arrays: Mapping[str, Any]) -> Any:
-        return jax.lax.map(lambda row: one(row[0], row[1], arrays), (jax.random.split(key, flat.shape[0]), flat),
-                           batch_size=250)  # fmt: skip
+        keys = jax.random.split(key, flat.shape[0])
+        return jax.lax.map(lambda row: one(row[0], row[1], arrays), (keys, flat), batch_size=250)
 
     return many
 
 
-def _prior(model: Model, data: Data, target: Density, key: Any, arrays: Any, draws: int) -> xr.Dataset:
+def _prior(model: Model, data: Data, target: Density, *, keys: Any) -> xr.Dataset:
     def build() -> Any:
-        return jax.jit(lambda keys, a: jax.lax.map(
-            lambda k: {name: value for name, value in model.simulate(k, data.with_arrays(a)).items()
-                       if name in target.dims}, keys, batch_size=250))  # fmt: skip
+        def one(key: Any, arrays: Any) -> dict[str, Any]:
+            sites = model.simulate(key, data.with_arrays(arrays))
+            return {name: value for name, value in sites.items() if name in target.dims}
 
-    sites = _once((id(target), "prior"), build)(jax.random.split(key, draws), arrays)
+        def many(keys: Any, arrays: Any) -> Any:
+            return jax.lax.map(lambda key: one(key, arrays), keys, batch_size=250)
+
+        return jax.jit(many, compiler_options=accelerator.brief(1))
+
+    sites = _once((id(target), "prior"), build)(keys, accelerator.to_device(data.arrays))
     return to_dataset({name: np.asarray(value)[None] for name, value in sites.items()}, target.dims, data)
 
 
@@ -146,9 +152,10 @@ def data_hash(data: Data) -> str:
 
 def manifest(model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What was fitted, with which options, seed, data and versions."""
-    options = dataclasses.asdict(model) if dataclasses.is_dataclass(model) else {}  # type: ignore[arg-type]
+    described: Any = model
+    options: dict[str, Any] = dataclasses.asdict(described) if dataclasses.is_dataclass(model) else {}
     return {"model": model.name, "options": options, "seed": seed, "data": data_hash(data),
-            "versions": {name: found for name in _PACKAGES if (found := _version(name))}, **facts}  # fmt: skip
+            "versions": {name: v for name in _PACKAGES if (v := _version(name))}, **facts}  # fmt: skip
 
 
 def _version(name: str) -> str | None:
@@ -159,6 +166,12 @@ def _version(name: str) -> str | None:
 
 
 def _design(data: Data) -> dict[str, Any]:
-    return {"dims": {k: list(v) for k, v in data.dims.items()}, "coords": {k: list(v) for k, v in data.coords.items()},
-            "observed": data.observed, "weights": data.weights, "ragged": list(data.ragged),
-            "facts": dict(data.facts), "units": dict(data.units)}  # fmt: skip
+    names = {"dims": data.dims, "coords": data.coords}
+    return {
+        **{name: {key: list(value) for key, value in part.items()} for name, part in names.items()},
+        "observed": data.observed,
+        "weights": data.weights,
+        "ragged": list(data.ragged),
+        "facts": dict(data.facts),
+        "units": dict(data.units),
+    }

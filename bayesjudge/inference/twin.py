@@ -51,9 +51,10 @@ def run_pymc(
         raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'") from error
     # PyMC gives NumPyro one device a chain, so on a single device chains would run one after another.
     together = {"chain_method": "vectorized"} if sampler == "numpyro" else {}
+    chosen: Any = sampler
     with model.pymc(data):
         tree = pm.sample(
-            draws=options.draws, tune=options.tune, chains=options.chains, cores=1, nuts_sampler=sampler,
+            draws=options.draws, tune=options.tune, chains=options.chains, cores=1, nuts_sampler=chosen,
             nuts={"target_accept": options.target_accept, **together}, random_seed=seed, progressbar=progress,
             quiet=not progress, compute_convergence_checks=False,
         )  # fmt: skip

@@ -85,7 +85,7 @@ def _naive_gap(answer: Comparison) -> list[str]:
     gap = (naive - bayes["point"]).dropna()
     if gap.empty:
         return []
-    at = gap.abs().idxmax()
+    at = gap.index[int(gap.abs().to_numpy().argmax())]
     outside = int(((naive < bayes["lower"]) | (naive > bayes["upper"])).sum())
     worst = f"{at[1]}: {naive[at]:.3f} raw, {bayes['point'][at]:.3f} corrected"
     spread = f"off by up to {abs(gap[at]):.3f} ({worst})"
