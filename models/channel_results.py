@@ -13,7 +13,14 @@ from bayesjudge.posterior import differences, summary_rows
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["channel_quality", "logistic_normal_mean", "quality_rows"]
+__all__ = [
+    "channel_logit",
+    "channel_quality",
+    "headline",
+    "logistic_normal_mean",
+    "quality_rows",
+    "shared_spread",
+]
 
 
 def channel_quality(posterior: xr.Dataset, dim: str, names: tuple[str, ...]) -> dict[str, xr.DataArray]:
@@ -22,13 +29,20 @@ def channel_quality(posterior: xr.Dataset, dim: str, names: tuple[str, ...]) -> 
     Where answers share effects on the judge (clusters, how easy an answer is to judge), these are the
     probabilities for an answer drawn at random, so the effects are averaged over.
     """
-    logits = {name: _logit(posterior, name, dim, names) for name in ("sensitivity", "specificity")}
-    spread = _shared_spread(posterior)
+    logits = {name: channel_logit(posterior, name, dim, names) for name in ("sensitivity", "specificity")}
+    spread = shared_spread(posterior)
     quality = {name: logistic_normal_mean(logit, spread) for name, logit in logits.items()}
     return {**quality, "youden": quality["sensitivity"] + quality["specificity"] - 1}
 
 
-def _logit(posterior: xr.Dataset, name: str, dim: str, names: tuple[str, ...]) -> Any:
+def headline(theta: xr.DataArray, youden: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Draws of what the answer rests on: every accuracy, every difference, and J of each judge."""
+    found = {"accuracy": theta, "youden": youden}
+    return found if theta.sizes["model"] == 1 else {**found, "difference": differences(theta, "model")}
+
+
+def channel_logit(posterior: xr.Dataset, name: str, dim: str, names: tuple[str, ...]) -> Any:
+    """Logit of ``sensitivity`` or ``specificity`` without effects that answers share."""
     import xarray as xr
 
     if f"logit_{name}" in posterior:
@@ -38,7 +52,7 @@ def _logit(posterior: xr.Dataset, name: str, dim: str, names: tuple[str, ...]) -
     return posterior[f"mu_{name}"] * xr.DataArray(np.ones(len(names)), dims=dim, coords={dim: list(names)})
 
 
-def _shared_spread(posterior: xr.Dataset) -> Any:
+def shared_spread(posterior: xr.Dataset) -> Any:
     """Standard deviation of what answers share, in logits; independent normal effects add in squares."""
     parts = [posterior[name] ** 2 for name in ("leniency_spread", "ease_spread") if name in posterior]
     return np.sqrt(sum(parts[1:], parts[0])) if parts else None

@@ -27,6 +27,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models import judge_error_data, judge_error_results, judge_error_statistics
+from bayesjudge.models.channel_results import channel_quality, headline
 from bayesjudge.models.verdict_channel import (
     ChannelPrior,
     Labels,
@@ -159,6 +160,12 @@ class JudgeError:
     def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
         return judge_error_results.accuracy(posterior, data)
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""
+        dim = data.facts["unit"]
+        youden = channel_quality(posterior, dim, data.coords[dim])["youden"]
+        return headline(self.accuracy(posterior, data), youden)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

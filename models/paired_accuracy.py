@@ -183,6 +183,10 @@ class PairedAccuracy:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
         return paired_accuracy_results.accuracy(posterior, data)
 
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""
+        return paired_accuracy_results.quantities(posterior, data)
+
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Verdict rates, the 2x2 table of every pair of models, and labelled cells."""

@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data
-from bayesjudge.models.channel_results import channel_quality, logistic_normal_mean, quality_rows
+from bayesjudge.models.channel_results import (
+    channel_quality,
+    headline,
+    logistic_normal_mean,
+    quality_rows,
+)
 from bayesjudge.posterior import differences, summary_rows
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["accuracy", "estimates"]
+__all__ = ["accuracy", "estimates", "quantities"]
 
 
 def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
@@ -24,6 +29,12 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
     )
     quality = channel_quality(posterior, "model", data.coords["model"])
     return Estimates.from_rows(rows + quality_rows(quality, method=method, prob=prob, n=n))
+
+
+def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+    """Draws of what the answer rests on: accuracies, differences, Youden's J."""
+    quality = channel_quality(posterior, "model", data.coords["model"])
+    return headline(accuracy(posterior, data), quality["youden"])
 
 
 def accuracy(posterior: xr.Dataset, data: Data) -> xr.DataArray:

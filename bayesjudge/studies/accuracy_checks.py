@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from bayesjudge.checks import compare, convergence, predictive_check, prior_sensitivity
 from bayesjudge.inference import Fit
-from bayesjudge.posterior import differences
 from bayesjudge.studies.accuracy_fits import JudgeFits
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["check_judge"]
 
@@ -27,7 +21,7 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     tables = {
         "predictive": _stacked({one: predictive_check(one).frame for one in headline}),
         "comparison": compare(fits.poolings).frame if fits.alternatives else None,
-        "sensitivity": _stacked({one: _sensitivity(one) for one in headline}),
+        "sensitivity": _stacked({one: prior_sensitivity(one).frame for one in headline}),
         "convergence": _stacked({one: convergence(one).frame for one in fits.everything.values()}),
     }
     return {name: table.assign(judge=fits.judge) for name, table in tables.items() if table is not None}
@@ -36,17 +30,3 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
 def _stacked(frames: dict[Fit, pd.DataFrame]) -> pd.DataFrame:
     named = [frame.assign(method=one.model.label) for one, frame in frames.items()]
     return pd.concat(named, ignore_index=True)
-
-
-def _sensitivity(one: Fit) -> pd.DataFrame:
-    return prior_sensitivity(one, quantities=_headline_draws(one)).frame
-
-
-def _headline_draws(one: Fit) -> dict[str, xr.DataArray]:
-    """Draws of the headline estimands: every accuracy and every difference."""
-    # Both models of this study have it; the protocol does not ask for it.
-    theta: xr.DataArray = getattr(one.model, "accuracy")(one.posterior, one.data)  # noqa: B009
-    found = {"accuracy": theta}
-    if theta.sizes["model"] > 1:
-        found["difference"] = differences(theta, "model")
-    return found
