@@ -5,13 +5,17 @@ comparison that keeps the pairing is the sharper for it (METHODS 1.9). For item 
 
     two models     (y_ia, y_ib) ~ Categorical(π),  π ~ Dirichlet(1, 1, 1, 1);  Δ = π10 − π01
     many models    P(y_im = 1) = σ(α_m + s u_i),   u_i ~ N(0, 1),  θ_m = E_u σ(α_m + s u)
-    verdicts       independent given the labels, by the verdict channel of each model (verdict_channel.py)
+    verdicts       by the verdict channel of each model (verdict_channel.py): independent given the labels,
+                   with many models given labels and u, where logit P(v = 1 | y, u) moves by λ_y u
 
 π is three sticks broken off one after the other, ``π11 ~ Beta(1, 3)``, ``π10/(1−π11) ~ Beta(1, 2)`` and
 ``π01/(1−π11−π10) ~ Beta(1, 1)``: the same Dirichlet, and one unconstrained space for NumPyro and PyMC.
 ``α_m ~ Logistic(0, 1)`` makes θ_m flat where s = 0. ``s ~ HalfNormal(2)`` spans items that tell models apart
 not at all and items that are nearly all easy or hopeless; it is common to the models, because few
-labelled items cannot tell their discriminations apart. u is integrated by Gauss–Hermite with 21 nodes.
+labelled items cannot tell their discriminations apart. ``λ_y ~ N(0, 1)``: a judge reads one item in one way
+for all models, so its errors on them correlate; without λ that correlation is taken for one of the
+labels, and verdicts on other models make a wrong answer look right (measured, see the card). u is
+integrated by Gauss–Hermite with 21 nodes.
 Items in clusters take the second form for any number of models, with ``u = √r c + √(1−r) e``, ``r ~ U(0, 1)``
 and c shared by a cluster, which also makes the judge more or less lenient.
 """
@@ -69,6 +73,8 @@ class PairedAccuracy:
         Hyper-parameters of the verdict channel.
     item_spread : float
         Prior scale of s, the standard deviation of items in logits (many models).
+    item_leniency : float
+        Prior scale of λ, by how many logits the judge is readier to say 1 as u grows by 1 (many models).
 
     Examples
     --------
@@ -80,11 +86,13 @@ class PairedAccuracy:
     labels: Labels = "random"
     channel: ChannelPrior = field(default_factory=ChannelPrior)
     item_spread: float = 2.0
+    item_leniency: float = 1.0
 
     def __post_init__(self) -> None:
         check_channel(self.pooling, self.labels)
-        if not self.item_spread > 0:
-            raise UsageError(f"item_spread must be above 0, got {self.item_spread}")
+        for name in ("item_spread", "item_leniency"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"{name} must be above 0, got {getattr(self, name)}")
 
     @property
     def name(self) -> str:
@@ -140,7 +148,9 @@ class PairedAccuracy:
         with numpyro.plate("model", data.size("model"), dim=-1):
             alpha = numpyro.sample("alpha", dist.Logistic(0.0, 1.0))
         spread = numpyro.sample("item_spread", dist.HalfNormal(self.item_spread))
-        items = Items(alpha, spread, numpyro_item_effect(data.facts["clusters"]), channel)
+        with numpyro.plate("label", 2, dim=-1):
+            leniency = numpyro.sample("item_leniency", dist.Normal(0.0, self.item_leniency))
+        items = Items(alpha, spread, numpyro_item_effect(data.facts["clusters"]), channel, leniency)
         redraw = ItemSampler(
             table=items.table(data), log_nodes=items.log_nodes(data, enriched=enriched), data=data
         )
@@ -154,19 +164,27 @@ class PairedAccuracy:
 
         clusters, enriched = data.facts["clusters"], self.labels == "enriched"
         with pm.Model(
-            coords={name: list(data.coords[name]) for name in ("judge", "model", "cluster", "step")}
+            coords={name: list(data.coords[name]) for name in ("judge", "model", "cluster", "step", "label")}
         ) as model:
             logit_1, logit_0 = pymc_channel(self.pooling, self.channel, "model")
             rho, shift = pymc_run_correlation(data.facts["most_runs"]), pymc_leniency(clusters)
-            log_v = likelihood.log_verdicts(logit_1, logit_0, data, rho=rho, shift=shift)
             if data.facts["form"] == "two models":
+                log_v = likelihood.log_verdicts([-logit_0, logit_1], data, rho=rho)
                 log_pi = likelihood.log_joint_cells(pm.Beta("stick", *map(np.array, _STICKS), dims="step"))
                 log_p = likelihood.two_model_log_prob(log_pi, log_v, data, enriched=enriched)
             else:
                 alpha = pm.Logistic("alpha", np.float64(0), np.float64(1), dims="model")
                 spread = pm.HalfNormal("item_spread", np.float64(self.item_spread))
-                effect = likelihood.pymc_item_effect(clusters)
-                log_p = likelihood.item_log_prob(alpha, spread, effect, log_v, data, enriched=enriched)
+                leniency = pm.Normal(
+                    "item_leniency", np.float64(0), np.float64(self.item_leniency), dims="label"
+                )
+                (u, log_w), of = likelihood.pymc_item_effect(clusters), data["cluster_of"]
+                says_yes = likelihood.item_says_yes(
+                    logit_1, logit_0, u[of], leniency=leniency, shift=shift[of]
+                )
+                log_v = likelihood.log_verdicts(says_yes, data, rho=rho)
+                logit = alpha[:, None] + spread * u[of][:, None, :]
+                log_p = likelihood.item_log_prob(logit, log_w, log_v, data, enriched=enriched)
             pm.Potential("n", data["n"][data.facts["margins"] :].astype(float) * log_p)
         return model
 

@@ -51,8 +51,8 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     arrays, dims = _listed(seen) if listed else _observed(seen, clustered=counts.clusters > 0)
     return Data(
         arrays=arrays, dims=dims, observed="n", weights="n" if listed else "items",
-        coords={**_lengths(arrays, dims), "step": ("both", "only first", "only second"), "model": models,
-                "judge": judges, "cluster": tuple(range(max(counts.clusters, 1)))},
+        coords={**_lengths(arrays, dims), "step": ("both", "only first", "only second"), "label": (0, 1),
+                "model": models, "judge": judges, "cluster": tuple(range(max(counts.clusters, 1)))},
         ragged=("pattern", "strata") if listed else ("pattern", "item_pattern", "template", "item"),
         facts={"form": "two models" if listed else "items", "most_runs": int(seen.cells.runs.max()),
                "clusters": counts.clusters, "margins": 0 if listed else margin_count(len(models))},

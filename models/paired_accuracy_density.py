@@ -18,9 +18,11 @@ __all__ = [
     "Cells",
     "Channel",
     "every_cell",
+    "label_mask",
     "log_joint_cells",
     "log_verdicts",
     "observed_cells",
+    "says_yes",
     "two_model_log_prob",
 ]
 
@@ -58,13 +60,20 @@ def observed_cells(data: Data) -> Cells:
 
 def log_verdicts(channel: Channel, cells: Cells, most_runs: int) -> Any:
     """Log P(verdicts | y), (2, places, M, cells), y = 0 first; minus infinity where the label is not y."""
+    runs = jax_runs_log_prob(
+        says_yes(channel, cells)[..., None], channel.rho, cells.runs, cells.positives, most_runs
+    )
+    return runs + cells.log_ways + label_mask(cells.label)
+
+
+def says_yes(channel: Channel, cells: Cells) -> Any:
+    """Logit of P(v = 1 | y), (2, places, M), y = 0 first."""
     lenient = channel.leniency[cells.cluster][:, None]
-    says_yes = jnp.stack([lenient - channel.logit_0, lenient + channel.logit_1])[..., None]
-    runs = jax_runs_log_prob(says_yes, channel.rho, cells.runs, cells.positives, most_runs)
-    return runs + cells.log_ways + _mask(cells.label)
+    return jnp.stack([lenient - channel.logit_0, lenient + channel.logit_1])
 
 
-def _mask(label: Any) -> Any:
+def label_mask(label: Any) -> Any:
+    """0 where a label allows y, minus infinity where it does not, (2, ...), y = 0 first."""
     return jnp.where(jnp.stack([label == 1, label == 0]), -jnp.inf, 0.0)
 
 
@@ -81,7 +90,7 @@ def two_model_log_prob(log_pi: Any, channel: Channel, data: Data, *, enriched: b
     joint = _over_labels(log_pi, log_v[:, 0, first], log_v[:, 1, second])
     if not enriched:
         return joint
-    mask = _mask(data["cell_label"])
+    mask = label_mask(data["cell_label"])
     return joint - _over_labels(log_pi, mask[:, first], mask[:, second])
 
 

@@ -1,4 +1,4 @@
-"""The likelihood of `paired_accuracy` for many models, in JAX: models independent given the item effect u.
+"""The likelihood of `paired_accuracy` for many models, in JAX: answers and verdicts independent given u.
 
 Without clusters, log P(pattern | u) is a matrix product of the patterns' one-hot cells with a table over
 cells and quadrature nodes. With clusters u differs between patterns, and the cells of each pattern are
@@ -16,8 +16,15 @@ from jax.scipy.special import logsumexp
 from numpyro import distributions as dist
 
 from bayesjudge.model import Data
-from bayesjudge.models.paired_accuracy_density import Cells, Channel, every_cell, log_verdicts, observed_cells
-from bayesjudge.models.verdict_runs import gauss_hermite
+from bayesjudge.models.paired_accuracy_density import (
+    Cells,
+    Channel,
+    every_cell,
+    label_mask,
+    observed_cells,
+    says_yes,
+)
+from bayesjudge.models.verdict_runs import gauss_hermite, jax_runs_log_prob
 
 __all__ = ["ItemEffect", "Items", "numpyro_item_effect"]
 
@@ -42,12 +49,17 @@ def numpyro_item_effect(clusters: int) -> ItemEffect:
 
 
 class Items(NamedTuple):
-    """Everything that patterns depend on: intercepts (M,), spread of items in logits, u, and the channel."""
+    """Everything that patterns depend on.
+
+    Intercepts (M,), the spread of items in logits, u, the verdict channel at u = 0, and how much more
+    the judge says 1 as u grows, (2,), for wrong answers first.
+    """
 
     alpha: Any
     spread: Any
     effect: ItemEffect
     channel: Channel
+    leniency: Any
 
     def log_prob(self, data: Data, *, enriched: bool) -> Any:
         """Log probability of every observed pattern, given its labels where those were chosen."""
@@ -68,23 +80,34 @@ class Items(NamedTuple):
         of_label = self._labels(every_cell(data))[cluster[:, None], jnp.arange(kind.shape[1]), first_cell]
         return self.effect.log_w + of_label.sum(1)
 
+    def _u(self, cells: Cells) -> Any:
+        """Item effect at the nodes, (places, 1, 1, nodes)."""
+        return self.effect.between[cells.cluster][:, None, None, None] + self.effect.within
+
     def _logit(self, cells: Cells) -> Any:
         """Logit of P(y = 1 | u), (places, M, 1, nodes)."""
-        u = self.effect.between[cells.cluster][:, None, None, None] + self.effect.within
-        return self.alpha[:, None, None] + self.spread * u
+        return self.alpha[:, None, None] + self.spread * self._u(cells)
+
+    def _log_verdicts(self, cells: Cells, data: Data) -> Any:
+        """Log P(verdicts | y, u), (2, places, M, cells, nodes); minus infinity where the label is not y."""
+        logit = says_yes(self.channel, cells)[..., None, None]
+        logit = logit + self.leniency[:, None, None, None, None] * self._u(cells)
+        runs = jax_runs_log_prob(logit, self.channel.rho, cells.runs[..., None], cells.positives[..., None],
+                                 data.facts["most_runs"])  # fmt: skip
+        return runs + (cells.log_ways + label_mask(cells.label))[..., None]
 
     def _outcomes(self, cells: Cells, data: Data) -> Any:
         """Log P(cell | u), (places, M, cells, nodes).
 
-        The sum over y is one of probabilities, scaled so that the likelier verdicts count 1: three
-        transcendental functions an entry, where a sum of logs takes eight.
+        The sum over y is one of probabilities, scaled so that the likelier verdicts count 1: it takes
+        fewer transcendental functions than a sum of logs.
         """
-        log_v, logit = log_verdicts(self.channel, cells, data.facts["most_runs"]), self._logit(cells)
+        log_v, logit = self._log_verdicts(cells, data), self._logit(cells)
         top = log_v.max(0)
-        wrong, right = jnp.exp(log_v - top)[..., None]
+        wrong, right = jnp.exp(log_v - top)
         p = wrong * jax.nn.sigmoid(-logit) + right * jax.nn.sigmoid(logit)
         # Past logits of 690 p underflows; a floor keeps 0 times minus infinity out of the matrix product.
-        return jnp.log(jnp.maximum(p, 1e-300)) + top[..., None]
+        return jnp.log(jnp.maximum(p, 1e-300)) + top
 
     def _labels(self, cells: Cells) -> Any:
         """Log P(label of the cell | u), 0 without a label, (places, M, cells, nodes)."""

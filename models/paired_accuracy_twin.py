@@ -11,19 +11,26 @@ import pytensor.tensor as pt
 from bayesjudge.model import Data
 from bayesjudge.models.verdict_runs import gauss_hermite, pytensor_runs_log_prob
 
-__all__ = ["item_log_prob", "log_joint_cells", "log_verdicts", "pymc_item_effect", "two_model_log_prob"]
+__all__ = [
+    "item_log_prob",
+    "item_says_yes",
+    "log_joint_cells",
+    "log_verdicts",
+    "pymc_item_effect",
+    "two_model_log_prob",
+]
 
 
-def log_verdicts(logit_1: Any, logit_0: Any, data: Data, *, rho: Any, shift: Any) -> list[Any]:
-    """Log P(verdicts | y) of each pattern and model for y = 0 and y = 1, (patterns, M) each."""
-    cell = data["cell"]
-    runs, positives = data["cell_runs"][cell].astype(float), data["cell_positives"][cell].astype(float)
-    lenient = shift[data["cluster_of"]][:, None] if data.facts["form"] == "items" else np.float64(0)
-    says_yes, most = [lenient - logit_0, lenient + logit_1], data.facts["most_runs"]
-    return [
-        pytensor_runs_log_prob(logit, rho, runs, positives, most) + data["cell_log_ways"][cell]
-        for logit in says_yes
+def log_verdicts(says_yes: list[Any], data: Data, *, rho: Any) -> list[Any]:
+    """Log P(verdicts | y) from the logits of P(v = 1 | y), y = 0 first, (patterns, M) or also by node."""
+    columns = [
+        data[name][data["cell"]].astype(float) for name in ("cell_runs", "cell_positives", "cell_log_ways")
     ]
+    if data.facts["form"] == "items":
+        columns = [column[:, :, None] for column in columns]
+    runs, positives, log_ways = columns
+    most = data.facts["most_runs"]
+    return [pytensor_runs_log_prob(logit, rho, runs, positives, most) + log_ways for logit in says_yes]
 
 
 def log_joint_cells(stick: Any) -> list[list[Any]]:
@@ -55,14 +62,17 @@ def pymc_item_effect(clusters: int) -> tuple[Any, Any]:
     return pt.sqrt(share) * part[:, None] + pt.sqrt(np.float64(1) - share) * nodes, log_w
 
 
-def item_log_prob(
-    alpha: Any, spread: Any, effect: tuple[Any, Any], log_v: list[Any], data: Data, *, enriched: bool
-) -> Any:
-    """Log probability of every observed pattern: models independent given u, u integrated out."""
-    (u, log_w), label = effect, data["cell_label"][data["cell"]][:, :, None]
-    logit = alpha[None, :, None] + (spread * u)[data["cluster_of"]][:, None, :]
+def item_says_yes(logit_1: Any, logit_0: Any, u: Any, *, leniency: Any, shift: Any) -> list[Any]:
+    """Logits of P(v = 1 | y, u), (patterns, M, nodes) for y = 0 and y = 1, from u and the cluster's shift."""
+    moved = [shift[:, None, None] + leniency[y] * u[:, None, :] for y in (0, 1)]
+    return [moved[0] - logit_0[0][:, None], moved[1] + logit_1[0][:, None]]
+
+
+def item_log_prob(logit: Any, log_w: Any, log_v: list[Any], data: Data, *, enriched: bool) -> Any:
+    """Log probability of every observed pattern from the logits of P(y = 1 | u), u integrated out."""
+    label = data["cell_label"][data["cell"]][:, :, None]
     wrong, right = -pt.softplus(logit), -pt.softplus(-logit)
-    each = [wrong + log_v[0][:, :, None], right + log_v[1][:, :, None]]
+    each = [wrong + log_v[0], right + log_v[1]]
     given_u = pt.switch(label == 1, each[1], pt.switch(label == 0, each[0], pt.logaddexp(*each))).sum(1)
     joint = pt.logsumexp(given_u + log_w, axis=1)
     if not enriched:
