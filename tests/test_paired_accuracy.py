@@ -13,6 +13,7 @@ import numpy as np
 import numpyro
 import pytest
 from scipy import stats
+from scipy.special import expit
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_counts, simulate_verdicts
@@ -260,6 +261,32 @@ def test_estimates_hold_every_quantity_with_its_items(models: int) -> None:
     assert rows.loc[("difference", "a − b"), "point"] == pytest.approx(difference)
 
 
+@pytest.mark.parametrize("clustered", [False, True])
+def test_quality_is_that_of_an_item_drawn_at_random(item_counts: Counter, clustered: bool) -> None:
+    """Sensitivity and specificity of many models against items simulated one by one."""
+    label, positives = _every_pattern(3, 1, 1)
+    model = PairedAccuracy(pooling="specific")
+    cluster = np.repeat([0, 1], len(label) // 2) if clustered else None
+    data = model.prepare(item_counts(label, positives, cluster=cluster))
+    target = density(model, data)
+    flat = 0.7 * np.random.default_rng(5).normal(size=(1, 8, target.size))
+    posterior = posterior_dataset(target, data, flat)
+    same = posterior.isel(draw=[0] * 8)
+    table = model.estimates(same, data).frame.set_index(["estimand", "unit"])["point"]
+    one, (u, t) = posterior.isel(chain=0, draw=0), np.random.default_rng(6).normal(size=(2, 200_000))
+    spread = float(one["leniency_spread"]) if clustered else 0.0
+    right = expit(float(one["alpha"][1]) + float(one["item_spread"]) * u)
+    shift = np.outer(one["item_leniency"], u) + spread * t
+    yes = expit(float(one["logit_sensitivity"][0, 1]) + shift[1])
+    no = expit(float(one["logit_specificity"][0, 1]) - shift[0])
+    # Means over 200,000 items of numbers in [0, 1]: four standard errors are at most .0045; ratios double it.
+    assert table["accuracy", "m1"] == pytest.approx(right.mean(), abs=0.0045)
+    assert table["sensitivity", "m1"] == pytest.approx((right * yes).mean() / right.mean(), abs=0.009)
+    assert table["specificity", "m1"] == pytest.approx(
+        ((1 - right) * no).mean() / (1 - right).mean(), abs=0.009
+    )
+
+
 def test_data_twice_is_weight_two(item_counts: Counter) -> None:
     label, positives = _every_pattern(3, 1, 1)
     model = PairedAccuracy()
@@ -315,8 +342,10 @@ def test_one_judge_and_two_models_are_asked_for(item_counts: Counter) -> None:
 
 
 def test_wrong_options_say_what_is_allowed() -> None:
-    with pytest.raises(UsageError, match="above 0"):
+    with pytest.raises(UsageError, match="item_spread must be above 0"):
         PairedAccuracy(item_spread=0.0)
+    with pytest.raises(UsageError, match="item_leniency must be above 0"):
+        PairedAccuracy(item_leniency=-1.0)
     with pytest.raises(UsageError, match="partial"):
         PairedAccuracy(pooling="none")  # type: ignore[arg-type]
 
