@@ -70,7 +70,8 @@ def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool
     models: list[Any] = [options.judge_error()]
     others: list[Any] = []
     if len(counts.models) > 1:
-        models.append(options.paired_accuracy())
+        # With clusters its density costs minutes a fit; `warnings_of` tells where differences come from then.
+        models += [] if counts.clusters else [options.paired_accuracy()]
         others += [options.judge_error(name) for name in POOLINGS if compared and name != options.pooling]
     short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
     return JudgeFits(

@@ -69,7 +69,7 @@ def _headline(answer: Comparison) -> list[str]:
         best = ranks.iloc[0]
         about = f"By judge {judge}: " if len(judges) > 1 else ""
         rows = _bayes(answer.estimates, judge).where(estimand="accuracy", unit=best["model"], group="").frame
-        row = rows.iloc[-1]
+        row = rows.iloc[0]
         interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
         rank = f" and is the best model with probability {best['p_best']:.2f}" if len(ranks) > 1 else ""
         sentences.append(f"{about}{best['model']} has accuracy {row['point']:.3f} ({interval}){rank}.")

@@ -59,6 +59,11 @@ def warnings_of(
             f"{len(judges)} judges: each is analysed on its own. Their verdicts are not pooled, because "
             "judges err together and treating them as independent gives intervals that are far too narrow."
         )
+    if counts.clusters and len(counts.models) > 1:
+        found.append(
+            "items in clusters: paired_accuracy is left out, so Bayesian differences come from judge_error, which "
+            "does not pair items (too wide rather than too narrow) and lets clusters shift all models alike"
+        )
     for judge in judges:
         about = f"judge {judge}: " if len(judges) > 1 else ""
         of_judge = diagnostics.where(judge=judge)
