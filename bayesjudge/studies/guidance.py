@@ -61,8 +61,8 @@ def warnings_of(
         )
     if counts.clusters and len(counts.models) > 1:
         found.append(
-            "items in clusters: paired_accuracy is left out, so Bayesian differences come from judge_error, which "
-            "does not pair items (too wide rather than too narrow) and lets clusters shift all models alike"
+            "items in clusters: paired_accuracy is left out, so Bayesian differences come from judge_error, "
+            "which does not pair items (too wide, not too narrow) and lets clusters shift all models alike"
         )
     for judge in judges:
         about = f"judge {judge}: " if len(judges) > 1 else ""
