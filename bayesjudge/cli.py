@@ -151,9 +151,8 @@ def simulate_log(
 
         _require_no_folder(file, "")
         require_writable(file.parent)
-        simulated = simulate_verdicts(
-            seed=seed, labelled=labelled, unlabelled=items, youden=(youden, youden - 0.1)
-        )
+        both = (youden, youden - 0.1)
+        simulated = simulate_verdicts(seed=seed, labelled=labelled, unlabelled=items, youden=both)
         write_text(file, simulated.verdicts.frame.to_csv(index=False))
         typer.echo(f"{len(simulated.verdicts)} verdicts in {file}")
 
@@ -163,9 +162,7 @@ def _mapping(pairs: list[str] | None) -> dict[str, str]:
     for pair in pairs or []:
         ours, equals, theirs = pair.partition("=")
         if not (ours and equals and theirs):
-            raise UsageError(
-                f"--column {pair!r}: write our column = yours, for instance --column verdict=score"
-            )
+            raise UsageError(f"--column {pair!r}: write our column = yours, as in --column verdict=score")
         found[ours] = theirs
     return found
 

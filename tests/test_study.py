@@ -410,6 +410,7 @@ def test_a_judge_answers_for_the_models_that_it_saw():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
 def test_poolings_are_compared_for_one_judge_and_leave_the_estimates_alone(log, answer):
     compared = ask(log, compare=True)
     assert len(compared.fits) == 4

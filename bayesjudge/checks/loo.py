@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.checks.tails import has_flat_tail
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -130,6 +132,10 @@ def _leave_one_out(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
     if np.ptp(values) == 0:  # nothing depends on this observation, so leaving it out changes nothing
         return float(values.flat[0]), 0.0, 0.0
+    if has_flat_tail(-values):
+        elpd = math.log(values.size) - float(np.logaddexp.reduce(-values, axis=None))
+        p_loo = float(np.logaddexp.reduce(values, axis=None)) - math.log(values.size) - elpd
+        return elpd, p_loo, math.nan
     elpd, k, p_loo = array_stats.loo(values, r_eff=_relative_efficiency(values))
     return float(elpd), float(p_loo), float(k)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
+from bayesjudge.checks.tails import has_flat_tail
 from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +147,10 @@ def _weights(log_density: Matrix) -> tuple[Matrix, Matrix]:
         return equal, equal
     both, scale = [], cast("Any", array_stats.power_scale_lw)  # typed more narrowly than it works
     for power in POWERS:
-        log_weight = scale(log_density, alpha=power, axis=(0, 1))
+        # Powers this near 1 give weights near 1, which can do without smoothing.
+        log_weight = (power - 1) * log_density
+        if not has_flat_tail(log_weight):
+            log_weight = scale(log_density, alpha=power, axis=(0, 1))
         weight = np.exp(log_weight - log_weight.max())
         both.append(weight / weight.sum())
     return both[0], both[1]
