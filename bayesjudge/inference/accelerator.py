@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-__all__ = ["brief", "cache_folder", "prepare", "to_device"]
+__all__ = ["cache_folder", "prepare", "to_device"]
 
 
 @cache
@@ -26,15 +26,6 @@ def prepare() -> None:
     if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
-
-
-def brief(level: int) -> dict[str, int] | None:
-    """Compiler options for a program that runs for less time than it takes to compile; for ``jax.jit``.
-
-    On a CPU, XLA at level 1 compiles simulations in half the time and runs them as fast; at level 0 it
-    compiles in a third, and loops run several times slower. Other devices keep their defaults.
-    """
-    return {"xla_backend_optimization_level": level} if jax.default_backend() == "cpu" else None
 
 
 def cache_folder() -> Path:

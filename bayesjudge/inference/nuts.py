@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 from numpyro.infer.hmc import hmc
 
-from bayesjudge.inference import accelerator
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.mode import find_mode
 
@@ -130,7 +129,7 @@ def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple
 def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
     if many is None:
         # The search for one mode takes milliseconds, and its program is half of what there is to compile.
-        return jax.jit(start, compiler_options=accelerator.brief(0)), jax.jit(advance, static_argnums=3)
+        return jax.jit(start), jax.jit(advance, static_argnums=3)
     axes = (0, many.axes, None)
 
     def advance_all(state: Any, arrays: Arrays, accept: Any, size: int) -> Any:

@@ -79,7 +79,7 @@ def assemble(
     arrays = accelerator.to_device(data.arrays)
     key_posterior, key_prior = jax.random.split(jax.random.key(seed + 1))
     again = _once((id(target), "replicate"), lambda: jax.jit(
-        _replicator(model, data, target), compiler_options=accelerator.brief(1)))  # fmt: skip
+        _replicator(model, data, target)))  # fmt: skip
     replicated, log_likelihood, log_prior = again(key_posterior, jnp.asarray(thin), arrays)
     observed, thinned = data.observed, {"draw": keep}
     shape = (chains, len(keep))
@@ -135,7 +135,7 @@ def _prior(model: Model, data: Data, target: Density, *, keys: Any) -> xr.Datase
         def many(keys: Any, arrays: Any) -> Any:
             return jax.lax.map(lambda key: one(key, arrays), keys, batch_size=250)
 
-        return jax.jit(many, compiler_options=accelerator.brief(1))
+        return jax.jit(many)
 
     sites = _once((id(target), "prior"), build)(keys, accelerator.to_device(data.arrays))
     return to_dataset({name: np.asarray(value)[None] for name, value in sites.items()}, target.dims, data)
