@@ -128,7 +128,7 @@ def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple
 
 def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
     if many is None:
-        # The search for one mode takes milliseconds, and its program is half of what there is to compile.
+        # Compiled as everything is: XLA's level 0 halves the time, and gave gradients that were no numbers.
         return jax.jit(start), jax.jit(advance, static_argnums=3)
     axes = (0, many.axes, None)
 
