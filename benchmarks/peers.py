@@ -12,6 +12,7 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "false"
 
 import argparse
 import statistics
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -33,6 +34,8 @@ from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy
 
 type Draws = np.ndarray
+#: Seed to draws (chains, draws, quantities) and, where the sampler tells it, the seconds of sampling alone.
+type Sampler = Callable[[int], tuple[Draws, float | None]]
 
 
 def main() -> None:
@@ -121,22 +124,16 @@ def problems(options: argparse.Namespace) -> list[tuple[Any, VerdictCounts]]:
 
 def sampler_rows(model: Any, counts: VerdictCounts, options: argparse.Namespace) -> list[dict[str, Any]]:
     """ESS a second of our loop, NumPyro's and PyMC's, with the same draws, warm-up and target acceptance."""
-    makers = {
-        "bayesjudge": _ours,
-        "numpyro": _numpyro,
-        "numpyro, dense metric": partial(_numpyro, dense=True),
-    }
-    if not options.without_pymc:
-        makers["pymc"] = _pymc
     data = model.prepare(counts)
-    samplers = {name: make(model, data, options.draws) for name, make in makers.items()}
+    samplers = {name: make(model, data, options.draws) for name, make in makers(options).items()}
     first = {name: seconds(partial(sample, options.seed)) for name, sample in samplers.items()}
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in samplers}
     for k in range(options.repeats):
         for name, sample in samplers.items():
-            drawn: list[Draws] = []
-            took = seconds(lambda run=sample, kept=drawn, at=k: kept.append(run(options.seed + 1 + at)))
-            found[name].append((took, _least_ess(drawn[0])))
+            start = time.perf_counter()
+            draws, alone = sample(options.seed + 1 + k)
+            took = time.perf_counter() - start if alone is None else alone
+            found[name].append((took, _least_ess(draws)))
     rates = {name: [ess / took for took, ess in pairs] for name, pairs in found.items()}
     return [
         {"problem": model.label, "sampler": name, "seconds": statistics.median(took for took, _ in pairs),
@@ -145,6 +142,19 @@ def sampler_rows(model: Any, counts: VerdictCounts, options: argparse.Namespace)
          "ours_over_it": _median_ratio(rates["bayesjudge"], rates[name])}
         for name, pairs in found.items()
     ]  # fmt: skip
+
+
+def makers(options: argparse.Namespace) -> dict[str, Callable[..., Sampler]]:
+    """The samplers. NumPyro and PyMC compile at every run, so each is also timed without that."""
+    found: dict[str, Callable[..., Sampler]] = {
+        "bayesjudge": _ours,
+        "numpyro": _numpyro,
+        "numpyro, compiled before": partial(_numpyro, jit=True),
+        "numpyro, compiled before, dense metric": partial(_numpyro, jit=True, dense=True),
+    }
+    if not options.without_pymc:
+        found |= {"pymc": _pymc, "pymc, sampling alone": partial(_pymc, alone=True)}
+    return found
 
 
 def _median_ratio(ours: list[float], theirs: list[float]) -> float:
@@ -162,21 +172,21 @@ def _site(model: Any) -> str:
     return "theta" if model.name == "judge_error" else "stick"
 
 
-def _ours(model: Any, data: Any, draws: int) -> Callable[[int], Draws]:
+def _ours(model: Any, data: Any, draws: int) -> Sampler:
     import jax
 
     target, options = density(model, data), NutsOptions(draws=draws, tune=draws)
     constrain = jax.jit(jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None)))
 
-    def sample(seed: int) -> Draws:
+    def sample(seed: int) -> tuple[Draws, None]:
         arrays = accelerator.to_device(data.arrays)
         drawn = run_nuts(target, arrays, jax.random.key(seed), options)
-        return np.asarray(constrain(drawn.flat, arrays)[_site(model)])
+        return np.asarray(constrain(drawn.flat, arrays)[_site(model)]), None
 
     return sample
 
 
-def _numpyro(model: Any, data: Any, draws: int, *, dense: bool = False) -> Callable[[int], Draws]:
+def _numpyro(model: Any, data: Any, draws: int, *, jit: bool = False, dense: bool = False) -> Sampler:
     import jax
     from numpyro.infer import MCMC, NUTS
 
@@ -184,25 +194,28 @@ def _numpyro(model: Any, data: Any, draws: int, *, dense: bool = False) -> Calla
     run = MCMC(kernel, num_warmup=draws, num_samples=draws, num_chains=4, chain_method="vectorized",
                progress_bar=False)  # fmt: skip
 
-    def sample(seed: int) -> Draws:
-        run.run(jax.random.key(seed))
-        return np.asarray(run.get_samples(group_by_chain=True)[_site(model)])
+    def whole(key: Any) -> Any:
+        run.run(key)
+        return run.get_samples(group_by_chain=True)[_site(model)]
 
-    return sample
+    compiled = jax.jit(whole) if jit else whole
+    return lambda seed: (np.asarray(compiled(jax.random.key(seed))), None)
 
 
-def _pymc(model: Any, data: Any, draws: int) -> Callable[[int], Draws]:
+def _pymc(model: Any, data: Any, draws: int, *, alone: bool = False) -> Sampler:
     import pymc as pm
 
     twin = model.pymc(data)
 
-    def sample(seed: int) -> Draws:
+    def sample(seed: int) -> tuple[Draws, float | None]:
         with twin:
             tree = pm.sample(
                 draws=draws, tune=draws, chains=4, cores=2, nuts={"target_accept": 0.9}, random_seed=seed,
                 progressbar=False, quiet=True, compute_convergence_checks=False,
             )  # fmt: skip
-        return np.asarray(tree["posterior"].dataset[_site(model)].transpose("chain", "draw", ...))
+        posterior = tree["posterior"].dataset
+        took = float(posterior.attrs["sampling_time"]) if alone else None
+        return np.asarray(posterior[_site(model)].transpose("chain", "draw", ...)), took
 
     return sample
 
