@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.delimited import read_delimited
-from bayesjudge.readers.frames import is_frame, to_pandas
-from bayesjudge.readers.jsonlines import read_json
+from bayesjudge.errors import InputError
 from bayesjudge.readers.names import GOLD_ALIASES, recognise
-from bayesjudge.readers.parquet import read_parquet
-from bayesjudge.readers.sources import Source, file_problem, find_sources
+from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.columns import name_columns
 from bayesjudge.tables.validation import NAMES
 
 __all__ = ["read_verdicts"]
-
-_READERS: Mapping[str, Callable[[Source], pd.DataFrame]] = {
-    "csv": read_delimited, "tsv": read_delimited, "json": read_json, "parquet": read_parquet,
-}  # fmt: skip
 
 
 def read_verdicts(source: Any, *, columns: Mapping[str, str] | None = None, labels: Any = None) -> Verdicts:
@@ -64,7 +53,7 @@ def read_verdicts(source: Any, *, columns: Mapping[str, str] | None = None, labe
     """
     gold, warnings = (None, ()) if labels is None else _read_gold(labels, columns)
     names, frames = [], []
-    for name, frame in _read_parts(source):
+    for name, frame in read_parts(source):
         ours = _of_verdicts(frame, columns, gold)
         mapping, doubts = recognise(frame.columns, ours)
         named, moved = name_columns(frame, mapping, names=NAMES)
@@ -75,7 +64,7 @@ def read_verdicts(source: Any, *, columns: Mapping[str, str] | None = None, labe
     try:
         verdicts = Verdicts.from_frame(frame, labels=None if gold is None else gold.named)
     except InputError as error:
-        raise InputError(_located(error.problems, names, frames)) from error
+        raise InputError(located(error.problems, names, frames)) from error
     return Verdicts(verdicts.frame, verdicts.dropped, tuple(dict.fromkeys(warnings + verdicts.warnings)))
 
 
@@ -88,7 +77,7 @@ class _Gold:
 
 
 def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> tuple[_Gold, tuple[str, ...]]:
-    parts = _read_parts(labels)
+    parts = read_parts(labels)
     frame = parts[0][1] if len(parts) == 1 else pd.concat([part for _, part in parts], ignore_index=True)
     mine = {name: column for name, column in (columns or {}).items()
             if name in GOLD_ALIASES and column in frame.columns}  # fmt: skip
@@ -104,51 +93,3 @@ def _of_verdicts(
     elsewhere = frozenset() if gold is None else gold.came_with
     return {name: column for name, column in (columns or {}).items()
             if column in frame.columns or column not in elsewhere}  # fmt: skip
-
-
-def _read_parts(source: Any) -> list[tuple[str, pd.DataFrame]]:
-    if is_frame(source):
-        return [("the table", to_pandas(source).rename(columns=str))]
-    if not isinstance(source, (str, Path)):
-        raise UsageError(
-            f"cannot read verdicts from a {type(source).__name__}; "
-            "give a path, or a pandas, Polars, pyarrow or Ibis table"
-        )
-    return [(found.name, _read(found)) for found in find_sources(source)]
-
-
-def _read(source: Source) -> pd.DataFrame:
-    try:
-        return _READERS[source.format](source)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            [
-                file_problem(
-                    source.name,
-                    f"a file that cannot be read ({error})",
-                    "Check that it is whole, and its permissions.",
-                )
-            ]
-        ) from error
-
-
-def _located(
-    problems: Sequence[Problem], names: Sequence[str], frames: Sequence[pd.DataFrame]
-) -> list[Problem]:
-    """The problems of several files with each one's own row numbers."""
-    if len(frames) == 1:
-        return list(problems)
-    ends = np.cumsum([len(frame) for frame in frames])
-    located = []
-    for problem in problems:
-        if problem.column.startswith("labels.") or not problem.rows:
-            located.append(problem)
-            continue
-        rows = np.asarray(problem.rows)
-        place = np.searchsorted(ends, rows, side="left")
-        located += [
-            replace(problem, rows=tuple((rows[place == k] - (ends[k] - len(frames[k]))).tolist()),
-                    found=f"{problem.found} in {names[k]}")
-            for k in np.unique(place).tolist()
-        ]  # fmt: skip
-    return located

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,7 +14,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["BINARY", "MISSING", "NAMES", "UNKNOWN", "code_binary", "code_names", "distinct_values"]
+__all__ = [
+    "BINARY",
+    "MISSING",
+    "NAMES",
+    "UNKNOWN",
+    "code_binary",
+    "code_names",
+    "distinct_values",
+    "joint_codes",
+]
 
 #: Code of a value that is not there.
 MISSING = -1
@@ -111,6 +121,29 @@ def distinct_values(values: pd.Series[Any]) -> tuple[NDArray[np.intp], Any]:
         stand_ins[:] = [_hashable(value) for value in values]
         return pd.factorize(stand_ins)
     return np.asarray(codes), distinct
+
+
+def joint_codes(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """One code for each combination, below four times the number of rows; `MISSING` where any part is.
+
+    Examples
+    --------
+    >>> joint_codes([np.array([0, 1, -1]), np.array([2, 0, 1])], [2, 3]).tolist()
+    [2, 3, -1]
+    """
+    known = np.logical_and.reduce([code >= 0 for code in codes])
+    key = np.zeros(int(known.sum()), dtype=np.int64)
+    bound = 1
+    for code, size in zip(codes, sizes, strict=True):
+        key = key * size + code[known]
+        bound *= size
+        # Sums over the combinations must fit in memory, and the codes in 64 bits.
+        if bound > 4 * len(known):
+            key = pd.factorize(key)[0].astype(np.int64)
+            bound = int(key.max(initial=0)) + 1
+    joint = np.full(len(known), MISSING, dtype=np.int64)
+    joint[known] = key
+    return joint
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.coding import MISSING, code_binary, code_names
+from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.gold import Gold, match_gold, read_gold
 from bayesjudge.tables.rules import Rule, broken_rules, grouped, readable, same_within
@@ -92,25 +92,8 @@ def _code(table: pd.DataFrame) -> _Coded:
     codes["verdict"] = code_binary(table["verdict"])
     codes["label"] = code_binary(table["label"]) if "label" in table else nothing
     codes["gold"] = nothing
-    codes["answer"] = _joint([codes["item"], codes["model"]], [len(names["item"]), len(names["model"])])
+    codes["answer"] = joint_codes([codes["item"], codes["model"]], [len(names["item"]), len(names["model"])])
     return _Coded(pd.DataFrame(codes), names, table)
-
-
-def _joint(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """One code for each combination, below four times the number of rows; `MISSING` where any part is."""
-    known = np.logical_and.reduce([code >= 0 for code in codes])
-    key = np.zeros(int(known.sum()), dtype=np.int64)
-    bound = 1
-    for code, size in zip(codes, sizes, strict=True):
-        key = key * size + code[known]
-        bound *= size
-        # Sums over the combinations must fit in memory, and the codes in 64 bits.
-        if bound > 4 * len(known):
-            key = pd.factorize(key)[0].astype(np.int64)
-            bound = int(key.max(initial=0)) + 1
-    joint = np.full(len(known), MISSING, dtype=np.int64)
-    joint[known] = key
-    return joint
 
 
 def _join(coded: _Coded, gold: Gold) -> tuple[_Coded, int, list[Problem]]:
@@ -132,12 +115,14 @@ def _number_runs(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
     """Name the runs and give rows of one judge, answer and run one code ``event``."""
     codes, names = coded.codes, dict(coded.names)
     verdict = codes["verdict"].to_numpy() >= 0
-    event = _joint([codes[key].to_numpy() for key in IDS[:3]], [len(names[key]) for key in IDS[:3]])
+    event = joint_codes([codes[key].to_numpy() for key in IDS[:3]], [len(names[key]) for key in IDS[:3]])
     event[~verdict] = MISSING
     has_run = "run" in coded.table and coded.table["run"].notna().any()
     if has_run:
         codes, names["run"], warnings = _fill_runs(codes, names["run"])
-        event = _joint([event, codes["run"].to_numpy()], [int(event.max(initial=0)) + 1, len(names["run"])])
+        event = joint_codes(
+            [event, codes["run"].to_numpy()], [int(event.max(initial=0)) + 1, len(names["run"])]
+        )
     else:
         run, warnings = _count_runs(event)
         codes = codes.assign(run=run)
