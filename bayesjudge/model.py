@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Data", "Model", "Statistic", "find_model", "model_names"]
 
 #: A test quantity: (replicated observations (..., rows), data) to named arrays with the same leading shape.
+#: Where data have several observed arrays, the replicated observations are a mapping by name.
 type Statistic = Callable[[Any, "Data"], Any]
 
 
@@ -46,6 +47,9 @@ class Data:
     weights : str, optional
         The array that says how many exchangeable observations each entry of ``observed`` stands for;
         leave-one-out then leaves out one of them, not the whole entry.
+    also_observed : tuple of str
+        Further observed arrays, each with a likelihood site of its name, where one model speaks of several
+        kinds of observation (human votes and a judge's scores).
     ragged : tuple of str
         Axes whose length depends on what was seen; zeros along them stand for nothing seen, so data
         sets of unequal length can be padded to one shape.
@@ -68,12 +72,18 @@ class Data:
     coords: Mapping[str, tuple[Any, ...]]
     observed: str
     weights: str | None = None
+    also_observed: tuple[str, ...] = ()
     ragged: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         return self.arrays[name]
+
+    @property
+    def observations(self) -> tuple[str, ...]:
+        """Every observed array, the main one first."""
+        return (self.observed, *self.also_observed)
 
     def size(self, dim: str) -> int:
         """Length of an axis as the arrays now have it (padding included)."""
@@ -116,8 +126,9 @@ class Model(Protocol):
     """The shape of a generative model; see `models/judge_error.py` for one to read.
 
     ``numpyro(data)`` and ``pymc(data)`` define the same joint density; the likelihood's site is named
-    ``data.observed``. ``estimates`` turns posterior draws (an ``xarray.Dataset`` with dims ``chain, draw,
-    ...``) into the common result. ``statistics`` names the test quantities of the predictive checks.
+    ``data.observed`` (further ones as ``data.also_observed`` names them). ``estimates`` turns posterior draws
+    (an ``xarray.Dataset`` with dims ``chain, draw, ...``) into the common result. ``statistics`` names the
+    test quantities of the predictive checks.
     """
 
     @property

@@ -98,9 +98,9 @@ def simulate(model: Model, key: Any, data: Data) -> Mapping[str, Any]:
     Returns
     -------
     mapping of str to array
-        Every sampled and derived site; ``data.observed`` holds the simulated observations.
+        Every sampled and derived site; those of ``data.observations`` hold the simulated observations.
     """
-    blank = data.with_arrays({name: array for name, array in data.arrays.items() if name != data.observed})
+    blank = data.with_arrays({name: a for name, a in data.arrays.items() if name not in data.observations})
     sites = numpyro.handlers.trace(numpyro.handlers.seed(model.numpyro, key)).get_trace(blank)
     return {
         name: site["value"] for name, site in sites.items() if site["type"] in {"sample", "deterministic"}

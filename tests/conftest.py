@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
+from bayesjudge.model import Data, Model
 
 # Machines that run the tests are shared and compile JAX programs on first use: a clock says nothing here.
 settings.register_profile("bayesjudge", deadline=None, derandomize=True)
@@ -70,6 +71,55 @@ def _agree(estimate: Any, truth: Any, error: Any) -> None:
     assert np.all(error > 0)
     z = np.abs(np.asarray(estimate) - np.asarray(truth)) / error
     assert np.all(z < 5), f"off by {z.max():.1f} standard errors: {estimate} against {truth}"
+
+
+@pytest.fixture(scope="session")
+def same_density() -> Callable[..., None]:
+    """Assertion that a model and its PyMC twin have one log density at random unconstrained points.
+
+    Tolerance: sums of up to a few thousand terms in float64 lose about 1e-13 of their size, and the densities
+    here are of size 1e2 to 1e5; 1e-10 leaves room for that and for nothing else.
+    """
+    return _same_density
+
+
+def _same_density(model: Model, data: Data, *, points: int = 100, scale: float = 1.5, seed: int = 7) -> None:
+    from bayesjudge.inference import accelerator
+    from bayesjudge.inference.density import density
+
+    accelerator.prepare()
+    at = np.random.default_rng(seed).normal(scale=scale, size=(points, density(model, data).size))
+    ours, theirs = _numpyro_log_density(model, data, at), _pymc_log_density(model, data, at)
+    assert np.all(np.isfinite(ours))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+    assert np.ptp(ours) > 1
+
+
+def _numpyro_log_density(model: Model, data: Data, points: Any) -> Any:
+    import jax
+
+    from bayesjudge.inference import accelerator
+    from bayesjudge.inference.density import density
+
+    target, arrays = density(model, data), accelerator.to_device(data.arrays)
+    return -np.asarray(jax.jit(jax.vmap(target.potential, in_axes=(0, None)))(points, arrays))
+
+
+def _pymc_log_density(model: Model, data: Data, points: Any) -> Any:
+    """PyMC's density on the same flat vectors: sites in alphabetical order, as NumPyro's are raveled."""
+    twin = model.pymc(data)
+    # Plain NumPy kernels: nothing of JAX in the second opinion, and no compiler to wait for.
+    log_density, start = twin.compile_logp(mode="FAST_COMPILE"), twin.initial_point()
+    values = [twin.rvs_to_values[rv].name for rv in sorted(twin.free_RVs, key=lambda rv: rv.name)]
+    ends = np.cumsum([np.size(start[name]) for name in values])
+    assert ends[-1] == points.shape[1]
+
+    def at(point: Any) -> float:
+        parts = np.split(point, ends[:-1])
+        return float(log_density({name: part.reshape(np.shape(start[name]))
+                                  for name, part in zip(values, parts, strict=True)}))  # fmt: skip
+
+    return np.array([at(point) for point in points])
 
 
 @pytest.fixture(scope="session")

@@ -372,7 +372,9 @@ def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame, agree: Callab
     fits = {pooling: fit(JudgeError(pooling=pooling), counts, seed=1) for pooling in poolings}
     assert all(one.gate.passed for one in fits.values())
     found = compare(fits)
-    assert found.frame["bad_k"].max() == 0
+    # A pattern that one answer of 3,600 shows may lie past the tail of the draws; then the row says so.
+    assert found.frame["bad_k"].max() <= 3
+    assert (found.frame["note"].str.contains("unreliable") == (found.frame["bad_k"] > 0)).all()
     assert found.loos["partial"].n == counts.answers.n.sum()
     check = predictive_check(fits["partial"])
     inside = check.frame["observed"].between(check.frame["bootstrap_lower"], check.frame["bootstrap_upper"])

@@ -137,10 +137,52 @@ class Urn:
         return prior_draw(self, key, data)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Scales(Coin):
+    """Heads of each coin, and its weight beside them: two kinds of observation of one unknown.
+
+    ``weight_c ~ Normal(p_c, error)`` in addition to `Coin`'s heads, so the posterior density of p_c is
+    ``Beta(a + heads, b + tails) × Normal(weight; p, error)``, known up to a sum over a grid.
+    """
+
+    error: float = 0.05
+
+    @property
+    def name(self) -> str:
+        return "scales"
+
+    @property
+    def label(self) -> str:
+        return "bayes:scales"
+
+    def prepare(self, table: Sequence[tuple[int, int, float]]) -> Data:  # type: ignore[override] # a weight more
+        data = super().prepare([(heads, tosses) for heads, tosses, _ in table])
+        arrays = {**data.arrays, "weight": np.array([weight for *_, weight in table])}
+        dims = {**data.dims, "weight": ("coin",)}
+        return Data(arrays=arrays, dims=dims, coords=data.coords, observed="heads", also_observed=("weight",))
+
+    def numpyro(self, data: Data) -> None:
+        import numpyro
+        from numpyro import distributions as dist
+
+        with numpyro.plate("coin", data.size("coin"), dim=-1):
+            p = numpyro.sample("p", dist.Beta(*self.prior))
+            numpyro.sample("heads", dist.Binomial(data["tosses"], p), obs=data.arrays.get("heads"))
+            numpyro.sample("weight", dist.Normal(p, self.error), obs=data.arrays.get("weight"))
+
+    @property
+    def statistics(self) -> Mapping[str, Any]:
+        def gap(seen: Any, data: Data) -> dict[str, Any]:
+            shares = seen["heads"] / data["tosses"]
+            return {"largest": abs(seen["weight"] - shares).max(-1)}
+
+        return {"weight against share of heads": gap}
+
+
 def prior_draw(model: Any, key: Any, data: Data) -> Mapping[str, Any]:
     """Every sampled site of the model run without its observations."""
     import numpyro
 
-    blank = data.with_arrays({name: array for name, array in data.arrays.items() if name != data.observed})
+    blank = data.with_arrays({name: a for name, a in data.arrays.items() if name not in data.observations})
     sites = numpyro.handlers.trace(numpyro.handlers.seed(model.numpyro, key)).get_trace(blank)
     return {name: site["value"] for name, site in sites.items() if site["type"] == "sample"}

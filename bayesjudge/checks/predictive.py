@@ -7,7 +7,7 @@ interval is far wider than the bootstrap's has not learned the statistic; one th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,8 +83,8 @@ def predictive_check(
     ----------
     fit : Fit
         Any fit whose model names statistics. Counts with strata are resampled as they are; a model of other
-        observations may offer ``bootstrap(data, *, replicates, seed)``, which gives them (replicates, ...),
-        or None where the counts will do.
+        observations may offer ``bootstrap(data, *, replicates, seed)``, which gives them (replicates, ...; by
+        name where there are several kinds), or None where the counts will do.
     group : {"posterior_predictive", "prior_predictive"}
         Replicated data of the fitted model, or of its prior alone.
     prob : float
@@ -121,9 +121,9 @@ def predictive_check(
     if group not in GROUPS:
         raise UsageError(f"group={group!r} is not one of {', '.join(GROUPS)}")
     data = fit.data
-    predicted = _rows(fit.tree[group][data.observed].to_numpy(), data)
+    predicted = _of_data(data, lambda name: _rows(fit.tree[group][name].to_numpy(), np.shape(data[name])))
     note, resampled = _resampled(fit, replicates, seed)
-    samples = (np.asarray(data[data.observed])[None], predicted, resampled)
+    samples = (_of_data(data, lambda name: np.asarray(data[name])[None]), predicted, resampled)
     rows: list[dict[str, Any]] = []
     for name, statistic in fit.model.statistics.items():
         shown = [None if counts is None else _values(statistic(counts, data)) for counts in samples]
@@ -134,20 +134,25 @@ def predictive_check(
     return PredictiveCheck(frame=frame, group=group, prob=prob)
 
 
-def _resampled(fit: Fit, replicates: int, seed: int) -> tuple[str, NDArray[Any] | None]:
+def _of_data(data: Data, found: Callable[[str], NDArray[Any]]) -> Any:
+    """The observations as statistics take them: one array, or a mapping where there are several kinds."""
+    return {name: found(name) for name in data.observations} if data.also_observed else found(data.observed)
+
+
+def _resampled(fit: Fit, replicates: int, seed: int) -> tuple[str, Any]:
     """Why there is no bootstrap, or its observations (replicates, ...): the model's own where it has them."""
     offer = getattr(fit.model, "bootstrap", None)
     own = None if offer is None else offer(fit.data, replicates=replicates, seed=seed)
     if own is not None:
-        return "", np.asarray(own)
+        return "", own
     if note := why_no_bootstrap(fit.data):
         return note, None
     return "", bootstrap_counts(fit.data, replicates=replicates, seed=seed)
 
 
-def _rows(draws: NDArray[Any], data: Data) -> NDArray[Any]:
+def _rows(draws: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Draws (chain, draw, ...) as (draws, ...)."""
-    return draws.reshape(-1, *np.shape(data[data.observed]))
+    return draws.reshape(-1, *shape)
 
 
 def _compare(shown: Sequence[_Values | None], prob: float, note: str) -> list[dict[str, Any]]:

@@ -93,8 +93,11 @@ def simulate(model: Model, data: Data, *, replicates: int, seed: int) -> World:
     keys = jax.random.split(jax.random.key(seed), replicates)
     drawn = jax.jit(jax.vmap(one, in_axes=(0, None)))(keys, accelerator.to_device(data.arrays))
     truth = {name: np.asarray(values) for name, values in drawn.items()}
-    observed = truth[data.observed].astype(np.asarray(data[data.observed]).dtype)
-    datasets = tuple(data.with_arrays({**data.arrays, data.observed: seen}) for seen in observed)
+    seen = {name: truth[name].astype(np.asarray(data[name]).dtype) for name in data.observations}
+    datasets = tuple(
+        data.with_arrays({**data.arrays, **{name: values[k] for name, values in seen.items()}})
+        for k in range(replicates)
+    )
     return World(model=model, data=data, truth=truth, datasets=datasets)
 
 
@@ -119,7 +122,7 @@ def quantities_of(
     target = density(world.model, world.data)
     drawn = np.stack([_spaced(one, ranked) for one in flat])
     points = np.concatenate([_true_points(world, target), drawn], axis=1)
-    seen = np.stack([data[data.observed] for data in world.datasets])
+    seen = {name: np.stack([data[name] for data in world.datasets]) for name in world.data.observations}
     sites, more = _program(world, target, extra)(points, seen, _constants(world.data))
     names, parameters = _parameters(sites, target, world.data)
     values = np.concatenate([parameters, np.asarray(more)])
@@ -142,7 +145,7 @@ def _true_points(world: World, target: Density) -> NDArray[np.float64]:
     """The truth as unconstrained points, (replicates, 1, d)."""
     import jax
 
-    latent = {name: world.truth[name] for name in target.dims if name != world.data.observed}
+    latent = {name: world.truth[name] for name in target.dims if name not in world.data.observations}
     return np.asarray(jax.jit(jax.vmap(target.unconstrain))(latent))[:, None]
 
 
@@ -150,26 +153,28 @@ def _constants(data: Data) -> dict[str, Any]:
     """Arrays that all replicates share."""
     from bayesjudge.inference import accelerator
 
-    return accelerator.to_device({name: a for name, a in data.arrays.items() if name != data.observed})
+    return accelerator.to_device(
+        {name: a for name, a in data.arrays.items() if name not in data.observations}
+    )
 
 
 def _program(world: World, target: Density, extra: Mapping[str, Quantity]) -> Callable[..., Any]:
-    """Compiled ``(points (R, N, d), observed (R, ...), constants) -> sites (R, N, ...), more (Q, R, N)``."""
+    """Compiled ``(points (R, N, d), {name: (R, ...)}, constants) -> sites (R, N, ...), more (Q, R, N)``."""
     import jax
     import jax.numpy as jnp
 
     from bayesjudge.inference.density import replay
 
-    observed, run = world.data.observed, replay(world.model, world.data)
+    run = replay(world.model, world.data)
 
     def at_point(point: Any, arrays: _Sites) -> tuple[_Sites, Any]:
         values = target.constrain(point, arrays)
         sites = run(jax.random.key(0), values, arrays)
-        total = sites[observed]["fn"].log_prob(arrays[observed]).sum()
+        total = sum(sites[name]["fn"].log_prob(arrays[name]).sum() for name in world.data.observations)
         return values, jnp.stack([total, *(function(values, arrays) for function in extra.values())])
 
     def in_world(points: Any, seen: Any, constants: _Sites) -> Any:
-        return jax.vmap(lambda point: at_point(point, {**constants, observed: seen}))(points)
+        return jax.vmap(lambda point: at_point(point, {**constants, **seen}))(points)
 
     def program(points: Any, seen: Any, constants: _Sites) -> tuple[_Sites, Any]:
         # In batches, so that memory does not grow with the number of replicates.

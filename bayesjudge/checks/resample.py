@@ -20,7 +20,7 @@ def why_no_bootstrap(data: Data) -> str:
     Counts can, when ``data`` says which entries are the outcomes of one stratum (array ``stratum``, one code
     an entry) and how many observations each stratum has (array ``total``).
     """
-    if data.weights != data.observed:
+    if data.weights != data.observed or data.also_observed:
         return "the observations are not counts"
     missing = [name for name in ("stratum", "total") if name not in data.arrays]
     return f"the data have no array {missing[0]!r} that says how they were sampled" if missing else ""

@@ -74,7 +74,8 @@ def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
         arrays={name: arrays[name] for name in design["dims"]},
         dims={name: tuple(dims) for name, dims in design["dims"].items()},
         coords={name: tuple(labels) for name, labels in design["coords"].items()},
-        observed=design["observed"], weights=design["weights"], ragged=tuple(design["ragged"]),
+        observed=design["observed"], weights=design["weights"],
+        also_observed=tuple(design["also_observed"]), ragged=tuple(design["ragged"]),
         facts={name: _hashable(value) for name, value in design["facts"].items()}, units=design["units"],
     )  # fmt: skip
 

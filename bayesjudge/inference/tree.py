@@ -81,7 +81,7 @@ def assemble(
     again = _once((id(target), "replicate"), lambda: jax.jit(
         _replicator(model, data, target)))  # fmt: skip
     replicated, log_likelihood, log_prior = again(key_posterior, jnp.asarray(thin), arrays)
-    observed, thinned = data.observed, {"draw": keep}
+    names, thinned = list(data.observations), {"draw": keep}
     shape = (chains, len(keep))
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
@@ -95,12 +95,12 @@ def assemble(
     groups = {
         "posterior": posterior,
         "sample_stats": xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()}),
-        "log_likelihood": dataset({observed: log_likelihood}),
+        "log_likelihood": dataset(log_likelihood),
         "log_prior": dataset(log_prior),
-        "posterior_predictive": dataset({observed: replicated}),
-        "prior": prior.drop_vars(observed),
-        "prior_predictive": prior[[observed]],
-        "observed_data": xr.Dataset({observed: constants.pop(observed)}),
+        "posterior_predictive": dataset(replicated),
+        "prior": prior.drop_vars(names),
+        "prior_predictive": prior[names],
+        "observed_data": xr.Dataset({name: constants.pop(name) for name in names}),
         "constant_data": xr.Dataset(constants),
     }
     tree = xr.DataTree.from_dict(groups)
@@ -115,9 +115,11 @@ def _replicator(model: Model, data: Data, target: Density) -> Any:
     def one(key: Any, flat: Any, arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         values = target.constrain(flat, arrays)
         sites = run(key, values, arrays)
-        fn = sites[data.observed]["fn"]
+        likelihoods = {name: sites[name]["fn"] for name in data.observations}
         log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
-        return fn.sample(key), fn.log_prob(arrays[data.observed]), log_prior
+        keys = dict(zip(likelihoods, jax.random.split(key, len(likelihoods)), strict=True))
+        replicated = {name: fn.sample(keys[name]) for name, fn in likelihoods.items()}
+        return replicated, {name: fn.log_prob(arrays[name]) for name, fn in likelihoods.items()}, log_prior
 
     def many(key: Any, flat: Any, arrays: Mapping[str, Any]) -> Any:
         keys = jax.random.split(key, flat.shape[0])
@@ -171,6 +173,7 @@ def _design(data: Data) -> dict[str, Any]:
         **{name: {key: list(value) for key, value in part.items()} for name, part in names.items()},
         "observed": data.observed,
         "weights": data.weights,
+        "also_observed": list(data.also_observed),
         "ragged": list(data.ragged),
         "facts": dict(data.facts),
         "units": dict(data.units),
