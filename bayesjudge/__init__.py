@@ -20,23 +20,25 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
     from bayesjudge.inference import Fit, fit, fit_many, load_fit
     from bayesjudge.model import find_model, model_names
-    from bayesjudge.readers import read_verdicts
+    from bayesjudge.readers import read_scores, read_trials, read_verdicts
     from bayesjudge.studies import Comparison
     from bayesjudge.studies.accuracy import accuracy
-    from bayesjudge.tables import Verdicts
+    from bayesjudge.tables import Scores, Trials, Verdicts
 
 
 #: Public name to the module it is loaded from on first use, so that importing the package costs nothing.
 _WHERE = {
     "Comparison": "studies", "Estimates": "estimates", "Fit": "inference", "InputError": "errors",
-    "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies", "count_verdicts": "counts",
+    "Scores": "tables", "Trials": "tables", "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies", "count_verdicts": "counts",
     "find_model": "model", "fit": "inference", "fit_many": "inference", "load_fit": "inference",
-    "model_names": "model", "read_verdicts": "readers",
+    "model_names": "model", "read_scores": "readers", "read_trials": "readers",
+    "read_verdicts": "readers",
 }  # fmt: skip
 
 __all__ = [
-    "Comparison", "Estimates", "Fit", "InputError", "UsageError", "Verdicts", "__version__", "accuracy",
-    "count_verdicts", "find_model", "fit", "fit_many", "load_fit", "model_names", "read_verdicts",
+    "Comparison", "Estimates", "Fit", "InputError", "Scores", "Trials", "UsageError", "Verdicts",
+    "__version__", "accuracy", "count_verdicts", "find_model", "fit", "fit_many", "load_fit", "model_names",
+    "read_scores", "read_trials", "read_verdicts",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bayesjudge.errors import InputError, Problem
 
-__all__ = ["GOLD_ALIASES", "VERDICT_ALIASES", "recognise"]
+__all__ = ["GOLD_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES", "recognise"]
 
 #: Our name to two lists of others; the second counts only where the first has no match.
 VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -41,6 +41,33 @@ GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "item": VERDICT_ALIASES["item"],
     "model": VERDICT_ALIASES["model"],
     "label": (VERDICT_ALIASES["label"][0], ["target", "truth", "verdict", "is_correct", "correct", "score"]),
+}
+
+_REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    # A prompt may be the question or the judge's template: it is the item only where nothing else is.
+    "item": (["comparison_id", "pair_id",
+              *(name for name in VERDICT_ALIASES["item"][0] if name != "prompt_id")],
+             ["id", "uid", "question", "query", "prompt_id"]),
+    "judge": VERDICT_ALIASES["judge"],
+    "trial": (["trial_id", *VERDICT_ALIASES["run"][0], "run", "sample", "seed"], []),
+    "prompt": (["prompt_template", "template", "prompt_version", "judge_prompt"], []),
+    "temperature": (["judge_temperature", "temp"], []),
+    "category": (["task_category", "subset", "domain"], ["task", "subject"]),
+}  # fmt: skip
+
+#: The same for repeated comparisons; ``prompt`` is the template the judge was asked with.
+TRIAL_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    **_REPEATS,
+    "outcome": (["winner", "judge_verdict", "verdict", "preference", "preferred", "choice"],
+                ["judgment", "judgement", "result", "label"]),
+    "order": (["presentation_order", "position", "response_order"], []),
+}  # fmt: skip
+
+#: The same for repeated scores of single responses.
+SCORE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    **_REPEATS,
+    "response": (["response_id", "answer", "answer_id", *VERDICT_ALIASES["model"][0], "model"], []),
+    "score": (["judge_score", "rating", "grade"], []),
 }
 
 

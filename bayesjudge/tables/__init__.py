@@ -1,5 +1,7 @@
 """The tables every question starts from: validated, frozen, one row an event."""
 
+from bayesjudge.tables.scores import Scores
+from bayesjudge.tables.trials import Trials
 from bayesjudge.tables.verdicts import Verdicts
 
-__all__ = ["Verdicts"]
+__all__ = ["Scores", "Trials", "Verdicts"]

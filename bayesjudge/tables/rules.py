@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import Problem
 from bayesjudge.tables.coding import BINARY, NAMES, UNKNOWN, distinct_values
 
-__all__ = ["Rule", "broken_rules", "grouped", "readable", "same_within"]
+__all__ = ["Rule", "broken_rules", "grouped", "readable", "readable_as", "same_within"]
 
 #: Distinct values told one by one for each rule; the rest are summed up in one problem.
 SHOWN = 5
@@ -46,24 +46,30 @@ def readable(column: str, values: pd.Series[Any], *, binary: bool, where: str = 
     """Every value of a column could be coded."""
     fix = ("Recode it; a score needs a threshold first, for example (score >= 0.5)." if binary
            else "Write a name or a number, or leave it empty.")  # fmt: skip
+    return readable_as(column, values, allowed=BINARY if binary else NAMES, fix=fix, where=where)
+
+
+def readable_as(column: str, values: pd.Series[Any], *, allowed: str, fix: str, where: str = "") -> Rule:
+    """No value of a column has the code `UNKNOWN`."""
 
     def found(_: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
         return grouped(values.iloc[rows], rows, lambda row: _shown(values.iloc[row]))
 
     return Rule(column=where + column, holds=lambda coded: coded[column].to_numpy() != UNKNOWN, found=found,
-                allowed=BINARY if binary else NAMES, fix=fix)  # fmt: skip
+                allowed=allowed, fix=fix)  # fmt: skip
 
 
 def same_within(
-    column: str, key: str, *, unit: str, name: Callable[[int], str], fix: str, where: str = ""
-) -> Rule:
-    """Rows that share a key agree on a 0/1 column wherever both have it."""
+    column: str, key: str, *, unit: str, name: Callable[[int], str], fix: str, where: str = "",
+    values: str = "0 and 1",
+) -> Rule:  # fmt: skip
+    """Rows that share a key agree on a coded column wherever both have it; else they show the ``values``."""
 
     def holds(coded: pd.DataFrame) -> NDArray[np.bool_]:
         return ~_torn(coded[key].to_numpy(), coded[column].to_numpy())
 
     def found(coded: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
-        return grouped(coded[key].to_numpy()[rows], rows, lambda row: f"0 and 1 for {name(row)}")
+        return grouped(coded[key].to_numpy()[rows], rows, lambda row: f"{values} for {name(row)}")
 
     return Rule(
         column=where + column, holds=holds, found=found, allowed=f"one value for each {unit}", fix=fix
@@ -122,14 +128,16 @@ def _problems(coded: pd.DataFrame, rule: Rule) -> list[Problem]:
             for text, rows in findings]  # fmt: skip
 
 
-def _torn(key: NDArray[np.int64], value: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Rows with a value whose key shows both 0 and 1."""
+def _torn(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[np.bool_]:
+    """Rows with a value whose key shows more than one."""
     known = (key >= 0) & (value >= 0)
     size = int(key.max(initial=-1)) + 1
-    ones = np.bincount(key[known], weights=value[known], minlength=size)
-    total = np.bincount(key[known], minlength=size)
-    torn = (ones > 0) & (ones < total)
-    return np.asarray(known & torn[np.where(key >= 0, key, 0)] if size else known, dtype=bool)
+    last = np.zeros(size, dtype=value.dtype)
+    last[key[known]] = value[known]
+    torn = np.zeros(size + 1, dtype=bool)
+    torn[key[known][value[known] != last[key[known]]]] = True
+    # A missing key, -1, asks the place after the last one.
+    return np.asarray(known & torn[key], dtype=bool)
 
 
 def _shown(value: object) -> str:

@@ -1,0 +1,118 @@
+"""From what people write to outcomes of a comparison, orders of presentation and finite numbers."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.tables.coding import MISSING, UNKNOWN, distinct_values
+
+__all__ = ["NUMBER", "ORDER", "ORDERS", "OUTCOME", "OUTCOMES", "code_numbers", "code_order", "code_outcome"]
+
+#: Outcomes of a comparison and orders of presentation, in the order of their codes.
+OUTCOMES = ("a", "b", "tie")
+ORDERS = ("ab", "ba")
+#: What is read, in words for messages.
+OUTCOME = "a, b or tie (also model_a, response b, [[A]], draw; as numbers 1, 0 and 0.5), or empty for missing"
+ORDER = "ab (response a was shown first) or ba (b first), or empty for not recorded"
+NUMBER = "a finite number, or empty for missing"
+
+_NOTHING = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
+_OUTCOME_WORDS = {
+    "a": 0, "model_a": 0, "response_a": 0, "answer_a": 0, "assistant_a": 0,
+    "b": 1, "model_b": 1, "response_b": 1, "answer_b": 1, "assistant_b": 1,
+    "tie": 2, "ties": 2, "tied": 2, "draw": 2, "equal": 2, "same": 2, "c": 2, "tie_(bothbad)": 2,
+}  # fmt: skip
+_ORDER_WORDS = {"ab": 0, "a,b": 0, "a-b": 0, "a_b": 0, "ba": 1, "b,a": 1, "b-a": 1, "b_a": 1}
+
+
+def code_outcome(values: pd.Series[Any]) -> NDArray[np.int8]:
+    """Code a column of outcomes: place in `OUTCOMES`, `MISSING` or `UNKNOWN`.
+
+    Examples
+    --------
+    >>> code_outcome(pd.Series(["A", "[[B]]", "Tie", "model_a", None, "perhaps"])).tolist()
+    [0, 1, 2, 0, -1, -2]
+    >>> code_outcome(pd.Series([1.0, 0.0, 0.5])).tolist()
+    [0, 1, 2]
+    """
+    return _code(values, _OUTCOME_WORDS, {1.0: 0, 0.0: 1, 0.5: 2})
+
+
+def code_order(values: pd.Series[Any]) -> NDArray[np.int8]:
+    """Code a column of orders: place in `ORDERS`, `MISSING` or `UNKNOWN`.
+
+    Examples
+    --------
+    >>> code_order(pd.Series(["ab", "BA", "none", "left"])).tolist()
+    [0, 1, -1, -2]
+    """
+    return _code(values, _ORDER_WORDS, {})
+
+
+def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Code a column of numbers.
+
+    Parameters
+    ----------
+    values : pandas.Series (N,)
+        Numbers, or text that holds one.
+
+    Returns
+    -------
+    codes : int32 array (N,)
+        Place in ``numbers``, `MISSING`, or `UNKNOWN` for what is not a finite number.
+    numbers : float array
+        Distinct values in ascending order.
+
+    Examples
+    --------
+    >>> codes, numbers = code_numbers(pd.Series(["8", "7.5", "", "good"]))
+    >>> codes.tolist(), numbers.tolist()
+    ([1, 0, -1, -2], [7.5, 8.0])
+    """
+    places, distinct = distinct_values(values)
+    read = np.array([*map(_number, distinct), math.nan])
+    known = np.sort(np.unique(read[np.isfinite(read)]))
+    table = np.where(np.isnan(read), MISSING, UNKNOWN).astype(np.int32)
+    table[np.isfinite(read)] = np.searchsorted(known, read[np.isfinite(read)])
+    return np.asarray(table[places], dtype=np.int32), known
+
+
+def _code(values: pd.Series[Any], words: Mapping[str, int], figures: Mapping[float, int]) -> NDArray[np.int8]:
+    places, distinct = distinct_values(values)
+    table = np.array([*(_word(value, words, figures) for value in distinct), MISSING], dtype=np.int8)
+    return np.asarray(table[places], dtype=np.int8)
+
+
+def _word(value: object, words: Mapping[str, int], figures: Mapping[float, int]) -> int:
+    if isinstance(value, str):
+        text = "_".join(value.casefold().replace("[", "").replace("]", "").split())
+        if text in words:
+            return words[text]
+        if text in _NOTHING:
+            return MISSING
+    number = _number(value)
+    return MISSING if math.isnan(number) else figures.get(number, UNKNOWN)
+
+
+def _number(value: object) -> float:
+    """The number a value is or spells: NaN where there is none, infinity where it is none."""
+    if isinstance(value, str):
+        text = value.strip().casefold()
+        if text in _NOTHING:
+            return math.nan
+        try:
+            number = float(text)
+        except ValueError:
+            return math.inf
+        return math.inf if math.isnan(number) else number
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
+        return math.inf
+    return float(value)
