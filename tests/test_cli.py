@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import bayesjudge
 from bayesjudge import cli
+from bayesjudge.cli.running import finish, plain_messages
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.inference import LaplaceFallbackWarning
 from bayesjudge.inference.gate import Gate
@@ -248,7 +249,7 @@ def test_a_passed_gate_is_no_failure_when_strict(log):
 
 
 def test_a_warning_is_one_plain_line_on_standard_error(capsys):
-    with cli._plain_messages():
+    with plain_messages():
         warnings.warn("NUTS is run instead", LaplaceFallbackWarning, stacklevel=1)
     assert capsys.readouterr().err == "bayesjudge: warning: NUTS is run instead\n"
 
@@ -257,9 +258,9 @@ def test_gate_reasons_are_told_once(capsys):
     from types import SimpleNamespace
 
     answer: Any = SimpleNamespace(gate=Gate(passed=False, reasons=("R-hat is 2",), figures={}))
-    cli._finish(answer, strict=False, as_json=True)
+    finish(answer, strict=False, as_json=True)
     assert capsys.readouterr().err == "bayesjudge: gate failed: R-hat is 2\n"
-    cli._finish(answer, strict=False, as_json=False)
+    finish(answer, strict=False, as_json=False)
     assert capsys.readouterr().err == ""
 
 

@@ -15,8 +15,9 @@ from rich.console import Console
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import Gate
 from bayesjudge.report import Page
+from bayesjudge.studies.accuracy_screen import MOST_PAIRS, accuracy_screen
 from bayesjudge.studies.comparison import Comparison
-from bayesjudge.studies.screens import MOST_PAIRS, show_answer
+from bayesjudge.studies.screens import show_answer
 
 METHODS = ("bayes:judge_error[partial]", "bayes:paired_accuracy[partial]", "ppi++[logit]", "naive",
            "rogan-gladen[shared]", "labelled")  # fmt: skip
@@ -52,6 +53,7 @@ def answer_of(
         "diagnostics": Estimates.from_rows(quality), "ranks": pd.DataFrame(ranks), "fits": {}, "checks": {},
         "warnings": (), "checklist": (), "gate": Gate(passed=True, reasons=(), figures={}),
         "settings": {"prob": 0.95}, "page_of": lambda answer: Page(title=answer.question, question=""),
+        "screen_of": accuracy_screen,
     }  # fmt: skip
     return Comparison(**(found | changes))
 

@@ -25,6 +25,8 @@ from bayesjudge.studies.ranks import rank_probabilities
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from bayesjudge.inference import Fit
     from bayesjudge.models.verdict_channel import Labels, Pooling
     from bayesjudge.report import Page
@@ -182,8 +184,15 @@ def _assemble(
         ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
         warnings=(*fit_warnings(fits), *told),
         checklist=checklist(counts, estimates, diagnostics, prob=settings["prob"], labels=settings["labels"]),
-        gate=_joint_gate(fits), page_of=_page, dropped=counts.dropped, settings=settings,
+        gate=_joint_gate(fits), page_of=_page, screen_of=_screen,
+        dropped=counts.dropped, settings=settings,
     )  # fmt: skip
+
+
+def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
+    from bayesjudge.studies.accuracy_screen import accuracy_screen
+
+    return accuracy_screen(answer, width)
 
 
 def _page(answer: Comparison) -> Page:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.figure import Figure
+    from rich.table import Table
 
     from bayesjudge.inference import Fit
     from bayesjudge.report import Page
@@ -36,17 +37,16 @@ class Comparison:
     Attributes
     ----------
     question : str
-        Which of the questions: ``accuracy``.
+        Which of the questions: ``accuracy``, ``elo``, ``reliability``.
     estimates : Estimates
         The estimands, Bayesian rows first.
     diagnostics : Estimates
         The judges' quality.
-    ranks : pandas.DataFrame
-        Posterior probability of each rank: columns ``judge, model, p_best, rank_1, rank_2, ...``.
     fits : mapping of str to Fit
         Every posterior behind the answer, by readable name.
     checks : mapping of str to pandas.DataFrame
-        ``predictive``, ``comparison`` (leave-one-out), ``sensitivity``, ``convergence``.
+        ``predictive``, ``comparison`` (leave-one-out), ``sensitivity``, ``convergence``, and tables of the
+        question's own.
     warnings : tuple of str
         What a reader must know before the numbers.
     checklist : tuple of (item, status, text)
@@ -57,26 +57,35 @@ class Comparison:
         Rows that could not be used, by reason.
     settings : mapping
         The options of the study.
-    page_of : callable
-        How the study lays its answer out as a page.
+    page_of, screen_of : callable
+        How the study lays its answer out as a page, and as tables (or lines) on a terminal of some width.
+    ranks : pandas.DataFrame
+        Posterior probability of each rank: columns ``judge, model, p_best, rank_1, rank_2, ...``; empty
+        where the question ranks nothing.
+    held_out : mapping of str to mapping
+        Where something was held out: by method, its error and coverage.
     """
 
     question: str
     estimates: Estimates
     diagnostics: Estimates
-    ranks: pd.DataFrame
     fits: Mapping[str, Fit]
     checks: Mapping[str, pd.DataFrame]
     warnings: tuple[str, ...]
-    checklist: tuple[ChecklistItem, ...]
     gate: Gate
     page_of: Callable[[Comparison], Page]
+    screen_of: Callable[[Comparison, int], Sequence[Table | str]]
+    checklist: tuple[ChecklistItem, ...] = ()
+    ranks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["judge", "model", "p_best"]))
+    held_out: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values; its schema is `studies.json_schema`."""
         checks = {name: Estimates.records_of(frame) for name, frame in self.checks.items()}
+        held_out = {method: Estimates.records_of(pd.DataFrame([figures]))[0]
+                    for method, figures in self.held_out.items()}  # fmt: skip
         return {
             "bayesjudge": __version__,
             "question": self.question,
@@ -86,6 +95,7 @@ class Comparison:
                        "checklist": [list(item) for item in self.checklist]},
             "warnings": list(self.warnings),
             "gate": {"passed": self.gate.passed, "reasons": list(self.gate.reasons)},
+            **({"held_out": held_out} if held_out else {}),
             "dropped": dict(self.dropped),
             "manifest": self.manifest,
         }  # fmt: skip

@@ -1,0 +1,41 @@
+"""Options that commands share, in one place so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Bootstrap", "Chains", "Cluster", "Column", "Compare", "Draws", "Engine", "Every", "File",
+    "Gold", "Group", "Html", "Json", "Judge", "Labels", "Out", "Pooling", "Prob", "Quiet", "Seed",
+    "Strict",
+]  # fmt: skip
+
+File = Annotated[str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, or - for stdin.")]
+Column = Annotated[list[str] | None, typer.Option(help="Our column = yours, for instance verdict=score.")]
+Gold = Annotated[str | None, typer.Option(help="Second file with human labels by item (and model).")]
+Judge = Annotated[list[str] | None, typer.Option(help="Only this judge; may be given more than once.")]
+Group = Annotated[str | None, typer.Option(help="Column that splits the items, for instance subject.")]
+Cluster = Annotated[list[str] | None, typer.Option(help="Column of items that belong together.")]
+Pooling = Annotated[str, typer.Option(help="partial, shared or specific: how alike the judge's errors are.")]
+Labels = Annotated[str, typer.Option(help="How answers were chosen for labelling: random or enriched.")]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")
+]
+Html = Annotated[Path | None, typer.Option(help="Write the report as one self-contained page.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Every = Annotated[bool, typer.Option("--all", help="Print every method, not the main ones.")]
+Prob = Annotated[float, typer.Option(help="Probability of the intervals.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Equal seeds give equal results.")]
+Engine = Annotated[str, typer.Option(help="nuts, laplace or pymc.")]
+Chains = Annotated[int, typer.Option(help="Chains of each posterior.")]
+Draws = Annotated[int, typer.Option(help="Posterior draws of each chain, after as many to warm up.")]
+Bootstrap = Annotated[int, typer.Option(help="Bootstrap replicates; 0 leaves the bootstrap out.")]
+Compare = Annotated[
+    bool | None,
+    typer.Option("--compare/--no-compare", help="Compare the poolings; by default for a single judge."),
+]
+Strict = Annotated[bool, typer.Option(help="Exit with 3 when a convergence gate fails.")]
+Quiet = Annotated[bool, typer.Option(help="No progress bars.")]

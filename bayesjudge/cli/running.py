@@ -1,0 +1,107 @@
+"""What every command does around its question: plain messages, places to write to, delivery, exit codes."""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bayesjudge.errors import EngineError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from bayesjudge.studies import Comparison
+
+__all__ = ["deliver", "finish", "mapping", "plain_messages", "require_no_folder", "require_targets"]
+
+
+def mapping(pairs: list[str] | None) -> dict[str, str]:
+    """Read ``--column ours=theirs`` options."""
+    found = {}
+    for pair in pairs or []:
+        ours, equals, theirs = pair.partition("=")
+        if not (ours and equals and theirs):
+            raise UsageError(f"--column {pair!r}: write our column = yours, as in --column verdict=score")
+        found[ours] = theirs
+    return found
+
+
+def require_targets(out: Path | None, html: Path | None) -> None:
+    """Refuse places that the answer cannot be written to, before minutes of sampling."""
+    from bayesjudge.studies.output import require_writable
+
+    if out is not None:
+        require_writable(out)
+    if html is not None:
+        require_no_folder(html, "--html ")
+        if not html.absolute().parent.is_dir():
+            raise UsageError(f"--html {str(html)!r}: there is no folder {str(html.parent)!r}; make it first")
+        require_writable(html.absolute().parent)
+
+
+def require_no_folder(file: Path, option: str) -> None:
+    """Refuse a folder where a file is to be written."""
+    if file.is_dir():
+        raise UsageError(f"{option}{str(file)!r} is a folder; name a file in it")
+
+
+@contextmanager
+def plain_messages() -> Iterator[None]:
+    """A user's mistake ends in one clear message and exit code 2; warnings are a line each."""
+    try:
+        with warnings.catch_warnings():
+            # A fall-back to another engine is never kept back, whatever Python was told about warnings.
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _show_warning  # type: ignore[assignment] # takes less than it is given
+            yield
+    except (InputError, UsageError, EngineError) as error:
+        typer.echo(f"bayesjudge: {error}", err=True)
+        raise typer.Exit(2) from error
+    except OSError as error:
+        typer.echo(f"bayesjudge: cannot write or read: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    typer.echo(f"bayesjudge: warning: {message}", err=True)
+
+
+def deliver(answer: Comparison, *, out: Path | None, html: Path | None, as_json: bool, every: bool) -> None:
+    """Figures first, pages last: nothing that was computed is lost when a page cannot be drawn."""
+    from bayesjudge.report import write_page
+    from bayesjudge.studies.screens import show_answer
+
+    if out is not None:
+        answer.save(out)
+    if as_json:
+        _print_json(answer)
+    else:
+        show_answer(answer, every=every)
+    pages = [path for path in (html, out / "report.html" if out else None) if path is not None]
+    if not pages:
+        return
+    page = answer.page()
+    for path in pages:
+        write_page(page, path)
+        typer.echo(f"Report: {path.resolve()}", err=as_json)
+
+
+def _print_json(answer: Comparison) -> None:
+    """JSON is UTF-8, whatever the terminal is."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(answer.to_json() + "\n")
+
+
+def finish(answer: Comparison, *, strict: bool, as_json: bool) -> None:
+    """Tell of a failed gate where the tables have not, and exit with 3 when that was asked for."""
+    if as_json:  # the tables have told of it already
+        for reason in answer.gate.reasons:
+            typer.echo(f"bayesjudge: gate failed: {reason}", err=True)
+    if strict and not answer.gate.passed:
+        raise typer.Exit(3)

@@ -1,0 +1,37 @@
+"""``bayesjudge simulate ...``: data whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayesjudge.cli.options import Seed
+from bayesjudge.cli.running import plain_messages, require_no_folder
+
+__all__ = ["simulate"]
+
+simulate = typer.Typer(no_args_is_help=True, help="Make data whose truth is known.")
+
+
+@simulate.command("verdicts")
+def simulate_log(
+    *,
+    file: Annotated[Path, typer.Argument(help="Where to write the log (CSV).")],
+    seed: Seed = 0,
+    items: Annotated[int, typer.Option(help="Items without a label.")] = 800,
+    labelled: Annotated[int, typer.Option(help="Items with a label.")] = 200,
+    youden: Annotated[float, typer.Option(help="Youden's J of the judge on model a; .1 less on b.")] = 0.6,
+) -> None:
+    """A log of verdicts on two models with known accuracies, .72 and .65."""
+    with plain_messages():
+        from bayesjudge.datasets import simulate_verdicts
+        from bayesjudge.studies.output import require_writable, write_text
+
+        require_no_folder(file, "")
+        require_writable(file.parent)
+        both = (youden, youden - 0.1)
+        simulated = simulate_verdicts(seed=seed, labelled=labelled, unlabelled=items, youden=both)
+        write_text(file, simulated.verdicts.frame.to_csv(index=False))
+        typer.echo(f"{len(simulated.verdicts)} verdicts in {file}")
