@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
+    from bayesjudge.battle_counts import count_battles
     from bayesjudge.counts import count_verdicts
     from bayesjudge.errors import InputError, UsageError
     from bayesjudge.estimates import Estimates
@@ -23,22 +24,23 @@ if TYPE_CHECKING:
     from bayesjudge.readers import read_scores, read_trials, read_verdicts
     from bayesjudge.studies import Comparison
     from bayesjudge.studies.accuracy import accuracy
-    from bayesjudge.tables import Scores, Trials, Verdicts
+    from bayesjudge.tables import Battles, Scores, Trials, Verdicts
 
 
 #: Public name to the module it is loaded from on first use, so that importing the package costs nothing.
 _WHERE = {
-    "Comparison": "studies", "Estimates": "estimates", "Fit": "inference", "InputError": "errors",
-    "Scores": "tables", "Trials": "tables", "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies", "count_verdicts": "counts",
-    "find_model": "model", "fit": "inference", "fit_many": "inference", "load_fit": "inference",
-    "model_names": "model", "read_scores": "readers", "read_trials": "readers",
+    "Battles": "tables", "Comparison": "studies", "Estimates": "estimates", "Fit": "inference",
+    "InputError": "errors", "Scores": "tables", "Trials": "tables", "UsageError": "errors",
+    "Verdicts": "tables", "accuracy": "studies", "count_battles": "battle_counts",
+    "count_verdicts": "counts", "find_model": "model", "fit": "inference", "fit_many": "inference",
+    "load_fit": "inference", "model_names": "model", "read_scores": "readers", "read_trials": "readers",
     "read_verdicts": "readers",
 }  # fmt: skip
 
 __all__ = [
-    "Comparison", "Estimates", "Fit", "InputError", "Scores", "Trials", "UsageError", "Verdicts",
-    "__version__", "accuracy", "count_verdicts", "find_model", "fit", "fit_many", "load_fit", "model_names",
-    "read_scores", "read_trials", "read_verdicts",
+    "Battles", "Comparison", "Estimates", "Fit", "InputError", "Scores", "Trials", "UsageError", "Verdicts",
+    "__version__", "accuracy", "count_battles", "count_verdicts", "find_model", "fit", "fit_many",
+    "load_fit", "model_names", "read_scores", "read_trials", "read_verdicts",
 ]  # fmt: skip
 
 

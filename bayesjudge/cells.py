@@ -21,7 +21,7 @@ from bayesjudge.tables.columns import require_columns
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Cells", "IbisTable", "fetch", "make_cells"]
+__all__ = ["Cells", "IbisTable", "cached", "fetch", "make_cells", "texts"]
 
 #: Ibis tables and columns get most of their methods when they are made, which type checkers do not see.
 type IbisTable = Any
@@ -61,7 +61,7 @@ class Cells:
 def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Sequence[str]) -> Cells:
     """Collapse rows to cells; see `bayesjudge.counts.count_verdicts` for what is refused."""
     rows, dropped, warnings = _rows(verdicts, group, clusters)
-    table = _cached(_collapse(rows))
+    table = cached(_collapse(rows))
     names = fetch(table.filter(table.runs > 0).select("model", "judge").distinct())
     if names.empty:
         raise InputError([Problem(column="(table)", found="no rows", allowed="at least one verdict",
@@ -108,15 +108,16 @@ def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str
     rows = frame[["item", "model", "judge", "verdict", "label"]]
     # Names are made here, not by the database: two of the user's columns may differ in case alone.
     if group:
-        rows = rows.assign(group=_texts(frame[group]))
+        rows = rows.assign(group=texts(frame[group]))
     if clusters:
-        parts = [_texts(frame[name]) for name in clusters]
+        parts = [texts(frame[name]) for name in clusters]
         rows = rows.assign(cluster=functools.reduce(lambda left, right: left + _SEPARATOR + right, parts))
     table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
     return table
 
 
-def _texts(values: pd.Series[Any]) -> pd.Series[Any]:
+def texts(values: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of names as text, missing where there is none; refuses what is no name."""
     codes, names = code_names(values)
     if (codes == UNKNOWN).any():
         raise InputError([Problem(column=str(values.name), found="lists, infinite numbers or broken text",
@@ -188,7 +189,7 @@ def _collapse(rows: IbisTable) -> IbisTable:
     return rows.group_by(["item", "model", "judge"]).aggregate(**values)
 
 
-def _cached(table: IbisTable) -> IbisTable:
+def cached(table: IbisTable) -> IbisTable:
     """The table, computed once; backends that cannot keep it compute it again for each count."""
     from ibis.common.exceptions import OperationNotDefinedError, UnsupportedOperationError
 
@@ -213,7 +214,7 @@ def _settle(cells: IbisTable, *, has_cluster: bool) -> tuple[IbisTable, int]:
     extra = [name for name in ("group", "cluster") if name in cells.columns]
     values = {name: cells[name].max() for name in extra}
     values |= {f"{name}_low": cells[f"{name}_low"].min() for name in extra}
-    items = _cached(cells.group_by("item").aggregate(**values))
+    items = cached(cells.group_by("item").aggregate(**values))
     problems = []
     for name in extra:
         torn = fetch(items.filter(items[name] != items[f"{name}_low"]).select("item").limit(5))

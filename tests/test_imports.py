@@ -19,7 +19,8 @@ HEAVY = {
     "xarray",
 }  # fmt: skip
 
-BEFORE_MODELS = {"errors", "tables", "counts", "estimates", "model", "posterior"}
+BATTLES = {"battle_counts", "battle_patterns"}
+BEFORE_MODELS = {"errors", "tables", "counts", "estimates", "model", "posterior"} | BATTLES
 BEFORE_CHECKS = BEFORE_MODELS | {"inference", "baselines"}
 BEFORE_STUDIES = BEFORE_CHECKS | {"checks", "readers", "datasets", "models"}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
@@ -30,14 +31,17 @@ ROOMS = {
     "readers": {"errors", "tables"},
     "cells": {"errors", "tables"},  # the first half of counts: rows to one cell an answer
     "counts": {"errors", "tables", "cells"},
+    "battle_cells": {"errors", "tables", "cells"},
+    "battle_patterns": set(),
+    "battle_counts": {"errors", "tables", "cells", "battle_cells", "battle_patterns"},
     "estimates": {"errors"},
     "posterior": {"errors", "estimates"},  # draws to rows of estimates, for every model
     "model": {"errors", "tables", "counts", "estimates"},
     "models": BEFORE_MODELS,
     "inference": BEFORE_MODELS,
-    "baselines": {"errors", "tables", "counts", "estimates"},
+    "baselines": {"errors", "tables", "counts", "estimates"} | BATTLES,
     # The simulators also hand out counts directly: a study needs thousands of data sets, not their rows.
-    "datasets": {"errors", "tables", "counts"},
+    "datasets": {"errors", "tables", "counts", "battle_counts"},
     "checks": BEFORE_CHECKS,
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates"},

@@ -1,7 +1,8 @@
 """The tables every question starts from: validated, frozen, one row an event."""
 
+from bayesjudge.tables.battles import Battles
 from bayesjudge.tables.scores import Scores
 from bayesjudge.tables.trials import Trials
 from bayesjudge.tables.verdicts import Verdicts
 
-__all__ = ["Scores", "Trials", "Verdicts"]
+__all__ = ["Battles", "Scores", "Trials", "Verdicts"]

@@ -1,0 +1,243 @@
+"""Battles in one frame, as Ibis expressions: one row a vote, one a judge's view of a battle.
+
+Which model is called a, and which answer was shown first, must not matter, so every battle is turned to the
+frame of its first model (the one whose name comes first). Votes, orders and runs are collapsed here.
+"""
+
+# ruff: noqa: PD003, PD004 -- Ibis has no isna and notna.
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bayesjudge.cells import IbisTable, cached, fetch, texts
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.tables import Battles
+from bayesjudge.tables.columns import require_columns
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["BattleCells", "make_battle_cells"]
+
+#: Name of the one group where no column splits the battles, and of battles whose group is missing.
+ALL, NO_GROUP = "all", "(missing)"
+#: Gaps are told apart to this many digits: means of the same scores in another order are the same gap.
+_DIGITS = 9
+_BATTLE = ("item", "first", "second")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BattleCells:
+    """Cells and the names behind their codes.
+
+    Attributes
+    ----------
+    votes : ibis Table
+        One row a battle that people voted on: ``item, first, second, group, place, length`` and the number of
+        votes ``a, tie, b`` for the first model, neither and the second.
+    shown : ibis Table
+        One row for each judge, battle and order: ``item, first, second, judge, place, group, gap, stated,
+        label, length``.
+    judged : ibis Table
+        The same with both orders averaged.
+    models, judges, groups : tuple of str
+        Sorted names.
+    dropped : mapping of str to int
+        Rows that could not be used.
+    warnings : tuple of str
+        What was assumed.
+    """
+
+    votes: IbisTable
+    shown: IbisTable
+    judged: IbisTable
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    groups: tuple[str, ...]
+    dropped: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
+def make_battle_cells(
+    battles: Battles | ir.Table, *, group: str | None, lengths: bool, digits: int = _DIGITS
+) -> BattleCells:
+    """Collapse rows to cells; see `bayesjudge.battle_counts.count_battles` for what is refused."""
+    rows, dropped, warnings = _rows(battles, group, lengths)
+    models = _distinct(rows, "model_a", "model_b")
+    turned = cached(_turn(rows, models))
+    votes = _votes(turned)
+    _require_one_vote(votes)
+    shown = cached(_shown(turned, digits))
+    return BattleCells(
+        votes=_tallied(votes), shown=shown, judged=_both_orders(shown, digits), models=models,
+        judges=_distinct(rows, "judge"), groups=_distinct(rows, "group"), dropped=dropped, warnings=warnings,
+    )  # fmt: skip
+
+
+def _rows(
+    battles: Battles | ir.Table, group: str | None, lengths: bool
+) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
+    columns = battles.frame.columns if isinstance(battles, Battles) else battles.columns
+    if group is not None and group not in columns:
+        raise UsageError(f"no column {group!r} to group by; the table has {list(columns)}")
+    if isinstance(battles, Battles):
+        return _from_battles(battles, group, lengths), dict(battles.dropped), battles.warnings
+    return *_from_ibis(battles, group, lengths), ()
+
+
+def _from_battles(battles: Battles, group: str | None, lengths: bool) -> IbisTable:
+    import ibis
+    import pyarrow as pa
+
+    frame = battles.frame
+    rows = frame[["model_a", "model_b", "judge", "order", "voter", "human", "verdict", "gap"]]
+    has_length = lengths and {"length_a", "length_b"} <= set(frame.columns)
+    rows = rows.assign(
+        # Codes are a tenth of the size of names and compare faster.
+        item=pd.factorize(frame["item"])[0],
+        length=frame["length_a"] - frame["length_b"] if has_length else float("nan"),
+        group=texts(frame[group]).fillna(NO_GROUP) if group else ALL,
+    )
+    table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
+    return table.mutate(length=table.length.cast("float64"), judge=table.judge.cast("string"),
+                        voter=table.voter.cast("string"), order=table.order.cast("string"))  # fmt: skip
+
+
+def _from_ibis(table: IbisTable, group: str | None, lengths: bool) -> tuple[IbisTable, dict[str, int]]:
+    import ibis
+
+    there = set(table.columns)
+    problems = require_columns(table.columns, ("item", "model_a", "model_b"))
+    if not there & {"human", "verdict", "gap", "score_gap"}:
+        problems += require_columns(table.columns, ("human",))
+    if problems:
+        raise InputError(problems)
+    text, number = ibis.null().cast("string"), ibis.null().cast("float64")
+    gap = next((name for name in ("gap", "score_gap") if name in there), None)
+    columns = {name: table[name].cast("string") for name in ("item", "model_a", "model_b")}
+    columns |= {
+        name: table[name].cast("float64") if name in there else number for name in ("human", "verdict")
+    }
+    columns |= {name: table[name].cast("string") if name in there else text for name in ("order", "voter")}
+    columns["gap"] = table[gap].cast("float64") if gap else number
+    columns["judge"] = table["judge"].cast("string") if "judge" in there else ibis.literal("judge")
+    has_length = lengths and {"length_a", "length_b"} <= there
+    columns["length"] = (table.length_a - table.length_b).cast("float64") if has_length else number
+    columns["group"] = table[group].cast("string").fill_null(NO_GROUP) if group else ibis.literal(ALL)
+    rows = table.select(**columns)
+    _require_known(rows)
+    judged = rows.verdict.notnull() | rows.gap.notnull()
+    rows = rows.mutate(judge=judged.ifelse(rows.judge, text), voter=rows.voter.fill_null("human"))
+    named = rows.drop_null(["item", "model_a", "model_b"])
+    usable = named.filter(named.model_a != named.model_b, named.judge.notnull() | named.human.notnull())
+    return usable, _count_dropped(rows, named, usable)
+
+
+def _count_dropped(rows: IbisTable, named: IbisTable, usable: IbisTable) -> dict[str, int]:
+    total, with_names = _size(rows), _size(named)
+    itself = _size(named.filter(named.model_a == named.model_b))
+    counts = {"missing item or model": total - with_names, "a model against itself": itself,
+              "no human vote, verdict or score": with_names - itself - _size(usable)}  # fmt: skip
+    return {reason: n for reason, n in counts.items() if n}
+
+
+def _require_known(rows: IbisTable) -> None:
+    odd = {name: (~rows[name].isin([0.0, 0.5, 1.0])).sum() for name in ("human", "verdict")}
+    odd["gap"] = rows.gap.isinf().sum() + rows.gap.isnan().sum()
+    odd["order"] = (~rows.order.isin(["ab", "ba"])).sum()
+    allowed = {"human": "1, 0.5 and 0", "verdict": "1, 0.5 and 0", "gap": "finite numbers or null",
+               "order": "'ab' and 'ba'"}  # fmt: skip
+    found = fetch(rows.aggregate(**odd)).fillna(0).iloc[0]
+    bad = [Problem(column=name, found=f"{int(found[name])} other values", allowed=allowed[name],
+                   fix="Recode it where the data lives, or read the table with read_battles.")
+           for name in allowed if found[name]]  # fmt: skip
+    if bad:
+        raise InputError(bad)
+
+
+def _turn(rows: IbisTable, models: tuple[str, ...]) -> IbisTable:
+    """Models as codes, everything in the frame of the one with the smaller code."""
+    import ibis
+
+    codes = ibis.memtable(pd.DataFrame({"name": list(models), "code": range(len(models))}))
+    rows = rows.inner_join(codes.rename(model_a="name", code_a="code"), "model_a")
+    rows = rows.inner_join(codes.rename(model_b="name", code_b="code"), "model_b")
+    as_is = rows.code_a < rows.code_b
+    place = rows.order.cases(("ab", 1), ("ba", -1), else_=0)
+    return rows.select(
+        "item", "judge", "voter", "group",
+        first=as_is.ifelse(rows.code_a, rows.code_b), second=as_is.ifelse(rows.code_b, rows.code_a),
+        place=as_is.ifelse(place, -place), gap=as_is.ifelse(rows.gap, -rows.gap),
+        human=as_is.ifelse(rows.human, 1 - rows.human), verdict=as_is.ifelse(rows.verdict, 1 - rows.verdict),
+        length=as_is.ifelse(rows.length, -rows.length),
+    )  # fmt: skip
+
+
+def _votes(turned: IbisTable) -> IbisTable:
+    """One row a vote; what the voter saw first is known where the row is not also a judge's."""
+    rows = turned.filter(turned.human.notnull())
+    alone = rows.judge.isnull().ifelse(rows.place, 0)
+    return rows.mutate(alone=alone).group_by([*_BATTLE, "voter"]).aggregate(
+        human=rows.human.max(), low=rows.human.min(), group=rows.group.max(), length=rows.length.mean(),
+        place=lambda seen: seen.alone.max() + seen.alone.min(),
+    )  # fmt: skip
+
+
+def _require_one_vote(votes: IbisTable) -> None:
+    torn = fetch(votes.filter(votes.human != votes.low).select("item").distinct().limit(5))
+    if len(torn):
+        items = ", ".join(map(str, torn["item"]))
+        raise InputError([Problem(column="human", found=f"different votes on item {items}",
+                                  allowed="one vote for each battle and voter",
+                                  fix="Give each person's vote its own voter.")])  # fmt: skip
+
+
+def _tallied(votes: IbisTable) -> IbisTable:
+    return votes.group_by(_BATTLE).aggregate(
+        a=(votes.human == 1).sum(), tie=(votes.human == 0.5).sum(), b=(votes.human == 0).sum(),
+        group=votes.group.max(), place=votes.place.sum().sign(), length=votes.length.mean(),
+    )  # fmt: skip
+
+
+def _shown(turned: IbisTable, digits: int) -> IbisTable:
+    """One row for each judge, battle and order: runs are averaged, since they are not independent."""
+    rows = turned.filter(turned.verdict.notnull() | turned.gap.notnull())
+    cells = rows.group_by([*_BATTLE, "judge", "place"]).aggregate(
+        gap=rows.gap.mean().round(digits), stated=rows.verdict.mean(), group=rows.group.max(),
+        length=rows.length.mean(),
+    )  # fmt: skip
+    return cells.mutate(label=cells.gap.sign().fill_null(_side(cells.stated)), stated=_side(cells.stated))
+
+
+def _side(mean: Any) -> Any:
+    """+1 where the first model is preferred, −1 the second, 0 neither."""
+    return (mean - 0.5).sign()
+
+
+def _both_orders(shown: IbisTable, digits: int) -> IbisTable:
+    """One row for each judge and battle; a preference that turns with the order is a tie."""
+    both = shown.group_by([*_BATTLE, "judge"]).aggregate(
+        gap=shown.gap.mean().round(digits), stated=shown.stated.sum(), group=shown.group.max(),
+        length=shown.length.mean(), high=shown.label.max(), low=shown.label.min(),
+        sides=shown.label.sum(), places=shown.place.sum(), n_places=shown.place.count(),
+    )  # fmt: skip
+    turns = both.high * both.low < 0
+    label = turns.ifelse(0.0, both.gap.sign().fill_null(both.sides.sign().cast("float64")))
+    return both.mutate(label=label, stated=both.stated.sign(),
+                       place=(both.n_places == 1).ifelse(both.places, 0))  # fmt: skip
+
+
+def _distinct(table: IbisTable, *columns: str) -> tuple[str, ...]:
+    found: set[str] = set()
+    for column in columns:
+        found |= set(fetch(table.select(column).distinct()).iloc[:, 0].dropna().map(str))
+    return tuple(sorted(found))
+
+
+def _size(table: IbisTable) -> int:
+    return int(table.count().to_pyarrow().as_py())

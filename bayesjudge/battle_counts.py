@@ -1,0 +1,255 @@
+"""Sufficient statistics of battles: how often each outcome occurs between each two models.
+
+A Bradley–Terry likelihood depends on the battles only through these counts, so one pass over the rows
+(DuckDB by default, any Ibis backend) is all that grows with them. Both orders and all runs of a judge on one
+battle are one judged battle; votes of several people on it stay votes; a vote that stands beside several
+judges' verdicts is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.battle_cells import BattleCells, make_battle_cells
+from bayesjudge.battle_patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
+from bayesjudge.cells import IbisTable, fetch
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.tables import Battles
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["BattleCounts", "HumanVotes", "JudgedBattles", "PairCounts", "Swaps", "count_battles"]
+
+type Ints = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BattleCounts:
+    """Everything the models and baselines of the Elo question see.
+
+    Attributes
+    ----------
+    models, judges, groups : tuple of str
+        Names in the order of the codes; without a group column there is the one group ``"all"``.
+    human : HumanVotes
+        People's votes, each counted once.
+    judged : JudgedBattles
+        One judged battle is one judge's view of one battle, both orders and all runs averaged.
+    shown : JudgedBattles
+        The same with the two orders kept apart, for everything about position.
+    swaps : Swaps
+        How labels and gaps change with the order.
+    dropped : mapping of str to int
+        Rows of the input that could not be used, by reason.
+    warnings : tuple of str
+        What was assumed on the way in.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    groups: tuple[str, ...]
+    human: HumanVotes
+    judged: JudgedBattles
+    shown: JudgedBattles
+    swaps: Swaps
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def human_pairs(self) -> PairCounts:
+        """Votes by pair, all groups and orders together."""
+        return PairCounts.tally(self.human.first, self.human.second, self.human.votes)
+
+    def judge_pairs(self, judge: str) -> PairCounts:
+        """Hard labels of one judge by pair."""
+        return self.judged.keep(self.judged.judge == self.code("judge", judge)).pairs()
+
+    def code(self, kind: str, name: str) -> int:
+        """Code of a ``"model"``, ``"judge"`` or ``"group"``."""
+        names = {"model": self.models, "judge": self.judges, "group": self.groups}[kind]
+        if name not in names:
+            raise UsageError(f"no {kind} {name!r}; the table has {list(names)}")
+        return names.index(name)
+
+    def for_judges(self, judges: Iterable[str]) -> BattleCounts:
+        """Counts as if no other judge had been asked; every human vote stays."""
+        chosen = [self.code("judge", judge) for judge in dict.fromkeys(judges)]
+        recode = np.full(len(self.judges), -1)
+        recode[chosen] = np.arange(len(chosen))
+        return replace(
+            self,
+            judges=tuple(self.judges[j] for j in chosen),
+            judged=_recoded(self.judged, recode),
+            shown=_recoded(self.shown, recode),
+            swaps=self.swaps.keep(np.array(chosen, dtype=np.int64)),
+        )
+
+    def for_groups(self, groups: Iterable[str]) -> BattleCounts:
+        """Counts of some groups' battles; names and codes stay, and `swaps` still speaks of all groups."""
+        return self._only(lambda rows: np.isin(rows.group, [self.code("group", name) for name in groups]))
+
+    def without(self, models: str | Iterable[str]) -> BattleCounts:
+        """Counts as if these models had fought no battle; names and codes stay. `swaps` stays too."""
+        codes = self._codes(models)
+        return self._only(lambda rows: ~(np.isin(rows.first, codes) | np.isin(rows.second, codes)))
+
+    def without_votes_on(self, models: str | Iterable[str]) -> BattleCounts:
+        """Counts as if only judges had seen these models: people's votes on their battles are hidden."""
+        codes = self._codes(models)
+
+        def hidden(rows: JudgedBattles) -> JudgedBattles:
+            mine = np.isin(rows.first, codes) | np.isin(rows.second, codes)
+            return replace(rows, votes=np.where(mine[:, None], 0, rows.votes))
+
+        free = ~(np.isin(self.human.first, codes) | np.isin(self.human.second, codes))
+        return replace(
+            self, human=self.human.keep(free), judged=hidden(self.judged), shown=hidden(self.shown)
+        )
+
+    def _codes(self, models: str | Iterable[str]) -> list[int]:
+        names = [models] if isinstance(models, str) else list(models)
+        return [self.code("model", name) for name in names]
+
+    def _only(self, wanted: Any) -> BattleCounts:
+        parts: dict[str, Any] = {name: getattr(self, name) for name in ("human", "judged", "shown")}
+        return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()})
+
+
+def _recoded(rows: JudgedBattles, recode: Ints) -> JudgedBattles:
+    kept = rows.keep(recode[rows.judge] >= 0)
+    return replace(kept, judge=recode[kept.judge])
+
+
+def count_battles(
+    battles: Battles | ir.Table,
+    *,
+    group: str | None = None,
+    lengths: bool = True,
+    keep_battles: bool = False,
+    digits: int = 9,
+) -> BattleCounts:
+    """Count battles in one pass where the data lives.
+
+    Parameters
+    ----------
+    battles : Battles or ibis Table
+        A validated table, or an Ibis expression on any backend with ``item, model_a, model_b`` and any of
+        ``human, verdict, gap, judge, order, voter, length_a, length_b``.
+    group : str, optional
+        Column whose values split the battles (a language, a category).
+    lengths : bool
+        Keep the difference of the answers' lengths where the table has them. Most differences occur once,
+        so memory then grows with the number of battles.
+    keep_battles : bool
+        Give every battle a code, so that its votes and its judges' gaps can be linked; the same remark holds.
+    digits : int
+        Decimal digits of gaps that are told apart; fewer make fewer patterns.
+
+    Returns
+    -------
+    BattleCounts
+        Its size is that of the distinct patterns: with verdicts, or scores on a scale of a few steps, that
+        grows with the pairs of models and not with the battles.
+
+    Raises
+    ------
+    InputError
+        Two votes of one voter on a battle, values that are no outcomes, no rows.
+    UsageError
+        A group column that the table does not have.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": [1, 2], "model_a": ["x", "y"], "model_b": ["y", "x"], "human": [1, 0],
+    ...                       "judge": "j", "verdict": [1, 1]})
+    >>> counts = count_battles(Battles.from_frame(frame))
+    >>> counts.human_pairs().n.tolist(), counts.judge_pairs("j").n.tolist()
+    ([[2, 0, 0]], [[1, 0, 1]])
+    """
+    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits)
+    if not cells.models:
+        raise InputError([Problem(column="(table)", found=f"no usable battle: {dict(cells.dropped)}",
+                                  allowed="at least one", fix="Check the file.")])  # fmt: skip
+    names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
+    return BattleCounts(
+        **names, human=_human(cells), judged=_judged(cells, cells.judged, keep_battles),
+        shown=_judged(cells, cells.shown, keep_battles), swaps=_swaps(cells),
+        dropped=cells.dropped, warnings=cells.warnings,
+    )  # fmt: skip
+
+
+def _human(cells: BattleCells) -> HumanVotes:
+    keys = ["first", "second", "group", "place", "length"]
+    votes = cells.votes.group_by(keys).aggregate(
+        **{side: cells.votes[side].sum() for side in ("a", "tie", "b")}
+    )
+    frame = fetch(votes).sort_values(keys, ignore_index=True)
+    return HumanVotes(**_common(frame, cells), votes=frame[["a", "tie", "b"]].to_numpy(np.int64))
+
+
+def _judged(cells: BattleCells, rows: IbisTable, keep_battles: bool) -> JudgedBattles:
+    keys = ["judge", "first", "second", "group", "place", "label", "stated", "gap", "length", "a", "tie", "b"]
+    keys += ["item"] if keep_battles else []
+    votes = cells.votes.select("item", "first", "second", "a", "tie", "b")
+    joined = rows.left_join(votes, ["item", "first", "second"]).select(*keys)
+    joined = joined.mutate(**{side: joined[side].fill_null(0) for side in ("a", "tie", "b")})
+    frame = fetch(joined.group_by(keys).aggregate(n=joined.count())).sort_values(keys, ignore_index=True)
+    battle = _battles(frame) if keep_battles else np.full(len(frame), -1)
+    return JudgedBattles(
+        judge=_codes(frame["judge"], cells.judges), **_common(frame, cells),
+        label=_outcome(frame["label"]), verdict=_outcome(frame["stated"]),
+        gap=frame["gap"].to_numpy(np.float64), battle=battle,
+        votes=frame[["a", "tie", "b"]].to_numpy(np.int64), n=frame["n"].to_numpy(np.int64),
+    )  # fmt: skip
+
+
+def _battles(frame: pd.DataFrame) -> Ints:
+    codes, _ = pd.factorize(pd.MultiIndex.from_frame(frame[["item", "first", "second"]]))
+    return codes.astype(np.int64)
+
+
+def _outcome(side: pd.Series[float]) -> Floats:
+    """+1, 0, −1 to 1, .5, 0."""
+    return (side.to_numpy(np.float64) + 1) / 2
+
+
+def _common(frame: pd.DataFrame, cells: BattleCells) -> dict[str, Any]:
+    return {
+        "first": frame["first"].to_numpy(np.int64), "second": frame["second"].to_numpy(np.int64),
+        "group": _codes(frame["group"], cells.groups), "order": frame["place"].to_numpy(np.int64),
+        "length": frame["length"].to_numpy(np.float64),
+    }  # fmt: skip
+
+
+def _swaps(cells: BattleCells) -> Swaps:
+    battle = ["item", "first", "second", "judge"]
+    sides = [
+        cells.shown.filter(cells.shown.place == place).select(*battle, "label", "gap") for place in (1, -1)
+    ]
+    both = sides[0].inner_join(sides[1], battle, rname="{name}_second")
+    both = both.mutate(change=(both.gap - both.gap_second) / 2)
+    table = both.group_by(["judge", "label", "label_second"]).aggregate(
+        n=both.count(), graded=both.change.count(), advantage=both.change.sum().fill_null(0.0),
+        squares=(both.change * both.change).sum().fill_null(0.0),
+    )  # fmt: skip
+    frame = fetch(table)
+    judge = _codes(frame["judge"], cells.judges)
+    # Label +1 (the first model) comes first in the table, then 0 and −1.
+    place = [(1 - frame[name].to_numpy(np.float64)).astype(int) for name in ("label", "label_second")]
+    labels = np.zeros((len(cells.judges), 3, 3), dtype=np.int64)
+    np.add.at(labels, (judge, *place), frame["n"].to_numpy(np.int64))
+    sums = {name: np.bincount(judge, weights=frame[name].to_numpy(np.float64), minlength=len(cells.judges))
+            for name in ("graded", "advantage", "squares")}  # fmt: skip
+    return Swaps(labels=labels, advantage=sums["advantage"], advantage_squares=sums["squares"],
+                 n=sums["graded"].astype(np.int64))  # fmt: skip
+
+
+def _codes(values: pd.Series[str], names: tuple[str, ...]) -> Ints:
+    return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)

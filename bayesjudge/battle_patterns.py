@@ -1,0 +1,143 @@
+"""What battles boil down to: arrays of patterns and how often each occurs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["HumanVotes", "JudgedBattles", "PairCounts", "Swaps"]
+
+type Ints = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairCounts:
+    """Outcomes between each two models that met; P pairs.
+
+    Attributes
+    ----------
+    first, second : int array (P,)
+        Codes of the models, ``first < second``.
+    n : array (P, 3)
+        How often the first won, neither, the second.
+    """
+
+    first: Ints
+    second: Ints
+    n: NDArray[Any]
+
+    @classmethod
+    def tally(cls, first: Ints, second: Ints, n: NDArray[Any]) -> Self:
+        """Add up rows (R,) with outcomes (R, 3) that belong to the same pair."""
+        pairs, place = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+        total = np.zeros((pairs.shape[1], n.shape[1]), dtype=n.dtype)
+        np.add.at(total, place.reshape(-1), n)
+        return cls(first=pairs[0], second=pairs[1], n=total)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Rows:
+    """Arrays of one length that are filtered together."""
+
+    def keep(self, rows: NDArray[Any]) -> Self:
+        """The rows of a mask (R,) or of places."""
+        return replace(self, **{item.name: getattr(self, item.name)[rows] for item in fields(self)})
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HumanVotes(_Rows):
+    """People's votes; R patterns.
+
+    Attributes
+    ----------
+    first, second, group : int array (R,)
+        Codes; ``first < second``.
+    order : int array (R,)
+        1 the voters saw the first model's answer first, −1 the second's, 0 both or unknown.
+    length : float array (R,)
+        Length of the first model's answer minus that of the second's, NaN where unknown.
+    votes : int array (R, 3)
+        Votes for the first model, neither and the second, over all battles of the pattern.
+    """
+
+    first: Ints
+    second: Ints
+    group: Ints
+    order: Ints
+    length: Floats
+    votes: Ints
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JudgedBattles(_Rows):
+    """What judges made of battles, beside the human votes on them; R patterns.
+
+    Attributes
+    ----------
+    judge, first, second, group : int array (R,)
+        Codes; ``first < second``.
+    order : int array (R,)
+        1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
+    label : float array (R,)
+        The hard label: 1 the first model is preferred, 0 the second, .5 neither. It is the sign of the gap
+        where there is one, else the verdict; .5 also where the preference turns with the order of showing.
+    verdict : float array (R,)
+        The verdict that the judge stated, in the same code, NaN where it only gave scores.
+    gap : float array (R,)
+        Score of the first model's answer minus the second's, mean over orders and runs; NaN without scores.
+    length : float array (R,)
+        As in `HumanVotes`.
+    battle : int array (R,)
+        Code of the battle where `count_battles` was asked to keep battles apart, else −1.
+    votes : int array (R, 3)
+        People's votes on each battle of the pattern; zeros where nobody voted.
+    n : int array (R,)
+        How many judged battles show the pattern.
+    """
+
+    judge: Ints
+    first: Ints
+    second: Ints
+    group: Ints
+    order: Ints
+    label: Floats
+    verdict: Floats
+    gap: Floats
+    length: Floats
+    battle: Ints
+    votes: Ints
+    n: Ints
+
+    def pairs(self) -> PairCounts:
+        """Hard labels by pair."""
+        outcome = np.stack([self.label == 1, self.label == 0.5, self.label == 0], axis=1)
+        return PairCounts.tally(self.first, self.second, outcome * self.n[:, None])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Swaps(_Rows):
+    """Battles that a judge saw in both orders; J judges.
+
+    Attributes
+    ----------
+    labels : int array (J, 3, 3)
+        Battles by the label with the first model shown first (for the first, neither, the second) and by
+        the label with it shown second.
+    advantage, advantage_squares : float array (J,)
+        Sum, and sum of squares, over graded battles of half the gap's change in favour of the answer
+        shown first.
+    n : int array (J,)
+        Graded battles in both orders.
+    """
+
+    labels: Ints
+    advantage: Floats
+    advantage_squares: Floats
+    n: Ints

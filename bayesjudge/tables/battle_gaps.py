@@ -1,0 +1,78 @@
+"""One number for how much a judge prefers a to b: from a gap, two scores or a probability."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import InputError, Problem
+from bayesjudge.tables.words import code_numbers
+
+__all__ = ["GAPS", "gap_of"]
+
+#: Columns that a gap is made from; the first one there is used.
+GAPS = ("score_gap", "score_a", "score_b", "prob_a")
+#: Probabilities of 0 and 1 have no finite logit: they count as one in a thousand.
+_NEAREST = 0.001
+#: Means of few criteria differ by no less than this; rounding makes equal scores equal gaps.
+_DIGITS = 9
+
+
+def gap_of(table: pd.DataFrame) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Score of a minus score of b on every row (N,), NaN where there is none, and what was assumed.
+
+    A probability p that a is better becomes its logit, so that a calibrated judge has slope 1.
+
+    Raises
+    ------
+    InputError
+        One score column without the other, or a probability outside 0 to 1.
+
+    Examples
+    --------
+    >>> gap_of(pd.DataFrame({"score_a": [7, 8, None], "score_b": [5, 8.5, 4]}))[0].tolist()
+    [2.0, -0.5, nan]
+    """
+    there = [name for name in GAPS if name in table]
+    if ("score_a" in there) != ("score_b" in there):
+        raise InputError([_lone("score_b" if "score_a" in there else "score_a")])
+    if not there:
+        return None, ()
+    read = {name: _numbers(table[name]) for name in there}
+    told: tuple[str, ...] = ()
+    if "score_gap" in read:
+        gap, used = read["score_gap"], ["score_gap"]
+    elif "score_a" in read:
+        gap, used = read["score_a"] - read["score_b"], ["score_a", "score_b"]
+    else:
+        used = ["prob_a"]
+        gap, told = _logit(read["prob_a"])
+    left = [name for name in there if name not in used]
+    told += (f"{', '.join(left)} not used: the gap is {' − '.join(used)}",) if left else ()
+    # Adding zero turns −0 into 0.
+    return np.round(gap, _DIGITS) + 0.0, told
+
+
+def _numbers(values: pd.Series[float]) -> NDArray[np.float64]:
+    codes, numbers = code_numbers(values)
+    return np.asarray(np.append(numbers, [np.nan, np.nan])[codes], dtype=np.float64)
+
+
+def _logit(prob: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    wrong = np.flatnonzero((prob < 0) | (prob > 1))
+    if len(wrong):
+        raise InputError([Problem(column="prob_a", found=f"{prob[wrong[0]]:g}",
+                                  rows=tuple((wrong + 1).tolist()),
+                                  allowed="a probability from 0 to 1 that a is better",
+                                  fix="Put a score difference in score_gap instead.")])  # fmt: skip
+    near = np.clip(prob, _NEAREST, 1 - _NEAREST)
+    moved = int((near != prob)[~np.isnan(prob)].sum())
+    told = f"{moved} probabilities beyond {_NEAREST} and {1 - _NEAREST} were moved there"
+    return np.log(near) - np.log1p(-near), (told,) if moved else ()
+
+
+def _lone(missing: str) -> Problem:
+    return Problem(column=missing, found="no such column, but the other of score_a and score_b",
+                   allowed="both scores, or their difference as score_gap",
+                   fix=f"Add {missing}, or map it: columns={{{missing!r}: 'your_column'}}.")  # fmt: skip
