@@ -20,7 +20,8 @@ HEAVY = {
 }  # fmt: skip
 
 BATTLES = {"battle_counts", "battle_patterns"}
-BEFORE_MODELS = {"errors", "tables", "counts", "estimates", "model", "posterior"} | BATTLES
+REPEATS = {"conditions", "trial_counts", "score_counts", "trial_planning"}
+BEFORE_MODELS = {"errors", "tables", "counts", "estimates", "model", "posterior"} | BATTLES | REPEATS
 BEFORE_CHECKS = BEFORE_MODELS | {"inference", "baselines"}
 BEFORE_STUDIES = BEFORE_CHECKS | {"checks", "readers", "datasets", "models"}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
@@ -34,14 +35,18 @@ ROOMS = {
     "battle_cells": {"errors", "tables", "cells"},
     "battle_patterns": set(),
     "battle_counts": {"errors", "tables", "cells", "battle_cells", "battle_patterns"},
+    "conditions": {"errors", "tables", "cells"},  # what trials and scores share before they are counted
+    "trial_counts": {"errors", "tables", "cells", "conditions"},
+    "score_counts": {"errors", "tables", "cells", "conditions"},
+    "trial_planning": {"errors"},  # a pure function of outcome probabilities, whoever estimated them
     "estimates": {"errors"},
     "posterior": {"errors", "estimates"},  # draws to rows of estimates, for every model
     "model": {"errors", "tables", "counts", "estimates"},
     "models": BEFORE_MODELS,
     "inference": BEFORE_MODELS,
-    "baselines": {"errors", "tables", "counts", "estimates"} | BATTLES,
+    "baselines": {"errors", "tables", "counts", "estimates"} | BATTLES | REPEATS,
     # The simulators also hand out counts directly: a study needs thousands of data sets, not their rows.
-    "datasets": {"errors", "tables", "counts", "battle_counts"},
+    "datasets": {"errors", "tables", "counts", "battle_counts"} | REPEATS,
     "checks": BEFORE_CHECKS,
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates"},

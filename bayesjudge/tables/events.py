@@ -128,7 +128,8 @@ def _code_column(table: pd.DataFrame, key: str, *, default: bool) -> tuple[NDArr
     if key not in table or not (table[key].notna().any() or key == "item"):
         # Where nobody said which judge, there was one; where nobody said which order, it is not known.
         nothing = np.full(len(table), 0 if default else MISSING, dtype=np.int32)
-        return nothing, pd.Index([key] if default else [], dtype="str")
+        kind = "float64" if key in _NUMBERS else "str"
+        return nothing, pd.Index([key] if default else [], dtype=kind)
     if key in _WORDS:
         coder, words, _ = _WORDS[key]
         return coder(table[key]), pd.Index(words, dtype="str")

@@ -78,6 +78,9 @@ def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.
     ([1, 0, -1, -2], [7.5, 8.0])
     """
     places, distinct = distinct_values(values)
+    if values.dtype in (np.dtype("float16"), np.dtype("float32")):
+        # A single-precision 0.3 is 0.3 as it was written, not the double next to it.
+        distinct = [str(value) for value in np.asarray(distinct)]
     read = np.array([*map(_number, distinct), math.nan])
     known = np.sort(np.unique(read[np.isfinite(read)]))
     table = np.where(np.isnan(read), MISSING, UNKNOWN).astype(np.int32)
