@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bayesjudge.datasets.coin_flip import COIN_FLIP_TRIALS, coin_flip
 from bayesjudge.datasets.design import VerdictDesign
 from bayesjudge.datasets.mmlu_pro import mmlu_pro, mmlu_pro_questions
 from bayesjudge.datasets.verdicts import Simulated, demo_verdicts, simulate_counts, simulate_verdicts
 
 __all__ = [
+    "COIN_FLIP_TRIALS",
     "Simulated",
     "VerdictDesign",
+    "coin_flip",
     "demo_verdicts",
     "mmlu_pro",
     "mmlu_pro_questions",
