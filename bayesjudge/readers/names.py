@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bayesjudge.errors import InputError, Problem
 
-__all__ = ["GOLD_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES", "recognise"]
+__all__ = ["BATTLE_ALIASES", "GOLD_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES", "recognise"]
 
 #: Our name to two lists of others; the second counts only where the first has no match.
 VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -69,6 +69,34 @@ SCORE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "response": (["response_id", "answer", "answer_id", *VERDICT_ALIASES["model"][0], "model"], []),
     "score": (["judge_score", "rating", "grade"], []),
 }
+
+#: The same for battles.
+BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "item": (
+        ["battle_id", "item_id", "row_id", "comparison_id"],
+        ["question_id", "prompt_id", "instruction_id", "example_id", "qid", "id", "uid", "instruction"],
+    ),
+    "model_a": (["model_1", "generator_1", "model_left", "left_model"], ["model"]),
+    "model_b": (["model_2", "generator_2", "model_right", "right_model"], []),
+    "human": (
+        ["human_label", "human_vote", "human_preference", "human_verdict", "human_winner", "human_majority"],
+        ["vote", "gold", "label"],
+    ),
+    "judge": VERDICT_ALIASES["judge"],
+    "verdict": (
+        ["judge_verdict", "judge_label", "judge_preference", "judge_winner", "judgment", "judgement"],
+        ["prediction", "outcome"],
+    ),
+    "score_a": (["judge_score_a", "score_model_a", "rating_a", "score_1"], []),
+    "score_b": (["judge_score_b", "score_model_b", "rating_b", "score_2"], []),
+    "score_gap": (["score_difference", "score_diff", "gap", "margin"], []),
+    "prob_a": (["p_a", "prob_model_a", "win_prob_a", "probability_a"], []),
+    "order": (["presentation_order", "presentation"], []),
+    "run": VERDICT_ALIASES["run"],
+    "voter": (["human_id", "voter_id", "annotator_id", "user_id", "rater_id"], []),
+    "length_a": (["len_a", "tokens_a", "n_tokens_a"], []),
+    "length_b": (["len_b", "tokens_b", "n_tokens_b"], []),
+}  # fmt: skip
 
 
 def recognise(

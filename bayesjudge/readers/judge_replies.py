@@ -1,0 +1,227 @@
+"""What a judge model replied: scores by criterion for both answers, as JSON somewhere in its text.
+
+The rubric is that of the Soft-Elo paper (appendix A): six criteria from 1 to 10 for each of two answers.
+Judges wrap the JSON in a fence, put prose around it, or forget the fence; all of that is read. Numbers are
+not mended: a reply with a score that is missing, no number or off the scale fails, and failures are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bayesjudge.tables.words import OUTCOMES, code_outcome
+
+__all__ = ["CRITERIA", "Replies", "Reply", "judge_prompt", "parse_reply", "read_replies"]
+
+#: The rubric, in the order of the paper.
+CRITERIA = ("adherence", "helpfulness", "factuality", "completeness", "clarity", "fluency")
+LOWEST, HIGHEST = 1.0, 10.0
+
+_FENCE = re.compile(r"```[ \t]*(?:json)?[ \t]*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
+_NAMES = {
+    "a": ("a", "completion_a", "answer_a", "response_a", "model_a", "assistant_a", "scores_a"),
+    "b": ("b", "completion_b", "answer_b", "response_b", "model_b", "assistant_b", "scores_b"),
+}
+_PREFERENCE = ("preference", "overall_preference", "preferred", "winner", "verdict")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """One reply read.
+
+    Attributes
+    ----------
+    scores_a, scores_b : mapping of str to float
+        Score of each criterion for the answer shown as A and the one shown as B; empty where it failed.
+    preference : float or None
+        1 the judge says that A is better, 0 that B is, .5 neither; None where it does not say.
+    failure : str
+        Why the reply cannot be used; empty where it can.
+    """
+
+    scores_a: Mapping[str, float]
+    scores_b: Mapping[str, float]
+    preference: float | None = None
+    failure: str = ""
+
+    @property
+    def gap(self) -> float:
+        """Mean score of A minus mean score of B; NaN where the reply failed."""
+        if self.failure:
+            return float("nan")
+        return sum(self.scores_a[name] - self.scores_b[name] for name in self.scores_a) / len(self.scores_a)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Replies:
+    """Many replies read.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        One row a reply: ``score_a, score_b`` (means over the criteria) and ``verdict``, NaN where it failed;
+        a column ``a_<criterion>`` and ``b_<criterion>`` each; ``failure``.
+    failures : mapping of str to int
+        Reason to number of replies.
+    """
+
+    frame: pd.DataFrame
+    failures: Mapping[str, int]
+
+
+def parse_reply(text: str, *, criteria: Iterable[str] = CRITERIA) -> Reply:
+    """Read one reply.
+
+    Parameters
+    ----------
+    text : str
+        The judge's whole answer.
+    criteria : iterable of str
+        Criteria that both answers must have, each from 1 to 10; others are ignored.
+
+    Examples
+    --------
+    >>> reply = parse_reply('Sure: {"A": {"clarity": 8}, "B": {"clarity": 6.5}}', criteria=["clarity"])
+    >>> reply.gap, parse_reply("I like A.").failure
+    (1.5, 'no JSON object')
+    """
+    names = tuple(criteria)
+    objects = list(_objects(text))
+    if not objects:
+        return _failed("no JSON object")
+    chosen = [value for value in objects if _side(value, "a") is not None and _side(value, "b") is not None]
+    if not chosen:
+        return _failed("JSON without scores for both answers")
+    if len(chosen) > 1 and any(value != chosen[0] for value in chosen[1:]):
+        return _failed("several different JSON objects with scores")
+    sides = [_scores(_side(chosen[0], side), names) for side in "ab"]
+    wrong = [side for side in sides if isinstance(side, str)]
+    if wrong:
+        return _failed(wrong[0])
+    a, b = (side for side in sides if not isinstance(side, str))
+    return Reply(scores_a=a, scores_b=b, preference=_preference(chosen[0]))
+
+
+def read_replies(texts: Iterable[str | None], *, criteria: Iterable[str] = CRITERIA) -> Replies:
+    """Read many replies; a missing one is a failure too.
+
+    Examples
+    --------
+    >>> dict(read_replies(["no scores here", None]).failures)
+    {'no JSON object': 1, 'no reply': 1}
+    """
+    names = tuple(criteria)
+    replies = [parse_reply(text, criteria=names) if isinstance(text, str) else _failed("no reply")
+               for text in texts]  # fmt: skip
+    frame = pd.DataFrame([_row(reply, names) for reply in replies], columns=_columns(names))
+    failed = frame.loc[frame["failure"] != "", "failure"]
+    return Replies(frame=frame, failures={str(key): int(n) for key, n in failed.value_counts().items()})
+
+
+def judge_prompt(*, instruction: str, answer_a: str, answer_b: str) -> tuple[str, str]:
+    """System and user prompt that ask a judge for the JSON that `parse_reply` reads.
+
+    The three texts are put in as they are; braces in them mean nothing.
+
+    Examples
+    --------
+    >>> system, user = judge_prompt(instruction="Say {hi}.", answer_a="Hi.", answer_b="Bye.")
+    >>> "Say {hi}." in user, '"fluency"' in system
+    (True, True)
+    """
+    from importlib.resources import files
+
+    text = (files("bayesjudge.readers") / "judge_prompt.md").read_text(encoding="utf-8")
+    system, user = (part.strip() for part in text.split("\n---\n"))
+    given = {"{instruction}": instruction, "{answer_a}": answer_a, "{answer_b}": answer_b}
+    # All at once: an answer may itself hold the words "{answer_b}".
+    return system, re.sub("|".join(map(re.escape, given)), lambda found: given[found[0]], user)
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Every JSON object of the fenced parts or, where they hold none, of the whole text."""
+    fenced = [value for part in _FENCE.findall(text) for value in _scan(part)]
+    yield from fenced or _scan(text)
+
+
+def _scan(text: str) -> Iterator[dict[str, Any]]:
+    decoder = json.JSONDecoder(parse_constant=lambda name: name, object_pairs_hook=_once)
+    place = text.find("{")
+    while place >= 0:
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            end = place + 1
+        else:
+            if isinstance(value, dict):
+                yield value
+        place = text.find("{", end)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Keys given twice are no scores, since nobody knows which one was meant."""
+    found = dict(pairs)
+    repeated = {key for key, _ in pairs if [name for name, _ in pairs].count(key) > 1}
+    return found | dict.fromkeys(repeated, "given twice")
+
+
+def _side(value: Mapping[str, Any], side: str) -> Mapping[str, Any] | None:
+    """One answer's scores, at the top or under ``scores``."""
+    inner = value.get("scores")
+    for level in (value, inner if isinstance(inner, Mapping) else {}):
+        for key, scores in level.items():
+            if "_".join(str(key).casefold().split()) in _NAMES[side] and isinstance(scores, Mapping):
+                return scores
+    return None
+
+
+def _scores(scores: Mapping[str, Any] | None, criteria: tuple[str, ...]) -> dict[str, float] | str:
+    """Scores of the criteria, or why they cannot be used."""
+    folded = {str(key).strip().casefold(): value for key, value in (scores or {}).items()}
+    missing = [name for name in criteria if name not in folded]
+    if missing:
+        return f"no score for {missing[0]}"
+    for name in criteria:
+        value = folded[name]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return f"a score for {name} that is no number"
+        if not LOWEST <= value <= HIGHEST:
+            return f"a score for {name} outside {LOWEST:g} to {HIGHEST:g}"
+    return {name: float(folded[name]) for name in criteria}
+
+
+def _preference(value: Mapping[str, Any]) -> float | None:
+    for key, said in value.items():
+        if str(key).casefold() in _PREFERENCE and isinstance(said, str):
+            code = int(code_outcome(pd.Series([said]))[0])
+            return {"a": 1.0, "b": 0.0, "tie": 0.5}[OUTCOMES[code]] if code >= 0 else None
+    return None
+
+
+def _failed(reason: str) -> Reply:
+    return Reply(scores_a={}, scores_b={}, failure=reason)
+
+
+def _columns(criteria: tuple[str, ...]) -> list[str]:
+    return [
+        "score_a",
+        "score_b",
+        "verdict",
+        *(f"{side}_{name}" for side in "ab" for name in criteria),
+        "failure",
+    ]
+
+
+def _row(reply: Reply, criteria: tuple[str, ...]) -> dict[str, Any]:
+    sides = {"a": reply.scores_a, "b": reply.scores_b}
+    row: dict[str, Any] = {"failure": reply.failure, "verdict": reply.preference}
+    for side, scores in sides.items():
+        row[f"score_{side}"] = sum(scores.values()) / len(scores) if scores else None
+        row |= {f"{side}_{name}": scores.get(name) for name in criteria}
+    return row
