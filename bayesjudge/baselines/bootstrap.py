@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.moments import Array, Codes, Evidence, Moments
 
-__all__ = ["HALVES", "half_replicates", "percentile", "resampled_moments"]
+__all__ = ["HALVES", "draw_counts", "half_replicates", "percentile", "resampled_moments"]
 
 #: Random halves of the calibration set behind ``ppi++[half]`` (seed Appendix E.4).
 HALVES = 20
@@ -100,11 +100,11 @@ def _weights(
         weights = np.zeros((size, len(evidence.n)))
         for stratum in strata:
             if stratum.count.sum():
-                weights[:, stratum.rows] = stratum.weights(_draws(stratum.count, size, rng))
+                weights[:, stratum.rows] = stratum.weights(draw_counts(stratum.count, size, rng))
         yield weights
 
 
-def _draws(count: Counts, size: int, rng: np.random.Generator) -> Counts:
+def draw_counts(count: Counts, size: int, rng: np.random.Generator) -> Counts:
     """Multinomial draws (size, kinds): as many units as there are, with replacement."""
     total, kinds = int(count.sum()), len(count)
     if total > _BINOMIAL_COST * kinds:

@@ -7,8 +7,9 @@ from statistics import NormalDist
 import numpy as np
 
 from bayesjudge.baselines.moments import Array
+from bayesjudge.errors import UsageError
 
-__all__ = ["logit", "mover", "normal_quantile", "wald", "wilson"]
+__all__ = ["clopper_pearson", "logit", "mover", "normal_quantile", "wald", "wilson"]
 
 type Limits = tuple[Array, Array]
 
@@ -103,3 +104,33 @@ def _combined(one: Array, other: Array, correlation: Array) -> Array:
 
 def _expit(x: Array) -> Array:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
+
+
+def clopper_pearson(successes: int, trials: int, *, prob: float = 0.95) -> tuple[float, float]:
+    """Exact interval of a binomial proportion (Clopper & Pearson 1934).
+
+    Parameters
+    ----------
+    successes, trials : int
+        Counts; no trials give the whole of [0, 1].
+    prob : float
+        Probability of the interval.
+
+    Raises
+    ------
+    UsageError
+        Counts that are not those of a binomial.
+
+    Examples
+    --------
+    >>> tuple(round(limit, 4) for limit in clopper_pearson(475, 500))
+    (0.9271, 0.9674)
+    """
+    from scipy.special import betaincinv
+
+    if not 0 <= successes <= trials:
+        raise UsageError(f"successes={successes} must lie between 0 and trials={trials}")
+    tail = (1 - prob) / 2
+    lower = betaincinv(successes, trials - successes + 1, tail) if successes else 0.0
+    upper = betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0
+    return float(lower), float(upper)

@@ -8,42 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.baselines.intervals import clopper_pearson
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
 __all__ = ["clopper_pearson", "coverage_table"]
 
 type Truth = Mapping[tuple[str, str], float]
-
-
-def clopper_pearson(successes: int, trials: int, *, prob: float = 0.95) -> tuple[float, float]:
-    """Exact interval of a binomial proportion (Clopper & Pearson 1934).
-
-    Parameters
-    ----------
-    successes, trials : int
-        Counts; no trials give the whole of [0, 1].
-    prob : float
-        Probability of the interval.
-
-    Raises
-    ------
-    UsageError
-        Counts that are not those of a binomial.
-
-    Examples
-    --------
-    >>> tuple(round(limit, 4) for limit in clopper_pearson(475, 500))
-    (0.9271, 0.9674)
-    """
-    from scipy.special import betaincinv
-
-    if not 0 <= successes <= trials:
-        raise UsageError(f"successes={successes} must lie between 0 and trials={trials}")
-    tail = (1 - prob) / 2
-    lower = betaincinv(successes, trials - successes + 1, tail) if successes else 0.0
-    upper = betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0
-    return float(lower), float(upper)
 
 
 def coverage_table(
