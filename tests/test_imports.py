@@ -19,7 +19,7 @@ HEAVY = {
     "xarray",
 }  # fmt: skip
 
-BATTLES = {"battle_counts", "battle_patterns"}
+BATTLES = {"battle_counts", "battle_patterns", "strengths"}
 REPEATS = {"conditions", "trial_counts", "score_counts", "trial_planning"}
 BEFORE_MODELS = {"errors", "tables", "counts", "estimates", "model", "posterior"} | BATTLES | REPEATS
 BEFORE_CHECKS = BEFORE_MODELS | {"inference", "baselines"}
@@ -34,6 +34,7 @@ ROOMS = {
     "counts": {"errors", "tables", "cells"},
     "battle_cells": {"errors", "tables", "cells"},
     "battle_patterns": set(),
+    "strengths": {"errors"},  # Bradley–Terry by Newton, for models and baselines alike
     "battle_counts": {"errors", "tables", "cells", "battle_cells", "battle_patterns"},
     "conditions": {"errors", "tables", "cells"},  # what trials and scores share before they are counted
     "trial_counts": {"errors", "tables", "cells", "conditions"},

@@ -1,0 +1,285 @@
+"""Bradley–Terry strengths from counts by pair: many data sets at once, by Newton's method (METHODS 4.1).
+
+``P(i beats j) = σ(θ_i − θ_j)``. The penalised likelihood ``Σ [w log σ(d) + (n − w) log σ(−d)] − ridge/2 ‖θ‖²`` needs
+only each pair's number of battles n and the sum w of its targets, so the cost does not depend on the number of
+battles. It is concave; every step is at most 2 logits long, which keeps Newton's method on course.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+
+__all__ = ["CENTRE", "PER_LOGIT", "RIDGE", "Graph", "anchored_strengths", "comparison_graph", "solve_strengths",
+           "to_elo"]  # fmt: skip
+
+#: Elo points of one logit, and the Elo of the average model.
+PER_LOGIT = 400 / math.log(10)
+CENTRE = 1500.0
+#: Penalty of METHODS 4.1: it makes every comparison graph have one finite answer.
+RIDGE = 0.01
+#: Longest step in logits, and the step after which a fit is done: Newton's error is then about its square.
+_LONGEST, _DONE = 2.0, 1e-6
+_STEPS = 200
+#: Numbers in the largest temporary array: 128 MB.
+_LARGEST = 16_000_000
+#: Entries up to which a dense incidence matrix is faster.
+_DENSE = 400_000
+
+type Ints = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+
+
+def to_elo(strength: Any) -> Any:
+    """Elo of a strength in logits.
+
+    Examples
+    --------
+    >>> to_elo(math.log(10))
+    1900.0
+    """
+    return CENTRE + PER_LOGIT * strength
+
+
+def solve_strengths(
+    first: Ints, second: Ints, n: NDArray[Any], wins: NDArray[Any], models: int, *,
+    ridge: float = RIDGE, start: Floats | None = None,
+) -> Floats:  # fmt: skip
+    """Strengths of B data sets on the same P pairs.
+
+    Parameters
+    ----------
+    first, second : int array (P,)
+        Codes of the models; each pair once.
+    n, wins : array (P,) or (B, P)
+        Battles of each pair, and the sum of the first model's targets in them.
+    models : int
+        Number M of models.
+    ridge : float
+        Penalty; 0 where `comparison_graph` says that a finite answer exists.
+    start : array (M,), optional
+        Where to start, for instance the strengths of the whole data for its bootstrap replicates.
+
+    Returns
+    -------
+    array (B, M)
+        Each sums to 0, as the penalty makes it within every connected part; a model without battles has 0.
+
+    Raises
+    ------
+    UsageError
+        No convergence, which at ridge 0 means that there is no finite answer.
+
+    Examples
+    --------
+    >>> theta = solve_strengths(np.array([0]), np.array([1]), np.array([4]), np.array([3]), 2, ridge=0)
+    >>> (theta[0, 0] - theta[0, 1]).round(6) == np.log(3).round(6)
+    np.True_
+    """
+    wins = np.atleast_2d(np.asarray(wins, dtype=np.float64))
+    n = np.broadcast_to(np.asarray(n, dtype=np.float64), wins.shape)
+    problem = _Problem(np.asarray(first), np.asarray(second), models, ridge)
+    origin = np.zeros(models) if start is None else start
+    step = max(1, _LARGEST // max(len(first), models * models))
+    parts = [
+        problem.solve(n[at : at + step], wins[at : at + step], origin) for at in range(0, len(wins), step)
+    ]
+    theta = np.concatenate(parts) if parts else np.zeros((0, models))
+    return np.asarray(theta - theta.mean(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    first: Ints
+    second: Ints
+    models: int
+    ridge: float
+
+    def solve(self, n: Floats, wins: Floats, origin: Floats) -> Floats:
+        theta = np.tile(origin, (len(wins), 1))
+        for _ in range(_STEPS):
+            curvature, slope = self._curvature(n, theta), self._slope(n, wins, theta)
+            step = _capped(np.linalg.solve(curvature, slope[..., None])[..., 0])
+            theta = theta + step
+            if np.abs(step).max(initial=0.0) <= _DONE:
+                return theta
+        raise UsageError(
+            f"strengths do not converge at ridge={self.ridge:g}: some models never lose or never meet the "
+            f"others; use a ridge above 0, for instance {RIDGE:g}"
+        )
+
+    def _expected(self, theta: Floats) -> Floats:
+        from scipy.special import expit
+
+        found: Floats = expit(theta[:, self.first] - theta[:, self.second])
+        return found
+
+    def _slope(self, n: Floats, wins: Floats, theta: Floats) -> Floats:
+        excess = wins - n * self._expected(theta)
+        return np.asarray(excess @ self.incidence - self.ridge * theta)
+
+    @functools.cached_property
+    def incidence(self) -> Any:
+        """+1 for the first model of each pair, −1 for the second, (P, M); sparse where that is faster."""
+        from scipy.sparse import csr_array
+
+        pairs = np.arange(len(self.first))
+        rows, columns = np.tile(pairs, 2), np.concatenate([self.first, self.second])
+        signs = np.repeat([1.0, -1.0], len(pairs))
+        matrix = csr_array((signs, (rows, columns)), shape=(len(pairs), self.models))
+        return matrix.toarray() if len(pairs) * self.models <= _DENSE else matrix
+
+    def _curvature(self, n: Floats, theta: Floats) -> Floats:
+        p = self._expected(theta)
+        weight = n * p * (1 - p)
+        hessian = np.zeros((len(theta), self.models, self.models))
+        hessian[:, self.first, self.second] = -weight
+        hessian[:, self.second, self.first] = -weight
+        own = np.arange(self.models)
+        hessian[:, own, own] = self.ridge - hessian.sum(axis=2)
+        if self.ridge == 0:
+            # Without a penalty the level is free; a pull on the mean alone fixes it and moves no difference.
+            hessian += 1.0 / self.models
+        return hessian
+
+
+def _capped(step: Floats) -> Floats:
+    longest = np.abs(step).max(axis=1, keepdims=True)
+    return np.asarray(step * np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300)))
+
+
+def anchored_strengths(
+    n: NDArray[Any], wins: NDArray[Any], anchors: Floats, *, ridge: float = RIDGE
+) -> Floats:
+    """Strength of one model against others whose strengths are fixed, in B data sets (METHODS 4.3).
+
+    Parameters
+    ----------
+    n, wins : array (A,) or (B, A)
+        Battles against each anchor and the sum of its targets in them.
+    anchors : array (A,)
+        The anchors' strengths.
+    ridge : float
+        Penalty.
+
+    Returns
+    -------
+    array (B,)
+
+    Raises
+    ------
+    UsageError
+        At ridge 0, a model that won or lost everything, or fought nothing.
+
+    Examples
+    --------
+    >>> anchored_strengths(np.array([100]), np.array([50]), np.array([0.3]), ridge=0).round(6).tolist()
+    [0.3]
+    """
+    from scipy.special import expit
+
+    wins = np.atleast_2d(np.asarray(wins, dtype=np.float64))
+    n = np.broadcast_to(np.asarray(n, dtype=np.float64), wins.shape)
+    total, won = n.sum(axis=1), wins.sum(axis=1)
+    if ridge == 0 and np.any((won <= 0) | (won >= total)):
+        raise UsageError(
+            f"a model that won or lost everything has no finite strength at ridge=0; use {RIDGE:g}"
+        )
+    theta = np.zeros(len(wins))
+    for _ in range(_STEPS):
+        p = expit(theta[:, None] - anchors)
+        slope = (wins - n * p).sum(axis=1) - ridge * theta
+        step = np.clip(slope / ((n * p * (1 - p)).sum(axis=1) + ridge), -_LONGEST, _LONGEST)
+        theta = theta + step
+        if np.abs(step).max(initial=0.0) <= _DONE:
+            return np.asarray(theta)
+    raise UsageError(f"a strength against anchors does not converge at ridge={ridge:g}; use {RIDGE:g}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Graph:
+    """Who met whom, and who beat whom.
+
+    Attributes
+    ----------
+    part : int array (M,)
+        Which connected part of the comparison graph each model is in; −1 without battles.
+    group : int array (M,)
+        Which set of models, each of which can be reached from each other by wins; −1 without battles. A finite
+        maximum-likelihood answer exists where each part is one group (Ford 1957).
+    """
+
+    part: Ints
+    group: Ints
+
+    @property
+    def parts(self) -> int:
+        """Number of connected parts."""
+        return len(np.unique(self.part[self.part >= 0]))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether differences within every part have a finite maximum-likelihood answer."""
+        return len(np.unique(self.group[self.group >= 0])) == self.parts
+
+    def problems(self, models: Sequence[str], *, few: int = 5) -> list[str]:
+        """What makes the fit ill-posed without a penalty, in words; empty where nothing does."""
+        found = []
+        if self.parts > 1:
+            sets = [_shown([models[m] for m in np.flatnonzero(self.part == k)], few) for k in np.unique(self.part)
+                    if k >= 0]  # fmt: skip
+            found.append(
+                f"the comparison graph falls into {self.parts} parts that never met: {'; '.join(sets)}"
+            )
+        if not self.is_finite:
+            sizes = np.bincount(self.group[self.group >= 0])
+            apart = [models[m] for m in range(len(models)) if self.group[m] >= 0 and sizes[self.group[m]]
+                     < sizes.max()]  # fmt: skip
+            named = _shown(apart or [models[m] for m in np.flatnonzero(self.group >= 0)], few)
+            found.append(f"always win or always lose against the rest: {named}")
+        return found
+
+
+def _shown(names: Sequence[str], few: int) -> str:
+    more = f" and {len(names) - few} more" if len(names) > few else ""
+    return ", ".join(names[:few]) + more
+
+
+def comparison_graph(first: Ints, second: Ints, n: NDArray[Any], wins: NDArray[Any], models: int) -> Graph:
+    """Parts and groups of the comparison graph; arguments as for `solve_strengths`, one data set.
+
+    Examples
+    --------
+    >>> graph = comparison_graph(np.array([0, 1]), np.array([1, 2]), np.array([4, 4]), np.array([4, 2]), 3)
+    >>> graph.parts, graph.is_finite, graph.problems(["top", "x", "y"])
+    (1, False, ['always win or always lose against the rest: top'])
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, wins = np.asarray(n, dtype=np.float64), np.asarray(wins, dtype=np.float64)
+    forward, backward = wins > 0, n - wins > 0
+    rows = np.concatenate([first[forward], second[backward]])
+    columns = np.concatenate([second[forward], first[backward]])
+    beats = csr_array((np.ones(len(rows)), (rows, columns)), shape=(models, models))
+    seen = np.zeros(models, dtype=bool)
+    seen[np.concatenate([first[n > 0], second[n > 0]])] = True
+    kinds = [connected_components(beats, connection=kind)[1] for kind in ("weak", "strong")]
+    part, group = (np.where(seen, np.unique(kind, return_inverse=True)[1], -1) for kind in kinds)
+    return Graph(part=_renumbered(part), group=_renumbered(group))
+
+
+def _renumbered(code: Ints) -> Ints:
+    """Codes from 0 without gaps, −1 as it is."""
+    found = np.full(len(code), -1)
+    known = code >= 0
+    found[known] = np.unique(code[known], return_inverse=True)[1]
+    return found
