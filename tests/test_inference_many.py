@@ -15,8 +15,9 @@ from scipy import stats
 
 from bayesjudge.datasets import simulate_counts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import ManyFits, fit_many
+from bayesjudge.inference import ManyFits, batches, fit_many
 from bayesjudge.inference.density import density
+from bayesjudge.inference.nuts import CAREFUL, Draws, NutsOptions
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
 
@@ -64,6 +65,26 @@ def test_nuts_has_them_too(third_party: ModuleType, agree: Callable[..., None]) 
 
 def test_equal_data_sets_get_draws_of_their_own(together: ManyFits) -> None:
     assert not np.array_equal(together.flat[0], together.flat[2])
+
+
+@pytest.mark.parametrize("repeat", [True, False])
+def test_only_what_diverged_is_run_again_and_with_more_care(
+    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch, repeat: bool
+) -> None:
+    runs = []
+
+    def sampler(target: Any, arrays: Any, key: Any, options: NutsOptions, *, many: Any, report: Any) -> Draws:
+        runs.append((options.target_accept, many.number))
+        shape = (many.number, options.chains, options.draws)
+        diverging = np.zeros(shape, dtype=bool)
+        diverging[1:2, 0, 0] = len(runs) == 1
+        return Draws(flat=np.full((*shape, target.size), len(runs)), stats={"diverging": diverging})
+
+    monkeypatch.setitem(batches.SAMPLERS, "hmc", sampler)
+    fits = fit_many(third_party.Coin(), TABLES, repeat=repeat, **OPTIONS)
+    assert runs == ([(0.9, 3), (CAREFUL, 1)] if repeat else [(0.9, 3)])
+    assert [float(one.mean()) for one in fits.flat] == ([1, 2, 1] if repeat else [1, 1, 1])
+    assert [int(one["diverging"].sum()) for one in fits.stats] == ([0, 0, 0] if repeat else [0, 1, 0])
 
 
 def test_estimates_come_in_the_order_of_the_tables(together: ManyFits) -> None:

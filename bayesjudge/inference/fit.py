@@ -20,7 +20,7 @@ from bayesjudge.inference import accelerator, tree
 from bayesjudge.inference.density import Density, density
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
 from bayesjudge.inference.laplace import run_laplace
-from bayesjudge.inference.nuts import Draws, NutsOptions, run_nuts
+from bayesjudge.inference.nuts import CAREFUL, Draws, NutsOptions, run_nuts
 from bayesjudge.inference.progress import bar
 from bayesjudge.inference.storage import write_tree
 from bayesjudge.inference.twin import run_pymc
@@ -29,8 +29,6 @@ from bayesjudge.model import Data, Model
 __all__ = ["ENGINES", "Fit", "LaplaceFallbackWarning", "fit"]
 
 ENGINES = ("nuts", "laplace", "pymc")
-#: Target acceptance of the second run, made when the first one diverged.
-CAREFUL = 0.99
 
 
 class LaplaceFallbackWarning(UserWarning):

@@ -7,31 +7,25 @@ any `concurrent.futures.Executor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import jax
-import numpy as np
 import xarray as xr
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import accelerator
-from bayesjudge.inference.density import Sets, density
+from bayesjudge.inference.batches import SAMPLERS, Batch, fit_batch
+from bayesjudge.inference.density import density
 from bayesjudge.inference.gate import Gate, gate_of
-from bayesjudge.inference.hmc import run_hmc
-from bayesjudge.inference.laplace import run_laplace
-from bayesjudge.inference.nuts import Draws, NutsOptions, run_nuts
+from bayesjudge.inference.nuts import NutsOptions
 from bayesjudge.inference.progress import bar
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model
 
 __all__ = ["ManyFits", "fit_many"]
-
-_SAMPLERS: Mapping[str, Callable[..., Draws]] = {"hmc": run_hmc, "nuts": run_nuts}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,7 +73,7 @@ class ManyFits:
 def fit_many(
     model: Model, tables: Sequence[Any], *, engine: str = "hmc", chains: int = 4, draws: int = 500,
     tune: int = 500, seed: int = 0, target_accept: float = 0.9, progress: bool = False,
-    batch: int | None = None, mesh: Any = None, executor: Executor | None = None,
+    repeat: bool = True, batch: int | None = None, mesh: Any = None, executor: Executor | None = None,
 ) -> ManyFits:  # fmt: skip
     """Fit one model to many tables at once.
 
@@ -91,11 +85,14 @@ def fit_many(
         Tables, counts or `Data`. Data sets whose facts agree are padded to one shape and share a program.
     engine : {"hmc", "nuts", "laplace"}
         Jittered HMC in lock step (the default: see `inference.hmc` for why), NUTS, or importance-weighted
-        Laplace. Look at each gate: nothing falls back or is run again here.
+        Laplace. Look at each gate: nothing falls back to another engine here.
     chains, draws, tune, seed, target_accept
         As in `fit`, for each posterior.
     progress : bool
         Show a progress bar on standard error.
+    repeat : bool
+        Run the posteriors that had divergent transitions once more, with the shorter steps that `fit` takes
+        then; the second run is kept.
     batch : int, optional
         Posteriors in one program; default all of one shape.
     mesh : jax.sharding.Mesh, optional
@@ -115,15 +112,16 @@ def fit_many(
     >>> len(fits), fits.posterior(0)["theta"].shape
     (3, (4, 500, 2))
     """
-    if engine not in {*_SAMPLERS, "laplace"}:
+    if engine not in {*SAMPLERS, "laplace"}:
         raise UsageError(f"engine={engine!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
     prepared = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
     options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     flat: list[Any] = [None] * len(prepared)
     stats: list[Any] = [None] * len(prepared)
     parts = _batches(prepared, batch)
-    jobs = [_Batch(model=model, data=[prepared[i] for i in part], engine=engine, options=options,
-                   seed=seed + 7919 * k, mesh=mesh) for k, part in enumerate(parts)]  # fmt: skip
+    common: dict[str, Any] = {"model": model, "engine": engine, "options": options, "repeat": repeat}
+    jobs = [Batch(data=[prepared[i] for i in part], seed=seed + 7919 * k, mesh=mesh, **common)
+            for k, part in enumerate(parts)]  # fmt: skip
     shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()
     with shown as report:
         results = _run(jobs, executor, report)
@@ -134,25 +132,13 @@ def fit_many(
     return ManyFits(model=model, data=tuple(prepared), flat=tuple(flat), stats=tuple(stats))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Batch:
-    """Data sets of one shape that share a program; plain values, so that it can travel to another process."""
-
-    model: Model
-    data: Sequence[Data]
-    engine: str
-    options: NutsOptions
-    seed: int
-    mesh: Any
-
-
 def _run(
-    jobs: list[_Batch], executor: Executor | None, report: Callable[[int, int], None] | None
+    jobs: list[Batch], executor: Executor | None, report: Callable[[int, int], None] | None
 ) -> list[Any]:
     if executor is not None:
-        return list(executor.map(_fit_batch, jobs))
+        return list(executor.map(fit_batch, jobs))
     return [
-        _fit_batch(job, None if report is None else _within(report, k, len(jobs)))
+        fit_batch(job, None if report is None else _within(report, k, len(jobs)))
         for k, job in enumerate(jobs)
     ]
 
@@ -171,59 +157,3 @@ def _batches(prepared: Sequence[Data], batch: int | None) -> list[list[int]]:
         shapes.setdefault((fixed, tuple(sorted(data.facts.items()))), []).append(index)
     size = batch or len(prepared)
     return [group[k : k + size] for group in shapes.values() for k in range(0, len(group), size)]
-
-
-def _fit_batch(job: _Batch, report: Callable[[int, int], None] | None = None) -> tuple[Any, dict[str, Any]]:
-    """Draws (sets, chains, draws, d) and statistics of one batch of equal shape."""
-    accelerator.prepare()
-    padded, options = _same_shape(job.data), job.options
-    sets, arrays = _stack(padded)
-    placed = accelerator.to_device(arrays) if job.mesh is None else _shard(arrays, sets, job.mesh)
-    target, key = density(job.model, padded[0]), jax.random.key(job.seed)
-    if job.engine in _SAMPLERS:
-        drawn = _SAMPLERS[job.engine](target, placed, key, options, many=sets, report=report)
-        return np.asarray(drawn.flat), drawn.stats
-    total = options.chains * options.draws
-    weighted = run_laplace(target, placed, key, draws=total, many=sets)
-    shape = (len(job.data), options.chains, options.draws)
-    figures = {"pareto_k": weighted.pareto_k, "importance_ess": weighted.ess}
-    stats = {name: np.broadcast_to(np.asarray(v)[:, None, None], shape) for name, v in figures.items()}
-    return np.asarray(weighted.flat).reshape(*shape, -1), stats
-
-
-def _same_shape(batch: Sequence[Data]) -> list[Data]:
-    """The data sets padded along their ragged axes to the longest among them."""
-    out = list(batch)
-    for dim in batch[0].ragged:
-        longest = max(data.size(dim) for data in out)
-        out = [data.padded(dim, longest) for data in out]
-    return [replace(data, arrays={name: np.asarray(a) for name, a in data.arrays.items()}) for data in out]
-
-
-def _stack(batch: Sequence[Data]) -> tuple[Sets, dict[str, Any]]:
-    """Arrays that differ between data sets stacked along a new first axis; the others once."""
-    first = batch[0].arrays
-    same = {
-        name for name, a in first.items() if all(np.array_equal(a, data.arrays[name]) for data in batch[1:])
-    }
-    stacked = frozenset(first) - same or frozenset(first)
-    arrays = {name: np.stack([data.arrays[name] for data in batch]) if name in stacked else a
-              for name, a in first.items()}  # fmt: skip
-    return Sets(number=len(batch), names=tuple(sorted(first)), stacked=stacked), arrays
-
-
-def _shard(arrays: dict[str, Any], sets: Sets, mesh: Any) -> dict[str, Any]:
-    """Stacked arrays split over the mesh's first axis by data set, shared ones on every device.
-
-    The number of data sets must be a multiple of the number of devices.
-    """
-    from jax.sharding import NamedSharding, PartitionSpec
-
-    axis = mesh.axis_names[0]
-    devices = mesh.shape[axis]
-    if sets.number % devices:
-        raise UsageError(
-            f"{sets.number} data sets do not split over {devices} devices; choose batch= as a multiple"
-        )
-    specs = {name: PartitionSpec(axis) if name in sets.stacked else PartitionSpec() for name in arrays}
-    return {name: jax.device_put(a, NamedSharding(mesh, specs[name])) for name, a in arrays.items()}

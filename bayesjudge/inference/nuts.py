@@ -24,6 +24,8 @@ __all__ = ["Draws", "NutsOptions", "run_nuts"]
 
 #: Dimensions up to which the metric is a full matrix; past it a diagonal is cheaper than it loses.
 DENSE_UP_TO = 150
+#: Target acceptance of a second run, made when the first one diverged.
+CAREFUL = 0.99
 #: Draws between two reports of progress.
 BLOCK = 100
 
