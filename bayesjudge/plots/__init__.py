@@ -1,22 +1,29 @@
 """Figures: each a function from results to a `matplotlib.figure.Figure`, and `to_svg` for the page."""
 
+from bayesjudge.plots.calibration import reliability_diagram
 from bayesjudge.plots.export import to_svg
 from bayesjudge.plots.forest import forest
+from bayesjudge.plots.held_out import held_out_intervals, residuals_by_strength
 from bayesjudge.plots.judge_quality import judge_quality
 from bayesjudge.plots.loo import loo_comparison
 from bayesjudge.plots.mixing import rank_traces, worst_mixing
 from bayesjudge.plots.predictive import predictive
+from bayesjudge.plots.preference import preference_matrix
 from bayesjudge.plots.ranks import rank_probabilities
 from bayesjudge.plots.ridge import ridge
 from bayesjudge.plots.youden import youden
 
 __all__ = [
     "forest",
+    "held_out_intervals",
     "judge_quality",
     "loo_comparison",
     "predictive",
+    "preference_matrix",
     "rank_probabilities",
     "rank_traces",
+    "reliability_diagram",
+    "residuals_by_strength",
     "ridge",
     "to_svg",
     "worst_mixing",

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
-from bayesjudge.plots.palette import PAPER
+from bayesjudge.plots.heat_map import draw_heat_map
 from bayesjudge.plots.theme import canvas, footnote, grid_of, shorten, themed
 
 __all__ = ["rank_probabilities"]
 
-#: From paper to the Bayesian blue; the same in a dark theme, so words in the cells have colours of their own.
-_MAP = LinearSegmentedColormap.from_list("bayesjudge", ["#f3f7fa", "#9cc9e4", "#0a6aa8", "#06365a"])
 #: Probabilities below this leave their cell empty.
 EMPTY = 0.005
-_DARK_WORD, _LIGHT_WORD = "#102030", "#fdfdfd"
 
 
 @themed
@@ -62,40 +56,11 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
     figure = canvas(down * (tallest * 0.3 + 0.75) + 0.25, width=min(9.6, across * (2.2 + 0.62 * len(ranks))))
     grid = figure.subplots(down, across, squeeze=False).flatten()
     for axes, judge, part in zip(grid, judges, parts, strict=False):
-        _heat_map(axes, part, [name for name in ranks if part[name].notna().any()])
+        seen = [name for name in ranks if part[name].notna().any()]
+        draw_heat_map(axes, part[seen].to_numpy(dtype=float), rows=[str(name) for name in part["model"]],
+                      columns=[name[5:] for name in seen], empty=EMPTY)  # fmt: skip
         axes.set_title(shorten(f"Judge {judge}", 44) if len(judges) > 1 else "")
     for axes in grid[len(parts) :]:
         axes.set_visible(False)
     footnote(figure, "posterior probability of each rank, 1 is best")
     return figure
-
-
-def _heat_map(axes: Axes, part: pd.DataFrame, ranks: list[str]) -> None:
-    values = part[ranks].to_numpy(dtype=float)
-    axes.pcolormesh(
-        np.ma.masked_less(np.nan_to_num(values), EMPTY),
-        cmap=_MAP,
-        vmin=0,
-        vmax=1,
-        edgecolors=PAPER,
-        linewidth=1.5,
-    )
-    for (row, column), value in np.ndenumerate(values):
-        if value >= EMPTY:
-            axes.text(
-                column + 0.5,
-                row + 0.5,
-                f"{value:.2f}".removeprefix("0"),
-                ha="center",
-                va="center",
-                fontsize=8,
-                color=_LIGHT_WORD if value > 0.45 else _DARK_WORD,
-            )
-    axes.set_xticks(np.arange(len(ranks)) + 0.5, [name[5:] for name in ranks])
-    axes.set_yticks(
-        np.arange(len(part)) + 0.5, [shorten(str(name), 34) for name in part["model"]], fontsize=8.6
-    )
-    axes.tick_params(length=0)
-    axes.invert_yaxis()
-    axes.spines[:].set_visible(False)
-    axes.xaxis.tick_top()

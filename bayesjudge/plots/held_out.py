@@ -1,0 +1,136 @@
+"""Predictions of what was held out: every interval beside the figure it was meant to hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bayesjudge.errors import UsageError
+from bayesjudge.plots.intervals import draw_intervals, limits_of
+from bayesjudge.plots.palette import BASELINE, BAYES, GRID, INK, is_bayesian, styles
+from bayesjudge.plots.selection import bayes_first
+from bayesjudge.plots.theme import SMALL, WIDTH, bare, canvas, footnote, legend_columns, shorten, themed
+
+__all__ = ["held_out_intervals", "residuals_by_strength"]
+
+NEEDED = ("unit", "method", "point", "lower", "upper", "truth")
+
+
+@themed
+def held_out_intervals(frame: pd.DataFrame, *, label: str = "Elo") -> Figure:
+    """Predictive intervals of each held-out unit, by method, with the figure that came out.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows ``unit, method, point, lower, upper, truth``; an infinite interval ends in arrows.
+    label : str
+        Name of the axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Units from the largest truth down; a black stroke is the truth.
+
+    Raises
+    ------
+    UsageError
+        A column is missing, or there are no rows.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"unit": ["m"], "method": ["bayes:x"], "point": [1500.0], "lower": [1450.0],
+    ...                       "upper": [1550.0], "truth": [1510.0]})
+    >>> [text.get_text() for text in held_out_intervals(frame).axes[0].get_yticklabels()]
+    ['m']
+    """
+    _require(frame)
+    frame = frame.assign(note=frame.get("note", ""))
+    methods = bayes_first(frame["method"])
+    units = list(dict.fromkeys(frame.sort_values("truth", ascending=False, kind="stable")["unit"]))
+    step = 0.15 * len(methods) + 0.12
+    figure = canvas(step * len(units) + 0.9 + 0.2 * (len(methods) / legend_columns(methods)), width=WIDTH)
+    axes, limits = figure.subplots(), limits_of(frame)
+    for k, (method, style) in enumerate(styles(methods).items()):
+        mine = frame[frame["method"] == method]
+        at = np.array([units.index(unit) for unit in mine["unit"]]) + (k + 1) / (len(methods) + 1) - 0.5
+        draw_intervals(axes, mine, at, style=style, limits=limits, label=method, thickness=0.1)
+    _truths(axes, frame.drop_duplicates("unit"), units)
+    bare(axes).set_xlim(limits.lower, limits.upper)
+    axes.set_ylim(len(units) - 0.5, -0.5)
+    axes.set_yticks(np.arange(len(units)), [shorten(str(unit)) for unit in units], fontsize=8.6)
+    axes.set_xlabel(label)
+    figure.legend(loc="outside upper left", ncols=legend_columns(methods), fontsize=SMALL)
+    footnote(figure, "black stroke: what people's votes said")
+    return figure
+
+
+def _truths(axes: Axes, rows: pd.DataFrame, units: list[str]) -> None:
+    at = np.array([units.index(unit) for unit in rows["unit"]])
+    axes.vlines(rows["truth"], at - 0.42, at + 0.42, color=INK, linewidth=1.6, zorder=4)
+
+
+@themed
+def residuals_by_strength(frame: pd.DataFrame, *, label: str = "Elo by people's votes") -> Figure:
+    """Error of each held-out prediction against the strength it was to predict; one panel a method.
+
+    A slope means that the method shrinks or stretches the scale.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows as for `held_out_intervals`.
+    label : str
+        Name of the horizontal axis.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    UsageError
+        A column is missing, or there are no rows.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"unit": ["m", "k"], "method": "a", "point": [1500.0, 1600.0],
+    ...                       "lower": [1450.0, 1550.0], "upper": [1550.0, 1650.0], "truth": [1510, 1580]})
+    >>> residuals_by_strength(frame).axes[0].get_title(loc="left")
+    'a'
+    """
+    _require(frame)
+    methods = bayes_first(frame["method"])
+    error = (frame["point"] - frame["truth"]).to_numpy(dtype=float)
+    reach = 1.1 * float(np.nanmax(np.abs(error[np.isfinite(error)]), initial=1.0))
+    figure = canvas(2.7, width=min(WIDTH, 3.2 * len(methods)))
+    for axes, method in zip(figure.subplots(1, len(methods), squeeze=False, sharey=True)[0], methods,
+                            strict=True):  # fmt: skip
+        mine = (frame["method"] == method).to_numpy()
+        _residuals(axes, frame["truth"].to_numpy(dtype=float)[mine], error[mine], method, reach)
+    figure.axes[0].set_ylabel("prediction − votes")
+    footnote(figure, label)
+    return figure
+
+
+def _residuals(axes: Axes, truth: np.ndarray, error: np.ndarray, method: str, reach: float) -> None:
+    colour = BAYES[0] if is_bayesian(method) else BASELINE[0]
+    seen = np.isfinite(truth) & np.isfinite(error)
+    axes.axhline(0, color=INK, linewidth=0.8)
+    axes.plot(truth[seen], error[seen], linestyle="none", marker="o", markersize=4.5, color=colour)
+    if seen.sum() > 2 and np.ptp(truth[seen]) > 0:
+        slope, intercept = np.polyfit(truth[seen], error[seen], 1)
+        ends = np.array([truth[seen].min(), truth[seen].max()])
+        axes.plot(ends, intercept + slope * ends, color=colour, linewidth=1.2, linestyle=(0, (4, 2)))
+        axes.text(0.03, 0.04, f"slope {slope:+.2f}", transform=axes.transAxes, fontsize=SMALL)
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_ylim(-reach, reach)
+    axes.set_title(shorten(method, 34))
+
+
+def _require(frame: pd.DataFrame) -> None:
+    missing = [name for name in NEEDED if name not in frame.columns]
+    if missing or frame.empty:
+        raise UsageError(f"held-out predictions need rows with columns {list(NEEDED)}; missing {missing}")
