@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
     from bayesjudge.inference import Fit, fit, fit_many, load_fit
     from bayesjudge.model import find_model, model_names
-    from bayesjudge.readers import read_battles, read_scores, read_trials, read_verdicts
+    from bayesjudge.readers import read_battles, read_pairs, read_scores, read_trials, read_verdicts
     from bayesjudge.studies import Comparison
     from bayesjudge.studies.accuracy import accuracy
-    from bayesjudge.tables import Battles, Scores, Trials, Verdicts
+    from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
 
 #: Public name to the module it is loaded from on first use, so that importing the package costs nothing.
 _WHERE = {
     "Battles": "tables", "Comparison": "studies", "Estimates": "estimates", "Fit": "inference",
-    "InputError": "errors", "Scores": "tables", "Trials": "tables", "UsageError": "errors",
+    "InputError": "errors", "Pairs": "tables", "Scores": "tables", "Trials": "tables", "UsageError": "errors",
     "Verdicts": "tables", "accuracy": "studies", "count_battles": "battle_counts",
     "count_verdicts": "counts", "find_model": "model", "fit": "inference", "fit_many": "inference",
-    "load_fit": "inference", "model_names": "model", "read_battles": "readers", "read_scores": "readers",
-    "read_trials": "readers", "read_verdicts": "readers",
+    "load_fit": "inference", "model_names": "model", "read_battles": "readers", "read_pairs": "readers",
+    "read_scores": "readers", "read_trials": "readers", "read_verdicts": "readers",
 }  # fmt: skip
 
 __all__ = [
-    "Battles", "Comparison", "Estimates", "Fit", "InputError", "Scores", "Trials", "UsageError", "Verdicts",
-    "__version__", "accuracy", "count_battles", "count_verdicts", "find_model", "fit", "fit_many",
-    "load_fit", "model_names", "read_battles", "read_scores", "read_trials", "read_verdicts",
+    "Battles", "Comparison", "Estimates", "Fit", "InputError", "Pairs", "Scores", "Trials", "UsageError",
+    "Verdicts", "__version__", "accuracy", "count_battles", "count_verdicts", "find_model", "fit", "fit_many",
+    "load_fit", "model_names", "read_battles", "read_pairs", "read_scores", "read_trials", "read_verdicts",
 ]  # fmt: skip
 
 

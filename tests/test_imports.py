@@ -21,7 +21,9 @@ HEAVY = {
 
 BATTLES = {"battle_counts", "battle_patterns", "strengths"}
 REPEATS = {"conditions", "trial_counts", "score_counts", "trial_planning"}
-BEFORE_MODELS = {"errors", "tables", "counts", "estimates", "model", "posterior"} | BATTLES | REPEATS
+BEFORE_MODELS = (
+    {"errors", "tables", "counts", "directions", "estimates", "model", "posterior"} | BATTLES | REPEATS
+)
 BEFORE_CHECKS = BEFORE_MODELS | {"inference", "baselines"}
 BEFORE_STUDIES = BEFORE_CHECKS | {"checks", "readers", "datasets", "models"}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
@@ -40,12 +42,13 @@ ROOMS = {
     "trial_counts": {"errors", "tables", "cells", "conditions"},
     "score_counts": {"errors", "tables", "cells", "conditions"},
     "trial_planning": {"errors"},  # a pure function of outcome probabilities, whoever estimated them
+    "directions": {"errors", "tables"},  # what a choice moved towards: audits and their model start there
     "estimates": {"errors"},
     "posterior": {"errors", "estimates"},  # draws to rows of estimates, for every model
     "model": {"errors", "tables", "counts", "estimates"},
     "models": BEFORE_MODELS,
     "inference": BEFORE_MODELS,
-    "baselines": {"errors", "tables", "counts", "estimates"} | BATTLES | REPEATS,
+    "baselines": {"errors", "tables", "counts", "directions", "estimates"} | BATTLES | REPEATS,
     # The simulators also hand out counts directly: a study needs thousands of data sets, not their rows.
     "datasets": {"errors", "tables", "counts", "battle_counts"} | REPEATS,
     "checks": BEFORE_CHECKS,

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bayesjudge.errors import InputError, Problem
 
-__all__ = ["BATTLE_ALIASES", "GOLD_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES", "recognise"]
+__all__ = [
+    "BATTLE_ALIASES", "GOLD_ALIASES", "PAIR_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES",
+    "recognise",
+]  # fmt: skip
 
 #: Our name to two lists of others; the second counts only where the first has no match.
 VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -96,6 +99,24 @@ BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "voter": (["human_id", "voter_id", "annotator_id", "user_id", "rater_id"], []),
     "length_a": (["len_a", "tokens_a", "n_tokens_a"], []),
     "length_b": (["len_b", "tokens_b", "n_tokens_b"], []),
+}  # fmt: skip
+
+#: The same for pairs that a judge chose between; a bare verdict is the judge's, a bare label a person's.
+PAIR_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "item": (["pair_id", "comparison_id", "battle_id",
+              *(name for name in VERDICT_ALIASES["item"][0] if name not in {"question_id", "prompt_id"})],
+             ["id", "uid"]),
+    "judge": VERDICT_ALIASES["judge"],
+    "judge_prefers": (["judge_preference", "judge_verdict", "verdict", "llm_preference"],
+                      ["winner", "preference", "judgment", "judgement"]),
+    "human_prefers": (["human_preference", "human", "gold", "human_label", "human_verdict"], ["label"]),
+    "attack": (["attack_type", "perturbation"], []),
+    "question": (["question_id", "prompt_id"], []),
+    "category": (["question_type", "task_category", "subset", "domain"], ["task", "subject"]),
+    "order": (["presentation_order", "position", "response_order"], []),
+    "flip": (["order_flip", "flipped"], []),
+    "length_a": (["len_a"], []),
+    "length_b": (["len_b"], []),
 }  # fmt: skip
 
 

@@ -1,0 +1,17 @@
+"""Audits of single verdicts that need no generative model: partial optimal transport, and what it must beat.
+
+Every method takes `Pairs` and gives an `Audit`: a score for each unverified decision and whether to flip it.
+"""
+
+from __future__ import annotations
+
+from bayesjudge.baselines.audit.answer import Audit
+from bayesjudge.baselines.audit.consistency import consistency
+from bayesjudge.baselines.audit.partial_ot import partial_ot
+from bayesjudge.baselines.audit.ranking import auc, break_even_auc
+from bayesjudge.baselines.audit.trivial import centroid, flip_nothing, flip_random, nearest_neighbours
+
+__all__ = [
+    "Audit", "auc", "break_even_auc", "centroid", "consistency", "flip_nothing", "flip_random",
+    "nearest_neighbours", "partial_ot",
+]  # fmt: skip

@@ -1,0 +1,139 @@
+"""Entropic partial optimal transport for large tables: Sinkhorn in the log domain, block by block, in JAX.
+
+The same dummy row and column as in the exact solver turn the partial problem into an ordinary one, whose
+entropic solution is found by alternating the two marginals (Cuturi 2013) on log potentials, while the
+temperature falls from 1 to ε. As ε → 0 the solution tends to an exact one. The costs are held in single
+precision where they fit, and made again from the vectors, block by block, where they do not.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+
+__all__ = ["entropic_masses"]
+
+#: Rows in one block.
+BLOCK = 512
+#: Cells whose costs are kept (4 bytes each); larger problems make them again in every step.
+MOST_KEPT = 400_000_000
+#: The temperature is halved until it is ε, with so many steps at each, and more at the last.
+STEPS, LAST_STEPS = 30, 300
+#: Log weight of what must not be: exp of it is 0 in single precision, and differences of it stay finite.
+NEVER = -1e30
+
+
+def entropic_masses(
+    source: NDArray[Any], target: NDArray[Any], *, share: float, epsilon: float = 0.002
+) -> NDArray[np.float64]:
+    """Mass that each target receives (u,), summing to ``share``.
+
+    Parameters
+    ----------
+    source, target : array (p, d), (u, d)
+        As in `exact.exact_masses`.
+    share : float
+        Transported mass s, below 1.
+    epsilon : float
+        Temperature: the smaller, the nearer to the exact solution and the slower.
+
+    Raises
+    ------
+    UsageError
+        A temperature that single precision cannot carry.
+
+    Examples
+    --------
+    >>> mass = entropic_masses(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), share=0.5)
+    >>> mass.round(6).tolist()
+    [0.0, 0.5]
+    """
+    if not 1e-4 <= epsilon <= 1:
+        raise UsageError(f"epsilon={epsilon} must lie between 0.0001 and 1")
+    if share >= 1:
+        # Everything is transported: every target receives its whole weight.
+        return np.full(len(target), 1 / len(target))
+    mass = np.asarray(_program()(*_blocks(source, target), share, epsilon), dtype=np.float64)[: len(target)]
+    return _exactly(np.clip(mass, 0.0, 1 / len(target)), share)
+
+
+def _exactly(mass: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """The masses moved by single precision's rounding error so that they sum to the share, within bounds."""
+    room = mass if mass.sum() > share else 1 / len(mass) - mass
+    total = float(room.sum())
+    return mass + (share - mass.sum()) * room / total if total > 0 else mass
+
+
+def _blocks(source: NDArray[Any], target: NDArray[Any]) -> tuple[Any, Any, int]:
+    """Vectors (blocks, BLOCK, d) of the sources, padded with zeros; targets; number of sources."""
+    p, d = source.shape
+    size = min(BLOCK, p)
+    count = -(-p // size)
+    padded = np.zeros((count * size, d), np.float32)
+    padded[:p] = source
+    return padded.reshape(count, size, d), np.asarray(target, np.float32), p
+
+
+def _program() -> Any:
+    import jax
+
+    return partial(jax.jit, static_argnums=2)(_masses)
+
+
+def _masses(source: Any, target: Any, p: int, share: Any, epsilon: Any) -> Any:
+    """Sinkhorn over source blocks; potentials f of the sources and g of the targets, each with its dummy."""
+    import jax
+    import jax.numpy as jnp
+
+    u, rest = target.shape[0], jnp.float32(1.0 - share)
+    blocks, size = source.shape[:2]
+    keep = blocks * size * u <= MOST_KEPT
+    # A padded row has no weight, so it takes part in no sum over sources.
+    log_a = jnp.where(jnp.arange(blocks * size) < p, -jnp.log(jnp.float32(p)), NEVER).reshape(blocks, size)
+    log_b, log_rest = -jnp.log(jnp.float32(u)), jnp.log(rest)
+
+    def cost_of(vectors: Any) -> Any:
+        return 1.0 - vectors @ target.T
+
+    held = jax.lax.map(cost_of, source) if keep else source
+
+    def cost(block: Any) -> Any:
+        return block if keep else cost_of(block)
+
+    def sweep(state: Any, temperature: Any) -> Any:
+        """Potentials f given g, then g given f; log weights of the dummies' cells are 0 cost, the corner never."""
+        _, g, g_dummy, _ = state
+
+        def rows(block: Any) -> Any:
+            inner = jax.nn.logsumexp((g[None] - cost(block)) / temperature, axis=1)
+            return -temperature * jnp.logaddexp(inner, g_dummy / temperature)
+
+        f = jax.lax.map(rows, held) + temperature * log_a
+        f_dummy = temperature * (log_rest - jax.nn.logsumexp(g / temperature))
+
+        def columns(carry: Any, pair: Any) -> Any:
+            block, own = pair
+            part = jax.nn.logsumexp((own[:, None] - cost(block)) / temperature, axis=0)
+            return jnp.logaddexp(carry, part), None
+
+        total, _ = jax.lax.scan(columns, jnp.full(u, NEVER, jnp.float32), (held, f))
+        g = temperature * (log_b - jnp.logaddexp(total, f_dummy / temperature))
+        g_dummy = temperature * (log_rest - jax.nn.logsumexp(f / temperature))
+        return f, g, g_dummy, f_dummy
+
+    def at_temperature(state: Any, temperature: Any) -> Any:
+        return jax.lax.fori_loop(0, STEPS, lambda _, s: sweep(s, temperature), state), None
+
+    zero = jnp.float32(0.0)
+    state = (jnp.zeros((blocks, size), jnp.float32), jnp.zeros(u, jnp.float32), zero, zero)
+    falling = jnp.maximum(jnp.float32(0.5) ** jnp.arange(14), epsilon).astype(jnp.float32)
+    state, _ = jax.lax.scan(at_temperature, state, falling)
+    last = jnp.float32(epsilon)
+    _, g, _, f_dummy = jax.lax.fori_loop(0, LAST_STEPS, lambda _, s: sweep(s, last), state)
+    # The last step met the targets' weights exactly: what the dummy did not take was transported.
+    return 1.0 / u - jnp.exp((f_dummy + g) / last)

@@ -1,0 +1,103 @@
+"""What every audit method starts from: verified positives, unverified decisions, and the share consistent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.directions import Directions, directions
+from bayesjudge.errors import InputError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from bayesjudge.tables import Pairs
+
+__all__ = ["Evidence", "gather", "measured_share"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """Places of the decisions that a method works on, and their directions.
+
+    Attributes
+    ----------
+    about : Directions
+        Of every row of the table.
+    positive : int array (p,)
+        Verified decisions that people agree with and that have a direction.
+    negative : int array
+        Verified ones that people disagree with and that have a direction.
+    unverified : int array (u,)
+        Rows that nobody verified.
+    category : int array (n,)
+        Code of every row's question type, −1 where it has none.
+    """
+
+    about: Directions
+    positive: NDArray[np.int64]
+    negative: NDArray[np.int64]
+    unverified: NDArray[np.int64]
+    category: NDArray[np.int64]
+
+    @property
+    def usable(self) -> NDArray[np.bool_]:
+        """Which of the unverified decisions have a direction (u,)."""
+        return self.about.usable[self.unverified]
+
+
+def gather(pairs: Pairs, *, without: NDArray[np.int64] | None = None) -> Evidence:
+    """Evidence of a table, leaving some verified rows out of the positives and negatives.
+
+    Raises
+    ------
+    InputError
+        No embeddings, nobody verified anything, nothing to audit, or no positive with a direction.
+    """
+    if not pairs.dimensions:
+        raise InputError([_problem("no embeddings", "Give embeddings of both responses, or an encoder.")])
+    if not pairs.verified.any():
+        raise InputError([_problem("no verified pair", "Let people choose on some pairs (human_prefers).")])
+    if pairs.verified.all():
+        raise InputError(
+            [_problem("no unverified pair", "There is nothing left to audit: all are verified.")]
+        )
+    about, agrees = directions(pairs), pairs.agrees
+    used = about.usable.copy()
+    if without is not None:
+        used[without] = False
+    positive = np.flatnonzero(used & (agrees == 1))
+    if not len(positive):
+        told = "no verified pair that people agree with and that has a direction"
+        fix = "Verify more pairs, or use embeddings that tell the responses apart."
+        raise InputError([_problem(told, fix)])
+    codes = np.asarray(pairs.frame["category"].astype("category").cat.codes, dtype=np.int64)
+    return Evidence(about=about, positive=positive, negative=np.flatnonzero(used & (agrees == 0)),
+                    unverified=np.flatnonzero(~pairs.verified), category=codes)  # fmt: skip
+
+
+def measured_share(
+    pairs: Pairs, share: float | None, *, held_out: float, seed: int
+) -> tuple[float, NDArray[np.int64]]:
+    """The share s of consistent decisions, and the verified rows that were held out to measure it.
+
+    A share that was given is taken as it is. Measured, it is kept half a pair away from 0 and 1: no number
+    of held-out pairs shows that a judge is never wrong, or always.
+    """
+    verified = np.flatnonzero(pairs.verified)
+    if share is not None:
+        if not 0 < share <= 1:
+            raise UsageError(f"share={share} must lie above 0 and not above 1")
+        return share, verified[:0]
+    if not 0 < held_out < 1:
+        raise UsageError(f"held_out={held_out} must lie between 0 and 1")
+    count = max(round(held_out * len(verified)), 1)
+    rows = np.random.default_rng(seed).permutation(verified)[:count]
+    found = float(pairs.agrees[rows].mean())
+    return float(np.clip(found, 0.5 / count, 1 - 0.5 / count)), rows
+
+
+def _problem(found: str, fix: str) -> Problem:
+    return Problem(column="(table)", found=found, fix=fix,
+                   allowed="pairs with embeddings, some verified (and agreed with), some not")  # fmt: skip

@@ -1,0 +1,87 @@
+"""Read pairs that a judge chose between, with their embeddings, from wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers.embeddings import find_embeddings
+from bayesjudge.readers.encoders import Encoder, embed_texts
+from bayesjudge.readers.names import PAIR_ALIASES, recognise
+from bayesjudge.readers.parts import located, read_parts
+from bayesjudge.tables import Pairs
+from bayesjudge.tables.columns import name_columns
+from bayesjudge.tables.pair_rows import NAMES
+
+__all__ = ["read_pairs"]
+
+
+def read_pairs(
+    source: Any, *, embeddings: Any = None, encoder: Encoder | str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Pairs:  # fmt: skip
+    """Read pairs from a file, several files, standard input or a table in memory.
+
+    Parameters
+    ----------
+    source : str, path or table
+        A CSV, TSV, JSONL, JSON or Parquet file (also with ``.gz``), a pattern, ``"-"`` for standard input, or
+        a pandas, Polars, pyarrow or Ibis table: one row a decision of the judge.
+    embeddings : path, mapping or tuple of arrays, optional
+        An ``.npz`` (``item_id, response_a, response_b`` and, where known, ``prompt``), a Parquet file with an
+        item column and list columns of those names, a mapping of arrays by those names, or ``(a, b)`` in the
+        table's order. By default list columns ``embedding_a`` and ``embedding_b`` of the table itself; a
+        table without any is read without embeddings.
+    encoder : callable or str, optional
+        Embeds the texts in ``response_a``, ``response_b`` (and ``prompt``): any function from texts to an
+        array (n, d), or the name of a sentence-transformers model (the optional extra ``encoder``).
+    columns : mapping of str to str, optional
+        Our name to yours: ``{"human_prefers": "gold"}``. Common names of known formats need no mapping, see
+        `bayesjudge.readers.names.PAIR_ALIASES`.
+
+    Returns
+    -------
+    Pairs
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, columns that could mean two things, embeddings that do not fit, and every
+        problem that `Pairs.from_frame` finds.
+    UsageError
+        An unknown file ending, a mapping that fits no column, both embeddings and an encoder.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"pair_id": ["p1", "p2"], "verdict": ["a", "b"], "human": ["a", None],
+    ...                       "embedding_a": [[1.0, 0.0]] * 2, "embedding_b": [[0.0, 1.0]] * 2})
+    >>> pairs = read_pairs(frame)
+    >>> pairs.agrees.tolist(), pairs.dimensions
+    ([1.0, nan], 2)
+    """
+    if embeddings is not None and encoder is not None:
+        raise UsageError("give embeddings= or encoder=, not both")
+    names, frames = [], []
+    warnings: tuple[str, ...] = ()
+    for name, frame in read_parts(source):
+        mapping, doubts = recognise(map(str, frame.columns), columns, aliases=PAIR_ALIASES)
+        named, moved = name_columns(frame, mapping, names=NAMES)
+        names.append(name)
+        frames.append(named)
+        warnings += doubts + moved
+    frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    try:
+        arrays = embed_texts(frame, encoder) if encoder is not None else _embeddings(embeddings, frame)
+        pairs = Pairs.from_frame(frame, **arrays)
+    except InputError as error:
+        raise InputError(located(error.problems, names, frames)) from error
+    return replace(pairs, warnings=tuple(dict.fromkeys(warnings + pairs.warnings)))
+
+
+def _embeddings(given: Any, frame: pd.DataFrame) -> dict[str, Any]:
+    # Without an item column the table is refused by its own rules, which say so better.
+    return find_embeddings(given, frame) if "item" in frame else {}

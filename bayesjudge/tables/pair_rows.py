@@ -1,0 +1,208 @@
+"""How rows become decisions between two responses: name, code, check, fold both orders, drop and count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import InputError, Problem
+from bayesjudge.tables.battle_gaps import GAPS, gap_of
+from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes
+from bayesjudge.tables.columns import name_columns, require_columns
+from bayesjudge.tables.rules import Rule, broken_rules, readable, readable_as, same_within
+from bayesjudge.tables.words import (
+    NUMBER,
+    ORDER,
+    ORDERS,
+    OUTCOME,
+    code_numbers,
+    code_order,
+    code_outcome,
+)
+
+__all__ = ["IDS", "NAMES", "NO_ATTACK", "validate"]
+
+REQUIRED = ("item", "judge_prefers")
+#: Columns of names, in the order of the validated table.
+IDS = ("item", "judge", "attack", "question", "category", "model_a", "model_b")
+CHOICES = ("judge_prefers", "human_prefers")
+LENGTHS = ("length_a", "length_b")
+#: Our names for the columns of a table of pairs.
+NAMES = (*IDS, *CHOICES, "order", "flip", *LENGTHS, *GAPS)
+#: Name of the one judge, and of no attack.
+ONE_JUDGE, NO_ATTACK = "judge", "none"
+
+_TIE = 2
+_CHOICE = pd.Index(["a", "b", None], dtype="str")
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """Codes of every row, what the codes of names stand for, and the table they were made from."""
+
+    codes: pd.DataFrame
+    names: Mapping[str, pd.Index[Any]]
+    table: pd.DataFrame
+
+    def told(self, row: int) -> str:
+        shown = {key: int(self.codes[key].iloc[row]) for key in ("item", "judge", "attack")}
+        return ", ".join(f"{key} {self.names[key][code]!r}" for key, code in shown.items() if code >= 0)
+
+
+def validate(
+    frame: pd.DataFrame, columns: Mapping[str, str] | None
+) -> tuple[pd.DataFrame, NDArray[np.int64], dict[str, int], tuple[str, ...]]:
+    """Usable decisions, the row each came from, the count of the others by reason, and what was assumed."""
+    table, warnings = name_columns(frame, columns, names=NAMES)
+    missing = require_columns(table.columns, REQUIRED)
+    if missing or table.empty:
+        raise InputError(missing or [_no_rows("a header without rows")])
+    gap, told = gap_of(table)
+    coded = _code(table)
+    problems = broken_rules(coded.codes, _rules(coded))
+    if problems:
+        raise InputError(problems)
+    rows, flip, dropped = _choose(coded)
+    if not len(rows):
+        raise InputError([_no_rows(f"only rows that cannot be used: {dropped}")])
+    twice = len(table) - len(rows) - sum(dropped.values())
+    told += (f"{twice} pairs were judged in both orders: one decision each, the one with a first",) * (
+        twice > 0
+    )
+    gap = np.full(len(table), np.nan) if gap is None else gap
+    return _assemble(coded, rows, flip, gap), rows, dropped, warnings + told
+
+
+def _code(table: pd.DataFrame) -> _Coded:
+    codes: dict[str, NDArray[Any]] = {}
+    names: dict[str, pd.Index[Any]] = {}
+    for key in IDS:
+        codes[key], names[key] = _code_name(table, key)
+    if not len(names["question"]):
+        codes["question"], names["question"] = codes["item"], names["item"]
+    nothing = np.full(len(table), MISSING, np.int8)
+    for key in CHOICES:
+        codes[key] = code_outcome(table[key]) if key in table else nothing
+    codes["order"] = code_order(table["order"]) if "order" in table else nothing
+    codes["flip"] = code_binary(table["flip"]) if "flip" in table else nothing
+    for key in (*LENGTHS, *GAPS):
+        if key in table:
+            codes[key] = code_numbers(table[key])[0]
+    pair = joint_codes([codes[key] for key in IDS[:3]], [len(names[key]) for key in IDS[:3]])
+    # An order that was not recorded is one of its own.
+    event = joint_codes([pair, codes["order"] + 1], [int(pair.max(initial=0)) + 1, len(ORDERS) + 1])
+    item = codes["item"].astype(np.int64)
+    return _Coded(pd.DataFrame({**codes, "pair": pair, "event": event, "subject": item}), names, table)
+
+
+def _code_name(table: pd.DataFrame, key: str) -> tuple[NDArray[np.int32], pd.Index[Any]]:
+    default = {"judge": ONE_JUDGE, "attack": NO_ATTACK}.get(key)
+    if key not in table or (default and not table[key].notna().any()):
+        known = [default] if default else []
+        return np.full(len(table), 0 if default else MISSING, np.int32), pd.Index(known, dtype="str")
+    codes, names = code_names(table[key])
+    if key == "attack" and (codes == MISSING).any():
+        names = names if NO_ATTACK in names else names.append(pd.Index([NO_ATTACK], dtype="str"))
+        codes = np.where(codes == MISSING, np.int32(list(names).index(NO_ATTACK)), codes)
+    return codes, names
+
+
+def _rules(coded: _Coded) -> list[Rule]:
+    table = coded.table
+    kinds = {
+        CHOICES: (OUTCOME, "Write a, b or tie, or leave it empty where nobody chose."),
+        ("order",): (ORDER, "Write ab or ba."),
+        (*LENGTHS, *GAPS): (NUMBER, "Write a number, or leave it empty."),
+    }
+    return [
+        *(readable(key, table[key], binary=False) for key in IDS if key in table),
+        *(readable("flip", table["flip"], binary=True) for key in ["flip"] if key in table),
+        *(readable_as(key, table[key], allowed=allowed, fix=fix)
+          for keys, (allowed, fix) in kinds.items() for key in keys if key in table),
+        same_within("judge_prefers", "event", unit="item, judge, attack and order", name=coded.told,
+                    values="different verdicts",
+                    fix="Say which order each verdict belongs to (order: ab or ba), or settle on one."),
+        same_within("human_prefers", "subject", unit="item", name=coded.told, values="different preferences",
+                    fix="Settle on one preference for each pair, for example by majority."),
+        same_within("category", "subject", unit="item", name=coded.told, values="several categories",
+                    fix="Settle on one category for each item."),
+    ]  # fmt: skip
+
+
+def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, int]]:
+    """Places of the decisions, whether each flips with the order, and the rows left out by first reason."""
+    codes = coded.codes
+    human = _filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
+    judge = codes["judge_prefers"].to_numpy()
+    unusable = {
+        "missing item": (codes["item"] < 0).to_numpy(),
+        "missing judge": (codes["judge"] < 0).to_numpy(),
+        "missing judge_prefers": judge < 0,
+        "exact repeat of a verdict": codes["event"].duplicated().to_numpy()
+        & (codes["event"] >= 0).to_numpy(),
+    }
+    keep = np.ones(len(codes), dtype=bool)
+    dropped = {}
+    for reason, wrong in unusable.items():
+        dropped[reason] = int((keep & wrong).sum())
+        keep &= ~wrong
+    rows, flip = _fold(codes, np.flatnonzero(keep))
+    for reason, tied in {"tie by the judge": judge == _TIE, "tie by people": human == _TIE}.items():
+        dropped[reason] = int(tied[rows].sum())
+        rows, flip = rows[~tied[rows]], flip[~tied[rows]]
+    return rows, flip, {reason: n for reason, n in dropped.items() if n}
+
+
+def _fold(codes: pd.DataFrame, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """One row a pair, the one with a shown first where there are two, and whether the other differs."""
+    part = codes.loc[rows, ["pair", "order", "judge_prefers", "flip"]].assign(row=rows)
+    # Known orders before one that was not recorded (−1), and ab (0) before ba (1).
+    ranked = part.sort_values(["pair", "order"], key=lambda c: c.where(c != MISSING, 9), kind="stable")
+    first = ranked.drop_duplicates("pair").sort_values("row")
+    spread = ranked.groupby("pair")["judge_prefers"].agg(["min", "max", "size"]).loc[first["pair"]]
+    folded = np.where(spread["size"] > 1, (spread["min"] != spread["max"]).astype(float), np.nan)
+    given = np.where(first["flip"] >= 0, first["flip"].astype(float), np.nan)
+    return first["row"].to_numpy(np.int64), np.where(np.isnan(folded), given, folded)
+
+
+def _filled(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[Any]:
+    """Every row's value: its own or that of another row of its key."""
+    by_key = np.full(int(key.max(initial=-1)) + 2, MISSING, dtype=value.dtype)
+    known = (key >= 0) & (value >= 0)
+    by_key[key[known]] = value[known]
+    return np.asarray(by_key[key])
+
+
+def _assemble(
+    coded: _Coded, rows: NDArray[np.int64], flip: NDArray[np.float64], gap: NDArray[np.float64]
+) -> pd.DataFrame:
+    codes, table = coded.codes, coded.table
+    core: dict[str, Any] = {}
+    for key in IDS:
+        place = codes[key].to_numpy()
+        place = _filled(codes["subject"].to_numpy(), place) if key == "category" else place
+        core[key] = coded.names[key].append(pd.Index([None], dtype="str")).take(place[rows]).array
+    human = _filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
+    core["judge_prefers"] = _CHOICE.take(codes["judge_prefers"].to_numpy()[rows]).array
+    core["human_prefers"] = _CHOICE.take(human[rows]).array
+    core["order"] = pd.Index([*ORDERS, None], dtype="str").take(codes["order"].to_numpy()[rows]).array
+    core |= {"flip": flip, "gap": gap[rows]}
+    for key in LENGTHS:
+        core[key] = _numbers(table[key])[rows] if key in table else np.full(len(rows), np.nan)
+    extra = table.drop(columns=[name for name in NAMES if name in table]).iloc[rows].reset_index(drop=True)
+    return pd.concat([pd.DataFrame(core), extra], axis=1)
+
+
+def _numbers(values: pd.Series[Any]) -> NDArray[np.float64]:
+    place, numbers = code_numbers(values)
+    return np.asarray(np.append(numbers, np.nan)[place], dtype=np.float64)
+
+
+def _no_rows(found: str) -> Problem:
+    return Problem(column="(table)", found=found, fix="Check the file, and which columns were read as what.",
+                   allowed="at least one row with an item and a preference of the judge")  # fmt: skip

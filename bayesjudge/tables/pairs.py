@@ -1,0 +1,176 @@
+"""Pairs of responses that a judge has chosen between, some of them verified by people, with embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+from bayesjudge.tables.embeddings import check_embeddings, none_given
+from bayesjudge.tables.pair_rows import NO_ATTACK, validate
+
+__all__ = ["Pairs"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A judge's decisions between two responses, one row a decision.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns ``item, judge, attack, question, category, model_a, model_b, order`` (str; ``attack`` is
+        ``"none"`` for the pair as it was, ``question`` is the item where none is given, the others may be
+        missing), ``judge_prefers`` (a or b), ``human_prefers`` (a, b or missing = unverified), ``flip`` (1
+        where the judge chose otherwise when the order was swapped, 0 the same, NaN not known), ``gap`` (the
+        judge's score of a minus its score of b, NaN none), ``length_a, length_b`` (NaN not known), then any
+        extra columns as they came. Treat it as read-only.
+    a, b : float32 array (n, d)
+        Embeddings of the two responses; d is 0 where there are none.
+    prompt : float32 array (n, d) or (n, 0)
+        Embeddings of the prompts.
+    dropped : mapping of str to int
+        Rows of the input that could not be used: reason to count.
+    warnings : tuple of str
+        What was assumed on the way in.
+    """
+
+    frame: pd.DataFrame
+    a: NDArray[np.float32]
+    b: NDArray[np.float32]
+    prompt: NDArray[np.float32]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, *, a: Any = None, b: Any = None, prompt: Any = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> Pairs:  # fmt: skip
+        """Validate a data frame and its embeddings.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row a decision: ``item``, ``judge_prefers``, and where known ``human_prefers``, ``judge``,
+            ``attack``, ``category``, ``question``, ``model_a``, ``model_b``, ``order``, ``flip``,
+            ``length_a``, ``length_b``, ``score_gap`` (or ``score_a`` with ``score_b``, or ``prob_a``).
+        a, b : array-like (n, d), optional
+            Embeddings of the responses, in the frame's order; both or neither.
+        prompt : array-like (n, d), optional
+            Embeddings of the prompts, by the same encoder.
+        columns : mapping of str to str, optional
+            Our name to yours: ``{"human_prefers": "human"}``.
+
+        Returns
+        -------
+        Pairs
+
+        Raises
+        ------
+        InputError
+            Every problem found: values that cannot be read, a pair with two verdicts, people who prefer
+            both, embeddings that do not fit, no usable rows.
+        UsageError
+            A mapping from or to a column that does not exist; one embedding without the other.
+
+        Notes
+        -----
+        Ties of the judge and of people are left out and counted in ``dropped``: a direction of preference
+        needs a winner. A pair judged in both orders of presentation (rows ``ab`` and ``ba``) is one decision,
+        the one with a first; ``flip`` then says whether the other differs (a tie differs).
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"item": [1, 2, 3], "judge_prefers": ["a", "b", "tie"],
+        ...                       "human_prefers": ["b", "", "a"]})
+        >>> pairs = Pairs.from_frame(frame, a=np.eye(3), b=-np.eye(3))
+        >>> pairs.agrees.tolist(), pairs.a.shape, dict(pairs.dropped)
+        ([0.0, nan], (2, 3), {'tie by the judge': 1})
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
+                             "bayesjudge.readers.read_pairs takes files and other tables")  # fmt: skip
+        if (a is None) != (b is None) or (a is None and prompt is not None):
+            raise UsageError("give embeddings of both responses (a= and b=), or none at all")
+        table, chosen, dropped, warnings = validate(frame, columns)
+        given = {
+            name: array
+            for name, array in {"response a": a, "response b": b, "prompts": prompt}.items()
+            if array is not None
+        }
+        read = {name: array[chosen] for name, array in check_embeddings(given, rows=len(frame)).items()}
+        nothing = none_given(len(table))
+        found = cls(table, read.get("response a", nothing), read.get("response b", nothing),
+                    read.get("prompts", nothing), dropped, warnings)  # fmt: skip
+        return replace(found, warnings=warnings + found._told_identical())
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions d of the embeddings; 0 where there are none."""
+        return int(self.a.shape[1])
+
+    @property
+    def prefers_a(self) -> NDArray[np.bool_]:
+        """Whether the judge prefers response a (n,)."""
+        return np.asarray(self.frame["judge_prefers"] == "a", dtype=bool)
+
+    @property
+    def agrees(self) -> NDArray[np.float64]:
+        """1 where people agree with the judge, 0 where they do not, NaN where nobody verified (n,)."""
+        same = (self.frame["judge_prefers"] == self.frame["human_prefers"]).to_numpy(dtype=float)
+        return np.where(self.verified, same, np.nan)
+
+    @property
+    def verified(self) -> NDArray[np.bool_]:
+        """Whether people verified the pair (n,)."""
+        return self.frame["human_prefers"].notna().to_numpy(dtype=bool)
+
+    @property
+    def identical(self) -> NDArray[np.bool_]:
+        """Whether the two responses have one embedding, so that there is no direction between them (n,)."""
+        if not self.dimensions:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray((self.a == self.b).all(axis=1), dtype=bool)
+
+    def take(self, rows: NDArray[Any]) -> Pairs:
+        """Some of the rows, by a boolean mask or by places."""
+        frame = self.frame.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows].reset_index(drop=True)
+        return replace(self, frame=frame, a=self.a[rows], b=self.b[rows], prompt=self.prompt[rows])
+
+    def hide(self, rows: NDArray[np.bool_]) -> Pairs:
+        """Copy in which nobody verified these rows (n,): what is held out."""
+        hidden = self.frame["human_prefers"].mask(pd.Series(rows, index=self.frame.index))
+        return replace(self, frame=self.frame.assign(human_prefers=hidden))
+
+    def of(self, *, judge: str | None = None, attack: str = NO_ATTACK) -> Pairs:
+        """Decisions of one judge on the pairs as they were, or after one attack.
+
+        Raises
+        ------
+        UsageError
+            No such judge or attack, or several judges and none chosen.
+        """
+        judges = list(dict.fromkeys(self.frame["judge"]))
+        if judge is None and len(judges) > 1:
+            raise UsageError(f"the table has {len(judges)} judges; choose one: judge={judges[0]!r} "
+                             f"(of {', '.join(map(repr, judges))})")  # fmt: skip
+        for name, asked in (("judge", judge or judges[0]), ("attack", attack)):
+            there = list(dict.fromkeys(self.frame[name]))
+            if asked not in there:
+                raise UsageError(f"no {name} {asked!r}; the table has {', '.join(map(repr, there))}")
+        mine = (self.frame["judge"] == (judge or judges[0])) & (self.frame["attack"] == attack)
+        return self.take(mine.to_numpy(dtype=bool))
+
+    def _told_identical(self) -> tuple[str, ...]:
+        n = int(self.identical.sum())
+        text = f"{n} of {len(self)} pairs have one embedding for both responses (cut texts?): never flipped"
+        return (text,) if n else ()
