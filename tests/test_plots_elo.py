@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -72,9 +73,11 @@ def test_a_preference_matrix_is_square() -> None:
 
 
 def test_each_panel_and_method_of_a_reliability_diagram_is_drawn() -> None:
-    rows = [{"panel": panel, "method": method, "predicted": p, "observed": p - 0.1, "lower": p - 0.2, "upper": p}
-            for panel in ("one", "two") for method in ("soft-elo", "bayes:x") for p in (0.6, 0.8)]  # fmt: skip
-    figure = reliability_diagram(pd.DataFrame(rows))
+    cells = itertools.product(("one", "two"), ("soft-elo", "bayes:x"), (0.6, 0.8))
+    frame = pd.DataFrame(cells, columns=["panel", "method", "predicted"])
+    seen = frame["predicted"] - 0.1
+    frame = frame.assign(observed=seen, lower=seen - 0.1, upper=seen + 0.1)
+    figure = reliability_diagram(frame)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
     legend = figure.axes[0].get_legend()
     assert legend is not None
