@@ -10,8 +10,9 @@ import numpy as np
 import numpyro
 import pytest
 
+from bayesjudge.battle_counts import count_battles
 from bayesjudge.counts import count_verdicts
-from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.datasets import simulate_battles, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import COLUMNS
 from bayesjudge.inference import accelerator
@@ -26,8 +27,16 @@ def _verdicts() -> Any:
     return count_verdicts(Verdicts.from_frame(frame))
 
 
+def _battles() -> Any:
+    return count_battles(simulate_battles(seed=1).battles)
+
+
 #: A small table that each registered model can be fitted to; a new model needs a line here.
-TABLES: dict[str, Callable[[], Any]] = {"judge_error": _verdicts, "paired_accuracy": _verdicts}
+TABLES: dict[str, Callable[[], Any]] = {
+    "bradley_terry": _battles,
+    "judge_error": _verdicts,
+    "paired_accuracy": _verdicts,
+}
 
 
 def test_every_registered_model_is_walked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayesjudge.datasets.battles import BattleDesign, SimulatedBattles, simulate_battles
 from bayesjudge.datasets.coin_flip import COIN_FLIP_TRIALS, coin_flip
 from bayesjudge.datasets.design import VerdictDesign
 from bayesjudge.datasets.mmlu_pro import mmlu_pro, mmlu_pro_questions
@@ -9,12 +10,15 @@ from bayesjudge.datasets.verdicts import Simulated, demo_verdicts, simulate_coun
 
 __all__ = [
     "COIN_FLIP_TRIALS",
+    "BattleDesign",
     "Simulated",
+    "SimulatedBattles",
     "VerdictDesign",
     "coin_flip",
     "demo_verdicts",
     "mmlu_pro",
     "mmlu_pro_questions",
+    "simulate_battles",
     "simulate_counts",
     "simulate_verdicts",
 ]

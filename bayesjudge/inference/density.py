@@ -144,11 +144,15 @@ def _sites(generative: Callable[[Arrays], None], arrays: Arrays) -> dict[str, _S
 
 
 def _dims(site: Mapping[str, Any]) -> tuple[str, ...]:
-    """Axis names of a site: its plates by position; an axis of length 1 without a plate has none ("")."""
+    """Axis names of a site: its plates by position, then ``infer={"event_dims": ...}`` for vector values.
+
+    An axis of length 1 that neither names has none ("").
+    """
     shape = jnp.shape(site["value"])
     plates = {frame.dim: frame.name for frame in site["cond_indep_stack"]}
     batch = len(shape) - len(site["fn"].event_shape)
-    names = [plates.get(axis - batch) if axis < batch else None for axis in range(len(shape))]
+    vector = site["infer"].get("event_dims", (None,) * len(shape))
+    names = [plates.get(axis - batch) if axis < batch else vector[axis - batch] for axis in range(len(shape))]
     spare = [f"{site['name']}_dim_{axis}" if length != 1 else "" for axis, length in enumerate(shape)]
     return tuple(name or other for name, other in zip(names, spare, strict=True))
 

@@ -1,0 +1,135 @@
+"""Simulated battles whose truth is known: people and judges who see the same models with different eyes.
+
+People follow Davidson's extension of Bradley–Terry in the models' strengths θ. Judge j follows it in
+``a_j θ_i + δ_ji``: a slope, and a taste of its own for each model, ``δ_ji ~ N(0, taste_j)``. A judge who
+scores gives answers whose gap has that difference as its mean, with normal noise of one point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+from bayesjudge.tables import Battles
+
+__all__ = ["BattleDesign", "SimulatedBattles", "simulate_battles"]
+
+type Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BattleDesign:
+    """The world that battles are drawn from.
+
+    Parameters
+    ----------
+    strengths : tuple of float
+        θ of each model in logits; models are named ``m0, m1, ...``.
+    battles : int
+        Battles, between two models drawn at random, answers shown in random order.
+    voted : float
+        Share of battles that people voted on.
+    log_tie : float
+        Log ν of people and of judges (Davidson's tie parameter).
+    judges : int
+        Judges ``j0, j1, ...``; each judges every battle.
+    slope, taste, position : float
+        a_j, standard deviation of δ_ji, and what being shown first is worth, in logits, of every judge.
+    graded : bool
+        Judges give scores rather than verdicts.
+    """
+
+    strengths: tuple[float, ...] = (0.9, 0.4, 0.1, -0.2, -0.5, -0.7)
+    battles: int = 1500
+    voted: float = 1.0
+    log_tie: float = -0.5
+    judges: int = 1
+    slope: float = 0.8
+    taste: float = 0.1
+    position: float = 0.2
+    graded: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.strengths) < 2 or self.battles < 1 or not 0 <= self.voted <= 1:
+            raise UsageError("a log of battles needs two strengths or more, one battle or more, and a share "
+                             f"voted in [0, 1]; got {self}")  # fmt: skip
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return tuple(f"m{k}" for k in range(len(self.strengths)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SimulatedBattles:
+    """A simulated log and the world it came from.
+
+    Attributes
+    ----------
+    battles : Battles
+        The log, as a user would have it.
+    design : BattleDesign
+        The world.
+    deviations : array (judges, models)
+        Each judge's own taste δ_ji.
+    """
+
+    battles: Battles
+    design: BattleDesign
+    deviations: Floats
+
+
+def simulate_battles(
+    *, seed: int | np.random.Generator, design: BattleDesign | None = None
+) -> SimulatedBattles:
+    """Simulate one log of battles.
+
+    Parameters
+    ----------
+    seed : int or Generator
+        Equal seeds give equal logs.
+    design : BattleDesign, optional
+        The world; default six models, one judge, 1,500 battles.
+
+    Returns
+    -------
+    SimulatedBattles
+
+    Examples
+    --------
+    >>> log = simulate_battles(seed=1, design=BattleDesign(battles=20, judges=2))
+    >>> len(log.battles), log.deviations.shape
+    (40, (2, 6))
+    """
+    world, rng = design or BattleDesign(), np.random.default_rng(seed)
+    theta = np.asarray(world.strengths)
+    deviations = world.taste * rng.normal(size=(world.judges, len(theta)))
+    a = rng.integers(len(theta), size=world.battles)
+    b = (a + rng.integers(1, len(theta), size=world.battles)) % len(theta)
+    human = _outcome(theta[a] - theta[b], world.log_tie, rng)
+    human[rng.random(world.battles) >= world.voted] = np.nan
+    order = rng.choice([1, -1], size=world.battles)
+    names = np.array(world.models)
+    log = pd.DataFrame({"item": np.arange(world.battles), "model_a": names[a], "model_b": names[b],
+                        "human": human, "order": np.where(order > 0, "ab", "ba")})  # fmt: skip
+    parts = []
+    for judge, taste in enumerate(deviations):
+        eye = world.slope * theta + taste
+        d = eye[a] - eye[b] + world.position * order
+        seen = ({"score_gap": d + rng.normal(size=len(d))} if world.graded
+                else {"verdict": _outcome(d, world.log_tie, rng)})  # fmt: skip
+        parts.append(log.assign(judge=f"j{judge}", **seen))
+    frame = pd.concat(parts, ignore_index=True) if parts else log.drop(columns="order")
+    return SimulatedBattles(battles=Battles.from_frame(frame), design=world, deviations=deviations)
+
+
+def _outcome(difference: Floats, log_tie: float, rng: np.random.Generator) -> Floats:
+    """1 a wins, .5 tie, 0 b wins."""
+    weight = np.exp(np.column_stack([difference / 2, np.full(len(difference), log_tie), -difference / 2]))
+    edges = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
+    found: Floats = 1 - (rng.random(len(difference))[:, None] > edges[:, :2]).sum(axis=1) / 2
+    return found

@@ -1,0 +1,55 @@
+"""From counts of battles to what `bradley_terry` sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data
+from bayesjudge.models.battle_rows import OutcomeRows, human_rows, judged_rows, standardised
+from bayesjudge.models.davidson import OUTCOMES
+from bayesjudge.models.elo_results import sizes
+
+if TYPE_CHECKING:
+    from bayesjudge.battle_counts import BattleCounts
+
+__all__ = ["prepare"]
+
+
+def prepare(counts: BattleCounts, *, judge: str | None, order: bool, length: bool) -> Data:
+    """Patterns of one kind of outcome, with a column of x for each effect."""
+    of = "people's votes" if judge is None else f"verdicts of {judge}"
+    rows = (
+        human_rows(counts, order=order, length=length) if judge is None
+        else judged_rows(counts, judge, order=order, length=length)
+    )  # fmt: skip
+    if not rows.n.sum():
+        raise UsageError(f"the table has no {of}; outcomes there are: {_known(counts)}")
+    effects = _effects(rows, order=order, length=length, of=of)
+    battle = tuple(range(len(rows)))
+    x = np.column_stack(list(effects.values())) if effects else np.zeros((len(rows), 0))
+    return Data(
+        arrays={**rows.arrays(), "x": x}, dims={**rows.dims(), "x": ("battle", "effect")},
+        coords={"model": counts.models, "effect": tuple(effects), "battle": battle, "outcome": OUTCOMES},
+        observed="n", weights="n", ragged=("battle",), facts={"effects": len(effects)},
+        units=sizes(rows, counts.models),
+    )  # fmt: skip
+
+
+def _known(counts: BattleCounts) -> str:
+    votes = ["votes (judge=None)"] if counts.human.votes.sum() else []
+    return ", ".join([*votes, *(f"judge={judge!r}" for judge in counts.judges)])
+
+
+def _effects(rows: OutcomeRows, *, order: bool, length: bool, of: str) -> dict[str, np.ndarray]:
+    found = {}
+    if order:
+        if not np.any(rows.order):
+            raise UsageError(f"order_effect=True needs battles whose order of showing is known; for {of} it "
+                             "is not (column order), or each battle was judged in both orders")  # fmt: skip
+        found["shown first"] = rows.order
+    if length:
+        found["longer"] = standardised(rows.length, rows.n.sum(axis=1), of=of)
+    return found
