@@ -1,4 +1,11 @@
-"""What a posterior of strengths says of the leaderboard: Elo, differences, who beats whom."""
+"""What a posterior of strengths says of the leaderboard: Elo, differences, who beats whom.
+
+Hard-Elo counts a tie as half a win for both. Under any model of the outcomes it therefore estimates the
+Bradley–Terry strengths whose expected scores are nearest to the model's (in Kullback–Leibler divergence, White
+1982), on the pairs that were played. Those are a function of the parameters, and their posterior is the Elo to
+report beside Hard-Elo: the same estimand, on the same scale. Davidson's strengths are not: where a third of
+even battles are ties they are half as wide again.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.models.davidson import expected_score
-from bayesjudge.models.elo_scale import hard_strengths, to_elo
 from bayesjudge.posterior import differences, summary_rows
+from bayesjudge.strengths import solve_strengths, to_elo
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,7 +57,9 @@ def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefi
     weight = np.bincount(place.reshape(-1), weights=total[played], minlength=pair.shape[1])
     tie = log_tie.transpose("chain", "draw").to_numpy().reshape(-1, 1)
     score = expected_score(values[:, pair[0]] - values[:, pair[1]], tie)
-    found = hard_strengths(pair[0], pair[1], weight, score, values.shape[1])
+    wins, models = weight * score, values.shape[1]
+    start = solve_strengths(pair[0], pair[1], weight, wins.mean(axis=0), models)[0]
+    found = solve_strengths(pair[0], pair[1], weight, wins, models, start=start)
     return draws.copy(data=to_elo(found).reshape(draws.shape))
 
 

@@ -21,7 +21,7 @@ from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.davidson import OutcomeCounts, expected_score, jax_log_outcomes
 from bayesjudge.models.elo_results import beats
-from bayesjudge.models.elo_scale import PER_LOGIT, anchored_strength, hard_strengths
+from bayesjudge.strengths import PER_LOGIT, solve_strengths
 from bayesjudge.tables import Battles
 
 WITH_EFFECTS = BradleyTerry(judge="j0", order_effect=True, length_effect=True)
@@ -116,8 +116,8 @@ def test_position_and_length_are_recovered(battles: Battles, agree: Callable[...
 
 def test_elo_is_what_hard_elo_finds(fitted: Fit, counts: BattleCounts) -> None:
     pairs = counts.human_pairs()
-    score = (pairs.n[:, 0] + pairs.n[:, 1] / 2) / pairs.n.sum(axis=1)
-    hard = hard_strengths(pairs.first, pairs.second, pairs.n.sum(axis=1), score[None], len(counts.models))[0]
+    wins = pairs.n[:, 0] + pairs.n[:, 1] / 2
+    hard = solve_strengths(pairs.first, pairs.second, pairs.n.sum(axis=1), wins, len(counts.models))[0]
     elo = fitted.model.elo(fitted.posterior, fitted.data)  # type: ignore[attr-defined] # BradleyTerry's own
     off = elo.mean(("chain", "draw")).to_numpy() - 1500 - PER_LOGIT * hard
     # The prior pulls towards 1500, by less than half of what the data leave open (10 points here).
@@ -140,25 +140,7 @@ def test_data_from_the_model_pass_its_predictive_checks(fitted: Fit) -> None:
     assert (check.frame["note"] == "").all()
 
 
-# The scale and the likelihood
-
-
-def test_two_models_have_their_log_odds() -> None:
-    one, two = np.array([0]), np.array([1])
-    found = hard_strengths(one, two, np.array([10.0]), np.array([[0.8]]), 2, ridge=0.0)[0]
-    assert found[0] - found[1] == pytest.approx(np.log(4), abs=1e-9)
-    against = anchored_strength(np.array([10.0]), np.array([[8.0]]), np.array([0.7]), ridge=0.0)
-    assert against[0] == pytest.approx(0.7 + np.log(4), abs=1e-9)
-
-
-def test_the_wikipedia_example() -> None:
-    # Wikipedia, "Bradley–Terry model", worked example: wins of A–D over each other; golden strengths there.
-    first, second = np.array([0, 0, 1, 1, 2]), np.array([1, 3, 2, 3, 3])
-    wins, losses = np.array([2, 1, 5, 1, 1]), np.array([3, 4, 3, 1, 3])
-    played = wins + losses
-    keep = np.array([True, True, True, False, True])
-    found = hard_strengths(first[keep], second[keep], played[keep], (wins / played)[None, keep], 4, ridge=0.0)
-    np.testing.assert_allclose(np.exp(found[0]), [0.640, 1.043, 0.660, 2.270], atol=6e-4)
+# The likelihood
 
 
 def test_simulated_outcomes_have_the_stated_probabilities(agree: Callable[..., None]) -> None:
