@@ -1,8 +1,8 @@
 """Bradley–Terry strengths from counts by pair: many data sets at once, by Newton's method (METHODS 4.1).
 
-``P(i beats j) = σ(θ_i − θ_j)``. The penalised likelihood ``Σ [w log σ(d) + (n − w) log σ(−d)] − ridge/2 ‖θ‖²`` needs
-only each pair's number of battles n and the sum w of its targets, so the cost does not depend on the number of
-battles. It is concave; every step is at most 2 logits long, which keeps Newton's method on course.
+``P(i beats j) = σ(θ_i − θ_j)``. The likelihood, penalised by ``ridge/2 ‖θ‖²``,
+needs only each pair's number of battles n and the sum w of its targets, so the cost does not depend on the
+number of battles. It is concave; every step is at most 2 logits long, which keeps Newton's method on course.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["CENTRE", "PER_LOGIT", "RIDGE", "Graph", "anchored_strengths", "comparison_graph", "solve_strengths",
-           "to_elo"]  # fmt: skip
+__all__ = ["CENTRE", "PER_LOGIT", "RIDGE", "Graph", "anchored_strengths", "comparison_graph",
+           "solve_strengths", "to_elo"]  # fmt: skip
 
 #: Elo points of one logit, and the Elo of the average model.
 PER_LOGIT = 400 / math.log(10)
@@ -213,7 +213,7 @@ class Graph:
     part : int array (M,)
         Which connected part of the comparison graph each model is in; −1 without battles.
     group : int array (M,)
-        Which set of models, each of which can be reached from each other by wins; −1 without battles. A finite
+        Which set of models, each reached from each other by wins; −1 without battles. A finite
         maximum-likelihood answer exists where each part is one group (Ford 1957).
     """
 
@@ -234,16 +234,15 @@ class Graph:
         """What makes the fit ill-posed without a penalty, in words; empty where nothing does."""
         found = []
         if self.parts > 1:
-            sets = [_shown([models[m] for m in np.flatnonzero(self.part == k)], few) for k in np.unique(self.part)
-                    if k >= 0]  # fmt: skip
+            members = [np.flatnonzero(self.part == k).tolist() for k in range(self.parts)]
+            sets = [_shown([models[m] for m in part], few) for part in members]
             found.append(
                 f"the comparison graph falls into {self.parts} parts that never met: {'; '.join(sets)}"
             )
         if not self.is_finite:
             sizes = np.bincount(self.group[self.group >= 0])
-            apart = [models[m] for m in range(len(models)) if self.group[m] >= 0 and sizes[self.group[m]]
-                     < sizes.max()]  # fmt: skip
-            named = _shown(apart or [models[m] for m in np.flatnonzero(self.group >= 0)], few)
+            apart = [models[m] for m, k in enumerate(self.group) if k >= 0 and sizes[k] < sizes.max()]
+            named = _shown(apart or [models[m] for m in np.flatnonzero(self.group >= 0).tolist()], few)
             found.append(f"always win or always lose against the rest: {named}")
         return found
 

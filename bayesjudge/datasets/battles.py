@@ -8,12 +8,15 @@ scores gives answers whose gap has that difference as its mean, with normal nois
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.datasets.design import Truth
 from bayesjudge.errors import UsageError
+from bayesjudge.strengths import solve_strengths, to_elo
 from bayesjudge.tables import Battles
 
 __all__ = ["BattleDesign", "SimulatedBattles", "simulate_battles"]
@@ -41,6 +44,12 @@ class BattleDesign:
         a_j, standard deviation of δ_ji, and what being shown first is worth, in logits, of every judge.
     graded : bool
         Judges give scores rather than verdicts.
+    both_orders : bool
+        Each judge sees each battle twice, once in each order; half of the noise of its two gaps is shared.
+    noise : float
+        Standard deviation of a gap about its mean.
+    unseen : tuple of str
+        Models that people have not seen: nobody voted on their battles.
     """
 
     strengths: tuple[float, ...] = (0.9, 0.4, 0.1, -0.2, -0.5, -0.7)
@@ -52,9 +61,12 @@ class BattleDesign:
     taste: float = 0.1
     position: float = 0.2
     graded: bool = False
+    both_orders: bool = False
+    noise: float = 1.0
+    unseen: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.strengths) < 2 or self.battles < 1 or not 0 <= self.voted <= 1:
+        if len(self.strengths) < 2 or self.battles < 1 or not 0 <= self.voted <= 1 or self.noise < 0:
             raise UsageError("a log of battles needs two strengths or more, one battle or more, and a share "
                              f"voted in [0, 1]; got {self}")  # fmt: skip
 
@@ -62,6 +74,20 @@ class BattleDesign:
     def models(self) -> tuple[str, ...]:
         """Names of the models."""
         return tuple(f"m{k}" for k in range(len(self.strengths)))
+
+    @property
+    def truth(self) -> Truth:
+        """Elo of each model and every difference by ``(estimand, unit)``, as `Estimates.with_truth` takes it.
+
+        It is the Elo that endless human votes would give, all pairs equally often and ties counting half.
+        """
+        first, second = np.triu_indices(len(self.strengths), 1)
+        theta = np.asarray(self.strengths)
+        score = _chances(theta[first] - theta[second], self.log_tie) @ [1.0, 0.5, 0.0]
+        elo = to_elo(solve_strengths(first, second, np.ones(len(first)), score, len(theta), ridge=0)[0])
+        named = dict(zip(self.models, elo.tolist(), strict=True))
+        paired = {("difference", f"{a} − {b}"): named[a] - named[b] for a, b in permutations(self.models, 2)}
+        return {("elo", model): value for model, value in named.items()} | paired
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,6 +138,8 @@ def simulate_battles(
     b = (a + rng.integers(1, len(theta), size=world.battles)) % len(theta)
     human = _outcome(theta[a] - theta[b], world.log_tie, rng)
     human[rng.random(world.battles) >= world.voted] = np.nan
+    unseen = [world.models.index(name) for name in world.unseen]
+    human[np.isin(a, unseen) | np.isin(b, unseen)] = np.nan
     order = rng.choice([1, -1], size=world.battles)
     names = np.array(world.models)
     log = pd.DataFrame({"item": np.arange(world.battles), "model_a": names[a], "model_b": names[b],
@@ -119,17 +147,27 @@ def simulate_battles(
     parts = []
     for judge, taste in enumerate(deviations):
         eye = world.slope * theta + taste
-        d = eye[a] - eye[b] + world.position * order
-        seen = ({"score_gap": d + rng.normal(size=len(d))} if world.graded
-                else {"verdict": _outcome(d, world.log_tie, rng)})  # fmt: skip
-        parts.append(log.assign(judge=f"j{judge}", **seen))
+        shared = np.sqrt(0.5) * rng.normal(size=world.battles) if world.both_orders else 0.0
+        for place in (order, -order) if world.both_orders else (order,):
+            d = eye[a] - eye[b] + world.position * place
+            own = rng.normal(size=len(d)) if world.graded else np.zeros(len(d))
+            own = shared + np.sqrt(0.5) * own if world.both_orders else own
+            seen = ({"score_gap": d + world.noise * own} if world.graded
+                    else {"verdict": _outcome(d, world.log_tie, rng)})  # fmt: skip
+            told = np.where(place > 0, "ab", "ba")
+            parts.append(log.assign(judge=f"j{judge}", order=told, **seen))
     frame = pd.concat(parts, ignore_index=True) if parts else log.drop(columns="order")
     return SimulatedBattles(battles=Battles.from_frame(frame), design=world, deviations=deviations)
 
 
 def _outcome(difference: Floats, log_tie: float, rng: np.random.Generator) -> Floats:
     """1 a wins, .5 tie, 0 b wins."""
-    weight = np.exp(np.column_stack([difference / 2, np.full(len(difference), log_tie), -difference / 2]))
-    edges = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
+    edges = np.cumsum(_chances(difference, log_tie), axis=1)
     found: Floats = 1 - (rng.random(len(difference))[:, None] > edges[:, :2]).sum(axis=1) / 2
     return found
+
+
+def _chances(difference: Floats, log_tie: float) -> Floats:
+    """Davidson's chances that a wins, of a tie, and that b wins, (N, 3)."""
+    weight = np.exp(np.column_stack([difference / 2, np.full(len(difference), log_tie), -difference / 2]))
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))

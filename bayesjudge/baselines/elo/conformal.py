@@ -1,0 +1,208 @@
+"""Conformal intervals for the human Elo of a model that only judges have seen (METHODS 4.4).
+
+Other models, whose human Elo is known, calibrate: their scores are ``|judge Elo − human Elo| / SE``, or
+the same without the SE. A rank that does not exist makes an infinite interval, and the note says how many
+models it would take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.elo.held_out import HeldOut
+from bayesjudge.baselines.elo.ranks import least_size, lower_rank, upper_rank, weighted_rank
+from bayesjudge.baselines.elo.targets import Floats
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+
+__all__ = ["KINDS", "conformal", "strength_strata"]
+
+type Kind = Literal["split", "jackknife+", "cv+"]
+
+KINDS: tuple[Kind, ...] = ("split", "jackknife+", "cv+")
+
+
+def conformal(
+    held: HeldOut,
+    *,
+    kind: Kind = "split",
+    on: Literal["raw", "line"] = "raw",
+    prob: float = 0.9,
+    normalised: bool = True,
+    strata: Mapping[str, str] | None = None,
+    weights: Mapping[str, float] | None = None,
+    folds: int = 5,
+    seed: int = 0,
+) -> Estimates:
+    """Interval for each model's human Elo, calibrated on all the others.
+
+    Parameters
+    ----------
+    held : HeldOut
+        From `bayesjudge.baselines.elo.held_out.held_out`.
+    kind : {"split", "jackknife+", "cv+"}
+        Split conformal takes the judge's Elo as it is, so that no calibration model has to fit anything.
+        Jackknife+ and CV+ (Barber et al. 2021) refit the line of ``on="line"`` without each calibration
+        model, or without its fold; on raw Elo there is nothing to refit.
+    on : {"raw", "line"}
+        Judge Elo as it is, or put through a line to the human scale that was fitted without the target (and,
+        for split, within each fold of `held_out`).
+    prob : float
+        Nominal coverage. Jackknife+ and CV+ guarantee ``2 prob − 1`` and in practice reach about ``prob``.
+    normalised : bool
+        Divide residuals by the bootstrap standard error, so that widths follow it.
+    strata : mapping of str to str, optional
+        Family or strength class of each model; a model is calibrated on its own class alone (Mondrian).
+    weights : mapping of str to float, optional
+        How likely each model is among future models relative to these (weighted conformal, for a shift); only
+        with ``kind="split"``.
+    folds : int
+        Folds of CV+.
+    seed : int
+        For the folds of CV+.
+
+    Returns
+    -------
+    Estimates
+        Estimand ``elo``, method ``conformal[...]``, point the (calibrated) judge Elo, truth the human Elo, n
+        the number of calibration models.
+
+    Raises
+    ------
+    UsageError
+        An unknown kind, weights or strata that miss a model, or weights with jackknife+ or CV+.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> human = np.linspace(1400, 1600, 12)
+    >>> known = dict.fromkeys(("beta", "slope", "intercept"), np.ones(12))
+    >>> known |= {"error": np.full(12, 5.0), "human_error": np.full(12, 5.0), "n": np.full(12, 100)}
+    >>> held = HeldOut(judge="j", method="hard-elo", models=tuple("abcdefghijkl"), human=human,
+    ...                elo=human + rng.normal(0, 10, 12), **known)
+    >>> found = conformal(held).frame
+    >>> hit = (found["lower"] <= found["truth"]) & (found["truth"] <= found["upper"])
+    >>> found["method"][0], bool(hit.mean() > 0.8)
+    ('conformal[split]', True)
+    """
+    if kind not in KINDS or (weights is not None and kind != "split"):
+        raise UsageError(f"kind is {kind!r}, one of {list(KINDS)}; weights go with 'split' only")
+    line = on == "line"
+    task = _Task(
+        held=held.calibrated() if line and kind == "split" else held, refit=line and kind != "split",
+        prob=prob, normalised=normalised, stratum=_strata(held, strata), weight=_weights(held, weights),
+        fold=_folds(len(held.models), kind, folds, seed),
+    )  # fmt: skip
+    name = ",".join([kind, *(["line"] if line else []), *(["plain"] if not normalised else []),
+                     *(["mondrian"] if strata else []), *(["weighted"] if weights else [])])  # fmt: skip
+    limits = task.split if kind == "split" else task.cross
+    return Estimates.from_rows([
+        {"estimand": "elo", "unit": model, "method": f"conformal[{name}]", "prob": prob, "judge": held.judge,
+         "truth": held.human[m], **limits(m)} for m, model in enumerate(held.models)
+    ])  # fmt: skip
+
+
+def strength_strata(held: HeldOut, *, classes: int = 2) -> dict[str, str]:
+    """Classes of equal size by judge Elo, weakest first, for Mondrian intervals; no human vote is used.
+
+    Examples
+    --------
+    >>> others = ("human", "error", "human_error", "beta", "slope", "intercept", "n")
+    >>> known = dict.fromkeys(others, np.ones(2))
+    >>> held = HeldOut(judge="j", method="hard-elo", models=("a", "b"), elo=np.array([2.0, 1.0]), **known)
+    >>> strength_strata(held)
+    {'a': 'class 2', 'b': 'class 1'}
+    """
+    place = np.argsort(np.argsort(held.elo)) * classes // len(held.elo)
+    return {model: f"class {k + 1}" for model, k in zip(held.models, place, strict=True)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Task:
+    held: HeldOut
+    prob: float
+    normalised: bool
+    refit: bool
+    stratum: NDArray[Any]
+    weight: Floats | None
+    fold: NDArray[np.int64]
+
+    def split(self, m: int) -> dict[str, Any]:
+        """Half-width ``q̂ SE``, with q̂ from the others' scores."""
+        others, scale = self._calibration(m), self._scale()
+        scores = np.abs(self.held.residual[others]) / scale[others]
+        if self.weight is None:
+            quantile = upper_rank(scores, self.prob)
+        else:
+            quantile = weighted_rank(scores, self.weight[others], float(self.weight[m]), self.prob)
+        point = self.held.elo[m]
+        return self._row(point, point - quantile * scale[m], point + quantile * scale[m], len(others))
+
+    def cross(self, m: int) -> dict[str, Any]:
+        """Jackknife+ and CV+: what each calibration model's left-out line says of m, plus its residual."""
+        others, scale = self._calibration(m), self._scale()
+        low, high, points = [], [], []
+        for i in others:
+            kept = [k for k in others if self.fold[k] != self.fold[i]]
+            line = self._line(kept)
+            width = abs(self.held.human[i] - line(self.held.elo[i])) / scale[i] * scale[m]
+            centre = line(self.held.elo[m])
+            low.append(centre - width)
+            high.append(centre + width)
+            points.append(centre)
+        lower, upper = lower_rank(np.array(low), self.prob), upper_rank(np.array(high), self.prob)
+        return self._row(float(np.median(points)) if points else np.nan, lower, upper, len(others))
+
+    def _line(self, kept: list[int]) -> Any:
+        if not self.refit:
+            return lambda elo: elo
+        if len(kept) < 3:
+            raise UsageError(f"a line needs 3 calibration models, and {len(kept)} are left; use on='raw'")
+        slope, intercept = np.polyfit(self.held.elo[kept], self.held.human[kept], 1)
+        return lambda elo: intercept + slope * elo
+
+    def _calibration(self, m: int) -> list[int]:
+        return [k for k in range(len(self.held.models)) if k != m and self.stratum[k] == self.stratum[m]]
+
+    def _scale(self) -> Floats:
+        return self.held.error if self.normalised else np.ones(len(self.held.models))
+
+    def _row(self, point: float, lower: float, upper: float, n: int) -> dict[str, Any]:
+        short = np.isinf(upper - lower)
+        least = least_size(self.prob)
+        note = "infinite: too little weight on the calibration models"
+        if n < least:
+            note = f"infinite: {n} calibration models, and {self.prob:g} needs {least} or more"
+        return {"point": point, "lower": lower, "upper": upper, "n": n, "note": note if short else ""}
+
+
+def _strata(held: HeldOut, strata: Mapping[str, str] | None) -> NDArray[Any]:
+    return np.array([_of(model, strata, "strata") if strata else "" for model in held.models], dtype=object)
+
+
+def _weights(held: HeldOut, weights: Mapping[str, float] | None) -> Floats | None:
+    if weights is None:
+        return None
+    found = np.array([_of(model, weights, "weights") for model in held.models], dtype=float)
+    if not (np.all(np.isfinite(found)) and np.all(found >= 0) and found.sum() > 0):
+        raise UsageError(f"weights are {dict(weights)}; they must be finite, 0 or more, and not all 0")
+    return found
+
+
+def _of(model: str, given: Mapping[str, Any], name: str) -> Any:
+    if model not in given:
+        raise UsageError(f"{name} has nothing for {model!r}; give every model one")
+    return given[model]
+
+
+def _folds(models: int, kind: str, folds: int, seed: int) -> NDArray[np.int64]:
+    if kind != "cv+":
+        return np.arange(models)
+    if not 2 <= folds <= models:
+        raise UsageError(f"folds is {folds}; it must be between 2 and the {models} models")
+    return np.asarray(np.random.default_rng(seed).permutation(models) % folds)

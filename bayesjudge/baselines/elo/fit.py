@@ -1,0 +1,159 @@
+"""One leaderboard from one set of targets: strengths, sandwich errors, bootstrap replicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.bootstrap import draw_counts
+from bayesjudge.baselines.elo.targets import Floats, Targets
+from bayesjudge.errors import UsageError
+from bayesjudge.strengths import PER_LOGIT, RIDGE, comparison_graph, solve_strengths, to_elo
+
+__all__ = ["EloFit", "bootstrap_sums", "fit_elo"]
+
+#: Numbers in the largest array of weights: 64 MB.
+_LARGEST = 8_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EloFit:
+    """A leaderboard and what is known of its errors; M models, B replicates.
+
+    Attributes
+    ----------
+    models : tuple of str
+    elo : float array (M,)
+        1500 + (400/ln 10) θ, mean 1500 over the models that fought; NaN for a model without battles.
+    covariance : float array (M, M)
+        Sandwich covariance of `elo`; NaN where `elo` is.
+    replicates : float array (B, M)
+        Elo in bootstrap samples of the battles.
+    n : int array (M,)
+        Battles of each model.
+    notes : tuple of str
+        What the penalty alone holds finite.
+    """
+
+    models: tuple[str, ...]
+    elo: Floats
+    covariance: Floats
+    replicates: Floats
+    n: NDArray[np.int64]
+    notes: tuple[str, ...]
+
+    @property
+    def error(self) -> Floats:
+        """Standard errors (M,): of the replicates where there are any, else the sandwich's."""
+        if len(self.replicates) > 1:
+            return np.asarray(self.replicates.std(axis=0, ddof=1))
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+
+def fit_elo(
+    targets: Targets, models: tuple[str, ...], *, ridge: float = RIDGE, bootstrap: int = 0, seed: int = 0
+) -> EloFit:
+    """Fit Bradley–Terry to targets.
+
+    Parameters
+    ----------
+    targets : Targets
+    models : tuple of str
+        All names, in the order of the codes.
+    ridge : float
+        Penalty ``ridge/2 ‖θ‖²``. Without it, an ill-posed fit is an error; with it, the answer is finite and
+        the notes say what only the penalty holds.
+    bootstrap : int
+        Resamples of the battles, as multinomial weights on the patterns.
+    seed : int
+
+    Raises
+    ------
+    UsageError
+        No battles; at ridge 0, models that never met the others or never lost to (or won against) them.
+
+    Examples
+    --------
+    The example of Wikipedia's article on the Bradley–Terry model: A beats B 2 of 5, and so on.
+
+    >>> first, second = np.repeat([0, 0, 1, 2], 2), np.repeat([1, 3, 2, 3], 2)
+    >>> n = np.array([2, 3, 1, 4, 5, 3, 1, 3])
+    >>> targets = Targets.of(first, second, np.tile([1.0, 0.0], 4), n)
+    >>> found = fit_elo(targets, ("A", "B", "C", "D"), ridge=0)
+    >>> np.exp((found.elo - 1500) / PER_LOGIT).round(3).tolist()
+    [0.64, 1.043, 0.66, 2.27]
+    """
+    if ridge < 0:
+        raise UsageError(f"ridge is {ridge}; it must be 0 or more")
+    total = len(models)
+    n, wins = targets.by_pair(targets.n)
+    if not n.sum():
+        raise UsageError("no battles to fit")
+    problems = comparison_graph(targets.first, targets.second, n, wins, total).problems(models)
+    if problems and ridge == 0:
+        raise UsageError(
+            f"there is no finite fit without a penalty: {'; '.join(problems)}. Use ridge={RIDGE:g}"
+        )
+    pairs = targets.first, targets.second
+    theta = solve_strengths(*pairs, n, wins, total, ridge=ridge)[0]
+    battles = targets.battles(total)
+    seen = battles > 0
+    replicates = np.zeros((0, total))
+    if bootstrap:
+        # A resample may lose a model's only wins, so that replicates always carry a penalty, if a tiny one.
+        sums = bootstrap_sums(targets, bootstrap, seed)
+        replicates = solve_strengths(*pairs, *sums, total, ridge=ridge or _TINY, start=theta)
+    return EloFit(
+        models=models, elo=_centred(theta, seen),
+        covariance=_sandwich(targets, theta, n, wins, ridge=ridge, seen=seen),
+        replicates=_centred(replicates, seen), n=battles,
+        notes=tuple(f"only the penalty keeps this finite: {problem}" for problem in problems),
+    )  # fmt: skip
+
+
+#: Penalty of bootstrap replicates of a fit without one: it moves an Elo of ordinary data by less than 1e-3.
+_TINY = 1e-6
+
+
+def bootstrap_sums(targets: Targets, replicates: int, seed: int) -> tuple[Floats, Floats]:
+    """Battles and sums of targets (B, P) of bootstrap samples of the battles."""
+    rng = np.random.default_rng(seed)
+    width = min(int(targets.n.sum()), 10 * len(targets.n))
+    step = max(1, _LARGEST // max(len(targets.n), width))
+    parts = [targets.by_pair(draw_counts(targets.n, min(step, replicates - at), rng))
+             for at in range(0, replicates, step)]  # fmt: skip
+    return np.concatenate([n for n, _ in parts]), np.concatenate([wins for _, wins in parts])
+
+
+def _centred(theta: Floats, seen: NDArray[np.bool_]) -> Floats:
+    """Elo with mean 1500 over the models that fought, NaN for the others."""
+    mean = theta[..., seen].mean(axis=-1, keepdims=True)
+    return np.where(seen, to_elo(theta - mean), np.nan)
+
+
+def _sandwich(
+    targets: Targets, theta: Floats, n: Floats, wins: Floats, *, ridge: float, seen: NDArray[np.bool_]
+) -> Floats:
+    """Huber–White covariance of Elo: battles are the independent units, whatever their targets' law."""
+    from scipy.special import expit
+
+    p = expit(theta[targets.first] - theta[targets.second])
+    bread = _laplacian(targets, n * p * (1 - p), len(theta))
+    meat = _laplacian(targets, targets.spread() - 2 * p * wins + n * p * p, len(theta))
+    # The level is free where there is no penalty: the pseudo-inverse leaves it out.
+    inverse = np.linalg.pinv(bread + ridge * np.eye(len(theta)), hermitian=True)
+    centre = np.where(seen, 1.0, 0.0)[None, :] / max(seen.sum(), 1)
+    contrast = np.diag(np.where(seen, 1.0, 0.0)) - np.where(seen, 1.0, 0.0)[:, None] * centre
+    covariance = contrast @ inverse @ meat @ inverse @ contrast.T * PER_LOGIT**2
+    covariance[~seen] = np.nan
+    covariance[:, ~seen] = np.nan
+    return np.asarray(covariance)
+
+
+def _laplacian(targets: Targets, weight: Floats, models: int) -> Floats:
+    matrix = np.zeros((models, models))
+    matrix[targets.first, targets.second] = matrix[targets.second, targets.first] = -weight
+    matrix[np.diag_indices(models)] = -matrix.sum(axis=1)
+    return matrix

@@ -1,0 +1,184 @@
+"""What each battle tells Bradley–Terry: a target between 0 and 1 for the first model (METHODS 4.1)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.battle_counts import BattleCounts
+from bayesjudge.battle_patterns import JudgedBattles
+from bayesjudge.errors import UsageError
+
+__all__ = ["HARD", "SOFT", "Targets", "graded", "human_targets", "judge_targets", "smoothing",
+           "smoothing_name", "soft_probability"]  # fmt: skip
+
+HARD, SOFT = "hard-elo", "soft-elo"
+_SMOOTHING = re.compile(r"label-smoothing\[(0?\.\d+)\]")
+
+type Ints = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Targets:
+    """Battles by pair and target; R patterns sorted by pair, P pairs.
+
+    Attributes
+    ----------
+    first, second : int array (P,)
+        Codes of the models of each pair that met.
+    pair : int array (R,)
+        Pair of each pattern, ascending.
+    target : float array (R,)
+        Target for the pair's first model.
+    n : int array (R,)
+        Battles that show the pattern.
+    """
+
+    first: Ints
+    second: Ints
+    pair: Ints
+    target: Floats
+    n: Ints
+
+    @classmethod
+    def of(cls, first: Ints, second: Ints, target: Floats, n: Ints) -> Targets:
+        """Merge rows of the same pair and target; rows without battles go."""
+        keep = n > 0
+        first, second, target, n = first[keep], second[keep], target[keep], n[keep]
+        pairs, pair = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+        values, value = np.unique(target, return_inverse=True)
+        codes, place = np.unique(pair.reshape(-1) * max(len(values), 1) + value, return_inverse=True)
+        return cls(
+            first=pairs[0], second=pairs[1], pair=codes // max(len(values), 1),
+            target=values[codes % max(len(values), 1)],
+            n=np.bincount(place.reshape(-1), weights=n, minlength=len(codes)).astype(np.int64),
+        )  # fmt: skip
+
+    def by_pair(self, weight: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Battles and sums of targets (..., P) for weights (..., R) of the patterns."""
+        starts = np.searchsorted(self.pair, np.arange(len(self.first)))
+        weight = np.asarray(weight, dtype=np.float64)
+        if not len(self.first):
+            return np.zeros((*weight.shape[:-1], 0)), np.zeros((*weight.shape[:-1], 0))
+        return (np.add.reduceat(weight, starts, axis=-1),
+                np.add.reduceat(weight * self.target, starts, axis=-1))  # fmt: skip
+
+    def spread(self) -> Floats:
+        """Sum of squared targets of each pair (P,)."""
+        return self.by_pair(self.n * self.target)[1]
+
+    def battles(self, models: int) -> Ints:
+        """Battles of each model (M,)."""
+        n = self.by_pair(self.n)[0]
+        both = np.bincount(self.first, n, models) + np.bincount(self.second, n, models)
+        return both.astype(np.int64)
+
+
+def human_targets(counts: BattleCounts) -> Targets:
+    """People's votes: 1, ½ for a tie, 0.
+
+    Raises
+    ------
+    UsageError
+        No human votes.
+    """
+    rows = counts.human
+    if not rows.votes.sum():
+        raise UsageError("there are no human votes; human Elo needs some")
+    outcome = np.tile([1.0, 0.5, 0.0], len(rows))
+    return Targets.of(np.repeat(rows.first, 3), np.repeat(rows.second, 3), outcome, rows.votes.reshape(-1))
+
+
+def judge_targets(counts: BattleCounts, judge: str, method: str, *, beta: float = np.nan) -> Targets:
+    """One judge's targets under a method's name.
+
+    Parameters
+    ----------
+    counts : BattleCounts
+    judge : str
+    method : str
+        ``hard-elo``, ``soft-elo`` or ``label-smoothing[c]`` with ½ < c < 1.
+    beta : float
+        Temperature of ``soft-elo``; infinite gives the sign of the gap.
+
+    Raises
+    ------
+    UsageError
+        An unknown judge or method, or ``soft-elo`` without scores.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesjudge.battle_counts import count_battles
+    >>> from bayesjudge.tables import Battles
+    >>> frame = pd.DataFrame({"item": [1, 2], "model_a": "x", "model_b": "y", "score_gap": [2.0, 0.0]})
+    >>> counts = count_battles(Battles.from_frame(frame))
+    >>> judge_targets(counts, "judge", "soft-elo", beta=0.5).target.round(3).tolist()
+    [0.5, 0.731]
+    """
+    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
+    c = smoothing(method)
+    if method == HARD:
+        target = rows.label
+    elif method == SOFT:
+        rows = graded(rows, judge)
+        target = soft_probability(rows.gap, beta)
+    else:
+        target = np.where(rows.label == 1, c, np.where(rows.label == 0, 1 - c, 0.5))
+    return Targets.of(rows.first, rows.second, target, rows.n)
+
+
+def graded(rows: JudgedBattles, judge: str) -> JudgedBattles:
+    """Rows with a gap; refuses a judge that gave none."""
+    kept = rows.keep(~np.isnan(rows.gap))
+    if not len(kept):
+        raise UsageError(f"judge {judge!r} gave verdicts but no scores: soft-elo and β need score gaps; "
+                         "use hard-elo or label-smoothing[0.75]")  # fmt: skip
+    return kept
+
+
+def soft_probability(gap: NDArray[Any], beta: NDArray[Any] | float) -> Floats:
+    """``σ(βs)``; an infinite β gives the sign of s, and ½ at s = 0.
+
+    Examples
+    --------
+    >>> soft_probability(np.array([1.0, 0.0, -2.0]), np.inf).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    from scipy.special import expit
+
+    gap = np.asarray(gap, dtype=np.float64)
+    return np.asarray(expit(np.where(gap == 0, 0.0, np.where(gap == 0, 1.0, gap) * beta)))
+
+
+def smoothing(method: str) -> float:
+    """The constant c in ``label-smoothing[c]``, NaN for the other two methods.
+
+    Raises
+    ------
+    UsageError
+        No such method.
+    """
+    if method in {HARD, SOFT}:
+        return float("nan")
+    found = _SMOOTHING.fullmatch(method)
+    if found is None or not 0.5 < float(found[1]) < 1:
+        raise UsageError(f"no method {method!r}; there are hard-elo, soft-elo and label-smoothing[c] with c "
+                         "between 0.5 and 1, for instance label-smoothing[0.75]")  # fmt: skip
+    return float(found[1])
+
+
+def smoothing_name(constant: float) -> str:
+    """Name of label smoothing with a constant.
+
+    Examples
+    --------
+    >>> smoothing_name(0.75)
+    'label-smoothing[0.75]'
+    """
+    return f"label-smoothing[{constant:g}]"
