@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 __all__ = [
-    "Condition", "EventRows", "category_codes", "codes_of", "condition_codes", "event_rows", "require_rows",
+    "Condition", "EventRows", "category_codes", "codes_of", "condition_codes", "event_rows", "group_names",
+    "require_rows",
 ]  # fmt: skip
 
 #: Stand-ins for a condition that was not recorded: databases do not join or sort what is missing.
@@ -104,6 +105,17 @@ def condition_codes(frame: pd.DataFrame) -> tuple[tuple[Condition, ...], NDArray
         for p, t in pairs.tolist()
     )  # fmt: skip
     return conditions, code.reshape(-1).astype(np.int64)
+
+
+def group_names(conditions: Sequence[Condition]) -> list[str]:
+    """Conditions as groups of estimates: in words, and empty where there is only one.
+
+    Examples
+    --------
+    >>> group_names([Condition(prompt="base", temperature=0.0)])
+    ['']
+    """
+    return [str(condition) for condition in conditions] if len(conditions) > 1 else [""] * len(conditions)
 
 
 def codes_of(values: pd.Series[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:

@@ -1,0 +1,85 @@
+"""What temperature and prompt change: flip rates and majorities of the same items under two conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.columns import Column
+from bayesjudge.baselines.reliability.gap import wilcoxon_test
+from bayesjudge.baselines.reliability.groups import RankTest
+from bayesjudge.baselines.reliability.outcomes import Outcomes, flip_rate, majority
+from bayesjudge.baselines.reliability.resampling import bootstrap_column, item_means, resampled_means
+from bayesjudge.conditions import Condition
+
+__all__ = ["CHANGES", "Ablation", "ablations"]
+
+#: Change in flip rate (second minus first), its mean size, and share of items whose majority changes.
+CHANGES = ("flip_rate_change", "flip_rate_change_size", "majority_changed")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ablation:
+    """One judge under two conditions that differ in one respect.
+
+    Attributes
+    ----------
+    judge : str
+    kind : str
+        ``"temperature"`` or ``"prompt"``.
+    first, second : Condition
+    item : int array (I,)
+        Items tried under both.
+    flip_rate : float array (I, 2)
+    majority : int array (I, 2)
+        Codes of outcomes.
+    column : Column
+        `CHANGES` with bootstrap intervals.
+    tested : RankTest
+        Wilcoxon signed-rank test of the changes in flip rate.
+    """
+
+    judge: str
+    kind: str
+    first: Condition
+    second: Condition
+    item: NDArray[np.int64]
+    flip_rate: NDArray[np.float64]
+    majority: NDArray[np.int64]
+    column: Column
+    tested: RankTest
+
+
+def ablations(
+    outcomes: Sequence[Outcomes], *, prob: float, bootstrap: int, seed: np.random.SeedSequence
+) -> Iterator[Ablation]:
+    """Every two conditions of a judge that differ in temperature alone, or in prompt alone."""
+    pairs = [(left, right, kind) for left, right in combinations(outcomes, 2)
+             if left.judge == right.judge and (kind := _kind(left.condition, right.condition))]  # fmt: skip
+    for (left, right, kind), stream in zip(pairs, seed.spawn(len(pairs)), strict=True):
+        item, ours, theirs = np.intersect1d(left.item, right.item, return_indices=True)
+        if len(item):
+            rates = np.stack([flip_rate(left.n[ours]), flip_rate(right.n[theirs])], axis=1)
+            most = np.stack([majority(left.n[ours])[0], majority(right.n[theirs])[0]], axis=1)
+            change = rates[:, 1] - rates[:, 0]
+            values = np.stack([change, np.abs(change), (most[:, 0] != most[:, 1]).astype(np.float64)], axis=1)
+            replicates = resampled_means(values, replicates=bootstrap, rng=np.random.default_rng(stream))
+            column = bootstrap_column(item_means(values), replicates, prob=prob, bounds=(-1.0, 1.0),
+                                      n=np.full(len(CHANGES), float(len(item))))  # fmt: skip
+            yield Ablation(judge=left.judge, kind=kind, first=left.condition, second=right.condition,
+                           item=item, flip_rate=rates, majority=most, column=column,
+                           tested=wilcoxon_test(change))  # fmt: skip
+
+
+def _kind(left: Condition, right: Condition) -> str:
+    """What two conditions differ in; empty where it is both, or where one was not recorded."""
+    prompt, temperature = left.prompt != right.prompt, left.temperature != right.temperature
+    if prompt and not temperature and None not in (left.prompt, right.prompt):
+        return "prompt"
+    if temperature and not prompt and None not in (left.temperature, right.temperature):
+        return "temperature"
+    return ""

@@ -1,0 +1,108 @@
+"""The pairwise–pointwise gap: winners are chosen where the judge's own scores hardly differ (section 5.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayesjudge.baselines.reliability.groups import RankTest
+from bayesjudge.errors import UsageError
+from bayesjudge.score_counts import ScoreCounts
+
+__all__ = ["Gaps", "score_gaps", "wilcoxon_test"]
+
+type Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gaps:
+    """Mean scores of both responses of an item by one judge under one condition: arrays (G,).
+
+    Attributes
+    ----------
+    judge, condition, item : int array
+        Codes into the names of `ScoreCounts`.
+    first, second : float array
+        Mean scores of the two responses.
+    """
+
+    judge: NDArray[np.int64]
+    condition: NDArray[np.int64]
+    item: NDArray[np.int64]
+    first: Array
+    second: Array
+
+    @property
+    def difference(self) -> Array:
+        """First minus second."""
+        return self.first - self.second
+
+    @property
+    def gap(self) -> Array:
+        """Pairwise–pointwise gap ``|s̄_A − s̄_B|``."""
+        return np.abs(self.difference)
+
+
+def score_gaps(counts: ScoreCounts, *, responses: tuple[str, str] | None = None) -> Gaps:
+    """Both responses' mean scores wherever a judge scored both.
+
+    Parameters
+    ----------
+    counts : ScoreCounts
+    responses : pair of str, optional
+        The responses to compare; by default the only two.
+
+    Raises
+    ------
+    UsageError
+        No response of such a name, or not two responses to choose by default.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesjudge.score_counts import count_scores
+    >>> from bayesjudge.tables import Scores
+    >>> frame = pd.DataFrame({"item": ["q1", "q2"], "score_a": [8, 9], "score_b": [7, 9.5]})
+    >>> score_gaps(count_scores(Scores.from_frame(frame))).difference.tolist()
+    [1.0, -0.5]
+    """
+    names = responses or counts.responses
+    if len(names) != 2 or not set(names) <= set(counts.responses):
+        raise UsageError(f"a gap needs two responses; the scores have {list(counts.responses)}, "
+                         "so say which: responses=('a', 'b')")  # fmt: skip
+    cells = counts.cells
+    key = np.column_stack([cells.judge, cells.condition, cells.item])
+    sides = [cells.response == counts.responses.index(name) for name in names]
+    keys, place = np.unique(key, axis=0, return_inverse=True)
+    means = np.full((2, len(keys)), np.nan)
+    for row, side in zip(means, sides, strict=True):
+        row[place.reshape(-1)[side]] = cells.mean[side]
+    both = ~np.isnan(means).any(axis=0)
+    judge, condition, item = keys[both].T
+    return Gaps(judge=judge, condition=condition, item=item, first=means[0, both], second=means[1, both])
+
+
+def wilcoxon_test(differences: ArrayLike) -> RankTest:
+    """Wilcoxon signed-rank test of differences (I,), zeros left out; effect: their median.
+
+    Exact without ties among up to 50 differences, normal otherwise.
+
+    Examples
+    --------
+    >>> found = wilcoxon_test([0.3, -0.1, 0.2, 0.5, 0.0])
+    >>> found.statistic, found.p, found.n
+    (1.0, 0.25, 4)
+    """
+    from scipy.stats import wilcoxon
+
+    values = np.asarray(differences, dtype=np.float64)
+    moved = values[values != 0]
+    effect = float(np.median(values)) if len(values) else float("nan")
+    if not len(moved):
+        return RankTest(statistic=np.nan, p=np.nan, effect=effect, n=0, note="no difference other than 0")
+    sizes = np.abs(moved)
+    exact = len(moved) <= 50 and len(np.unique(sizes)) == len(sizes)
+    found = wilcoxon(moved, method="exact" if exact else "asymptotic")
+    return RankTest(statistic=float(found.statistic), p=float(found.pvalue), effect=effect, n=len(moved))

@@ -1,0 +1,159 @@
+"""Outcomes of one judge under one condition: what flip rates, majorities and position bias are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.conditions import Condition, group_names
+from bayesjudge.trial_counts import TrialCounts
+
+__all__ = [
+    "TIE",
+    "Outcomes",
+    "disagreement",
+    "entropy",
+    "flip_rate",
+    "judge_outcomes",
+    "majority",
+    "within_order",
+]
+
+type Counts = NDArray[np.int64]
+type Array = NDArray[np.float64]
+
+#: Code of a tie among the outcomes a, b, tie.
+TIE = 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcomes:
+    """Trials of one judge under one condition on I items.
+
+    Attributes
+    ----------
+    judge : str
+    condition : Condition
+    group : str
+        The condition in words; empty where the table has only one.
+    item : int array (I,)
+        Codes into `TrialCounts.items`.
+    n : int array (I, 3)
+        Trials that ended a, b, tie, whatever the order.
+    ordered : int array (I, 2, 3)
+        The same of the trials whose order is known: a shown first, b shown first.
+    """
+
+    judge: str
+    condition: Condition
+    group: str
+    item: Counts
+    n: Counts
+    ordered: Counts
+
+    @property
+    def trials(self) -> Counts:
+        """Trials (I,) of each item."""
+        return np.asarray(self.n.sum(axis=1))
+
+    @property
+    def position(self) -> Counts:
+        """Trials (I, 3) with known order that the first response won, the second won, or that tied."""
+        first, second = self.ordered[:, 0], self.ordered[:, 1]
+        return np.asarray(first + second[:, [1, 0, 2]])
+
+
+def judge_outcomes(counts: TrialCounts) -> Iterator[Outcomes]:
+    """Outcomes of every judge under every condition that it was asked under, in the order of the codes."""
+    groups = group_names(counts.conditions)
+    for j, judge in enumerate(counts.judges):
+        for c, condition in enumerate(counts.conditions):
+            rows = (counts.judge == j) & (counts.condition == c)
+            if rows.any():
+                item, place = np.unique(counts.item[rows], return_inverse=True)
+                n = np.zeros((len(item), 3), dtype=np.int64)
+                np.add.at(n, place, counts.n[rows])
+                ordered = np.zeros((len(item), 2, 3), dtype=np.int64)
+                known = counts.order[rows] != 0
+                side = (counts.order[rows][known] < 0).astype(np.int64)
+                np.add.at(ordered, (place[known], side), counts.n[rows][known])
+                yield Outcomes(judge=judge, condition=condition, group=groups[c], item=item,
+                               n=n, ordered=ordered)  # fmt: skip
+
+
+def flip_rate(n: Counts) -> Array:
+    """Share (I,) of an item's trials outside its most frequent outcome, ``1 − max/N``; NaN without trials.
+
+    Zero by definition for a single trial, and too low for few: the most frequent outcome of a sample is
+    chosen to fit it. `disagreement` has no such bias.
+
+    Examples
+    --------
+    >>> flip_rate(np.array([[39, 11, 0], [14, 14, 22]])).round(2).tolist()
+    [0.22, 0.56]
+    """
+    return 1.0 - _share(n.max(axis=1), n.sum(axis=1))
+
+
+def disagreement(n: Counts) -> Array:
+    """Probability (I,) that two of an item's trials differ, ``1 − Σ n_o(n_o − 1)/(N(N − 1))``, unbiased.
+
+    NaN for fewer than two trials.
+
+    Examples
+    --------
+    >>> disagreement(np.array([[2, 1, 0], [1, 0, 0]])).round(3).tolist()
+    [0.667, nan]
+    """
+    total = n.sum(axis=1)
+    return 1.0 - _share((n * (n - 1)).sum(axis=1), total * (total - 1))
+
+
+def within_order(statistic: Callable[[Counts], Array], ordered: Counts) -> Array:
+    """Mean over an item's orders (I,) of a statistic of the trials in one order; NaN where none has it.
+
+    What differs between trials in the same order is the judge's own chance; over all trials, its position
+    bias adds to that.
+
+    Examples
+    --------
+    >>> within_order(flip_rate, np.array([[[4, 0, 0], [0, 4, 0]]])).tolist()
+    [0.0]
+    """
+    sides = np.stack([statistic(ordered[:, 0]), statistic(ordered[:, 1])], axis=1)
+    known = ~np.isnan(sides)
+    return np.asarray(np.divide(np.where(known, sides, 0.0).sum(axis=1), known.sum(axis=1),
+                                out=np.full(len(sides), np.nan), where=known.any(axis=1)))  # fmt: skip
+
+
+def entropy(n: Counts) -> Array:
+    """Shannon entropy (I,) of the observed outcomes, in bits: 0 to log2(3).
+
+    Examples
+    --------
+    >>> entropy(np.array([[25, 25, 0], [50, 0, 0], [1, 1, 1]])).round(3).tolist()
+    [1.0, 0.0, 1.585]
+    """
+    share = _share(n, n.sum(axis=1)[:, None])
+    return np.asarray(-(share * np.log2(np.where(share > 0, share, 1.0))).sum(axis=1) + 0.0)
+
+
+def majority(n: Counts) -> tuple[Counts, NDArray[np.bool_]]:
+    """Most frequent outcome (I,) as a code, and where several are equally frequent, which counts as a tie.
+
+    Examples
+    --------
+    >>> outcome, shared = majority(np.array([[3, 1, 0], [2, 2, 1]]))
+    >>> outcome.tolist(), shared.tolist()
+    ([0, 2], [False, True])
+    """
+    shared = (n == n.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    return np.where(shared, TIE, n.argmax(axis=1)), shared
+
+
+def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Array:
+    shape = np.broadcast_shapes(part.shape, whole.shape)
+    return np.asarray(np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0))

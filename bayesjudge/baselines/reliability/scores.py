@@ -1,0 +1,213 @@
+"""Everything that repeated scores say about judges without a model: estimates and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.reliability.agreement import krippendorff_alpha
+from bayesjudge.baselines.reliability.components import one_way, variances
+from bayesjudge.baselines.reliability.gap import score_gaps
+from bayesjudge.baselines.reliability.gap_report import gap_frame, gap_rows, gap_tests
+from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc
+from bayesjudge.conditions import group_names
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.score_counts import ScoreCells, ScoreCounts
+
+__all__ = ["ScoreReliability", "score_baselines"]
+
+#: Estimand of each of the six forms; ICC(2,1) is the one that the field reports.
+_NAMES = {form: "icc" if form == "ICC(2,1)" else f"icc{form[3:]}" for form in FORMS}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreReliability:
+    """Frequentist answers about repeated scores.
+
+    Attributes
+    ----------
+    estimates : Estimates
+        By judge (``unit``) and condition (``group``): ``icc`` (ICC(2,1)) and the other forms with
+        F-intervals, ``score_sd`` (of one response's scores) and ``score_margin`` (half-width of one score's
+        interval), ``score_gap`` with a bootstrap interval; over all judges ``alpha[interval]``.
+    variance : pandas.DataFrame
+        ``judge, group, component, variance, share``: response, trial, residual.
+    gaps : pandas.DataFrame
+        ``judge, group, item, mean_a, mean_b, difference, gap``; empty where there are not two responses.
+    tests : pandas.DataFrame
+        Wilcoxon signed-rank test of the differences, columns as of `TrialReliability.tests`.
+    warnings : tuple of str
+        What cannot be said from this table, and why.
+    """
+
+    estimates: Estimates
+    variance: pd.DataFrame
+    gaps: pd.DataFrame
+    tests: pd.DataFrame
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Block:
+    """One judge under one condition."""
+
+    judge: str
+    group: str
+    cells: ScoreCells
+    squares: MeanSquares | None
+    left_out: int
+
+
+def score_baselines(
+    counts: ScoreCounts, *, prob: float = 0.95, bootstrap: int = 10_000, seed: int = 0,
+    responses: tuple[str, str] | None = None,
+) -> ScoreReliability:  # fmt: skip
+    """Intraclass correlations, variance decomposition, agreement and pairwise–pointwise gap (METHODS 2).
+
+    Parameters
+    ----------
+    counts : ScoreCounts
+        From `bayesjudge.score_counts.count_scores`.
+    prob : float
+        Confidence level.
+    bootstrap : int
+        Bootstrap replicates over items, of the gap.
+    seed : int
+        Seed of the bootstrap.
+    responses : pair of str, optional
+        The responses whose gap is wanted; by default the only two.
+
+    Returns
+    -------
+    ScoreReliability
+
+    Raises
+    ------
+    UsageError
+        An option out of range, or responses that the scores do not have.
+
+    Examples
+    --------
+    >>> from bayesjudge.score_counts import count_scores
+    >>> from bayesjudge.tables import Scores
+    >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> frame = pd.DataFrame(table, columns=["s0", "s1", "s2", "s3"]).assign(item=range(6))
+    >>> found = score_baselines(count_scores(Scores.from_frame(frame))).estimates
+    >>> found.where(estimand="icc").frame[["point", "lower", "upper"]].round(4).values.tolist()
+    [[0.2898, 0.0188, 0.7611]]
+    """
+    if not 0.0 < prob < 1.0:
+        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
+    if bootstrap < 0:
+        raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
+    blocks = list(_blocks(counts))
+    found = [row for block in blocks for row in _block_rows(block, prob)]
+    found += _alpha_rows(counts)
+    warnings = [_warning(block) for block in blocks]
+    gaps = None
+    if responses is not None or len(counts.responses) == 2:
+        gaps = score_gaps(counts, responses=responses)
+        found += gap_rows(gaps, counts, prob=prob, bootstrap=bootstrap, seed=seed)
+    return ScoreReliability(
+        estimates=Estimates.from_rows(found),
+        variance=pd.DataFrame([row for block in blocks for row in _components(block)],
+                              columns=["judge", "group", "component", "variance", "share"]),
+        gaps=gap_frame(gaps, counts), tests=gap_tests(gaps, counts),
+        warnings=tuple(dict.fromkeys(warning for warning in warnings if warning)),
+    )  # fmt: skip
+
+
+def _blocks(counts: ScoreCounts) -> Iterator[_Block]:
+    for j, judge in enumerate(counts.judges):
+        for c, group in enumerate(group_names(counts.conditions)):
+            mine = (counts.cells.judge == j) & (counts.cells.condition == c)
+            if mine.any():
+                whole = (counts.crossed.judge == j) & (counts.crossed.condition == c)
+                trial = (counts.trial_means.judge == j) & (counts.trial_means.condition == c)
+                usable = whole.sum() > 1 and trial.sum() > 1
+                squares = from_sums(counts.crossed.mean[whole], counts.crossed.squares[whole],
+                                    counts.trial_means.mean[trial]) if usable else None  # fmt: skip
+                yield _Block(judge=judge, group=group, squares=squares,
+                             cells=_chosen(counts.cells, mine),
+                             left_out=int(mine.sum() - whole.sum()))  # fmt: skip
+
+
+def _chosen(cells: ScoreCells, rows_kept: NDArray[np.bool_]) -> ScoreCells:
+    return ScoreCells(**{name: values[rows_kept] for name, values in vars(cells).items()})
+
+
+def _block_rows(block: _Block, prob: float) -> Iterator[dict[str, Any]]:
+    fixed = {"unit": block.judge, "judge": block.judge, "group": block.group, "prob": prob}
+    note = f"{block.left_out} responses without all trials left out" if block.left_out else ""
+    for form, name in _NAMES.items():
+        if block.squares is None:
+            point, lower, upper, n = np.nan, -1.0, 1.0, 0
+            note = "no two responses were scored in the same two trials"
+        else:
+            point, lower, upper = icc(block.squares, form, prob=prob)
+            n = block.squares.n
+            note = note if np.isfinite(point) else "no score varies"
+        yield {**fixed, "estimand": name, "method": "anova", "point": point, "n": n, "note": note,
+               "lower": np.nan_to_num(lower, nan=-1.0), "upper": np.nan_to_num(upper, nan=1.0)}  # fmt: skip
+    yield from _spread_rows(block, fixed, prob)
+
+
+def _spread_rows(block: _Block, fixed: dict[str, Any], prob: float) -> Iterator[dict[str, Any]]:
+    """Standard deviation of one response's scores with its χ² interval, and the margin of error of one."""
+    from scipy.stats import chi2, norm
+
+    found = one_way(block.cells.n, block.cells.mean, block.cells.squares)
+    freedom = found.scores - found.n
+    fixed = {**fixed, "method": "anova", "n": found.n}
+    if not freedom:
+        nothing = {"point": np.nan, "lower": 0.0, "upper": np.inf, "note": "every response has one score"}
+        yield {**fixed, **nothing, "estimand": "score_sd"}
+        yield {**fixed, **nothing, "estimand": "score_margin"}
+        return
+    tail = (1.0 - prob) / 2.0
+    squares = found.within * freedom / np.array([freedom, chi2.isf(tail, freedom), chi2.ppf(tail, freedom)])
+    point, lower, upper = np.sqrt(squares)
+    z = float(norm.ppf(1.0 - tail))
+    for name, scale in (("score_sd", 1.0), ("score_margin", z)):
+        yield {**fixed, "estimand": name, "point": scale * point, "lower": scale * lower,
+               "upper": scale * upper}  # fmt: skip
+
+
+def _components(block: _Block) -> Iterator[dict[str, Any]]:
+    if block.squares is not None:
+        found = variances(block.squares)
+        for name, share in zip(("response", "trial", "residual"), found.share, strict=True):
+            yield {"judge": block.judge, "group": block.group, "component": name,
+                   "variance": getattr(found, name), "share": share}  # fmt: skip
+
+
+def _alpha_rows(counts: ScoreCounts) -> Iterator[dict[str, Any]]:
+    """Krippendorff's interval α of the judges' mean scores of the same responses under one condition."""
+    cells = counts.cells
+    for c, group in enumerate(group_names(counts.conditions)):
+        mine = cells.condition == c
+        if len(np.unique(cells.judge[mine])) > 1:
+            response = cells.item[mine] * len(counts.responses) + cells.response[mine]
+            _, place = np.unique(response, return_inverse=True)
+            ratings = np.full((len(counts.judges), int(place.max()) + 1), np.nan)
+            ratings[cells.judge[mine], place] = cells.mean[mine]
+            alpha = krippendorff_alpha(ratings, metric="interval")
+            yield {"estimand": "alpha[interval]", "unit": "all judges", "method": "krippendorff",
+                   "group": group, "point": alpha, "n": ratings.shape[1]}  # fmt: skip
+
+
+def _warning(block: _Block) -> str:
+    who = block.judge + (f" ({block.group})" if block.group else "")
+    if block.squares is None:
+        return f"{who}: no two responses were scored in the same two trials, so there is no ICC"
+    return (
+        f"{who}: {block.left_out} responses lack a trial and are left out of the ICC"
+        if block.left_out
+        else ""
+    )

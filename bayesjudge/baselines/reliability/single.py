@@ -1,0 +1,154 @@
+"""One judge under one condition: means over items with bootstrap intervals, curves and minimum trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.reliability.curve import majority_match
+from bayesjudge.baselines.reliability.curve_rows import (
+    StratumCurve,
+    budget_rows,
+    curve_frame,
+    minimum_frame,
+    minimum_rows,
+)
+from bayesjudge.baselines.reliability.groups import STRATA
+from bayesjudge.baselines.reliability.outcomes import (
+    Outcomes,
+    disagreement,
+    entropy,
+    flip_rate,
+    majority,
+    within_order,
+)
+from bayesjudge.baselines.reliability.position import UNRECORDED, first_majority, position_effect
+from bayesjudge.baselines.reliability.resampling import bootstrap_column, item_means, resampled_means
+from bayesjudge.baselines.slices import rows
+
+__all__ = ["Single", "single_judge"]
+
+type Array = NDArray[np.float64]
+
+ALL = "all"
+_NO_ORDER = "the order of presentation was not recorded"
+#: Why a mean over items is undefined.
+_NOTHING = {"flip_rate": "no trials", "entropy": "no trials", "position_bias": UNRECORDED,
+            "flip_rate[same order]": _NO_ORDER, "disagreement": "no item has two trials",
+            "disagreement[same order]": f"{_NO_ORDER}, or no item has two trials in one order",
+            "position_effect": f"{UNRECORDED}, or no item has both orders"}  # fmt: skip
+#: Lowest and highest value that each mean over items can have.
+_BOUNDS = {"flip_rate": (0.0, 2 / 3), "flip_rate[same order]": (0.0, 2 / 3), "disagreement": (0.0, 1.0),
+           "disagreement[same order]": (0.0, 1.0), "entropy": (0.0, float(np.log2(3.0))),
+           "position_bias": (0.0, 1.0), "position_effect": (-1.0, 1.0)}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Single:
+    """Rows of estimates, curve and minimum trials by stratum, and what cannot be said."""
+
+    rows: list[dict[str, Any]]
+    curve: pd.DataFrame
+    minimum: pd.DataFrame
+    warnings: tuple[str, ...]
+
+
+def single_judge(
+    outcomes: Outcomes, stratum: NDArray[Any], *, targets: Sequence[float], prob: float, bootstrap: int,
+    rng: np.random.Generator,
+) -> Single:  # fmt: skip
+    """Everything that needs no second judge or condition; ``stratum`` (I,) of each item."""
+    values = _item_values(outcomes)
+    match = majority_match(outcomes.n)
+    kept = _kept(match)
+    stacked = np.hstack(
+        [*([column[:, None] for column in values.values()]), *_by_stratum(match, stratum, kept)]
+    )
+    replicates = resampled_means(stacked, replicates=bootstrap, rng=rng)
+    point, width = item_means(stacked), len(values)
+    curves = [
+        StratumCurve(name, (~np.isnan(stacked[:, place])).sum(axis=0), point[place], replicates[:, place])
+        for name, place in _places(width, kept, stratum)
+    ]
+    fixed = {"method": "bootstrap", "prob": prob, "unit": outcomes.judge, "judge": outcomes.judge,
+             "group": outcomes.group}  # fmt: skip
+    caution = "one trial of each item: 0 by definition" if (outcomes.trials == 1).all() else ""
+    found = []
+    for place, (name, column) in enumerate(values.items()):
+        found += _mean_rows(name, column, replicates[:, [place]], prob=prob, caution=caution)
+    found += budget_rows(curves[0], len(outcomes.item), prob) + minimum_rows(curves[0], targets, prob)
+    return Single(
+        rows=[{**row, **fixed} for row in found],
+        curve=pd.concat([curve_frame(one, outcomes, prob) for one in curves], ignore_index=True),
+        minimum=pd.concat([minimum_frame(one, outcomes, targets, prob) for one in curves],
+                          ignore_index=True),
+        warnings=_warnings(outcomes),
+    )  # fmt: skip
+
+
+def _item_values(outcomes: Outcomes) -> dict[str, Array]:
+    return {
+        "flip_rate": flip_rate(outcomes.n),
+        "flip_rate[same order]": within_order(flip_rate, outcomes.ordered),
+        "disagreement": disagreement(outcomes.n),
+        "disagreement[same order]": within_order(disagreement, outcomes.ordered),
+        "entropy": entropy(outcomes.n),
+        "position_bias": first_majority(outcomes),
+        "position_effect": position_effect(outcomes.ordered),
+    }
+
+
+def _kept(match: Array) -> int:
+    """Largest K that at least half of the items have."""
+    items = (~np.isnan(match)).sum(axis=0)
+    return int((2 * items >= items.max(initial=0)).sum())
+
+
+def _by_stratum(match: Array, stratum: NDArray[Any], kept: int) -> Iterator[Array]:
+    for name in _named(stratum):
+        inside = np.ones(len(stratum), dtype=bool) if name == ALL else stratum == name
+        yield np.where(inside[:, None], match[:, :kept], np.nan)
+
+
+def _named(stratum: NDArray[Any]) -> list[str]:
+    return [ALL, *(name for name in STRATA if (stratum == name).any())]
+
+
+def _places(start: int, kept: int, stratum: NDArray[Any]) -> Iterator[tuple[str, slice]]:
+    for number, name in enumerate(_named(stratum)):
+        yield name, slice(start + number * kept, start + (number + 1) * kept)
+
+
+def _mean_rows(
+    name: str, values: Array, replicates: Array, *, prob: float, caution: str
+) -> list[dict[str, Any]]:
+    known = int((~np.isnan(values)).sum())
+    point = item_means(values[:, None])
+    column = bootstrap_column(point, replicates, n=np.array([float(known)]), prob=prob, bounds=_BOUNDS[name],
+                              cautions=[caution if name == "flip_rate" else ""],
+                              reasons=["" if known else _NOTHING[name]])  # fmt: skip
+    return [{**row, "estimand": name} for row in rows(column, [""])]
+
+
+def _warnings(outcomes: Outcomes) -> tuple[str, ...]:
+    who = outcomes.judge + (f" ({outcomes.group})" if outcomes.group else "")
+    trials, shared = outcomes.trials, int(majority(outcomes.n)[1].sum())
+    found = []
+    if (trials == 1).all():
+        found.append(f"{who}: one trial of each item, so nothing is repeated: flip rates are 0 by definition")
+    elif trials.min() != trials.max():
+        found.append(f"{who}: {trials.min()} to {trials.max()} trials an item: flip rates of few trials are "
+                     "too low, and curves end where half of the items do")  # fmt: skip
+    if not outcomes.ordered.any():
+        found.append(f"{who}: {UNRECORDED}")
+    if (outcomes.n[:, 2] == trials).all():
+        found.append(f"{who}: every trial is a tie")
+    if shared:
+        found.append(f"{who}: {shared} items have no majority (several outcomes are equally frequent): they "
+                     "count as ties, and the reliability curve breaks them at random")  # fmt: skip
+    return tuple(found)

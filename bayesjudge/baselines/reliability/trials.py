@@ -1,0 +1,181 @@
+"""Everything that repeated comparisons say about judges without a model: estimates and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.reliability.ablation import CHANGES, Ablation, ablations
+from bayesjudge.baselines.reliability.groups import EASY
+from bayesjudge.baselines.reliability.items import item_frame
+from bayesjudge.baselines.reliability.judges import AGREEMENTS, Agreement, judge_agreement
+from bayesjudge.baselines.reliability.outcomes import Outcomes, judge_outcomes
+from bayesjudge.baselines.reliability.significance import trial_tests
+from bayesjudge.baselines.reliability.single import Single, single_judge
+from bayesjudge.baselines.slices import rows
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.trial_counts import TrialCounts
+
+__all__ = ["TARGETS", "TrialReliability", "trial_baselines"]
+
+#: Probabilities of the reference majority that minimum numbers of trials are given for.
+TARGETS = (0.90, 0.95)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialReliability:
+    """Frequentist answers about repeated comparisons.
+
+    Attributes
+    ----------
+    estimates : Estimates
+        By judge (``unit``) and condition (``group``, empty where there is one): ``flip_rate``,
+        ``disagreement``, ``entropy``, ``position_bias``, ``position_effect``, ``noise_budget[K=1]``,
+        ``minimum_trials[90%]``, ...; by pair of judges: ``agreement``, ``kappa``, ``kappa[linear]``, ``ac1``;
+        by pair of conditions: ``flip_rate_change``, ``flip_rate_change_size``, ``majority_changed``.
+    items : pandas.DataFrame
+        One row a judge, condition and item: counts, flip rate, entropy, majority, stratum, exact tests.
+    curves : pandas.DataFrame
+        ``judge, group, stratum, trials, point, lower, upper, items``: P(majority of K = majority of all).
+    minimum : pandas.DataFrame
+        ``judge, group, stratum, target, point, lower, upper``: smallest K, infinite where none reaches it.
+    tests : pandas.DataFrame
+        ``test, unit, group, statistic, p, effect, n, note``.
+    ablations : pandas.DataFrame
+        One row a judge, pair of conditions and item: flip rates and majorities under both.
+    agreements : tuple of Agreement
+        With the tables of majorities.
+    warnings : tuple of str
+        What cannot be said from this table, and why.
+    """
+
+    estimates: Estimates
+    items: pd.DataFrame
+    curves: pd.DataFrame
+    minimum: pd.DataFrame
+    tests: pd.DataFrame
+    ablations: pd.DataFrame
+    agreements: tuple[Agreement, ...]
+    warnings: tuple[str, ...]
+
+
+def trial_baselines(
+    counts: TrialCounts, *, prob: float = 0.95, bootstrap: int = 10_000, seed: int = 0,
+    targets: Sequence[float] = TARGETS, easy: float = EASY,
+) -> TrialReliability:  # fmt: skip
+    """Flip rates, reliability curves, position bias, agreement of judges and ablations (METHODS 2).
+
+    Parameters
+    ----------
+    counts : TrialCounts
+        From `bayesjudge.trial_counts.count_trials`.
+    prob : float
+        Confidence level.
+    bootstrap : int
+        Bootstrap replicates over items.
+    seed : int
+        Seed of the bootstrap.
+    targets : sequence of float
+        Probabilities for which the smallest number of trials is sought.
+    easy : float
+        Mean flip rate over judges below which an item is easy.
+
+    Returns
+    -------
+    TrialReliability
+
+    Raises
+    ------
+    UsageError
+        An option out of range.
+
+    Notes
+    -----
+    The reference is the majority of all of an item's own trials, which is uncertain itself: where few were
+    run the curve flatters the judge. The model `repeated_trials` has the judge's true majority instead.
+
+    Examples
+    --------
+    >>> from bayesjudge.tables import Trials
+    >>> from bayesjudge.trial_counts import count_trials
+    >>> frame = pd.DataFrame({"item": ["q1", "q2"], "n_a": [39, 0], "n_b": [11, 50]})
+    >>> found = trial_baselines(count_trials(Trials.from_frame(frame)), bootstrap=100)
+    >>> found.estimates.where(estimand="flip_rate").frame["point"].round(3).tolist()
+    [0.11]
+    """
+    _check(prob, bootstrap, targets)
+    outcomes = list(judge_outcomes(counts))
+    items = item_frame(counts, outcomes, easy=easy)
+    streams = np.random.SeedSequence(seed).spawn(3)
+    settings: dict[str, Any] = {"prob": prob, "bootstrap": bootstrap}
+    singles = [
+        single_judge(one, _strata(items, one), targets=targets, rng=np.random.default_rng(stream), **settings)
+        for one, stream in zip(outcomes, streams[0].spawn(len(outcomes)), strict=True)
+    ]
+    agreements = tuple(judge_agreement(outcomes, seed=streams[1], **settings))
+    changes = list(ablations(outcomes, seed=streams[2], **settings))
+    return TrialReliability(
+        estimates=Estimates.from_rows(_rows(singles, agreements, changes, prob)),
+        items=items,
+        curves=_framed([single.curve for single in singles]),
+        minimum=_framed([single.minimum for single in singles]),
+        tests=trial_tests(counts, outcomes, items, changes),
+        ablations=_framed([_changes(change, counts) for change in changes]),
+        agreements=agreements,
+        warnings=tuple(dict.fromkeys(warning for single in singles for warning in single.warnings)),
+    )
+
+
+def _check(prob: float, bootstrap: int, targets: Sequence[float]) -> None:
+    if not 0.0 < prob < 1.0:
+        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
+    if bootstrap < 0:
+        raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
+    if not all(0.0 < target < 1.0 for target in targets):
+        raise UsageError(f"targets must be probabilities between 0 and 1, for instance 0.95, not {targets!r}")
+
+
+def _strata(items: pd.DataFrame, one: Outcomes) -> NDArray[Any]:
+    mine = (items["judge"] == one.judge) & (items["condition"] == str(one.condition))
+    return items.loc[mine, "stratum"].to_numpy()
+
+
+def _rows(
+    singles: list[Single], agreements: tuple[Agreement, ...], changes: list[Ablation], prob: float
+) -> list[dict[str, Any]]:
+    found = [row for single in singles for row in single.rows]
+    for one in agreements:
+        fixed = {"unit": " × ".join(one.judges), "group": one.group, "method": "bootstrap", "prob": prob}
+        found += _named(one.column, AGREEMENTS, fixed)
+    for change in changes:
+        fixed = {"unit": change.judge, "judge": change.judge, "group": f"{change.first} → {change.second}",
+                 "method": "bootstrap", "prob": prob}  # fmt: skip
+        found += _named(change.column, CHANGES, fixed)
+    return found
+
+
+def _named(column: Any, estimands: Sequence[str], fixed: dict[str, Any]) -> list[dict[str, Any]]:
+    found = rows(column, list(estimands), **{name: value for name, value in fixed.items() if name != "unit"})
+    return [{**row, "estimand": row["unit"], "unit": fixed["unit"]} for row in found]
+
+
+def _changes(change: Ablation, counts: TrialCounts) -> pd.DataFrame:
+    from bayesjudge.tables.words import OUTCOMES
+
+    most = np.asarray(OUTCOMES, dtype=object)[change.majority]
+    return pd.DataFrame({
+        "judge": change.judge, "kind": change.kind, "first": str(change.first), "second": str(change.second),
+        "item": np.asarray(counts.items, dtype=object)[change.item],
+        "first_flip_rate": change.flip_rate[:, 0], "second_flip_rate": change.flip_rate[:, 1],
+        "first_majority": most[:, 0], "second_majority": most[:, 1],
+    })  # fmt: skip
+
+
+def _framed(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
