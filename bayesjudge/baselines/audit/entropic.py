@@ -106,7 +106,7 @@ def _masses(source: Any, target: Any, p: int, share: Any, epsilon: Any) -> Any:
         return block if keep else cost_of(block)
 
     def sweep(state: Any, temperature: Any) -> Any:
-        """Potentials f given g, then g given f; log weights of the dummies' cells are 0 cost, the corner never."""
+        """Potentials f given g, then g given f; the dummies' cells cost nothing, their corner is barred."""
         _, g, g_dummy, _ = state
 
         def rows(block: Any) -> Any:

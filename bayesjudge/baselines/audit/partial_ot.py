@@ -54,7 +54,7 @@ def partial_ot(
     held_out : float
         Share of the verified pairs that s is measured on.
     solver : {"auto", "exact", "entropic"}
-        Exact up to 25 million cells, entropic beyond; the exact one needs some 62 bytes a cell.
+        Exact up to 25 million cells, entropic beyond; the exact one needs some 50 bytes a cell.
     epsilon : float
         Temperature of the entropic solver.
     seed : int

@@ -1,0 +1,124 @@
+"""The attack protocol: the same pairs judged again after one response was dressed up (PUAudit, section 5.2).
+
+An attack changes how a response looks and not what it says, so what people prefer stays. The audit learns
+from verified pairs as they were and never sees an attacked one verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.baselines.audit.answer import Audit
+from bayesjudge.baselines.audit.consistency import consistency
+from bayesjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bayesjudge.tables import Pairs
+
+__all__ = ["ATTACKS", "EMOTIONS", "attack_prompt", "consistency_by_attack"]
+
+#: Instructions that make an attacked response; in braces what is filled in.
+ATTACKS = {
+    "length": (
+        "Make the answer below longer without saying anything more. Restate its points, add transitions and "
+        "remarks that belong to the topic, and keep its facts, its conclusion and its manner. Do not answer "
+        "anything else, and do not mention that you are rewriting. Give the longer answer only.\n\n"
+        "The question was:\n{prompt}\n\nThe answer:\n{answer}\n"
+    ),
+    "sentiment": (
+        "Rewrite the answer below in a {emotion} tone. Its facts, its conclusion and roughly its length stay "
+        "as they are; only the feeling of the wording changes. Give the rewritten answer only.\n\n"
+        "The question was:\n{prompt}\n\nThe answer:\n{answer}\n"
+    ),
+    "distraction": (
+        "Put one or two sentences into the answer below that sound as if they belonged there but have no "
+        "bearing on the question: an aside, an anecdote, a general truth. Change nothing else, neither facts nor "
+        "conclusion. Give the resulting answer only.\n\n"
+        "The question was:\n{prompt}\n\nThe answer:\n{answer}\n"
+    ),
+}  # fmt: skip
+EMOTIONS = ("cheerful", "angry", "sad", "anxious")
+
+
+def attack_prompt(attack: str, *, prompt: str, answer: str, emotion: str = EMOTIONS[0]) -> str:
+    """The instruction to a language model that makes an attacked response.
+
+    Parameters
+    ----------
+    attack : {"length", "sentiment", "distraction"}
+        Which attack.
+    prompt, answer : str
+        What was asked, and the response to attack; braces in them are kept as they are.
+    emotion : str
+        Tone of the sentiment attack.
+
+    Raises
+    ------
+    UsageError
+        An unknown attack.
+
+    Examples
+    --------
+    >>> "in a sad tone" in attack_prompt("sentiment", prompt="Why?", answer="Because.", emotion="sad")
+    True
+    """
+    if attack not in ATTACKS:
+        raise UsageError(f"attack={attack!r} is not one of {', '.join(ATTACKS)}")
+    return ATTACKS[attack].format(prompt=prompt, answer=answer, emotion=emotion)
+
+
+def consistency_by_attack(
+    pairs: Pairs, audit: Callable[[Pairs], Audit], *, held_out: NDArray[np.bool_], prob: float = 0.95
+) -> list[dict[str, Any]]:
+    """Consistency of the judge and of an audit after every attack, over all and by category.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Of one judge, with rows of attack ``"none"`` and of others.
+    audit : callable
+        From a table to an `Audit`.
+    held_out : bool array (n,)
+        Rows whose items are scored; verified pairs of other items, as they were, are what the audit learns.
+    prob : float
+        Probability of the intervals.
+
+    Returns
+    -------
+    list of dict
+        Rows for `Estimates`: methods ``judge`` and the audit's, estimands named with the attack in brackets.
+
+    Raises
+    ------
+    UsageError
+        Nothing left to learn from, or an attack none of whose held-out rows are verified.
+    """
+    frame = pairs.frame
+    items = set(frame.loc[held_out, "item"])
+    tested = frame["item"].isin(list(items)).to_numpy(dtype=bool)
+    plain = (frame["attack"] == "none").to_numpy(dtype=bool)
+    anchors = np.flatnonzero(plain & pairs.verified & ~tested)
+    if not len(anchors):
+        raise UsageError("no verified pair without attack is left to learn from: hold fewer items out")
+    rows: list[dict[str, Any]] = []
+    for attack in dict.fromkeys(frame["attack"]):
+        mine = np.flatnonzero((frame["attack"] == attack).to_numpy(dtype=bool) & tested & pairs.verified)
+        if not len(mine):
+            raise UsageError(
+                f"no held-out pair after attack {attack!r} is verified, so nothing can be scored"
+            )
+        joined = pairs.take(np.concatenate([anchors, mine]))
+        target = np.arange(len(joined)) >= len(anchors)
+        found = audit(joined.hide(target))
+        flipped, agrees = found.flipped(len(joined))[target], joined.agrees[target]
+        types = joined.frame.loc[target, "category"].fillna("(none)").to_numpy()
+        for method, flips in (("judge", np.zeros_like(flipped)), (found.method, flipped)):
+            rows += [{**row, "estimand": f"{row['estimand']} ({attack})"}
+                     for row in consistency(agrees, flips, method=method, prob=prob, category=types)
+                     if method != "judge" or row["estimand"] == "consistency"]  # fmt: skip
+    return rows

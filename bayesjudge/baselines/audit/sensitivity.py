@@ -1,0 +1,108 @@
+"""How an audit's answer moves with s and with how much was verified (PUAudit, tables 6 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.baselines.audit.answer import Audit
+from bayesjudge.baselines.audit.partial_ot import partial_ot
+from bayesjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bayesjudge.tables import Pairs
+
+__all__ = ["over_share", "over_verified", "score_audit"]
+
+#: Shares s, and fractions of the verified pairs used, of the paper's tables.
+SHARES = (0.01, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
+FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.99)
+
+
+def over_share(
+    pairs: Pairs, held_out: NDArray[np.bool_], *, shares: Sequence[float] = SHARES, **options: Any
+) -> pd.DataFrame:
+    """Consistency on held-out pairs for each transported mass s.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Of one judge.
+    held_out : bool array (n,)
+        Verified rows whose labels are hidden from the method and used to score it.
+    shares : sequence of float
+        Values of s.
+    **options
+        Of `partial_ot`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a value: ``share, before, after, gain, flips, precision`` (of the flips; NaN without any).
+
+    Raises
+    ------
+    UsageError
+        Nothing that is verified was held out.
+    """
+    hidden = _hidden(pairs, held_out)
+    rows = [{"share": share, **score_audit(partial_ot(hidden, share=share, **options), pairs, held_out)}
+            for share in shares]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def over_verified(
+    pairs: Pairs, held_out: NDArray[np.bool_], *, fractions: Sequence[float] = FRACTIONS, seed: int = 0,
+    audit: Callable[[Pairs], Audit] | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Consistency on held-out pairs when only a fraction of the other verified pairs is used.
+
+    Parameters
+    ----------
+    pairs, held_out
+        As in `over_share`.
+    fractions : sequence of float
+        Fractions of the verified pairs that are not held out; at least two pairs are used.
+    seed : int
+        Of the choice; smaller fractions are part of larger ones.
+    audit : callable, optional
+        The method; `partial_ot` by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `over_share`, with ``fraction`` and ``verified`` (pairs used) in place of ``share``.
+    """
+    method = audit or partial_ot
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(pairs.verified & ~held_out))
+    hidden, rows = _hidden(pairs, held_out), []
+    for fraction in fractions:
+        count = min(max(round(fraction * len(order)), 2), len(order))
+        # Rows beyond the fraction are left out: as unverified ones they would change what is audited.
+        keep = np.ones(len(pairs), dtype=bool)
+        keep[order[count:]] = False
+        found = score_audit(method(hidden.take(keep)), pairs.take(keep), held_out[keep])
+        rows.append({"fraction": fraction, "verified": count, **found})
+    return pd.DataFrame(rows)
+
+
+def score_audit(audit: Audit, pairs: Pairs, held_out: NDArray[np.bool_]) -> dict[str, float]:
+    """Consistency before and after, share of flips and their precision, on held-out verified rows."""
+    right = pairs.agrees[held_out]
+    flipped = audit.flipped(len(pairs))[held_out]
+    after = np.where(flipped, 1 - right, right)
+    precision = float(1 - right[flipped].mean()) if flipped.any() else np.nan
+    return {"before": float(right.mean()), "after": float(after.mean()),
+            "gain": float(after.mean() - right.mean()), "flips": float(flipped.mean()),
+            "precision": precision}  # fmt: skip
+
+
+def _hidden(pairs: Pairs, held_out: NDArray[np.bool_]) -> Pairs:
+    if not held_out.any() or not pairs.verified[held_out].all():
+        raise UsageError("held_out must mark some verified pairs, and none that nobody verified")
+    return pairs.hide(held_out)
