@@ -50,7 +50,7 @@ ROOMS = {
     "inference": BEFORE_MODELS,
     "baselines": {"errors", "tables", "counts", "directions", "estimates"} | BATTLES | REPEATS,
     # The simulators also hand out counts directly: a study needs thousands of data sets, not their rows.
-    "datasets": {"errors", "tables", "counts", "battle_counts"} | REPEATS,
+    "datasets": {"errors", "tables", "counts", "strengths"} | BATTLES | REPEATS,
     "checks": BEFORE_CHECKS,
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates"},
