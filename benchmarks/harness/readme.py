@@ -25,7 +25,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `simulation.py` | known truth: bias, coverage, width of the difference of models (`--sweeps`: 15 cells) |
 | `speed.py` | bootstrap, counting 10 million rows, one fit, hundreds of fits |
 | `peers.py` | the same work by ppi_py, NumPyro's own loop and PyMC |
-| `reliability.py` | repeated judging: 1.2 million scores analysed, exact curves against sampling, trials planned |
+| `reliability.py` | repeated judging: 1.2 million scores, exact curves against sampling, trials planned |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
 
 A load well above 0 before the start means that other programs had a share of the cores: timings of such a
@@ -114,7 +114,8 @@ def _peers(result: Mapping[str, Any]) -> list[str]:
 
 
 def _reliability(result: Mapping[str, Any]) -> list[str]:
-    return [picked(result[part], list(result[part][0])) for part in ("seconds", "published", "curves", "plan")]
+    parts = ("seconds", "published", "curves", "plan")
+    return [picked(result[part], list(result[part][0])) for part in parts]
 
 
 def _gpu(result: Mapping[str, Any]) -> list[str]:
