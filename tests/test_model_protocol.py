@@ -12,7 +12,7 @@ import pytest
 
 from bayesjudge.battle_counts import count_battles
 from bayesjudge.counts import count_verdicts
-from bayesjudge.datasets import simulate_battles, simulate_verdicts
+from bayesjudge.datasets import simulate_battles, simulate_pairs, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import COLUMNS
 from bayesjudge.inference import accelerator
@@ -27,6 +27,10 @@ def _verdicts() -> Any:
     return count_verdicts(Verdicts.from_frame(frame))
 
 
+def _pairs() -> Any:
+    return simulate_pairs(seed=1, n=60, verified=40, dimensions=3).pairs
+
+
 def _battles() -> Any:
     return count_battles(simulate_battles(seed=1).battles)
 
@@ -34,8 +38,10 @@ def _battles() -> Any:
 #: A small table that each registered model can be fitted to; a new model needs a line here.
 TABLES: dict[str, Callable[[], Any]] = {
     "bradley_terry": _battles,
+    "judge_elo": _battles,
     "judge_error": _verdicts,
     "paired_accuracy": _verdicts,
+    "verdict_agreement": _pairs,
 }
 
 

@@ -6,6 +6,7 @@ from bayesjudge.datasets.battles import BattleDesign, SimulatedBattles, simulate
 from bayesjudge.datasets.coin_flip import COIN_FLIP_TRIALS, coin_flip
 from bayesjudge.datasets.design import VerdictDesign
 from bayesjudge.datasets.mmlu_pro import mmlu_pro, mmlu_pro_questions
+from bayesjudge.datasets.pairs import SimulatedPairs, simulate_pairs
 from bayesjudge.datasets.verdicts import Simulated, demo_verdicts, simulate_counts, simulate_verdicts
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "BattleDesign",
     "Simulated",
     "SimulatedBattles",
+    "SimulatedPairs",
     "VerdictDesign",
     "coin_flip",
     "demo_verdicts",
@@ -20,5 +22,6 @@ __all__ = [
     "mmlu_pro_questions",
     "simulate_battles",
     "simulate_counts",
+    "simulate_pairs",
     "simulate_verdicts",
 ]

@@ -14,7 +14,10 @@ from bayesjudge.errors import UsageError
 from bayesjudge.tables.embeddings import check_embeddings, none_given
 from bayesjudge.tables.pair_rows import NO_ATTACK, validate
 
-__all__ = ["Pairs"]
+__all__ = ["SAME_AS", "Pairs"]
+
+#: Start of the names of columns that say whether another judge decided likewise.
+SAME_AS = "same as "
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +157,9 @@ class Pairs:
     def of(self, *, judge: str | None = None, attack: str = NO_ATTACK) -> Pairs:
         """Decisions of one judge on the pairs as they were, or after one attack.
 
+        Where the table has other judges, a column ``same as <judge>`` for each says whether it decided
+        likewise (1), otherwise (−1), or did not (NaN).
+
         Raises
         ------
         UsageError
@@ -167,10 +173,21 @@ class Pairs:
             there = list(dict.fromkeys(self.frame[name]))
             if asked not in there:
                 raise UsageError(f"no {name} {asked!r}; the table has {', '.join(map(repr, there))}")
-        mine = (self.frame["judge"] == (judge or judges[0])) & (self.frame["attack"] == attack)
-        return self.take(mine.to_numpy(dtype=bool))
+        at = self.frame["attack"] == attack
+        mine = (self.frame["judge"] == (judge or judges[0])) & at
+        found = self.take(mine.to_numpy(dtype=bool))
+        more = {f"{SAME_AS}{other}": _likewise(found.frame, self.frame[at & (self.frame["judge"] == other)])
+                for other in judges if other != (judge or judges[0])}  # fmt: skip
+        return replace(found, frame=found.frame.assign(**more))
 
     def _told_identical(self) -> tuple[str, ...]:
         n = int(self.identical.sum())
         text = f"{n} of {len(self)} pairs have one embedding for both responses (cut texts?): never flipped"
         return (text,) if n else ()
+
+
+def _likewise(mine: pd.DataFrame, other: pd.DataFrame) -> NDArray[np.float64]:
+    """1 where another judge's rows decide the item as mine do, −1 where not, NaN where they say nothing."""
+    theirs = mine["item"].map(dict(zip(other["item"], other["judge_prefers"], strict=True)))
+    same = np.where(theirs == mine["judge_prefers"], 1.0, -1.0)
+    return np.where(theirs.isna(), np.nan, same)

@@ -37,8 +37,8 @@ ATTACKS = {
     ),
     "distraction": (
         "Put one or two sentences into the answer below that sound as if they belonged there but have no "
-        "bearing on the question: an aside, an anecdote, a general truth. Change nothing else, neither facts nor "
-        "conclusion. Give the resulting answer only.\n\n"
+        "bearing on the question: an aside, an anecdote, a general truth. Change nothing else, no fact and "
+        "no conclusion. Give the resulting answer only.\n\n"
         "The question was:\n{prompt}\n\nThe answer:\n{answer}\n"
     ),
 }  # fmt: skip

@@ -1,0 +1,103 @@
+"""Pairs that a judge chose between, whose agreement with people is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+from bayesjudge.tables import Pairs
+
+__all__ = ["SimulatedPairs", "simulate_pairs"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SimulatedPairs:
+    """Pairs and the truth about them.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        Some verified.
+    agrees : float array (n,)
+        Whether people agree with each decision (1, 0), verified or not.
+    probability : float array (n,)
+        Probability of that.
+    """
+
+    pairs: Pairs
+    agrees: NDArray[np.float64]
+    probability: NDArray[np.float64]
+
+
+def simulate_pairs(
+    *, seed: int, n: int = 600, verified: int = 200, dimensions: int = 24, intercept: float = 0.3,
+    verbosity: float = -1.2, quality: float = 1.0,
+) -> SimulatedPairs:  # fmt: skip
+    """Decisions of a judge who likes long answers, in three question types of unequal difficulty.
+
+    The log odds that people agree with a decision are ``intercept + category effect + verbosity·length gap +
+    quality·direction``: the length gap is the log ratio of the chosen response's length to the other's, in
+    standard deviations, and ``direction`` the embedding difference along one axis that only partly shows.
+
+    Parameters
+    ----------
+    seed : int
+        Equal seeds give equal pairs.
+    n, verified : int
+        Pairs, and how many of them, at random, people chose between, too.
+    dimensions : int
+        Of the embeddings.
+    intercept, verbosity, quality : float
+        Effects, in logits.
+
+    Raises
+    ------
+    UsageError
+        More verified pairs than pairs, or fewer than one.
+
+    Examples
+    --------
+    >>> made = simulate_pairs(seed=1)
+    >>> len(made.pairs), int(made.pairs.verified.sum())
+    (600, 200)
+    """
+    if not 1 <= verified <= n:
+        raise UsageError(f"verified={verified} must lie between 1 and n={n}")
+    rng = np.random.default_rng(seed)
+    category = rng.integers(3, size=n)
+    gap, signal = rng.normal(size=n), rng.normal(size=n)
+    logit = intercept + np.array([0.8, 0.0, -0.8])[category] + verbosity * gap + quality * signal
+    probability = 1 / (1 + np.exp(-logit))
+    agrees = (rng.random(n) < probability).astype(float)
+    prefers_a = rng.random(n) < 0.5
+    chosen, other = _embeddings(rng, signal, dimensions)
+    shorter = np.exp(rng.normal(6.0, 0.3, n))
+    lengths = np.stack(
+        [shorter * np.exp(np.maximum(0.5 * gap, 0)), shorter * np.exp(np.maximum(-0.5 * gap, 0))]
+    )
+    human = np.where(prefers_a == (agrees == 1), "a", "b").astype(object)
+    human[rng.permutation(n)[verified:]] = None
+    frame = pd.DataFrame({
+        "item": [f"p{k:04d}" for k in range(n)],
+        "category": np.array(["facts", "reasoning", "writing"])[category],
+        "judge_prefers": np.where(prefers_a, "a", "b"), "human_prefers": human,
+        "length_a": np.round(np.where(prefers_a, *lengths)),
+        "length_b": np.round(np.where(prefers_a, *lengths[::-1])),
+    })  # fmt: skip
+    first = prefers_a[:, None]
+    pairs = Pairs.from_frame(frame, a=np.where(first, chosen, other), b=np.where(first, other, chosen))
+    return SimulatedPairs(pairs=pairs, agrees=agrees, probability=probability)
+
+
+def _embeddings(
+    rng: np.random.Generator, signal: NDArray[np.float64], dimensions: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Embeddings of the chosen and of the other response, whose difference shows the signal on one axis."""
+    topic = rng.normal(size=(len(signal), dimensions))
+    difference = 0.3 * rng.normal(size=(len(signal), dimensions))
+    difference[:, 0] = signal
+    return topic + difference / 2, topic - difference / 2
