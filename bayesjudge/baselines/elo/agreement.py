@@ -1,0 +1,192 @@
+"""Whether a judge agrees with people, and whether a larger gap means surer agreement (METHODS 4.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.elo.rows import Row, bootstrap_row, share_row
+from bayesjudge.baselines.elo.targets import Floats, soft_probability
+from bayesjudge.baselines.elo.temperature import solve_beta
+from bayesjudge.baselines.intervals import clopper_pearson
+from bayesjudge.battle_patterns import JudgedBattles
+from bayesjudge.errors import UsageError
+
+__all__ = ["GapAgreement", "agreement_by_gap", "agreement_rows", "calibration_rows", "conflict_row",
+           "gap_agreement", "reliability"]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GapAgreement:
+    """Human non-tie votes by the size of the judge's gap; K distinct sizes above 0.
+
+    Attributes
+    ----------
+    size : float array (K,)
+        |s|, ascending.
+    agree, disagree : int array (K,)
+        Votes for the answer that the judge scored higher, and for the other.
+    """
+
+    size: Floats
+    agree: NDArray[np.int64]
+    disagree: NDArray[np.int64]
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Both counts in one array (2K,)."""
+        return np.concatenate([self.agree, self.disagree])
+
+
+def gap_agreement(rows: JudgedBattles) -> GapAgreement:
+    """Votes by size of gap, from one judge's rows; those without a gap, or with a gap of 0, are left out."""
+    kept = rows.keep(~np.isnan(rows.gap) & (rows.gap != 0))
+    won, lost = kept.votes[:, 0] * kept.n, kept.votes[:, 2] * kept.n
+    up = kept.gap > 0
+    size, place = np.unique(np.abs(kept.gap), return_inverse=True)
+    place = place.reshape(-1)
+    agree = np.bincount(place, np.where(up, won, lost), len(size)).astype(np.int64)
+    disagree = np.bincount(place, np.where(up, lost, won), len(size)).astype(np.int64)
+    seen = agree + disagree > 0
+    return GapAgreement(size=size[seen], agree=agree[seen], disagree=disagree[seen])
+
+
+def reliability(
+    found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta: float | None = None
+) -> pd.DataFrame:
+    """Reliability diagram of ``σ(β|s|)``: bins of equal mass with exact intervals.
+
+    Parameters
+    ----------
+    found : GapAgreement
+    bins : int
+        Number of bins; votes at one gap stay together, so that there may be fewer.
+    prob : float
+        Level of the intervals.
+    beta : float, optional
+        Temperature; by default the one that fits these votes best.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``size`` (mean |s|), ``predicted, observed, lower, upper, n``, one row a bin.
+
+    Raises
+    ------
+    UsageError
+        No votes, or a number of bins below 1.
+
+    Examples
+    --------
+    >>> found = GapAgreement(size=np.array([1.0, 2.0]), agree=np.array([6, 9]), disagree=np.array([4, 1]))
+    >>> reliability(found, bins=2)[["observed", "n"]].values.tolist()
+    [[0.6, 10.0], [0.9, 10.0]]
+    """
+    if bins < 1 or not len(found.size):
+        raise UsageError(
+            "a reliability diagram needs a bin or more and human votes beside gaps; got "
+            f"bins={bins} and {int(found.cells.sum())} votes"
+        )
+    place = _bin_of(found, bins)
+    beta = _beta(found) if beta is None else beta
+    rows = []
+    for k in np.unique(place):
+        mine = place == k
+        agree, n = int(found.agree[mine].sum()), int((found.agree + found.disagree)[mine].sum())
+        weight = (found.agree + found.disagree)[mine] / n
+        lower, upper = clopper_pearson(agree, n, prob=prob)
+        rows.append({"size": float(weight @ found.size[mine]),
+                     "predicted": float(weight @ soft_probability(found.size[mine], beta)),
+                     "observed": agree / n, "lower": lower, "upper": upper, "n": n})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def agreement_by_gap(
+    found: GapAgreement, *, edges: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0), prob: float = 0.95
+) -> pd.DataFrame:
+    """Agreement in ranges of |s|, with exact intervals: ``above, upto, observed, lower, upper, n``."""
+    bounds = [0.0, *edges, np.inf]
+    rows = []
+    for above, upto in pairwise(bounds):
+        mine = (found.size > above) & (found.size <= upto)
+        agree, n = int(found.agree[mine].sum()), int((found.agree + found.disagree)[mine].sum())
+        lower, upper = clopper_pearson(agree, n, prob=prob)
+        rows.append({"above": above, "upto": upto, "observed": agree / n if n else np.nan,
+                     "lower": lower, "upper": upper, "n": n})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def calibration_rows(
+    found: GapAgreement, *, prob: float, bootstrap: int, seed: int, bins: int = 10
+) -> list[Row]:
+    """Expected calibration error at the fitted β, and the correlation of |s| with agreement."""
+    place = _bin_of(found, bins) if len(found.size) else np.zeros(0, dtype=np.int64)
+
+    def error(cells: Floats) -> Floats:
+        agree, disagree = np.split(cells, 2, axis=1)
+        beta = solve_beta(found.size, agree, disagree)
+        excess = agree - (agree + disagree) * soft_probability(found.size, beta[:, None])
+        by_bin = excess @ (place[:, None] == np.arange(bins))
+        return np.asarray(np.abs(by_bin).sum(axis=1) / cells.sum(axis=1))
+
+    def correlation(cells: Floats) -> Floats:
+        agree, disagree = np.split(cells, 2, axis=1)
+        n, total = agree + disagree, cells.sum(axis=1)
+        share, size = agree.sum(axis=1) / total, n @ found.size / total
+        spread = (n @ found.size**2 / total - size**2) * share * (1 - share)
+        return np.where(spread > 1e-15, (agree @ found.size / total - share * size)
+                        / np.sqrt(np.maximum(spread, 1e-15)), np.nan)  # fmt: skip
+
+    options: dict[str, Any] = {"prob": prob, "bootstrap": bootstrap, "seed": seed}
+    ece = bootstrap_row("ece", found.cells, error, bounds=(0.0, 1.0), **options)
+    name = "gap_agreement_correlation"
+    return [ece, bootstrap_row(name, found.cells, correlation, bounds=(-1.0, 1.0), **options)]
+
+
+def agreement_rows(rows: JudgedBattles, *, prob: float, bootstrap: int, seed: int) -> list[Row]:
+    """Share of votes that hard labels meet, of three outcomes and of decisive ones, and Cohen's κ."""
+    table = np.zeros((3, 3), dtype=np.int64)
+    place = (2 - 2 * rows.label).astype(int)
+    np.add.at(table, place, rows.votes * rows.n[:, None])
+
+    def kappa(cells: Floats) -> Floats:
+        square = cells.reshape(-1, 3, 3) / np.maximum(cells.sum(axis=1), 1)[:, None, None]
+        met = np.trace(square, axis1=1, axis2=2)
+        chance = (square.sum(axis=2) * square.sum(axis=1)).sum(axis=1)
+        return np.where(chance < 1, (met - chance) / np.maximum(1 - chance, 1e-300), np.nan)
+
+    decisive = table[np.ix_([0, 2], [0, 2])]
+    return [
+        share_row("agreement", int(np.trace(table)), int(table.sum()), prob=prob, note=_votes_note(table)),
+        share_row("agreement[decisive]", int(np.trace(decisive)), int(decisive.sum()), prob=prob),
+        bootstrap_row("kappa", table.ravel(), kappa, bounds=(-1.0, 1.0), prob=prob, bootstrap=bootstrap,
+                      seed=seed),
+    ]  # fmt: skip
+
+
+def conflict_row(shown: JudgedBattles, *, prob: float) -> Row:
+    """Share of decisive verdicts that go against the judge's own scores."""
+    decisive = ~np.isnan(shown.gap) & (shown.gap != 0) & ~np.isnan(shown.verdict) & (shown.verdict != 0.5)
+    against = decisive & ((shown.gap > 0) != (shown.verdict == 1))
+    return share_row("sign_conflict", shown.n[against].sum(), shown.n[decisive].sum(), prob=prob,
+                     note="" if decisive.any() else "no judge verdict beside scores")  # fmt: skip
+
+
+def _votes_note(table: NDArray[np.int64]) -> str:
+    return "" if table.sum() else "no human vote on a judged battle"
+
+
+def _beta(found: GapAgreement) -> float:
+    return float(solve_beta(found.size, found.agree, found.disagree)[0])
+
+
+def _bin_of(found: GapAgreement, bins: int) -> NDArray[np.int64]:
+    """Bin of each size: the place of the middle of its votes among all votes."""
+    n = found.agree + found.disagree
+    middle = (np.cumsum(n) - n / 2) / n.sum()
+    return np.minimum((middle * bins).astype(np.int64), bins - 1)

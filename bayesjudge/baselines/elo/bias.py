@@ -1,0 +1,188 @@
+"""Position, verbosity and own-family bias of a judge, battle by battle and on the Elo scale (METHODS 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.elo.fit import fit_elo
+from bayesjudge.baselines.elo.held_out import HeldOut
+from bayesjudge.baselines.elo.rows import Row, share_row, undefined_row
+from bayesjudge.baselines.elo.targets import Floats, Targets, human_targets
+from bayesjudge.baselines.intervals import normal_quantile
+from bayesjudge.battle_counts import BattleCounts
+from bayesjudge.battle_patterns import JudgedBattles
+from bayesjudge.strengths import RIDGE
+
+__all__ = ["CLOSE", "family_rows", "length_correlation", "position_rows", "swap_rows", "verbosity_rows"]
+
+#: Gaps up to which a battle counts as close (METHODS 4.5).
+CLOSE = 0.3
+
+
+def position_rows(shown: JudgedBattles, *, prob: float) -> list[Row]:
+    """Share of decisive verdicts for the answer shown first, where the order is known."""
+    known = (shown.order != 0) & (shown.label != 0.5)
+    first = known & ((shown.order > 0) == (shown.label == 1))
+    note = "" if known.any() else "no battle with a known order"
+    return [share_row("first_preferred", shown.n[first].sum(), shown.n[known].sum(), prob=prob, note=note)]
+
+
+def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
+    """How labels and gaps change between the two orders of the same battle.
+
+    ``flip_rate`` is the share of battles whose label changes at all, ``reversal_rate`` the share whose
+    preference turns round, ``position_advantage`` half the gap's change in favour of what is shown first.
+    """
+    j = counts.code("judge", judge)
+    table, n = counts.swaps.labels[j], int(counts.swaps.n[j])
+    both = int(table.sum())
+    note = "" if both else "no battle judged in both orders"
+    rows = [share_row("flip_rate", both - int(np.trace(table)), both, prob=prob, note=note),
+            share_row("reversal_rate", table[0, 2] + table[2, 0], both, prob=prob, note=note)]  # fmt: skip
+    if n < 2:
+        why = "fewer than two battles scored in both orders"
+        return [*rows, undefined_row("position_advantage", why, prob=prob)]
+    mean = counts.swaps.advantage[j] / n
+    error = np.sqrt(max(counts.swaps.advantage_squares[j] / n - mean**2, 0.0) / (n - 1))
+    half = normal_quantile(prob) * error
+    return [*rows, {"estimand": "position_advantage", "method": "wald", "point": mean, "lower": mean - half,
+                    "upper": mean + half, "n": n, "prob": prob, "note": ""}]  # fmt: skip
+
+
+def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: float = RIDGE) -> list[Row]:
+    """Mean absolute distance to human Elo of Hard-Elo from one order alone, and from all battles.
+
+    Order 1 shows the model first whose name comes first, order 2 the other, so that a preference for the
+    first answer is a preference for some models: the worst that a fixed order can do.
+    """
+    mine = counts.shown.keep(counts.shown.judge == counts.code("judge", judge))
+    both = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
+    sides = {"order 1": mine.keep(mine.order > 0), "order 2": mine.keep(mine.order < 0), "all": both}
+    if not (counts.human.votes.sum() and len(sides["order 1"]) and len(sides["order 2"])):
+        return []
+    human = fit_elo(human_targets(counts), counts.models, ridge=ridge).elo
+    rows = []
+    for name, kept in sides.items():
+        fit = fit_elo(Targets.of(kept.first, kept.second, kept.label, kept.n), counts.models, ridge=ridge)
+        error = np.abs(fit.elo - human)[~np.isnan(fit.elo - human)]
+        half = normal_quantile(prob) * error.std(ddof=1) / np.sqrt(len(error))
+        rows.append({"estimand": f"elo_mae[{name}]", "method": "wald", "point": error.mean(), "n": len(error),
+                     "lower": max(0.0, error.mean() - half), "upper": error.mean() + half, "prob": prob,
+                     "note": "models are the units"})  # fmt: skip
+    return rows
+
+
+def verbosity_rows(rows: JudgedBattles, *, prob: float, close: float = CLOSE) -> list[Row]:
+    """Share of decisive labels for the longer answer, in all battles and in close ones, beside people's."""
+    known = ~np.isnan(rows.length) & (rows.length != 0)
+    decisive = known & (rows.label != 0.5)
+    longer = decisive & ((rows.length > 0) == (rows.label == 1))
+    near = decisive & (np.abs(rows.gap) <= close)
+    votes = rows.votes * np.where(known, rows.n, 0)[:, None]
+    for_longer = np.where(rows.length > 0, votes[:, 0], votes[:, 2]).sum()
+    note = "" if known.any() else "no lengths"
+    n = rows.n
+    found = [
+        share_row("longer_preferred", n[longer].sum(), n[decisive].sum(), prob=prob, note=note),
+        share_row("longer_preferred[people]", for_longer, votes[:, [0, 2]].sum(), prob=prob, note=note),
+    ]
+    if np.isnan(rows.gap).all():
+        return found
+    close_row = share_row(
+        "longer_preferred[close]", n[near & longer].sum(), n[near].sum(), prob=prob, note=note
+    )
+    return [*found, close_row]
+
+
+def length_correlation(counts: BattleCounts, held: HeldOut, *, prob: float) -> Row:
+    """Partial correlation of held-out residuals with models' mean answer length, given human Elo.
+
+    A model's length is its level in a least-squares fit to the differences of lengths, so that the prompts
+    it met do not matter. Models are the units; the interval is Fisher's.
+    """
+    rows = counts.judged.keep(~np.isnan(counts.judged.length))
+    codes = [counts.code("model", model) for model in held.models]
+    if not len(rows) or len(codes) < 6:
+        why = "no lengths, or fewer than 6 models"
+        return undefined_row("length_correlation", why, prob=prob, bounds=(-1, 1))
+    length = _levels(rows, len(counts.models))[codes]
+    design = np.column_stack([np.ones(len(codes)), held.human])
+    left = [
+        value - design @ np.linalg.lstsq(design, value, rcond=None)[0] for value in (held.residual, length)
+    ]
+    if min(np.abs(part).max() for part in left) < 1e-9:
+        return undefined_row("length_correlation", "no variation left", prob=prob, bounds=(-1, 1))
+    r = float(np.corrcoef(left[0], left[1])[0, 1])
+    # One variable is held constant, which costs one more degree of freedom.
+    half = normal_quantile(prob) / np.sqrt(len(codes) - 4)
+    lower, upper = np.tanh(np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)) + np.array([-half, half]))
+    return {"estimand": "length_correlation", "method": "fisher", "point": r, "lower": lower, "upper": upper,
+            "n": len(codes), "prob": prob, "note": "models are the units"}  # fmt: skip
+
+
+def _levels(rows: JudgedBattles, models: int) -> Floats:
+    """Least-squares level of each model behind differences of lengths."""
+    matrix, total = np.zeros((models, models)), np.zeros(models)
+    for a, b, sign in ((rows.first, rows.second, 1), (rows.second, rows.first, -1)):
+        np.add.at(matrix, (a, a), rows.n)
+        np.add.at(matrix, (a, b), -rows.n)
+        np.add.at(total, a, sign * rows.n * rows.length)
+    return np.asarray(np.linalg.lstsq(matrix, total, rcond=None)[0])
+
+
+def family_rows(
+    counts: BattleCounts, judge: str, families: Mapping[str, str], *, prob: float, bootstrap: int, seed: int
+) -> list[Row]:
+    """Own-family excess: how much more often a judge prefers its own family than the other judges do.
+
+    Battles between the judge's family and others; the win share of the family by this judge minus the median
+    of the other judges' (or, alone, minus people's). Judges are resampled independently, which is on the wide
+    side where they saw the same battles.
+    """
+    family = families.get(judge)
+    own = np.array([family is not None and families.get(model) == family for model in counts.models])
+    rivals = [name for name in counts.judges if name != judge and families.get(name) != family]
+    mine = _family_cells(counts, judge, own)
+    others = [_family_cells(counts, name, own) for name in rivals] or [_human_family_cells(counts, own)]
+    others = [cells for cells in others if cells.sum()]
+    if not mine.sum() or not others:
+        why = "no battle of the judge's own family, or nobody to compare with"
+        return [undefined_row("own_family_excess", why, prob=prob, bounds=(-1.0, 1.0))]
+    rng = np.random.default_rng(seed)
+    point = _share(mine) - np.median([_share(cells) for cells in others], axis=0)
+    lower, upper = -1.0, 1.0
+    if bootstrap:
+        drawn = [_share(draw_counts(cells, bootstrap, rng)) for cells in (mine, *others)]
+        replicates = drawn[0] - np.median(drawn[1:], axis=0)
+        _, low, high, _ = percentile(replicates[None, :], prob=prob)
+        lower, upper = float(low[0]), float(high[0])
+    against = "other judges" if rivals else "people"
+    return [{"estimand": "own_family_excess", "method": "bootstrap", "point": float(point), "lower": lower,
+             "upper": upper, "n": int(mine.sum()), "prob": prob, "note": f"against {against}"}]  # fmt: skip
+
+
+def _family_cells(counts: BattleCounts, judge: str, own: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Battles of the family against others by what the judge said: for the family, neither, against."""
+    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
+    return _oriented(rows.pairs().first, rows.pairs().second, rows.pairs().n, own)
+
+
+def _human_family_cells(counts: BattleCounts, own: NDArray[np.bool_]) -> NDArray[np.int64]:
+    pairs = counts.human_pairs()
+    return _oriented(pairs.first, pairs.second, pairs.n, own)
+
+
+def _oriented(
+    first: NDArray[np.int64], second: NDArray[np.int64], n: NDArray[np.int64], own: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    forward, backward = own[first] & ~own[second], own[second] & ~own[first]
+    return np.asarray(n[forward].sum(axis=0) + n[backward][:, ::-1].sum(axis=0), dtype=np.int64)
+
+
+def _share(cells: NDArray[np.int64]) -> Floats:
+    cells = np.asarray(cells, dtype=float)
+    return np.asarray((cells[..., 0] + cells[..., 1] / 2) / cells.sum(axis=-1))

@@ -1,0 +1,72 @@
+"""Rows of estimates that every diagnostic shares: exact shares, and bootstrap quantities of a few cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.elo.targets import Floats
+from bayesjudge.baselines.intervals import clopper_pearson
+
+__all__ = ["bootstrap_row", "share_row", "undefined_row"]
+
+type Row = dict[str, Any]
+
+
+def share_row(estimand: str, successes: float, trials: float, *, prob: float, note: str = "") -> Row:
+    """A share with its exact interval (Clopper & Pearson 1934); undefined without trials.
+
+    Examples
+    --------
+    >>> row = share_row("agreement", 3, 4, prob=0.95)
+    >>> row["point"], round(row["lower"], 3), row["n"]
+    (0.75, 0.194, 4)
+    """
+    if not trials:
+        return undefined_row(estimand, note or "no battle to look at", prob=prob, bounds=(0.0, 1.0))
+    lower, upper = clopper_pearson(int(successes), int(trials), prob=prob)
+    return {"estimand": estimand, "method": "exact", "point": successes / trials, "lower": lower,
+            "upper": upper, "n": int(trials), "prob": prob, "note": note}  # fmt: skip
+
+
+def undefined_row(
+    estimand: str, reason: str, *, prob: float, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> Row:
+    """A quantity that the data say nothing about, with the range it may have."""
+    return {"estimand": estimand, "method": "undefined", "point": np.nan, "lower": bounds[0],
+            "upper": bounds[1], "n": 0, "prob": prob, "note": f"undefined: {reason}"}  # fmt: skip
+
+
+def bootstrap_row(
+    estimand: str, cells: NDArray[Any], statistic: Callable[[Floats], Floats], *, prob: float, bootstrap: int,
+    seed: int, bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> Row:  # fmt: skip
+    """A function of counts of independent cells, with its bootstrap percentile interval.
+
+    Parameters
+    ----------
+    estimand : str
+    cells : int array (C,)
+        How often each cell was seen.
+    statistic : callable
+        From counts (B, C) to values (B,), NaN where undefined.
+    prob, bootstrap, seed
+        Level, resamples and seed.
+    bounds : (float, float)
+        Range of the quantity, given where nothing better is known.
+    """
+    counts = np.asarray(cells, dtype=np.int64)
+    point = float(statistic(counts[None, :].astype(float))[0]) if counts.sum() else np.nan
+    if np.isnan(point):
+        return undefined_row(estimand, "too few battles, or all alike", prob=prob, bounds=bounds)
+    lower, upper = bounds
+    if bootstrap:
+        draws = draw_counts(counts, bootstrap, np.random.default_rng(seed)).astype(float)
+        _, low, high, _ = percentile(statistic(draws)[None, :], prob=prob)
+        lower, upper = max(lower, float(low[0])), min(upper, float(high[0]))
+    return {"estimand": estimand, "method": "bootstrap", "point": point, "lower": lower, "upper": upper,
+            "n": int(counts.sum()), "prob": prob, "note": ""}  # fmt: skip

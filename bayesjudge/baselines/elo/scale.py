@@ -1,0 +1,207 @@
+"""How far judge Elo is from human Elo over held-out models, and what intervals around it are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.bootstrap import percentile
+from bayesjudge.baselines.elo.held_out import HeldOut
+from bayesjudge.baselines.elo.ranks import upper_rank
+from bayesjudge.baselines.elo.targets import Floats
+from bayesjudge.baselines.intervals import clopper_pearson
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+
+__all__ = ["held_out_scores", "held_out_summary", "split_coverage", "width_decomposition"]
+
+
+def held_out_scores(
+    held: HeldOut, *, prob: float = 0.95, bootstrap: int = 1000, seed: int = 0, classes: int = 4
+) -> Estimates:
+    """Error, rank agreement and structure of the residuals of held-out models.
+
+    Parameters
+    ----------
+    held : HeldOut
+    prob : float
+        Level of the intervals.
+    bootstrap : int
+        Resamples of the models, which are the units.
+    seed : int
+    classes : int
+        Classes of human Elo, weakest first, for ``residual[...]``.
+
+    Returns
+    -------
+    Estimates
+        Estimands ``mae, spearman, kendall, residual_slope`` (of the residual on human Elo: 0 where the scale is
+        right), ``residual[class k of K]``, and ``beta[folds]``, whose limits are its range over the folds.
+    """
+    rng = np.random.default_rng(seed)
+    models = len(held.models)
+    draws = rng.integers(models, size=(bootstrap, models)) if bootstrap else np.zeros((0, models), dtype=int)
+    own = np.argsort(np.argsort(held.human)) * classes // models
+    statistics: dict[str, Callable[[NDArray[Any]], float]] = {
+        "mae": lambda k: float(np.abs(held.residual[k]).mean()),
+        "spearman": lambda k: _correlation("spearman", held.elo[k], held.human[k]),
+        "kendall": lambda k: _correlation("kendall", held.elo[k], held.human[k]),
+        "residual_slope": lambda k: _slope(held.human[k], held.residual[k]),
+    }
+    for c in range(classes):
+        statistics[f"residual[class {c + 1} of {classes}]"] = _class_mean(held.residual, own, c)
+    shared = {"unit": held.judge, "judge": held.judge, "method": held.method, "prob": prob, "n": models}
+    rows = [{"estimand": name, **_resampled(statistic, models, draws, prob), **shared}
+            for name, statistic in statistics.items()]  # fmt: skip
+    if not np.isnan(held.beta).any():
+        rows.append(
+            {
+                "estimand": "beta[folds]",
+                "point": held.beta.mean(),
+                "lower": held.beta.min(),
+                "upper": held.beta.max(),
+                **shared,
+                "prob": 1.0,
+                "note": "limits are the range over folds",
+            }
+        )
+    return Estimates.from_rows(rows)
+
+
+def held_out_summary(estimates: Estimates, *, prob: float = 0.95) -> dict[str, dict[str, float]]:
+    """Coverage, width and error of any method's intervals for held-out models, conformal or Bayesian.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Rows with ``truth``; a method is told apart by judge where rows name several.
+    prob : float
+        Level of the exact interval of the coverage.
+
+    Returns
+    -------
+    dict
+        Method to ``mae, spearman, coverage, coverage_lower, coverage_upper, median_width, n``.
+
+    Raises
+    ------
+    UsageError
+        No row with a truth.
+
+    Examples
+    --------
+    >>> rows = [{"unit": u, "method": "m", "point": 1.0 + k, "lower": 0.0, "upper": 2.0, "truth": 1.0 * k}
+    ...         for k, u in enumerate("ab")]
+    >>> found = held_out_summary(Estimates.from_rows(rows))["m"]
+    >>> found["mae"], found["coverage"], found["median_width"]
+    (1.0, 1.0, 2.0)
+    """
+    frame = estimates.frame[estimates.frame["truth"].notna() & estimates.frame["point"].notna()]
+    if frame.empty:
+        raise UsageError("no estimate with a truth to compare it with")
+    several = frame.groupby("method")["judge"].nunique().max() > 1
+    keys = ["method", "judge"] if several else ["method"]
+    return {" ".join(map(str, key)): _summary(rows, prob) for key, rows in frame.groupby(keys, sort=False)}
+
+
+def _summary(rows: pd.DataFrame, prob: float) -> dict[str, float]:
+    point, truth = rows["point"].to_numpy(), rows["truth"].to_numpy()
+    hit = int(((rows["lower"] <= truth) & (truth <= rows["upper"])).sum())
+    low, high = clopper_pearson(hit, len(rows), prob=prob)
+    return {
+        "mae": float(np.abs(point - truth).mean()), "spearman": _correlation("spearman", point, truth),
+        "coverage": hit / len(rows), "coverage_lower": low, "coverage_upper": high,
+        "median_width": float((rows["upper"] - rows["lower"]).median()), "n": float(len(rows)),
+    }  # fmt: skip
+
+
+def split_coverage(
+    held: HeldOut, *, prob: float = 0.9, repeats: int = 5, seed: int = 0, normalised: bool = True
+) -> pd.DataFrame:
+    """Split conformal as the paper reports it: random halves calibrate, the other halves are covered or not.
+
+    Parameters
+    ----------
+    held : HeldOut
+        Raw, or `HeldOut.calibrated`.
+    prob : float
+        Nominal coverage; with n calibration models the interval is infinite unless ``⌈prob (n + 1)⌉ ≤ n``.
+    repeats : int
+        Number of random halves.
+    seed : int
+    normalised : bool
+        Divide residuals by their standard errors.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a split: ``quantile, coverage, lower, upper`` (exact), ``median_width, calibration, covered``.
+    """
+    rng = np.random.default_rng(seed)
+    scale = held.error if normalised else np.ones(len(held.models))
+    scores = np.abs(held.residual) / scale
+    rows = []
+    for _ in range(repeats):
+        order = rng.permutation(len(scores))
+        calibration, test = np.split(order, [len(order) // 2])
+        quantile = upper_rank(scores[calibration], prob)
+        hit = int((scores[test] <= quantile).sum())
+        lower, upper = clopper_pearson(hit, len(test))
+        rows.append({"quantile": quantile, "coverage": hit / len(test), "lower": lower, "upper": upper,
+                     "median_width": float(np.median(2 * quantile * scale[test])),
+                     "calibration": len(calibration), "covered": hit})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def width_decomposition(held: list[HeldOut], *, prob: float = 0.9) -> pd.DataFrame:
+    """Where the width of normalised conformal intervals comes from: half-width = q̂ × SE (seed, appendix I).
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``judge, method, quantile`` (q̂ over all models), ``error`` (median SE), ``half_width`` (their product).
+    """
+    rows = []
+    for one in held:
+        quantile = upper_rank(np.abs(one.residual) / one.error, prob)
+        error = float(np.median(one.error))
+        rows.append({"judge": one.judge, "method": one.method, "quantile": quantile, "error": error,
+                     "half_width": quantile * error})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _resampled(
+    statistic: Callable[[NDArray[Any]], float], models: int, draws: NDArray[Any], prob: float
+) -> dict[str, float]:
+    point = statistic(np.arange(models))
+    if not len(draws):
+        return {"point": point, "lower": -np.inf, "upper": np.inf}
+    values = np.array([statistic(draw) for draw in draws])
+    _, lower, upper, _ = percentile(values[None, :], prob=prob)
+    return {"point": point, "lower": float(lower[0]), "upper": float(upper[0])}
+
+
+def _class_mean(residual: Floats, own: NDArray[Any], c: int) -> Callable[[NDArray[Any]], float]:
+    def mean(k: NDArray[Any]) -> float:
+        inside = residual[k][own[k] == c]
+        return float(inside.mean()) if len(inside) else float("nan")
+
+    return mean
+
+
+def _correlation(kind: str, x: Floats, y: Floats) -> float:
+    """Rank correlation, NaN where all of one side are alike."""
+    from scipy import stats
+
+    if len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
+        return float("nan")
+    return float((stats.spearmanr if kind == "spearman" else stats.kendalltau)(x, y).statistic)
+
+
+def _slope(x: Floats, y: Floats) -> float:
+    spread = float(((x - x.mean()) ** 2).sum())
+    return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread > 0 else float("nan")
