@@ -88,7 +88,7 @@ def verbosity_rows(rows: JudgedBattles, *, prob: float, close: float = CLOSE) ->
     n = rows.n
     found = [
         share_row("longer_preferred", n[longer].sum(), n[decisive].sum(), prob=prob, note=note),
-        share_row("longer_preferred[people]", for_longer, votes[:, [0, 2]].sum(), prob=prob, note=note),
+        share_row("longer_preferred[people]", for_longer, int(votes[:, [0, 2]].sum()), prob=prob, note=note),
     ]
     if np.isnan(rows.gap).all():
         return found

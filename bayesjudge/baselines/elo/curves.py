@@ -58,18 +58,16 @@ def sample_curve(
     Returns
     -------
     pandas.DataFrame
-        ``budget, battles, repeat, method, mae, beta, note``; human Elo is always that of all votes. Where a subset
-        is too small to fit, ``mae`` is NaN and the note says why.
+        ``budget, battles, repeat, method, mae, beta, note``; human Elo is always that of all votes. Where a
+        subset is too small to fit, ``mae`` is NaN and the note says why.
 
     Raises
     ------
     UsageError
         No budget that the data allow.
     """
-    models, total = (
-        len(counts.models),
-        int(counts.judged.n[counts.judged.judge == counts.code("judge", judge)].sum()),
-    )
+    models = len(counts.models)
+    total = int(counts.judged.n[counts.judged.judge == counts.code("judge", judge)].sum())
     sizes = [(budget, round(budget * models)) for budget in budgets if 0 < round(budget * models) <= total]
     if not sizes:
         raise UsageError(f"no budget fits: {judge!r} judged {total} battles of {models} models, which is "
@@ -109,7 +107,5 @@ def sweep_smoothing(
     """
     from bayesjudge.baselines.elo.targets import smoothing_name
 
-    return pd.DataFrame([
-        {"constant": c, "mae": np.abs(held_out(counts, judge, smoothing_name(c), bootstrap=2).residual).mean()}
-        for c in constants
-    ])  # fmt: skip
+    held = {c: held_out(counts, judge, smoothing_name(c), bootstrap=2) for c in constants}
+    return pd.DataFrame([{"constant": c, "mae": np.abs(one.residual).mean()} for c, one in held.items()])

@@ -10,10 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.bootstrap import percentile
+from bayesjudge.baselines.elo.bias import length_correlation
 from bayesjudge.baselines.elo.held_out import HeldOut
 from bayesjudge.baselines.elo.ranks import upper_rank
 from bayesjudge.baselines.elo.targets import Floats
 from bayesjudge.baselines.intervals import clopper_pearson
+from bayesjudge.battle_counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
@@ -21,13 +23,16 @@ __all__ = ["held_out_scores", "held_out_summary", "split_coverage", "width_decom
 
 
 def held_out_scores(
-    held: HeldOut, *, prob: float = 0.95, bootstrap: int = 1000, seed: int = 0, classes: int = 4
-) -> Estimates:
+    held: HeldOut, *, counts: BattleCounts | None = None, prob: float = 0.95, bootstrap: int = 1000,
+    seed: int = 0, classes: int = 4,
+) -> Estimates:  # fmt: skip
     """Error, rank agreement and structure of the residuals of held-out models.
 
     Parameters
     ----------
     held : HeldOut
+    counts : BattleCounts, optional
+        The battles, for the correlation of residuals with the length of a model's answers.
     prob : float
         Level of the intervals.
     bootstrap : int
@@ -39,12 +44,12 @@ def held_out_scores(
     Returns
     -------
     Estimates
-        Estimands ``mae, spearman, kendall, residual_slope`` (of the residual on human Elo: 0 where the scale is
-        right), ``residual[class k of K]``, and ``beta[folds]``, whose limits are its range over the folds.
+        Estimands ``mae, spearman, kendall, residual_slope`` (of the residual on human Elo: 0 where the scale
+        is right), ``residual[class k of K]``, ``beta[folds]``, whose limits are its range over the folds, and
+        with ``counts`` the ``length_correlation``.
     """
-    rng = np.random.default_rng(seed)
     models = len(held.models)
-    draws = rng.integers(models, size=(bootstrap, models)) if bootstrap else np.zeros((0, models), dtype=int)
+    draws = np.random.default_rng(seed).integers(models, size=(bootstrap, models))
     own = np.argsort(np.argsort(held.human)) * classes // models
     statistics: dict[str, Callable[[NDArray[Any]], float]] = {
         "mae": lambda k: float(np.abs(held.residual[k]).mean()),
@@ -69,6 +74,9 @@ def held_out_scores(
                 "note": "limits are the range over folds",
             }
         )
+    if counts is not None:
+        found = length_correlation(counts, held, prob=prob)
+        rows += [{**shared, **found, "method": held.method}] if found["n"] else []
     return Estimates.from_rows(rows)
 
 
@@ -163,7 +171,7 @@ def width_decomposition(held: list[HeldOut], *, prob: float = 0.9) -> pd.DataFra
     Returns
     -------
     pandas.DataFrame
-        ``judge, method, quantile`` (q̂ over all models), ``error`` (median SE), ``half_width`` (their product).
+        ``judge, method, quantile`` (q̂ of all models), ``error`` (median SE), ``half_width`` (product).
     """
     rows = []
     for one in held:
@@ -199,7 +207,8 @@ def _correlation(kind: str, x: Floats, y: Floats) -> float:
 
     if len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
         return float("nan")
-    return float((stats.spearmanr if kind == "spearman" else stats.kendalltau)(x, y).statistic)
+    found = stats.spearmanr(x, y) if kind == "spearman" else stats.kendalltau(x, y)
+    return float(found.statistic)
 
 
 def _slope(x: Floats, y: Floats) -> float:
