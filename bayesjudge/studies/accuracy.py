@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines import accuracy_baselines, judge_quality
@@ -18,6 +17,7 @@ from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy_checks import check_judge
 from bayesjudge.studies.accuracy_fits import JudgeFits, fit_judge
 from bayesjudge.studies.accuracy_options import AccuracyOptions
+from bayesjudge.studies.checking import joint_gate, stacked_tables
 from bayesjudge.studies.checklist import checklist
 from bayesjudge.studies.comparison import Comparison
 from bayesjudge.studies.guidance import fit_warnings, warnings_of
@@ -175,7 +175,7 @@ def _assemble(
     estimates = _estimates(parts).with_truth(truth)
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
     diagnostics = diagnostics.with_truth(truth)
-    checks = _stacked_checks(parts.values())
+    checks = stacked_tables(part.checks for part in parts.values())
     fits = [part.fits for part in parts.values()]
     told = warnings_of(counts, diagnostics, checks, list(parts), labels=settings["labels"])
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
@@ -214,14 +214,6 @@ def _estimates(parts: Mapping[str, _Part]) -> Estimates:
     )
 
 
-def _stacked_checks(parts: Iterable[_Part]) -> dict[str, pd.DataFrame]:
-    found: dict[str, list[pd.DataFrame]] = {}
-    for part in parts:
-        for name, table in part.checks.items():
-            found.setdefault(name, []).append(table)
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
-
-
 def _named(fits: Sequence[JudgeFits]) -> dict[str, Fit]:
     """Every fit by its method name, with its judge where there are several."""
     return {f"{label}, judge {one.judge}" if len(fits) > 1 else label: single
@@ -229,12 +221,6 @@ def _named(fits: Sequence[JudgeFits]) -> dict[str, Fit]:
 
 
 def _joint_gate(fits: Sequence[JudgeFits]) -> Gate:
-    """Passed when every headline fit passed; reasons name the fit."""
-    gates = [(label, one.judge, single.gate) for one in fits for label, single in one.headline.items()]
     about = ", judge {}" if len(fits) > 1 else ""
-    reasons = tuple(f"{label}{about.format(judge)}: {reason}"
-                    for label, judge, gate in gates for reason in gate.reasons)  # fmt: skip
-    # np.max and np.min, since the built-in ones can lose a NaN.
-    figures = {"rhat": float(np.max([gate.figures["rhat"] for *_, gate in gates])),
-               "ess": float(np.min([gate.figures["ess"] for *_, gate in gates]))}  # fmt: skip
-    return Gate(passed=all(gate.passed for *_, gate in gates), reasons=reasons, figures=figures)
+    return joint_gate({f"{label}{about.format(one.judge)}": single.gate
+                       for one in fits for label, single in one.headline.items()})  # fmt: skip

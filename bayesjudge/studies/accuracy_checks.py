@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bayesjudge.checks import compare, convergence, predictive_check, prior_sensitivity
-from bayesjudge.inference import Fit
+from bayesjudge.checks import compare
 from bayesjudge.studies.accuracy_fits import JudgeFits
+from bayesjudge.studies.checking import check_fits
 
 __all__ = ["check_judge"]
 
@@ -17,16 +17,7 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     Every table has columns ``judge`` and, but for the comparison, ``method``. The comparison is there when
     other poolings were fitted.
     """
-    headline = fits.headline.values()
-    tables = {
-        "predictive": _stacked({one: predictive_check(one).frame for one in headline}),
-        "comparison": compare(fits.poolings).frame if fits.alternatives else None,
-        "sensitivity": _stacked({one: prior_sensitivity(one).frame for one in headline}),
-        "convergence": _stacked({one: convergence(one).frame for one in fits.everything.values()}),
-    }
-    return {name: table.assign(judge=fits.judge) for name, table in tables.items() if table is not None}
-
-
-def _stacked(frames: dict[Fit, pd.DataFrame]) -> pd.DataFrame:
-    named = [frame.assign(method=one.model.label) for one, frame in frames.items()]
-    return pd.concat(named, ignore_index=True)
+    tables = check_fits(fits.headline.values(), fits.everything.values())
+    compared = {"comparison": compare(fits.poolings).frame} if fits.alternatives else {}
+    ordered = {"predictive": tables.pop("predictive"), **compared, **tables}
+    return {name: table.assign(judge=fits.judge) for name, table in ordered.items()}

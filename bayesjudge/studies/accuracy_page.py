@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from bayesjudge.plots import (
     forest,
     judge_quality,
-    loo_comparison,
-    predictive,
     rank_probabilities,
-    rank_traces,
-    to_svg,
-    worst_mixing,
     youden,
 )
-from bayesjudge.report import Figure, Page, Section, Table, comparison_table, estimates_table
+from bayesjudge.report import Page, Section, Table, comparison_table
+from bayesjudge.studies.sections import checks_section, dropped_lines, estimates_section, figure_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from bayesjudge.estimates import Estimates
     from bayesjudge.studies.comparison import Comparison
 
@@ -54,7 +46,7 @@ def accuracy_page(answer: Comparison) -> Page:
     body = (_accuracies, _differences, _ranks, _judge, _checks, _tables, _method)
     return Page(
         title="Accuracy under an imperfect judge", question=_QUESTION,
-        headline=_headline(answer), warnings=[*answer.warnings, *_dropped(answer)],
+        headline=_headline(answer), warnings=[*answer.warnings, *dropped_lines(answer)],
         gate_passed=answer.gate.passed, gate_reasons=answer.gate.reasons,
         sections=[section for part in body if (section := part(answer)) is not None],
         checklist=answer.checklist, manifest=answer.manifest,
@@ -97,24 +89,16 @@ def _bayes(estimates: Estimates, judge: str) -> Estimates:
     return estimates.where(method=names, judge=["", judge])
 
 
-def _dropped(answer: Comparison) -> list[str]:
-    return [f"{count} rows could not be used: {reason}" for reason, count in answer.dropped.items()]
-
-
-def _figure(drawing: Drawing, caption: str, alt: str) -> Figure:
-    return Figure(caption=caption, svg=to_svg(drawing), alt=alt)
-
-
 def _accuracies(answer: Comparison) -> Section:
     overall = answer.estimates.where(group="")
     panels = len(overall.where(estimand="accuracy").frame[["judge", "unit"]].drop_duplicates())
     caption = "Accuracy of each model by the main methods. A diamond is the truth, where it is known."
-    figures = [_figure(forest(overall, estimand="accuracy", methods=MAIN), caption,
+    figures = [figure_of(forest(overall, estimand="accuracy", methods=MAIN), caption,
                        "Forest plot of accuracies: " + "; ".join(_headline(answer)))]  # fmt: skip
     if panels <= MOST_PANELS:
         every = forest(overall, estimand="accuracy", layout="panels")
         alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
-        figures.append(_figure(every, "Every method. The band is the first Bayesian interval.", alt))
+        figures.append(figure_of(every, "Every method. The band is the first Bayesian interval.", alt))
     return Section(title="Accuracy", tables=_side_by_side(overall, "accuracy"), figures=figures)
 
 
@@ -128,7 +112,7 @@ def _differences(answer: Comparison) -> Section | None:
     decided = int(((paired["lower"] > 0) | (paired["upper"] < 0)).sum())
     text = f"The paired Bayesian interval excludes 0 for {decided} of {len(paired)} differences."
     caption = "Differences between models on the same items, largest first."
-    figure = _figure(drawing, caption, f"Forest plot. {text}")
+    figure = figure_of(drawing, caption, f"Forest plot. {text}")
     tables = _side_by_side(overall, "difference")
     return Section(title="Differences", text=[text], figures=[figure], tables=tables)
 
@@ -149,7 +133,7 @@ def _ranks(answer: Comparison) -> Section | None:
     best = answer.ranks.iloc[0]
     alt = f"Heat map of rank probabilities; {best['model']} is first with probability {best['p_best']:.2f}."
     caption = "Posterior probability that each model has each rank."
-    return Section(title="Ranks", figures=[_figure(rank_probabilities(answer.ranks), caption, alt)])
+    return Section(title="Ranks", figures=[figure_of(rank_probabilities(answer.ranks), caption, alt)])
 
 
 def _judge(answer: Comparison) -> Section:
@@ -160,55 +144,20 @@ def _judge(answer: Comparison) -> Section:
         "dashed line the judge is no better than a coin."
     )
     bars = "Youden's J on each model, and its difference ΔJ for each pair of models."
-    figures = [_figure(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
-               _figure(youden(quality), bars, f"J and ΔJ with intervals. {stability}")]  # fmt: skip
+    figures = [figure_of(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
+               figure_of(youden(quality), bars, f"J and ΔJ with intervals. {stability}")]  # fmt: skip
     return Section(title="The judge", text=[stability] if stability else [], figures=figures)
 
 
 def _checks(answer: Comparison) -> Section:
-    checks, figures, text = answer.checks, [], []
-    if "predictive" in checks:
-        flagged = int(checks["predictive"]["flagged"].sum())
-        text.append(f"Predictive checks: {flagged} of {len(checks['predictive'])} statistics are flagged.")
-        for method, frame in checks["predictive"].groupby("method", sort=False):
-            caption = f"{method}: observed statistics, what the model predicts for them, and their bootstrap."
-            figures.append(_figure(predictive(frame), caption, text[-1]))
-    if "comparison" in checks:
-        caption = "Leave-one-out comparison of the three poolings of the judge's errors."
-        figures.append(_figure(loo_comparison(checks["comparison"]), caption, caption))
-    if "sensitivity" in checks:
-        moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
-        text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands move with the prior.")
-    caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
-    alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
-    figures.append(_figure(rank_traces(_worst_chains(answer)), caption, alt))
-    tables = [Table(caption=f"{name.capitalize()}, in full", frame=frame, folded=True)
-              for name, frame in checks.items()]  # fmt: skip
-    return Section(title="Checks", text=text, figures=figures, tables=tables)
-
-
-def _worst_chains(answer: Comparison) -> dict[str, Any]:
-    """Chains of the parameters with the largest R-hat among the headline fits."""
-    fit = next(iter(answer.fits.values()))
-    chains: dict[str, Any] = {}
-    for name, draws in fit.posterior.data_vars.items():
-        flat = draws.transpose("chain", "draw", ...).to_numpy()
-        flat = flat.reshape(*flat.shape[:2], -1)
-        width = flat.shape[2]
-        chains |= {f"{name}[{k}]" if width > 1 else str(name): flat[..., k] for k in range(width)}
-    return dict(worst_mixing(chains))
+    return checks_section(answer)
 
 
 def _tables(answer: Comparison) -> Section:
     kinds = {"Accuracy": answer.estimates.where(estimand="accuracy"),
              "Differences": answer.estimates.where(estimand="difference"),
              "Judge quality": answer.diagnostics}  # fmt: skip
-    tables = [estimates_table(rows, caption=f"{name}, every method", folded=True)
-              for name, rows in kinds.items() if len(rows)]  # fmt: skip
-    if answer.dropped:
-        dropped = pd.DataFrame({"reason": list(answer.dropped), "rows": list(answer.dropped.values())})
-        tables.append(Table(caption="Rows that could not be used", frame=dropped))
-    return Section(title="All estimates", tables=tables)
+    return estimates_section(answer, kinds)
 
 
 def _method(_: Comparison) -> Section:

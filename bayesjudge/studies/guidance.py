@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesjudge.checks.predictive import FLAG_BELOW
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
+from bayesjudge.studies.cautions import fallback_warnings, predictive_warnings, sensitivity_warnings
 from bayesjudge.studies.reading import LOW_YOUDEN, quality_rows, shared_calibration
 
 if TYPE_CHECKING:
@@ -33,12 +33,7 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
     found = []
     for one in fits:
         for label, single in one.everything.items():
-            manifest = single.manifest
-            if manifest["engine"] == "nuts after laplace":
-                found.append(
-                    f"{label}, judge {one.judge}: the Laplace approximation was not good enough (Pareto k "
-                    f"{manifest['laplace_pareto_k']:.2f}), so NUTS was run instead"
-                )
+            found += fallback_warnings({f"{label}, judge {one.judge}": single})
         found += [
             f"{label}, judge {one.judge}: the comparison of poolings rests on a fit that did not converge "
             f"({'; '.join(single.gate.reasons)})"
@@ -68,7 +63,7 @@ def warnings_of(
         about = f"judge {judge}: " if len(judges) > 1 else ""
         of_judge = diagnostics.where(judge=judge)
         found += [about + text for text in _judge_warnings(counts.for_judge(judge), of_judge, labels)]
-    return found + _predictive_warnings(checks) + _sensitivity_warnings(checks)
+    return found + predictive_warnings(checks) + sensitivity_warnings(checks)
 
 
 def _judge_warnings(counts: VerdictCounts, diagnostics: Estimates, labels: str) -> list[str]:
@@ -153,29 +148,3 @@ def _quality_warnings(diagnostics: Estimates) -> list[str]:
         out.append(f"the judge may be no better than a coin (J interval reaches 0) on {named}")
     shared, sentence = shared_calibration(diagnostics)
     return [*out, sentence] if shared is False else out
-
-
-def _predictive_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
-    table = checks["predictive"]
-    bad = table[table["flagged"]]
-    # By chance alone about this share of the statistics of a right model are flagged.
-    if len(bad) <= FLAG_BELOW * len(table):
-        return []
-    shown = _first_few(bad, "statistic")
-    return [
-        f"predictive checks: the model does not reproduce {len(bad)} of {len(table)} statistics ({shown})"
-    ]
-
-
-def _sensitivity_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
-    table = checks["sensitivity"]
-    bad = table[table["prior_sensitive"]]
-    if bad.empty:
-        return []
-    shown = _first_few(bad, "estimand")
-    return [f"prior sensitivity: {len(bad)} of {len(table)} estimands move with the prior ({shown})"]
-
-
-def _first_few(rows: pd.DataFrame, what: str) -> str:
-    named = [f"{kind} of {unit}" for kind, unit in zip(rows[what], rows["unit"], strict=True)]
-    return "; ".join(list(dict.fromkeys(named))[:3])
