@@ -91,7 +91,8 @@ def fast_audit(pairs: Pairs, model: VerdictAgreement, *, seed: int = 0, guarded:
     scores = _fitted(data, model, slice(None)).probability(np.asarray(data["x_other"]))
     rows = np.flatnonzero(~pairs.verified)
     flips = (scores < 0.5) & flippable(pairs)[rows]
-    figures, warnings = {}, ()
+    figures: dict[str, float] = {}
+    warnings: tuple[str, ...] = ()
     if guarded:
         found = guard_of(pairs, data, model, seed=seed)
         flips &= found.open
@@ -123,19 +124,23 @@ def guard_of(pairs: Pairs, data: Data, model: VerdictAgreement, *, seed: int, fo
     sure = float(beta.sf(0.5, 1 + wins, 1 + losses))
     if split.by_question:
         sure = min(sure, _over_questions(flips, y, split.question, seed))
-    found = {"wins": wins, "losses": losses, "probability": sure, "held_out": held_out, "rows": split.rows}
+    refused = _refused(wins, losses, sure, split)
     told = f"{wins} of {wins + losses} held-out flips were right, P(more right than wrong) = {sure:.2f}"
+    return Guard(open=not refused, reason=f"flip nothing, because {refused}" if refused else f"flip: {told}",
+                 wins=wins, losses=losses, probability=sure, held_out=held_out, rows=split.rows)  # fmt: skip
+
+
+def _refused(wins: int, losses: int, sure: float, split: Folds) -> str:
+    """Why nothing may be flipped; empty where it may."""
     if not wins + losses:
-        return Guard(open=False, reason="flip nothing, because no verified decision looked wrong to a model "
-                     "that had not seen it", **found)  # fmt: skip
+        return "no verified decision looked wrong to a model that had not seen it"
     if split.by_question and split.questions < LEAST_QUESTIONS:
-        return Guard(open=False, reason=f"flip nothing, because only {split.questions} questions are verified and "
-                     f"the others are unseen: verify {LEAST_QUESTIONS} or more", **found)  # fmt: skip
+        return (f"only {split.questions} questions are verified and the others are unseen: verify "
+                f"{LEAST_QUESTIONS} or more")  # fmt: skip
     if sure <= SURE:
-        return Guard(
-            open=False, reason=f"flip nothing, because flipping is not sure to gain: {told}", **found
-        )
-    return Guard(open=True, reason=f"flip: {told}", **found)
+        return (f"flipping is not sure to gain: {wins} of {wins + losses} held-out flips were right, "
+                f"P(more right than wrong) = {sure:.2f}, and {SURE} is needed")  # fmt: skip
+    return ""
 
 
 def _cross_validated(

@@ -1,0 +1,143 @@
+"""Empirical-Bayes logistic regression with one learned scale a block: milliseconds instead of seconds.
+
+The same model as `verdict_agreement` with its scales τ at the mode of their marginal posterior instead of
+averaged over: EM on τ (the E step by a Laplace approximation of β given τ), one Newton step of β within each.
+It is the engine of cross-validation, where hundreds of fits are needed and only decisions are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+
+__all__ = ["BlockLogistic", "fit_blocks"]
+
+type Array = NDArray[np.float64]
+
+_NODES, _WEIGHTS = hermegauss(15)
+#: Variances of blocks below this are 0 in all but name; a floor keeps precisions finite.
+LEAST_VARIANCE = 1e-8
+#: EM stops when no log odds move by more than this.
+TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BlockLogistic:
+    """Normal approximation of the posterior of intercept and effects.
+
+    Attributes
+    ----------
+    mean : array (1 + k,)
+        Intercept, then the effects.
+    covariance : array (1 + k, 1 + k)
+    scale : array (blocks,)
+        Learned τ of each block.
+    steps : int
+        EM steps taken.
+    """
+
+    mean: Array
+    covariance: Array
+    scale: Array
+    steps: int
+
+    def probability(self, x: Array) -> Array:
+        """P(y = 1) of rows (n, k), averaged over the posterior by Gauss–Hermite (15 nodes)."""
+        eta, spread = self._linear(x)
+        p = _expit(eta[:, None] + spread[:, None] * _NODES)
+        return np.asarray(p @ (_WEIGHTS / _WEIGHTS.sum()))
+
+    def interval(self, x: Array, *, z: float) -> tuple[Array, Array]:
+        """Equal-tailed interval of σ(η) of rows (n, k)."""
+        eta, spread = self._linear(x)
+        return _expit(eta - z * spread), _expit(eta + z * spread)
+
+    def _linear(self, x: Array) -> tuple[Array, Array]:
+        rows = np.column_stack([np.ones(len(x)), x])
+        return rows @ self.mean, np.sqrt(np.einsum("ij,jk,ik->i", rows, self.covariance, rows))
+
+
+def fit_blocks(
+    x: Array, y: Array, *, block: NDArray[np.int64], prior_scale: Array, intercept_scale: float = 1.5,
+    most_steps: int = 100,
+) -> BlockLogistic:  # fmt: skip
+    """Fit it.
+
+    Parameters
+    ----------
+    x : array (n, k)
+        Features.
+    y : array (n,)
+        0 or 1.
+    block : int array (k,)
+        Block of each feature.
+    prior_scale : array (blocks,)
+        Scale of the half-normal prior of each block's τ.
+    intercept_scale : float
+        Standard deviation of the intercept's normal prior.
+    most_steps : int
+        EM steps at most.
+
+    Raises
+    ------
+    UsageError
+        Shapes that do not fit together.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(400, 2))
+    >>> y = (rng.random(400) < 1 / (1 + np.exp(-2 * x[:, 0]))).astype(float)
+    >>> found = fit_blocks(x, y, block=np.zeros(2, int), prior_scale=np.ones(1))
+    >>> found.probability(np.array([[2.0, 0.0], [-2.0, 0.0]])).round(1).tolist()
+    [1.0, 0.0]
+    """
+    if x.shape != (len(y), len(block)) or (len(block) and block.max() >= len(prior_scale)):
+        raise UsageError(f"x {x.shape}, y {y.shape} and block {block.shape} do not fit together")
+    rows = np.column_stack([np.ones(len(y)), x])
+    beta, variance = np.zeros(rows.shape[1]), prior_scale**2
+    before, steps = np.full(len(y), np.inf), 0
+    covariance = np.eye(rows.shape[1])
+    while steps < most_steps:
+        precision = np.append(intercept_scale**-2.0, 1 / np.maximum(variance[block], LEAST_VARIANCE))
+        beta, covariance = _newton(rows, y, beta, precision)
+        variance = _scales(beta[1:], covariance[1:, 1:], block, prior_scale)
+        eta = rows @ beta
+        steps += 1
+        if np.abs(eta - before).max(initial=0.0) < TOLERANCE:
+            break
+        before = eta
+    return BlockLogistic(mean=beta, covariance=covariance, scale=np.sqrt(variance), steps=steps)
+
+
+def _newton(rows: Array, y: Array, beta: Array, precision: Array) -> tuple[Array, Array]:
+    """One damped Newton step towards the mode of β given the scales, and the curvature's inverse there."""
+    eta = rows @ beta
+    p = _expit(eta)
+    hessian = (rows * (p * (1 - p))[:, None]).T @ rows + np.diag(precision)
+    covariance = np.linalg.inv(hessian)
+    move = covariance @ (rows.T @ (p - y) + precision * beta)
+    # Far from the mode a full step can overshoot: no log odds moves by more than 4.
+    reach = np.abs(rows @ move).max(initial=0.0)
+    return beta - move * min(1.0, 4.0 / max(reach, 1e-300)), covariance
+
+
+def _scales(beta: Array, covariance: Array, block: NDArray[np.int64], prior_scale: Array) -> Array:
+    """M step: the variance t of each block that maximises E log N(β; 0, t) + log HalfNormal(√t).
+
+    With n effects and S = E Σβ², the root of t²/s² + n t − S = 0.
+    """
+    second = beta**2 + np.diag(covariance)
+    sums = np.bincount(block, weights=second, minlength=len(prior_scale))
+    n = np.bincount(block, minlength=len(prior_scale))
+    s2 = prior_scale**2
+    return np.asarray((np.sqrt(n**2 + 4 * sums / s2) - n) * s2 / 2)
+
+
+def _expit(x: Array) -> Array:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))

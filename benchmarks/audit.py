@@ -1,0 +1,203 @@
+"""Real judges, verified decisions: hide most of what people said, audit, and count what it gains.
+
+Thirteen judge settings of LLMBar, PandaLM and MT-Bench, in which people chose between the responses of
+every pair. A share of the pairs (or of the questions) stays verified, the others are hidden; every method
+then flips what it distrusts, and consistency with people on the hidden pairs is compared before and after.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from harness.audit_settings import settings
+from harness.command import parser
+from harness.machine import machine
+from harness.results import holds, report, show
+from rich.console import Console
+from rich.progress import track
+
+from bayesjudge.baselines.audit import (
+    Audit,
+    auc,
+    break_even_auc,
+    centroid,
+    flip_nothing,
+    flip_random,
+    nearest_neighbours,
+    partial_ot,
+)
+from bayesjudge.inference import fit_many
+from bayesjudge.models.verdict_agreement import VerdictAgreement
+from bayesjudge.studies.audit_guard import fast_audit
+from bayesjudge.tables import Pairs
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+MODEL = VerdictAgreement()
+OURS = MODEL.label
+#: Settings whose posteriors are also sampled, to compare with the fast path: one of each kind.
+SAMPLED = ("llmbar ChatGPT Vanilla", "llmbar LLaMA2 Metrics_Reference", "pandalm gpt-3.5-turbo")
+METHODS: dict[str, Callable[[Pairs, int], Audit]] = {
+    OURS: lambda pairs, seed: fast_audit(pairs, MODEL, seed=seed),
+    "partial-ot": lambda pairs, seed: partial_ot(pairs, seed=seed),
+    "centroid": lambda pairs, seed: centroid(pairs, seed=seed),
+    "neighbours": lambda pairs, _: nearest_neighbours(pairs),
+    "random": lambda pairs, seed: flip_random(pairs, seed=seed),
+    "flip-nothing": lambda pairs, _: flip_nothing(pairs),
+}
+BINS = 10
+
+
+def main() -> None:
+    """Run the study and print it."""
+    options = _options()
+    if not options.data.is_dir():
+        sys.exit(f"no data at {options.data}; name the folder with --data")
+    facts, start = machine(), time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tables = {name: pairs for name, pairs in settings(options.data)
+                  if not options.settings or name in options.settings}  # fmt: skip
+        runs = pd.DataFrame([row for design in ("pairs", "questions")
+                             for row in _design(tables, design, options)])  # fmt: skip
+        sampled = [row for name in SAMPLED if name in tables and options.posteriors
+                   for row in _sampled(name, tables[name], options)]  # fmt: skip
+    by_setting = _summary(runs, ["design", "setting", "method"])
+    overall = _summary(runs, ["design", "method"])
+    show(overall, "consistency gained by each method")
+    show([row for row in by_setting if row["method"] in {OURS, "partial-ot"}], "by setting")
+    if sampled:
+        show(sampled, "fast path beside the sampled posterior")
+    claims = [] if options.quick else must_hold(runs, sampled)
+    report("audit", options, facts, must_hold=claims, overall=overall, settings_=by_setting, sampled=sampled,
+           seconds=time.perf_counter() - start)  # fmt: skip
+
+
+def _options() -> argparse.Namespace:
+    options = parser(__doc__)
+    options.add_argument("--splits", type=int, default=10, help="random choices of what stays verified")
+    options.add_argument("--share", type=float, default=0.2, help="share that stays verified")
+    options.add_argument("--posteriors", type=int, default=3, help="splits that are also sampled; 0 none")
+    options.add_argument("--settings", nargs="+", help="some of the settings; default all")
+    options.add_argument("--data", type=Path, default=DATA)
+    found = options.parse_args()
+    if found.quick:
+        found.splits, found.posteriors = 2, 0
+        found.settings = ["llmbar ChatGPT Vanilla", "pandalm gpt-3.5-turbo"]
+    return found
+
+
+def _design(tables: Mapping[str, Pairs], design: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One row a setting, split and method."""
+    rows = []
+    chosen = {name: pairs for name, pairs in tables.items() if design == "pairs" or _repeats(pairs)}
+    console = Console(stderr=True)
+    for name in track(chosen, f"verified {design}", console=console, transient=True):
+        for split in range(options.splits):
+            hidden = hide(chosen[name], design, share=options.share, seed=options.seed + split)
+            shown = chosen[name].hide(hidden)
+            for method, audit in METHODS.items():
+                found = audit(shown, options.seed + split)
+                figures = scored(found, chosen[name])
+                rows.append({"design": design, "setting": name, "split": split, "method": method, **figures})
+    return rows
+
+
+def _repeats(pairs: Pairs) -> bool:
+    """Whether several pairs share a question; else verifying questions is verifying pairs."""
+    return bool(pairs.frame["question"].duplicated().any())
+
+
+def hide(pairs: Pairs, design: str, *, share: float, seed: int) -> np.ndarray:
+    """Mask of the pairs whose labels are hidden: all but a random share of the pairs or of the questions."""
+    unit = pairs.frame["question" if design == "questions" else "item"]
+    units = np.sort(unit.unique())
+    shown = np.random.default_rng(seed).permutation(units)[: round(share * len(units))]
+    return ~unit.isin(list(shown)).to_numpy(dtype=bool)
+
+
+def scored(audit: Audit, truth: Pairs) -> dict[str, float]:
+    """Gain in points, flips and their precision, ranking and calibration on the hidden pairs."""
+    right = truth.agrees[audit.rows]
+    after = np.where(audit.flips, 1 - right, right)
+    known = np.isfinite(audit.scores)
+    return {
+        "before": 100 * right.mean(), "gain": 100 * (after - right).mean(), "flips": audit.flips.mean(),
+        "precision": 1 - right[audit.flips].mean() if audit.flips.any() else np.nan,
+        "auc": auc(audit.scores[known], right[known]), "break_even_auc": _break_even(right.mean()),
+        "ece": calibration_error(audit.scores[known], right[known]),
+        "brier": float(((audit.scores[known] - right[known]) ** 2).mean()),
+    }  # fmt: skip
+
+
+def _break_even(share: float) -> float:
+    return break_even_auc(float(share)) if 0.5 < share < 1 else np.nan
+
+
+def calibration_error(p: np.ndarray, y: np.ndarray) -> float:
+    """Expected calibration error: mean |P − rate| over ten bins of equal mass."""
+    parts = np.array_split(np.argsort(p, kind="stable"), BINS)
+    return float(
+        sum(abs(p[part].mean() - y[part].mean()) * len(part) for part in parts if len(part)) / len(p)
+    )
+
+
+def _sampled(name: str, pairs: Pairs, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Decisions of the posterior mean (before any guard) beside those of the fast path."""
+    shown = [pairs.hide(hide(pairs, "pairs", share=options.share, seed=options.seed + split))
+             for split in range(options.posteriors)]  # fmt: skip
+    data, rows = [MODEL.prepare(one) for one in shown], []
+    fits = fit_many(MODEL, data, seed=options.seed, progress=True)
+    for k, one in enumerate(shown):
+        trust = MODEL.trust(fits.posterior(k), data[k])["trust"].to_numpy()
+        fast = fast_audit(one, MODEL, guarded=False)
+        right = pairs.agrees[fast.rows]
+        gains = [
+            100 * (np.where(flips, 1 - right, right) - right).mean() for flips in (trust < 0.5, fast.flips)
+        ]
+        rows.append({"setting": name, "split": k, "gain_sampled": gains[0], "gain_fast": gains[1],
+                     "same_decisions": float(((trust < 0.5) == (fast.scores < 0.5)).mean()),
+                     "ece_sampled": calibration_error(trust, right),
+                     "gate": fits.gate(k).passed})  # fmt: skip
+    return rows
+
+
+def _summary(runs: pd.DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Means over splits (and settings), the worst run, and the share of runs that lose."""
+    grouped = runs.groupby(list(keys), sort=False)
+    mean = grouped[["before", "gain", "flips", "precision", "auc", "break_even_auc", "ece", "brier"]].mean()
+    mean["worst"] = grouped["gain"].min()
+    mean["losing"] = grouped["gain"].agg(lambda gain: float((gain < -1e-9).mean()))
+    mean["runs"] = grouped.size()
+    return [dict(row) for row in mean.reset_index().to_dict("records")]
+
+
+def must_hold(runs: pd.DataFrame, sampled: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Issue 5's claims about the guarded model."""
+    ours = runs[runs["method"] == OURS]
+    random, whole = ours[ours["design"] == "pairs"], ours[ours["design"] == "questions"]
+    vanilla = random[random["setting"].str.endswith("Vanilla")]
+    means = random.groupby("setting")["gain"].mean()
+    claims = [
+        holds("mean gain over the Vanilla settings, points", float(vanilla["gain"].mean()), least=12),
+        holds("least mean gain of a setting, points", float(means.min()), least=-0.3),
+        holds("share of losing runs", float((random["gain"] < -1e-9).mean()), most=0.03),
+        holds("expected calibration error", float(random["ece"].mean()), most=0.08),
+        holds("whole questions verified: least mean gain of a setting, points",
+              float(whole.groupby("setting")["gain"].mean().min()), least=-1),
+    ]  # fmt: skip
+    if sampled:
+        same = float(np.mean([row["same_decisions"] for row in sampled]))
+        claims.append(holds("decisions of the fast path as the sampled posterior's", same, least=0.97))
+    return claims
+
+
+if __name__ == "__main__":
+    main()
