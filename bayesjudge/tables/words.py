@@ -28,6 +28,7 @@ _OUTCOME_WORDS = {
     "a": 0, "model_a": 0, "response_a": 0, "answer_a": 0, "assistant_a": 0,
     "b": 1, "model_b": 1, "response_b": 1, "answer_b": 1, "assistant_b": 1,
     "tie": 2, "ties": 2, "tied": 2, "draw": 2, "equal": 2, "same": 2, "c": 2, "tie_(bothbad)": 2,
+    "bothbad": 2, "both_bad": 2,
 }  # fmt: skip
 _ORDER_WORDS = {"ab": 0, "a,b": 0, "a-b": 0, "a_b": 0, "ba": 1, "b,a": 1, "b-a": 1, "b_a": 1}
 
