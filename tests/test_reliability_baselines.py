@@ -74,8 +74,8 @@ def test_a_single_trial_and_the_noise_budget_are_the_flip_rate(paper: TrialRelia
 
 def test_the_paper_s_trial_numbers(paper: TrialReliability) -> None:
     overall = paper.curves[paper.curves["stratum"] == "all"].groupby("trials")["point"].mean()
-    # Section 5.9: about .866 for one trial, .90 for 3, .95 for 11, .97 for 20, from 500 samples an item. How the
-    # minority votes split is not reported; concentrated as here they are the least favourable: .006 below.
+    # Section 5.9: about .866 for one trial, .90 for 3, .95 for 11, .97 for 20, from 500 samples an item. How
+    # the minority votes split is not reported; concentrated as here they are least favourable: .006 below.
     for trials, match in {1: 0.866, 3: 0.90, 11: 0.95, 20: 0.97}.items():
         assert -0.0085 < overall[trials] - match < 0.0025
     tiers = check_tiers(paper.curves)

@@ -2,6 +2,7 @@
 
 from bayesjudge.plots.calibration import reliability_diagram
 from bayesjudge.plots.export import to_svg
+from bayesjudge.plots.flips import category_flips, flip_bars
 from bayesjudge.plots.forest import forest
 from bayesjudge.plots.held_out import held_out_intervals, residuals_by_strength
 from bayesjudge.plots.judge_quality import judge_quality
@@ -10,11 +11,16 @@ from bayesjudge.plots.mixing import rank_traces, worst_mixing
 from bayesjudge.plots.predictive import predictive
 from bayesjudge.plots.preference import preference_matrix
 from bayesjudge.plots.ranks import rank_probabilities
+from bayesjudge.plots.reliability_curves import reliability_curves
+from bayesjudge.plots.repeated import gap_scatter, slopegraphs, variance_layers
 from bayesjudge.plots.ridge import ridge
 from bayesjudge.plots.youden import youden
 
 __all__ = [
+    "category_flips",
+    "flip_bars",
     "forest",
+    "gap_scatter",
     "held_out_intervals",
     "judge_quality",
     "loo_comparison",
@@ -22,10 +28,13 @@ __all__ = [
     "preference_matrix",
     "rank_probabilities",
     "rank_traces",
+    "reliability_curves",
     "reliability_diagram",
     "residuals_by_strength",
     "ridge",
+    "slopegraphs",
     "to_svg",
+    "variance_layers",
     "worst_mixing",
     "youden",
 ]

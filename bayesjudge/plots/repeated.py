@@ -1,0 +1,181 @@
+"""Repeated judging: scores against verdicts, two conditions side by side, and layers of variance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bayesjudge.errors import UsageError
+from bayesjudge.plots.flips import JUDGES
+from bayesjudge.plots.palette import BAYES, FLAG, GRID, MISSING, MUTED
+from bayesjudge.plots.theme import (
+    WIDTH,
+    bare,
+    canvas,
+    footnote,
+    grid_of,
+    legend_columns,
+    shorten,
+    themed,
+)
+
+__all__ = ["gap_scatter", "slopegraphs", "variance_layers"]
+
+#: Gap in score points and flip rate that bound the paper's paradox zone: unstable verdicts, equal scores.
+PARADOX = (0.5, 0.2)
+_COLUMNS = 3
+#: Words inside bars: light in every theme, since the bars keep their colours.
+_WORD = "#fdfdfd"
+
+
+@themed
+def gap_scatter(frame: pd.DataFrame) -> Figure:
+    """Flip rate of each item against the gap between its responses' mean scores.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        ``judge, item, gap, flip_rate``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The shaded corner has verdicts that flip although, or because, the scores hardly differ.
+
+    Raises
+    ------
+    UsageError
+        Nothing to draw.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "j", "item": ["p", "q"], "gap": [0.1, 2.0], "flip_rate": [0.4, 0.0]})
+    >>> gap_scatter(frame).axes[0].get_xlabel()
+    'gap between mean scores'
+    """
+    _require(frame, "items with both verdicts and scores of two responses")
+    figure = canvas(3.8, width=0.7 * WIDTH)
+    axes = bare(figure.add_subplot(), grid="both")
+    axes.axvspan(0, PARADOX[0], ymin=0, color=FLAG, alpha=0.06, linewidth=0)
+    judges = list(dict.fromkeys(frame["judge"]))
+    for k, judge in enumerate(judges):
+        mine = frame[frame["judge"] == judge]
+        axes.scatter(mine["gap"], mine["flip_rate"], s=22, color=JUDGES[k % len(JUDGES)], alpha=0.75,
+                     linewidth=0, label=shorten(str(judge)))  # fmt: skip
+    axes.set_xlim(left=0)
+    axes.set_ylim(-0.02, max(0.5, float(frame["flip_rate"].max())) * 1.05)
+    axes.set_xlabel("gap between mean scores")
+    axes.set_ylabel("flip rate")
+    if len(judges) > 1:
+        figure.legend(loc="outside upper left", ncols=legend_columns([str(judge) for judge in judges]))
+    footnote(figure, f"shaded: scores less than {PARADOX[0]:g} points apart")
+    return figure
+
+
+@themed
+def slopegraphs(frame: pd.DataFrame, *, most: int = 9) -> Figure:
+    """Flip rates of the same items under two conditions, one panel a judge and pair of conditions.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        ``judge, first, second, item, first_flip_rate, second_flip_rate, first_majority, second_majority``.
+    most : int
+        Most panels.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A line an item; marked ones change their majority; the thick line is the mean.
+
+    Raises
+    ------
+    UsageError
+        Nothing to draw.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"judge": "j", "first": "T = 0", "second": "T = 1", "item": ["p", "q"],
+    ...     "first_flip_rate": [0.0, 0.1], "second_flip_rate": [0.1, 0.4], "first_majority": "a",
+    ...     "second_majority": ["a", "b"]})
+    >>> [text.get_text() for text in slopegraphs(frame).axes[0].get_xticklabels()]
+    ['T = 0', 'T = 1']
+    """
+    _require(frame, "items tried under two conditions")
+    panels = list(frame.groupby(["judge", "first", "second"], sort=False))[:most]
+    down, across = grid_of(len(panels), _COLUMNS)
+    figure = canvas(2.6 * down + 0.4)
+    grid = figure.subplots(down, across, sharey=True, squeeze=False).flatten()
+    for axes in grid:
+        axes.set_visible(False)
+    for axes, ((judge, first, second), rows) in zip(grid, panels, strict=False):
+        axes.set_visible(True)
+        _slopes(axes, rows)
+        axes.set_xticks([0, 1], [shorten(str(first), 22), shorten(str(second), 22)])
+        axes.set_title(shorten(str(judge), 34), fontsize=8.4)
+    footnote(figure, "flip rate of each item; marked: its majority changes; thick: mean")
+    return figure
+
+
+def _slopes(axes: Axes, rows: pd.DataFrame) -> None:
+    changed = (rows["first_majority"] != rows["second_majority"]).to_numpy(dtype=bool)
+    ends = rows[["first_flip_rate", "second_flip_rate"]].to_numpy(dtype=float)
+    for kept, colour in ((~changed, MISSING), (changed, FLAG)):
+        axes.plot([0, 1], ends[kept].T, color=colour, linewidth=0.9, alpha=0.7)
+    axes.plot([0, 1], ends.mean(axis=0), color=BAYES[0], linewidth=2.6)
+    axes.set_xlim(-0.15, 1.15)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.spines["left"].set_visible(False)
+
+
+@themed
+def variance_layers(frame: pd.DataFrame, *, footer: str = "share of the variance") -> Figure:
+    """Stacked bars of shares that add up to 1.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        ``unit, layer, share``: one bar a unit, one piece a layer, in the frame's order.
+    footer : str
+        What the shares are of.
+
+    Raises
+    ------
+    UsageError
+        Nothing to draw.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"unit": "j", "layer": ["response", "residual"], "share": [0.7, 0.3]})
+    >>> [text.get_text() for text in variance_layers(frame).axes[0].texts]
+    ['.70', '.30']
+    """
+    _require(frame, "shares of variance")
+    units, layers = list(dict.fromkeys(frame["unit"])), list(dict.fromkeys(frame["layer"]))
+    table = frame.pivot_table(index="unit", columns="layer", values="share").reindex(units)[layers].fillna(0)
+    figure = canvas(0.32 * len(units) + 1.1)
+    axes = bare(figure.add_subplot(), grid=None)
+    left = np.zeros(len(units))
+    for k, layer in enumerate(layers):
+        width = table[layer].to_numpy(dtype=float)
+        axes.barh(np.arange(len(units)), width, left=left, height=0.66, color=JUDGES[k % len(JUDGES)],
+                  label=str(layer))  # fmt: skip
+        for row in np.flatnonzero(width >= 0.05):
+            word = f"{width[row]:.2f}".removeprefix("0")
+            axes.text(left[row] + width[row] / 2, float(row), word, ha="center", va="center", fontsize=8,
+                      color=_WORD)  # fmt: skip
+        left += width
+    axes.set_yticks(range(len(units)), [shorten(str(unit), 40) for unit in units], fontsize=8.4)
+    axes.set_ylim(len(units) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    axes.tick_params(axis="x", colors=MUTED)
+    figure.legend(loc="outside upper left", ncols=len(layers))
+    footnote(figure, footer)
+    return figure
+
+
+def _require(frame: pd.DataFrame, what: str) -> None:
+    if frame.empty:
+        raise UsageError(f"there are no {what} to draw")
