@@ -2,7 +2,7 @@
 
 from bayesjudge.readers.battles import read_battles
 from bayesjudge.readers.pairs import read_pairs
-from bayesjudge.readers.trials import read_scores, read_trials
+from bayesjudge.readers.trials import read_repeats, read_scores, read_trials
 from bayesjudge.readers.verdicts import read_verdicts
 
-__all__ = ["read_battles", "read_pairs", "read_scores", "read_trials", "read_verdicts"]
+__all__ = ["read_battles", "read_pairs", "read_repeats", "read_scores", "read_trials", "read_verdicts"]

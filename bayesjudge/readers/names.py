@@ -62,7 +62,7 @@ _REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 TRIAL_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     **_REPEATS,
     "outcome": (["winner", "judge_verdict", "verdict", "preference", "preferred", "choice"],
-                ["judgment", "judgement", "result", "label"]),
+                ["judgment", "judgement", "result"]),
     "order": (["presentation_order", "position", "response_order"], []),
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.errors import InputError
+from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.names import SCORE_ALIASES, TRIAL_ALIASES, recognise
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Scores, Trials
@@ -16,7 +16,10 @@ from bayesjudge.tables.scores import SCORES
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
 
-__all__ = ["read_scores", "read_trials"]
+__all__ = ["read_repeats", "read_scores", "read_trials"]
+
+_TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS)
+_SCORE_NAMES = (*SCORES.columns, *SIDE_COLUMNS)
 
 type _Aliases = Mapping[str, tuple[Sequence[str], Sequence[str]]]
 
@@ -52,12 +55,7 @@ def read_trials(source: Any, *, columns: Mapping[str, str] | None = None) -> Tri
     >>> read_trials(frame).frame[["item", "trial", "outcome"]].values.tolist()
     [['q1', '0', 'a'], ['q1', '1', 'tie']]
     """
-    frame, parts, warnings = _named(source, columns, TRIAL_ALIASES, (*TRIALS.columns, *COUNT_COLUMNS))
-    try:
-        trials = Trials.from_frame(frame)
-    except InputError as error:
-        raise InputError(located(error.problems, *parts)) from error
-    return Trials(trials.frame, trials.dropped, tuple(dict.fromkeys(warnings + trials.warnings)))
+    return _trials(read_parts(source), columns)
 
 
 def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Scores:
@@ -89,21 +87,105 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
     >>> read_scores(frame).frame[["item", "trial", "score"]].values.tolist()
     [['q1', '0', 7.0], ['q1', '1', 8.0]]
     """
-    frame, parts, warnings = _named(source, columns, SCORE_ALIASES, (*SCORES.columns, *SIDE_COLUMNS))
+    return _scores(read_parts(source), columns)
+
+
+def read_repeats(
+    source: Any, *, columns: Mapping[str, str] | None = None
+) -> tuple[Trials | None, Scores | None]:
+    """Read a table that holds comparisons, scores, or both (a verdict and ``score_a``, ``score_b`` a row).
+
+    Parameters
+    ----------
+    source : str, path or table
+        As in `read_trials` and `read_scores`.
+    columns : mapping of str to str, optional
+        Our name to yours, of either.
+
+    Returns
+    -------
+    trials : Trials or None
+        Where there is an outcome, or counts of outcomes.
+    scores : Scores or None
+        Where there are scores.
+
+    Raises
+    ------
+    InputError
+        Neither, or every problem that the tables find.
+    UsageError
+        An unknown file ending, or a mapping that fits no column.
+
+    Examples
+    --------
+    >>> both = pd.DataFrame({"item": ["q"], "winner": ["a"], "score_a": [8], "score_b": [6]})
+    >>> trials, scores = read_repeats(both)
+    >>> len(trials), scores.frame["response"].tolist()
+    (1, ['a', 'b'])
+    """
+    parts = read_parts(source)
+    found = [str(column) for column in parts[0][1].columns]
+    mapped = dict(columns or {})
+    compared = "outcome" in mapped or "outcome" in _known(found, mapped, TRIAL_ALIASES)
+    compared |= {"n_a", "n_b"} <= {*found, *mapped}
+    scored = "score" in mapped or "score" in _known(found, mapped, SCORE_ALIASES)
+    scored |= bool(score_columns(found)) or set(SIDE_COLUMNS) <= {*found, *mapped}
+    if not (compared or scored):
+        raise InputError([_neither(found)])
+    only = {name: _mapped(mapped, names, other)
+            for name, names, other in (("trials", _TRIAL_NAMES, _SCORE_NAMES),
+                                       ("scores", _SCORE_NAMES, _TRIAL_NAMES))}  # fmt: skip
+    return (_trials(parts, only["trials"]) if compared else None,
+            _scores(parts, only["scores"]) if scored else None)  # fmt: skip
+
+
+def _known(found: Sequence[str], columns: Mapping[str, str], aliases: _Aliases) -> dict[str, str]:
+    """Our names that the table has, under these or others; columns of the user's own mapping are theirs."""
+    taken = set(columns.values())
+    value = {name: words for name, words in aliases.items() if name in {"outcome", "score"}}
+    mapping, _ = recognise([name for name in found if name not in taken], aliases=value)
+    return {**mapping, **{name: name for name in value if name in found}}
+
+
+def _mapped(columns: Mapping[str, str], own: Sequence[str], other: Sequence[str]) -> dict[str, str]:
+    """The part of a mapping that is not about the other kind of table alone."""
+    return {name: column for name, column in columns.items() if name in own or name not in other}
+
+
+def _neither(found: Sequence[str]) -> Problem:
+    return Problem(
+        column="outcome", found=f"neither outcomes nor scores; the table has {list(found)}",
+        allowed="a column outcome (a, b, tie), counts n_a and n_b, or a column score",
+        fix="Say which column it is: columns={'outcome': 'your_column'}, or --column outcome=your_column.",
+    )  # fmt: skip
+
+
+def _trials(parts: Sequence[tuple[str, pd.DataFrame]], columns: Mapping[str, str] | None) -> Trials:
+    frame, named, warnings = _named(parts, columns, TRIAL_ALIASES, _TRIAL_NAMES)
+    try:
+        trials = Trials.from_frame(frame)
+    except InputError as error:
+        raise InputError(located(error.problems, *named)) from error
+    return Trials(trials.frame, trials.dropped, tuple(dict.fromkeys(warnings + trials.warnings)))
+
+
+def _scores(parts: Sequence[tuple[str, pd.DataFrame]], columns: Mapping[str, str] | None) -> Scores:
+    frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES)
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:
-        raise InputError(located(error.problems, *parts)) from error
+        raise InputError(located(error.problems, *named)) from error
     return Scores(scores.frame, scores.dropped, tuple(dict.fromkeys(warnings + scores.warnings)))
 
 
 def _named(
-    source: Any, columns: Mapping[str, str] | None, aliases: _Aliases, names: Sequence[str]
-) -> tuple[pd.DataFrame, tuple[list[str], list[pd.DataFrame]], tuple[str, ...]]:
+    parts: Sequence[tuple[str, pd.DataFrame]], columns: Mapping[str, str] | None, aliases: _Aliases,
+    names: Sequence[str],
+) -> tuple[pd.DataFrame, tuple[list[str], list[pd.DataFrame]], tuple[str, ...]]:  # fmt: skip
     """All rows under our names, the name and frame of each file, and what was guessed."""
     files, frames = [], []
     warnings: tuple[str, ...] = ()
-    for name, frame in read_parts(source):
+    for name, frame in parts:
         # A numbered column is a trial's scores, not the name of a trial or an item.
         numbered = score_columns(map(str, frame.columns)) if "score" in names else {}
         found = [column for column in map(str, frame.columns) if column not in numbered]
