@@ -6,7 +6,7 @@ same leading shape. What was never seen is left out rather than shown as 0 of 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +37,11 @@ class Patterns:
         """From a model's data."""
         named = {name: np.asarray(data[prefix + name]) for name in ("first", "second", "order", "total")}
         return cls(**named, models=tuple(str(name) for name in data.coords["model"]))
+
+    def keep(self, rows: NDArray[np.bool_]) -> Self:
+        """Some of the patterns."""
+        return replace(self, first=self.first[rows], second=self.second[rows], order=self.order[rows],
+                       total=self.total[rows])  # fmt: skip
 
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Distinct pairs (P, 2), and which patterns are of which pair (R, P)."""

@@ -1,10 +1,10 @@
 """What a posterior of strengths says of the leaderboard: Elo, differences, who beats whom.
 
 Hard-Elo counts a tie as half a win for both. Under any model of the outcomes it therefore estimates the
-Bradley–Terry strengths whose expected scores are nearest to the model's (in Kullback–Leibler divergence, White
-1982), on the pairs that were played. Those are a function of the parameters, and their posterior is the Elo to
-report beside Hard-Elo: the same estimand, on the same scale. Davidson's strengths are not: where a third of
-even battles are ties they are half as wide again.
+Bradley–Terry strengths whose expected scores are nearest to the model's (in Kullback–Leibler divergence,
+White 1982), on the pairs that were played. Those are a function of the parameters, and their posterior is
+the Elo to report beside Hard-Elo: the same estimand, on the same scale. Davidson's strengths are not: where
+a third of even battles are ties they are half as wide again.
 """
 
 from __future__ import annotations

@@ -1,0 +1,210 @@
+"""What would people say of a model that only judges have seen? Leave one model out, on real arena battles.
+
+26,919 battles of 20 models, each with a human vote and the verdicts of three judges. The votes on one model
+at a time are hidden; `judge_elo` is fitted to the rest and to the judges' verdicts on all models, and
+predicts the Elo that Hard-Elo finds in the hidden votes against the other models. Beside it: conformal
+intervals on the judge's own Hard-Elo, raw and put through a straight line to the human scale. Then the speed
+of `bradley_terry`.
+
+Coverage has exact (Clopper–Pearson) bounds that take the 20 models as independent, which they are not quite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from harness.command import parser
+from harness.machine import machine
+from harness.results import holds, report, show
+from scipy import stats
+
+from bayesjudge.baselines.elo.conformal import conformal
+from bayesjudge.baselines.elo.held_out import HeldOut, held_out
+from bayesjudge.battle_counts import BattleCounts, count_battles
+from bayesjudge.datasets import BattleDesign, simulate_battles
+from bayesjudge.inference import fit, fit_many
+from bayesjudge.models.bradley_terry import BradleyTerry
+from bayesjudge.models.judge_elo import JudgeElo
+from bayesjudge.tables import Battles
+
+FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "pairwise_chatbot_arena_ppr"
+JUDGES = ("gpt-4-0125-preview", "claude-3-opus-20240229", "gpt-3.5-turbo")
+ALL = "all three"
+
+
+def main() -> None:
+    """Run the study and print it."""
+    options = _options()
+    if not options.data.is_file():
+        sys.exit(f"no data at {options.data}; name the file with --data")
+    facts, start = machine(), time.perf_counter()
+    counts = count_battles(read(options.data))
+    panels = {judge: (judge,) for judge in JUDGES[: options.judges]}
+    panels |= {ALL: JUDGES} if options.judges == len(JUDGES) else {}
+    models = counts.models[: options.models]
+    rows, predictions = [], []
+    baselines = {judge: _held_out(counts, judge, models, options.seed) for judge in panels if judge != ALL}
+    reference = next(iter(baselines.values()))
+    for name, panel in panels.items():
+        began = time.perf_counter()
+        found, failed = predicted(counts, panel, models, reference, options)
+        seconds = time.perf_counter() - began
+        rows.append({"judge": name, **scored(found), "gate_failed": failed, "seconds": seconds})
+        predictions += [{"judge": name, **row} for row in found.to_dict("records")]
+        print(f"{name}: {seconds:.0f} s", flush=True)
+    rows += [row for judge, held in baselines.items() for row in frequentist(held, judge)]
+    show(rows, "the human Elo of models that people have not seen")
+    speed = [] if options.no_speed else speed_of_bradley_terry(options)
+    if speed:
+        show(speed, "bradley_terry: 25,000 battles of 55 models")
+    report("elo_heldout", options, facts, must_hold=[] if options.quick else must_hold(rows, speed),
+    rows=rows,
+           predictions=predictions, speed=speed, seconds=time.perf_counter() - start)  # fmt: skip
+
+
+def _options() -> argparse.Namespace:
+    options = parser(__doc__)
+    options.add_argument("--models", type=int, default=20, help="models left out, the first in the alphabet")
+    options.add_argument("--judges", type=int, default=3, help="judges, the best first")
+    options.add_argument("--draws", type=int, default=700, help="draws of each of 4 chains")
+    options.add_argument("--tune", type=int, default=500, help="warm-up draws of each chain")
+    options.add_argument("--no-speed", action="store_true", help="leave the speed of bradley_terry out")
+    options.add_argument("--data", type=Path, default=FOLDER / "chatbot_arena_ppr.parquet")
+    found = options.parse_args()
+    if found.quick:
+        found.models, found.judges, found.draws, found.tune, found.no_speed = 4, 1, 100, 150, True
+    return found
+
+
+def read(path: Path) -> Battles:
+    """One row for each battle and judge; the first answer was shown first."""
+    wide = pd.read_parquet(path).astype(dict.fromkeys(("model_a", "model_b", *JUDGES), str))
+    code = {"a": 1.0, "tie": 0.5, "b": 0.0}
+    common = wide[["battle_id", "model_a", "model_b", "human"]].rename(columns={"battle_id": "item"})
+    parts = [common.assign(judge=judge, verdict=wide[judge].map(code), order="ab") for judge in JUDGES]
+    return Battles.from_frame(pd.concat(parts, ignore_index=True))
+
+
+def predicted(
+    counts: BattleCounts, panel: Sequence[str], models: Sequence[str], reference: HeldOut,
+    options: argparse.Namespace,
+) -> tuple[pd.DataFrame, int]:  # fmt: skip
+    """Prediction of each model from a fit that has not seen its votes; and how many gates failed."""
+    model, seen = JudgeElo(), counts.for_judges(panel)
+    tables = [seen.without_votes_on(name) for name in models]
+    fits = fit_many(model, tables, draws=options.draws, tune=options.tune, seed=options.seed)
+    rows = []
+    for k, name in enumerate(models):
+        draws = model.held_out(fits.posterior(k), fits.data[k], [name], votes=counts.human_pairs(),
+                               seed=options.seed + k).to_numpy().ravel()  # fmt: skip
+        low, high = np.quantile(draws, [0.05, 0.95])
+        rows.append({"model": name, "human": reference.human[reference.models.index(name)],
+                     "point": draws.mean(), "lower": low, "upper": high})  # fmt: skip
+    return pd.DataFrame(rows).assign(method=model.label), sum(
+        not fits.gate(k).passed for k in range(len(fits))
+    )
+
+
+def _held_out(counts: BattleCounts, judge: str, models: Sequence[str], seed: int) -> HeldOut:
+    found = held_out(counts, judge, "hard-elo", bootstrap=200, seed=seed)
+    keep = [found.models.index(name) for name in models]
+    arrays = {name: value[keep] for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+    return replace(found, models=tuple(models), **arrays)
+
+
+def frequentist(held: HeldOut, judge: str) -> list[dict[str, Any]]:
+    """Conformal intervals of one judge, on its raw Elo and through a line."""
+    rows = []
+    for kind, on in (("split", "raw"), ("split", "line"), ("jackknife+", "line")):
+        table = conformal(held, kind=kind, on=on, prob=0.9).frame
+        renamed = table.rename(columns={"unit": "model", "truth": "human"})
+        rows.append({"judge": judge, **scored(renamed), "gate_failed": 0, "seconds": 0.0})
+    return rows
+
+
+def scored(found: pd.DataFrame) -> dict[str, Any]:
+    """Coverage with exact 95 % bounds, width, error and rank correlation over the models left out."""
+    inside = int(found["human"].between(found["lower"], found["upper"]).sum())
+    n = len(found)
+    exact = stats.binomtest(inside, n).proportion_ci(method="exact")
+    return {
+        "method": found["method"].iloc[0], "n": n, "coverage": inside / n, "coverage_lower": exact.low,
+        "coverage_upper": exact.high, "median_width": float((found["upper"] - found["lower"]).median()),
+        "mae": float((found["point"] - found["human"]).abs().mean()),
+        "spearman": float(stats.spearmanr(found["point"], found["human"]).statistic),
+    }  # fmt: skip
+
+
+def speed_of_bradley_terry(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Smallest ESS of a strength in a second: ours on counts, PyMC's default sampler on the raw battles."""
+    strengths = tuple(np.random.default_rng(options.seed).normal(0, 0.8, 55).round(3).tolist())
+    design = BattleDesign(strengths=strengths, battles=25_000, judges=0)
+    log = simulate_battles(seed=options.seed, design=design).battles
+    data = BradleyTerry().prepare(count_battles(log))
+    fit(BradleyTerry(), data, draws=100, tune=100)  # compiles; timed apart below
+    began = time.perf_counter()
+    ours = fit(BradleyTerry(), data, seed=options.seed)
+    mine = _speed("bradley_terry (NUTS on counts)", ours.posterior["strength"], time.perf_counter() - began)
+    began = time.perf_counter()
+    theirs = _raw_pymc(data, options.seed)
+    return [mine, _speed("PyMC default NUTS, raw battles", theirs, time.perf_counter() - began)]
+
+
+def _raw_pymc(data: Any, seed: int) -> Any:
+    """The same model with one row a battle, as most people write it."""
+    import pymc as pm
+
+    from bayesjudge.models.davidson import LOG_TIE, pytensor_log_outcomes
+
+    n = np.asarray(data["n"])
+    pattern, outcome = (np.repeat(part, n.ravel()) for part in np.indices(n.shape).reshape(2, -1))
+    rows = np.arange(len(pattern))
+    with pm.Model():
+        tau = pm.HalfNormal("spread", 1.0)
+        theta = pm.ZeroSumNormal("strength", tau, shape=data.size("model"))
+        log_tie = pm.Normal("log_tie", *LOG_TIE)
+        d = theta[data["first"][pattern]] - theta[data["second"][pattern]]
+        pm.Potential("n", pytensor_log_outcomes(d, log_tie)[rows, outcome])
+        tree = pm.sample(random_seed=seed, chains=4, cores=1, progressbar=False, nuts_sampler="pymc")
+    return tree["posterior"]["strength"]
+
+
+def _speed(method: str, strength: Any, seconds: float) -> dict[str, Any]:
+    import arviz_stats
+
+    least = float(min(arviz_stats.ess(strength.to_dataset(name="x"))["x"].to_numpy()))
+    return {"method": method, "draws": strength.sizes["chain"] * strength.sizes["draw"], "least_ess": least,
+            "seconds": seconds, "least_ess_per_second": least / seconds}  # fmt: skip
+
+
+def must_hold(rows: Sequence[dict[str, Any]], speed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The claims of the issue."""
+    table = pd.DataFrame(rows).set_index(["method", "judge"])
+    ours, raw = table.loc["bayes:judge_elo"], table.loc["conformal[split]"]
+    alone = ours.drop(ALL)
+    claims = [
+        holds("coverage of judge_elo at 90 %, over the judges", float(alone["coverage"].mean()), least=0.85),
+        holds("median width against conformal on raw Elo, mean over the judges",
+              float((alone["median_width"] / raw["median_width"]).mean()), most=0.65),
+        holds("MAE against raw Hard-Elo, mean over the judges",
+              float((alone["mae"] / raw["mae"]).mean()), most=0.65),
+        holds("MAE of all three judges against the best alone",
+              float(ours.loc[ALL, "mae"] / alone["mae"].min()), most=1.0),
+        holds("coverage of judge_elo at 90 %, all three judges", ours.loc[ALL, "coverage"], least=0.85),
+    ]  # fmt: skip
+    if speed:
+        ratio = speed[0]["least_ess_per_second"] / speed[1]["least_ess_per_second"]
+        claims.append(holds("bradley_terry: ESS/s against PyMC's default on raw battles", ratio, least=10))
+    return claims
+
+
+if __name__ == "__main__":
+    main()

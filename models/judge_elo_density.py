@@ -1,0 +1,103 @@
+"""The likelihood of `judge_elo` in NumPyro, part by part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+from numpyro import distributions as dist
+
+from bayesjudge.model import Data
+from bayesjudge.models.davidson import LOG_TIE, OutcomeCounts, jax_log_outcomes
+
+__all__ = [
+    "numpyro_effects",
+    "numpyro_scores",
+    "numpyro_taste_root",
+    "numpyro_verdicts",
+    "numpyro_votes",
+    "vine_shapes",
+]
+
+
+def vine_shapes(judges: int) -> list[tuple[int, int, float]]:
+    """Row, column and Beta shape of each canonical partial correlation of an LKJ(1) matrix.
+
+    Uniform over correlation matrices of J judges (Lewandowski, Kurowicka & Joe 2009): the partial
+    correlation of rows i > k given those before k is ``2 Beta(b, b) − 1`` with ``b = (J − k)/2``, k from 0.
+
+    Examples
+    --------
+    >>> vine_shapes(3)
+    [(1, 0, 1.5), (2, 0, 1.5), (2, 1, 1.0)]
+    """
+    return [(i, k, (judges - k) / 2) for k in range(judges) for i in range(k + 1, judges)]
+
+
+def numpyro_taste_root(data: Data) -> Any:
+    """Cholesky factor of the correlation of the judges' tastes, (J, J)."""
+    judges = data.size("judge")
+    if judges == 1:
+        return jnp.ones((1, 1))
+    vine = vine_shapes(judges)
+    shapes = jnp.array([shape for *_, shape in vine])
+    with numpyro.plate("judge_pair", len(vine), dim=-1):
+        partial = 2 * numpyro.sample("taste_partial", dist.Beta(shapes, shapes)) - 1
+    rows, columns = (np.array([pair[axis] for pair in vine]) for axis in (0, 1))
+    lower = jnp.zeros((judges, judges)).at[rows, columns].set(partial)
+    left = jnp.cumprod(jnp.sqrt(1 - lower**2), axis=1)
+    before = jnp.concatenate([jnp.ones((judges, 1)), left[:, :-1]], axis=1)
+    return (lower + jnp.eye(judges)) * before
+
+
+def numpyro_votes(theta: Any, data: Data) -> None:
+    """People's votes."""
+    log_tie = numpyro.sample("vote_log_tie", dist.Normal(*LOG_TIE))
+    d = theta[data["vote_first"]] - theta[data["vote_second"]]
+    outcomes = OutcomeCounts(jax_log_outcomes(d, log_tie), data["vote_total"])
+    with numpyro.plate("vote_pattern", data.size("vote_pattern"), dim=-2), _outcome():
+        numpyro.sample("vote_n", outcomes, obs=data.arrays.get("vote_n"))
+
+
+def numpyro_effects(data: Data) -> Any:
+    """Coefficients of order, length and family for each judge, (J, effects)."""
+    judges, effects = data.size("judge"), len(data.coords["effect"])
+    if not effects:
+        return jnp.zeros((judges, 0))
+    with numpyro.plate("judge", judges, dim=-2), numpyro.plate("effect", effects, dim=-1):
+        return numpyro.sample("effects", dist.Normal(0.0, 1.0))
+
+
+def numpyro_verdicts(eye: Any, effects: Any, data: Data) -> None:
+    """Verdicts, on the scale of each judge's own eye (J, M)."""
+    d = _differences("verdict", eye, effects, data.facts["verdicts"], data)
+    with numpyro.plate("verdict_judge", len(data.facts["verdicts"]), dim=-1):
+        log_tie = numpyro.sample("verdict_log_tie", dist.Normal(*LOG_TIE))
+    outcomes = OutcomeCounts(jax_log_outcomes(d, log_tie[data["verdict_judge"]]), data["verdict_total"])
+    with numpyro.plate("verdict_pattern", data.size("verdict_pattern"), dim=-2), _outcome():
+        numpyro.sample("verdict_n", outcomes, obs=data.arrays.get("verdict_n"))
+
+
+def numpyro_scores(eye: Any, effects: Any, data: Data) -> None:
+    """Score gaps; padding (``score_seen`` 0) adds nothing."""
+    d = _differences("score", eye, effects, data.facts["graded"], data)
+    with numpyro.plate("score_judge", len(data.facts["graded"]), dim=-1):
+        noise = numpyro.sample("noise", dist.HalfNormal(1.0))
+        freedom = numpyro.sample("freedom", dist.Gamma(2.0, 0.1))
+    judge = data["score_judge"]
+    gaps = dist.StudentT(freedom[judge], d, noise[judge]).mask(data["score_seen"] > 0)
+    with numpyro.plate("score_battle", data.size("score_battle"), dim=-1):
+        numpyro.sample("score", gaps, obs=data.arrays.get("score"))
+
+
+def _differences(kind: str, eye: Any, effects: Any, judges: tuple[int, ...], data: Data) -> Any:
+    """What separates the two models of each row in its judge's eye."""
+    judge = jnp.array(judges)[data[f"{kind}_judge"]]
+    apart = eye[judge, data[f"{kind}_first"]] - eye[judge, data[f"{kind}_second"]]
+    return apart + (data[f"{kind}_x"] * effects[judge]).sum(-1)
+
+
+def _outcome() -> Any:
+    return numpyro.plate("outcome", 3, dim=-1)
