@@ -32,15 +32,15 @@ _WHERE = {
     "Battles": "tables", "Comparison": "studies", "Estimates": "estimates", "Fit": "inference",
     "InputError": "errors", "Pairs": "tables", "Scores": "tables", "Trials": "tables", "UsageError": "errors",
     "Verdicts": "tables", "accuracy": "studies", "count_battles": "battle_counts",
-    "count_verdicts": "counts", "find_model": "model", "fit": "inference", "fit_many": "inference",
-    "load_fit": "inference", "model_names": "model", "read_battles": "readers", "read_pairs": "readers",
+    "count_verdicts": "counts", "elo": "studies", "find_model": "model", "fit": "inference",
+    "fit_many": "inference", "load_fit": "inference", "model_names": "model", "read_battles": "readers", "read_pairs": "readers",
     "read_scores": "readers", "read_trials": "readers", "read_verdicts": "readers",
 }  # fmt: skip
 
 __all__ = [
     "Battles", "Comparison", "Estimates", "Fit", "InputError", "Pairs", "Scores", "Trials", "UsageError",
-    "Verdicts", "__version__", "accuracy", "count_battles", "count_verdicts", "find_model", "fit", "fit_many",
-    "load_fit", "model_names", "read_battles", "read_pairs", "read_scores", "read_trials", "read_verdicts",
+    "Verdicts", "__version__", "accuracy", "count_battles", "count_verdicts", "elo", "find_model", "fit",
+    "fit_many", "load_fit", "model_names", "read_battles", "read_pairs", "read_scores", "read_trials", "read_verdicts",
 ]  # fmt: skip
 
 

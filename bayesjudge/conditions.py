@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.cells import IbisTable, fetch
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import require_columns
 from bayesjudge.tables.events import Layout
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 __all__ = [
-    "Condition", "EventRows", "category_codes", "codes_of", "condition_codes", "event_rows", "group_names",
-    "require_rows",
+    "Condition", "EventRows", "category_codes", "chosen_judges", "codes_of", "condition_codes", "event_rows",
+    "group_names", "require_rows", "used_codes",
 ]  # fmt: skip
 
 #: Stand-ins for a condition that was not recorded: databases do not join or sort what is missing.
@@ -181,6 +181,27 @@ def _categories(table: IbisTable) -> dict[str, str]:
                                   allowed="one value for each item",
                                   fix="Settle on one category for each item.")])  # fmt: skip
     return dict(zip(found["item"], found["high"], strict=True))
+
+
+def chosen_judges(found: Sequence[str], judges: Sequence[str]) -> NDArray[np.int64]:
+    """Codes of some judges, in the table's order.
+
+    Raises
+    ------
+    UsageError
+        A judge that the table does not have, or none chosen.
+    """
+    unknown = [judge for judge in judges if judge not in found]
+    if unknown or not judges:
+        wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
+        raise UsageError(f"{wrong}; the table has {', '.join(map(repr, found))}")
+    return np.array([code for code, judge in enumerate(found) if judge in judges], dtype=np.int64)
+
+
+def used_codes(names: Sequence[Any], codes: NDArray[np.int64]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """Names that some code (R,) stands for, and the codes among these."""
+    kept, place = np.unique(codes, return_inverse=True)
+    return tuple(names[code] for code in kept.tolist()), place.reshape(-1).astype(np.int64)
 
 
 def require_rows(frame: pd.DataFrame, layout: Layout) -> None:

@@ -7,8 +7,8 @@ trials' means and the sum of squares within cells, which are kept for the cells 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from bayesjudge.conditions import (
     Condition,
     EventRows,
     category_codes,
+    chosen_judges,
     codes_of,
     condition_codes,
     event_rows,
@@ -117,6 +118,24 @@ class ScoreCounts:
     trial_means: TrialMeans
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def for_judges(self, judges: Sequence[str]) -> ScoreCounts:
+        """Moments of some judges' scores alone; conditions that none of them was asked under are left out."""
+        chosen = chosen_judges(self.judges, judges)
+        conditions = np.unique(self.cells.condition[np.isin(self.cells.judge, chosen)])
+
+        def of[T: (ScoreCells, TrialMeans)](rows: T) -> T:
+            keep = np.isin(rows.judge, chosen)
+            kept = {entry.name: getattr(rows, entry.name)[keep] for entry in fields(rows)}
+            codes = {"judge": np.searchsorted(chosen, kept["judge"]),
+                     "condition": np.searchsorted(conditions, kept["condition"])}  # fmt: skip
+            return replace(rows, **(kept | codes))
+
+        return replace(
+            self, judges=tuple(self.judges[code] for code in chosen), cells=of(self.cells),
+            conditions=tuple(self.conditions[code] for code in conditions), crossed=of(self.crossed),
+            trial_means=of(self.trial_means),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,8 +6,8 @@ pass over the rows (DuckDB by default, any Ibis backend) is all that grows with 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +17,12 @@ from bayesjudge.cells import IbisTable, fetch
 from bayesjudge.conditions import (
     Condition,
     category_codes,
+    chosen_judges,
     codes_of,
     condition_codes,
     event_rows,
     require_rows,
+    used_codes,
 )
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables import Trials
@@ -71,6 +73,18 @@ class TrialCounts:
     n: NDArray[np.int64]
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def for_judges(self, judges: Sequence[str]) -> TrialCounts:
+        """Counts of some judges alone; items and conditions that none of them saw are left out."""
+        keep = np.isin(self.judge, chosen_judges(self.judges, judges))
+        items, item = used_codes(self.items, self.item[keep])
+        names, judge = used_codes(self.judges, self.judge[keep])
+        conditions, condition = used_codes(self.conditions, self.condition[keep])
+        return replace(
+            self, items=items, judges=names, conditions=conditions, item=item, judge=judge,
+            condition=condition, order=self.order[keep], n=self.n[keep],
+            category=self.category[np.unique(self.item[keep])],
+        )  # fmt: skip
 
 
 def count_trials(trials: Trials | ir.Table) -> TrialCounts:

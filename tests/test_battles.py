@@ -237,7 +237,8 @@ def test_an_ibis_table_counts_what_it_drops() -> None:
     frame = pd.DataFrame({"item": ["1", "2", None, "4"], "model_a": ["x", "x", "x", "x"],
                           "model_b": ["y", "x", "y", "y"], "human": [1.0, 0.0, 1.0, None]})  # fmt: skip
     assert dict(count_battles(ibis.memtable(frame)).dropped) == {
-        "missing item or model": 1, "a model against itself": 1, "no human vote, verdict or score": 1}  # fmt: skip
+        "missing item or model": 1, "a model against itself": 1, "no human vote, verdict or score": 1,
+    }  # fmt: skip
 
 
 def test_groups_lengths_and_battles_are_kept_on_request() -> None:

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["deliver", "finish", "mapping", "plain_messages", "require_no_folder", "require_targets"]
 
 
-def mapping(pairs: list[str] | None) -> dict[str, str]:
-    """Read ``--column ours=theirs`` options."""
+def mapping(pairs: list[str] | None, option: str = "--column") -> dict[str, str]:
+    """Read options such as ``--column ours=theirs``."""
     found = {}
     for pair in pairs or []:
         ours, equals, theirs = pair.partition("=")
         if not (ours and equals and theirs):
-            raise UsageError(f"--column {pair!r}: write our column = yours, as in --column verdict=score")
+            example = {"--column": "verdict=score"}.get(option, "gpt-4=openai")
+            raise UsageError(f"{option} {pair!r}: write two names with = between, as in {option} {example}")
         found[ours] = theirs
     return found
 

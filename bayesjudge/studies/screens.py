@@ -89,16 +89,18 @@ def empty_table(title: str, names: Sequence[str], figures: Sequence[str]) -> Tab
     return table
 
 
-def interval_cell(row: Any) -> str:
+def interval_cell(row: Any, spec: str = ".3f") -> str:
     """Estimate and interval of one row, ready to print."""
     if math.isnan(row["point"]):
         return "undefined"
-    return escape(f"{figure(row['point'])} [{figure(row['lower'])}, {figure(row['upper'])}]")
+    point, lower, upper = (figure(row[name], spec) for name in ("point", "lower", "upper"))
+    return escape(f"{point} [{lower}, {upper}]")
 
 
-def figure(value: float) -> str:
-    """Three decimals, and no sign on a zero."""
-    return f"{round(value, 3) + 0.0:.3f}"  # adding 0 turns -0 into 0
+def figure(value: float, spec: str = ".3f") -> str:
+    """A number, three decimals by default, and no sign on a zero."""
+    text = f"{value:{spec}}"
+    return text.removeprefix("-") if not any(digit in text for digit in "123456789n") else text
 
 
 def narrowest(names: Iterable[str]) -> int:

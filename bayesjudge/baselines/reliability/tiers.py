@@ -51,13 +51,21 @@ def check_tiers(curves: pd.DataFrame) -> pd.DataFrame:
     [['minimum', 'does not hold'], ['standard', 'too few trials']]
     """
     keys = ["judge", "group", "stratum"]
-    tiers = pd.DataFrame({"tier": [tier.name for tier in TIERS], "trials": [tier.trials for tier in TIERS],
-                          "promised": [tier.promised for tier in TIERS]})  # fmt: skip
-    asked = curves[keys].drop_duplicates().merge(tiers, how="cross")
-    known = curves[[*keys, "trials", "point", "lower", "upper"]]
-    found = asked.merge(known, on=[*keys, "trials"], how="left")
+    rows = [{**dict(zip(keys, key, strict=True)), "tier": tier.name, "trials": tier.trials,
+             "promised": tier.promised, **_bought(part, tier)}
+            for key, part in curves.groupby(keys, sort=False) for tier in TIERS]  # fmt: skip
+    names = [*keys, "tier", "trials", "promised", "point", "lower", "upper", "verdict"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _bought(curve: pd.DataFrame, tier: Tier) -> dict[str, object]:
+    """The curve at the tier's trials, or at the most below them where a curve has gaps."""
+    if curve["trials"].max() < tier.trials:
+        return {"point": np.nan, "lower": np.nan, "upper": np.nan, "verdict": "too few trials"}
+    at = curve[curve["trials"] <= tier.trials].sort_values("trials").iloc[-1]
     # A mean of probabilities that are exactly 1 may miss it by rounding.
-    promised = found["promised"] - 1e-9
-    states = [found["point"].isna(), found["lower"] >= promised, found["upper"] < promised]
-    verdict = np.select(states, ["too few trials", "holds", "does not hold"], "undecided")
-    return found.assign(verdict=verdict)
+    promised = tier.promised - 1e-9
+    verdict = (
+        "holds" if at["lower"] >= promised else "does not hold" if at["upper"] < promised else "undecided"
+    )
+    return {"point": at["point"], "lower": at["lower"], "upper": at["upper"], "verdict": verdict}
