@@ -76,7 +76,7 @@ def main() -> None:
     if sampled:
         show(sampled, "fast path beside the sampled posterior")
     claims = [] if options.quick else must_hold(runs, sampled)
-    report("audit", options, facts, must_hold=claims, overall=overall, settings_=by_setting, sampled=sampled,
+    report("audit", options, facts, must_hold=claims, overall=overall, by_setting=by_setting, sampled=sampled,
            seconds=time.perf_counter() - start)  # fmt: skip
 
 

@@ -54,18 +54,21 @@ def prepare(
     category = pairs.frame["category"].fillna(NO_CATEGORY)
     names = sorted(category.unique())
     code = category.map({name: place for place, name in enumerate(names)}).to_numpy(np.int64)
-    share = _reviewed(pairs, reviewed)[used] if positives else np.ones(int(used.sum()))
+    # Where both kinds of labels are recorded, not having been reviewed says nothing.
+    share = _reviewed(pairs, reviewed) if positives else np.where(verified, 1.0, 0.0)
     items = pairs.frame["item"].to_numpy()
     return Data(
         arrays={
             "agreements": seen[used].astype(np.int64), "looks": np.ones(int(used.sum()), np.int64),
-            "x": found.x[used], "category": code[used], "reviewed": share,
+            "x": found.x[used], "category": code[used], "reviewed": share[used],
             "x_other": found.x[~verified], "category_other": code[~verified],
+            "reviewed_other": share[~verified],
             "block": np.searchsorted(blocks, found.block).astype(np.int64),
         },
         dims={
             "agreements": ("pair",), "looks": ("pair",), "x": ("pair", "feature"), "category": ("pair",),
             "reviewed": ("pair",), "x_other": ("other", "feature"), "category_other": ("other",),
+            "reviewed_other": ("other",),
             "block": ("feature",),
         },
         coords={

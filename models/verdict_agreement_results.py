@@ -85,14 +85,16 @@ def trust(posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
 
 
 def _in_blocks(posterior: xr.Dataset, data: Data) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """P(agree) (chains, draws, rows) of the unverified decisions, some rows at a time."""
+    """P(agree given not seen to) (chains, draws, rows) of the unverified decisions, in blocks of rows."""
     x = np.asarray(data["x_other"])
     alpha = posterior["alpha"].transpose("chain", "draw").to_numpy()
     beta = effects(posterior, data).to_numpy() if data.coords["feature"] else np.zeros((*alpha.shape, 0))
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)
-        eta = alpha[..., None] + beta @ x[rows].T
-        yield rows, 0.5 * (1.0 + np.tanh(0.5 * eta))
+        p = 0.5 * (1.0 + np.tanh(0.5 * (alpha[..., None] + beta @ x[rows].T)))
+        # An agreement had its chance to be seen: not having been, it is less likely one.
+        e = np.asarray(data["reviewed_other"])[rows]
+        yield rows, p * (1 - e) / (1 - e * p)
 
 
 def _rate(seen: Any, mine: NDArray[np.bool_]) -> Any:
