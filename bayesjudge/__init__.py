@@ -30,17 +30,19 @@ if TYPE_CHECKING:
 #: Public name to the module it is loaded from on first use, so that importing the package costs nothing.
 _WHERE = {
     "Battles": "tables", "Comparison": "studies", "Estimates": "estimates", "Fit": "inference",
-    "InputError": "errors", "Pairs": "tables", "Scores": "tables", "Trials": "tables", "UsageError": "errors",
-    "Verdicts": "tables", "accuracy": "studies", "count_battles": "battle_counts",
-    "count_verdicts": "counts", "elo": "studies", "find_model": "model", "fit": "inference",
-    "fit_many": "inference", "load_fit": "inference", "model_names": "model", "read_battles": "readers", "read_pairs": "readers",
-    "read_scores": "readers", "read_trials": "readers", "read_verdicts": "readers",
+    "InputError": "errors", "Pairs": "tables", "Scores": "tables", "Trials": "tables",
+    "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies",
+    "count_battles": "battle_counts", "count_verdicts": "counts", "elo": "studies",
+    "find_model": "model", "fit": "inference", "fit_many": "inference", "load_fit": "inference",
+    "model_names": "model", "read_battles": "readers", "read_pairs": "readers", "read_scores": "readers",
+    "read_trials": "readers", "read_verdicts": "readers",
 }  # fmt: skip
 
 __all__ = [
-    "Battles", "Comparison", "Estimates", "Fit", "InputError", "Pairs", "Scores", "Trials", "UsageError",
-    "Verdicts", "__version__", "accuracy", "count_battles", "count_verdicts", "elo", "find_model", "fit",
-    "fit_many", "load_fit", "model_names", "read_battles", "read_pairs", "read_scores", "read_trials", "read_verdicts",
+    "Battles", "Comparison", "Estimates", "Fit", "InputError", "Pairs", "Scores", "Trials",
+    "UsageError", "Verdicts", "__version__", "accuracy", "count_battles", "count_verdicts", "elo",
+    "find_model", "fit", "fit_many", "load_fit", "model_names", "read_battles", "read_pairs",
+    "read_scores", "read_trials", "read_verdicts",
 ]  # fmt: skip
 
 

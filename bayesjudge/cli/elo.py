@@ -1,0 +1,59 @@
+"""``bayesjudge elo``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast
+
+import typer
+
+from bayesjudge.cli.options import (
+    Chains,
+    Column,
+    Draws,
+    Engine,
+    Every,
+    File,
+    Html,
+    Json,
+    Judge,
+    Out,
+    Prob,
+    Quiet,
+    Seed,
+    Strict,
+)
+from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
+
+__all__ = ["elo"]
+
+Language = Annotated[str | None, typer.Option(help="Column that splits the battles, for instance language.")]
+HeldOut = Annotated[
+    list[str] | None, typer.Option(help="Hide people's votes on this model and predict it; or all.")
+]
+Scores = Annotated[str, typer.Option(help="graded or verdicts: what to make of judges who give scores.")]
+Family = Annotated[list[str] | None, typer.Option(help="Name = family, of models and judges: gpt-4=openai.")]
+Length = Annotated[bool, typer.Option("--length-effect", help="Learn what length is worth to a judge.")]
+Resamples = Annotated[int, typer.Option(help="Bootstrap resamples; 0 gives sandwich errors.")]
+
+
+def elo(
+    *, file: File, column: Column = None, judge: Judge = None, group: Language = None,
+    held_out: HeldOut = None, scores: Scores = "graded", family: Family = None, length_effect: Length = False,
+    out: Out = None, html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95,
+    seed: Seed = 0, engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 1000,
+    bootstrap: Resamples = 1000, strict: Strict = False, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
+    with plain_messages():
+        from bayesjudge.readers import read_battles
+        from bayesjudge.studies import elo as study
+
+        require_targets(out, html)
+        answer = study(
+            read_battles(file, columns=mapping(column)), group=group, judges=judge or None,
+            held_out=held_out or (), scores=cast("Any", scores), families=mapping(family, "--family"),
+            length_effect=length_effect, engine=engine, prob=prob, seed=seed, chains=chains, draws=draws,
+            tune=draws, bootstrap=bootstrap, progress=not quiet,
+        )  # fmt: skip
+        deliver(answer, out=out, html=html, as_json=as_json, every=every)
+    finish(answer, strict=strict, as_json=as_json)
