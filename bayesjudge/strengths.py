@@ -26,11 +26,12 @@ PER_LOGIT = 400 / math.log(10)
 CENTRE = 1500.0
 #: Penalty of METHODS 4.1: it makes every comparison graph have one finite answer.
 RIDGE = 0.01
-#: Longest step in logits, and the step after which a fit is done: Newton's error is then about its square.
-_LONGEST, _DONE = 2.0, 1e-6
+#: Step after which a fit is done, and the longest step, in logits.
+TOLERANCE = 1e-6
+_LONGEST = 2.0
 _STEPS = 200
-#: Numbers in the largest temporary array: 128 MB.
-_LARGEST = 16_000_000
+#: Numbers in the largest temporary array: 8 MB stay in the processor's cache.
+_LARGEST = 1_000_000
 #: Entries up to which a dense incidence matrix is faster.
 _DENSE = 400_000
 
@@ -51,7 +52,7 @@ def to_elo(strength: Any) -> Any:
 
 def solve_strengths(
     first: Ints, second: Ints, n: NDArray[Any], wins: NDArray[Any], models: int, *,
-    ridge: float = RIDGE, start: Floats | None = None,
+    ridge: float = RIDGE, start: Floats | None = None, tolerance: float = TOLERANCE,
 ) -> Floats:  # fmt: skip
     """Strengths of B data sets on the same P pairs.
 
@@ -67,6 +68,8 @@ def solve_strengths(
         Penalty; 0 where `comparison_graph` says that a finite answer exists.
     start : array (M,), optional
         Where to start, for instance the strengths of the whole data for its bootstrap replicates.
+    tolerance : float
+        The last step is no longer than this, in logits, and the error then of the order of its square.
 
     Returns
     -------
@@ -86,7 +89,7 @@ def solve_strengths(
     """
     wins = np.atleast_2d(np.asarray(wins, dtype=np.float64))
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), wins.shape)
-    problem = _Problem(np.asarray(first), np.asarray(second), models, ridge)
+    problem = _Problem(np.asarray(first), np.asarray(second), models, ridge, tolerance)
     origin = np.zeros(models) if start is None else start
     step = max(1, _LARGEST // max(len(first), models * models))
     parts = [
@@ -102,14 +105,17 @@ class _Problem:
     second: Ints
     models: int
     ridge: float
+    tolerance: float
 
     def solve(self, n: Floats, wins: Floats, origin: Floats) -> Floats:
-        theta = np.tile(origin, (len(wins), 1))
+        # One row, for all start at the same place: broadcasting saves the first step most of its work.
+        theta = origin[None, :]
         for _ in range(_STEPS):
-            curvature, slope = self._curvature(n, theta), self._slope(n, wins, theta)
-            step = _capped(np.linalg.solve(curvature, slope[..., None])[..., 0])
+            expected = self._expected(theta)
+            slope = (wins - n * expected) @ self.incidence - self.ridge * theta
+            step = _capped(np.linalg.solve(self._curvature(n, expected), slope[..., None])[..., 0])
             theta = theta + step
-            if np.abs(step).max(initial=0.0) <= _DONE:
+            if np.abs(step).max(initial=0.0) <= self.tolerance:
                 return theta
         raise UsageError(
             f"strengths do not converge at ridge={self.ridge:g}: some models never lose or never meet the "
@@ -122,10 +128,6 @@ class _Problem:
         found: Floats = expit(theta[:, self.first] - theta[:, self.second])
         return found
 
-    def _slope(self, n: Floats, wins: Floats, theta: Floats) -> Floats:
-        excess = wins - n * self._expected(theta)
-        return np.asarray(excess @ self.incidence - self.ridge * theta)
-
     @functools.cached_property
     def incidence(self) -> Any:
         """+1 for the first model of each pair, −1 for the second, (P, M); sparse where that is faster."""
@@ -137,14 +139,13 @@ class _Problem:
         matrix = csr_array((signs, (rows, columns)), shape=(len(pairs), self.models))
         return matrix.toarray() if len(pairs) * self.models <= _DENSE else matrix
 
-    def _curvature(self, n: Floats, theta: Floats) -> Floats:
-        p = self._expected(theta)
-        weight = n * p * (1 - p)
-        hessian = np.zeros((len(theta), self.models, self.models))
+    def _curvature(self, n: Floats, expected: Floats) -> Floats:
+        weight = n * (expected * (1 - expected))
+        hessian = np.zeros((len(weight), self.models, self.models))
         hessian[:, self.first, self.second] = -weight
         hessian[:, self.second, self.first] = -weight
         own = np.arange(self.models)
-        hessian[:, own, own] = self.ridge - hessian.sum(axis=2)
+        hessian[:, own, own] = weight @ abs(self.incidence) + self.ridge
         if self.ridge == 0:
             # Without a penalty the level is free; a pull on the mean alone fixes it and moves no difference.
             hessian += 1.0 / self.models
@@ -199,7 +200,7 @@ def anchored_strengths(
         slope = (wins - n * p).sum(axis=1) - ridge * theta
         step = np.clip(slope / ((n * p * (1 - p)).sum(axis=1) + ridge), -_LONGEST, _LONGEST)
         theta = theta + step
-        if np.abs(step).max(initial=0.0) <= _DONE:
+        if np.abs(step).max(initial=0.0) <= TOLERANCE:
             return np.asarray(theta)
     raise UsageError(f"a strength against anchors does not converge at ridge={ridge:g}; use {RIDGE:g}")
 

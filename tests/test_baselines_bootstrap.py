@@ -38,7 +38,7 @@ def test_models_stay_paired(item_counts):
 def test_draws_are_multinomial(per_kind):
     """Both ways of drawing: totals exact, means and variances those of the multinomial."""
     count = np.array([1, 2, 5]) * per_kind
-    draws = bootstrap._draws(count, 20_000, np.random.default_rng(1))
+    draws = bootstrap.draw_counts(count, 20_000, np.random.default_rng(1))
     total, share = count.sum(), count / count.sum()
     assert (draws.sum(axis=1) == total).all()
     # Five standard errors of a mean of 20,000 draws; a variance's own relative error is about 1 %.

