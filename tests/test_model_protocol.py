@@ -12,7 +12,7 @@ import pytest
 
 from bayesjudge.battle_counts import count_battles
 from bayesjudge.counts import count_verdicts
-from bayesjudge.datasets import simulate_battles, simulate_pairs, simulate_verdicts
+from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import COLUMNS
 from bayesjudge.inference import accelerator
@@ -35,11 +35,16 @@ def _battles() -> Any:
     return count_battles(simulate_battles(seed=1).battles)
 
 
+def _graded() -> Any:
+    return count_battles(simulate_battles(seed=1, design=BattleDesign(graded=True)).battles)
+
+
 #: A small table that each registered model can be fitted to; a new model needs a line here.
 TABLES: dict[str, Callable[[], Any]] = {
     "bradley_terry": _battles,
     "judge_elo": _battles,
     "judge_error": _verdicts,
+    "judge_temperature": _graded,
     "paired_accuracy": _verdicts,
     "verdict_agreement": _pairs,
 }
