@@ -23,8 +23,8 @@ from bayesjudge.plots.theme import (
 
 __all__ = ["gap_scatter", "slopegraphs", "variance_layers"]
 
-#: Gap in score points and flip rate that bound the paper's paradox zone: unstable verdicts, equal scores.
-PARADOX = (0.5, 0.2)
+#: Points apart below which scores hardly differ: twice the mean gaps that the paper found.
+SMALL_GAP = 0.5
 _COLUMNS = 3
 #: Words inside bars: light in every theme, since the bars keep their colours.
 _WORD = "#fdfdfd"
@@ -58,7 +58,7 @@ def gap_scatter(frame: pd.DataFrame) -> Figure:
     _require(frame, "items with both verdicts and scores of two responses")
     figure = canvas(3.8, width=0.7 * WIDTH)
     axes = bare(figure.add_subplot(), grid="both")
-    axes.axvspan(0, PARADOX[0], ymin=0, color=FLAG, alpha=0.06, linewidth=0)
+    axes.axvspan(0, SMALL_GAP, color=FLAG, alpha=0.06, linewidth=0)
     judges = list(dict.fromkeys(frame["judge"]))
     for k, judge in enumerate(judges):
         mine = frame[frame["judge"] == judge]
@@ -70,7 +70,7 @@ def gap_scatter(frame: pd.DataFrame) -> Figure:
     axes.set_ylabel("flip rate")
     if len(judges) > 1:
         figure.legend(loc="outside upper left", ncols=legend_columns([str(judge) for judge in judges]))
-    footnote(figure, f"shaded: scores less than {PARADOX[0]:g} points apart")
+    footnote(figure, f"shaded: scores less than {SMALL_GAP:g} points apart")
     return figure
 
 
