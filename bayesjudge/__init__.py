@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bayesjudge.readers import read_battles, read_pairs, read_scores, read_trials, read_verdicts
     from bayesjudge.studies import Comparison
     from bayesjudge.studies.accuracy import accuracy
+    from bayesjudge.studies.reliability import reliability
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
 
@@ -35,14 +36,14 @@ _WHERE = {
     "count_battles": "battle_counts", "count_verdicts": "counts", "elo": "studies",
     "find_model": "model", "fit": "inference", "fit_many": "inference", "load_fit": "inference",
     "model_names": "model", "read_battles": "readers", "read_pairs": "readers", "read_scores": "readers",
-    "read_trials": "readers", "read_verdicts": "readers",
+    "read_trials": "readers", "read_verdicts": "readers", "reliability": "studies",
 }  # fmt: skip
 
 __all__ = [
     "Battles", "Comparison", "Estimates", "Fit", "InputError", "Pairs", "Scores", "Trials",
     "UsageError", "Verdicts", "__version__", "accuracy", "count_battles", "count_verdicts", "elo",
     "find_model", "fit", "fit_many", "load_fit", "model_names", "read_battles", "read_pairs",
-    "read_scores", "read_trials", "read_verdicts",
+    "read_scores", "read_trials", "read_verdicts", "reliability",
 ]  # fmt: skip
 
 

@@ -10,7 +10,9 @@ import typer
 
 from bayesjudge.cli.about import doctor, models
 from bayesjudge.cli.accuracy import accuracy, demo
+from bayesjudge.cli.audit import audit
 from bayesjudge.cli.elo import elo
+from bayesjudge.cli.reliability import reliability
 from bayesjudge.cli.simulate import simulate
 
 __all__ = ["app", "main"]
@@ -19,7 +21,7 @@ app = typer.Typer(
     name="bayesjudge", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="What LLM-judge verdicts are worth: Bayesian and frequentist intervals side by side.",
 )  # fmt: skip
-for command in (accuracy, elo, demo, models, doctor):
+for command in (accuracy, elo, audit, reliability, demo, models, doctor):
     app.command()(command)
 app.add_typer(simulate, name="simulate")
 

@@ -52,7 +52,7 @@ _REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
               *(name for name in VERDICT_ALIASES["item"][0] if name != "prompt_id")],
              ["id", "uid", "question", "query", "prompt_id"]),
     "judge": VERDICT_ALIASES["judge"],
-    "trial": (["trial_id", *VERDICT_ALIASES["run"][0], "run", "sample", "seed"], []),
+    "trial": (["trial_id", "run_id", "repetition", "repeat", "replicate", "run", "sample", "seed"], []),
     "prompt": (["prompt_template", "template", "prompt_version", "judge_prompt"], []),
     "temperature": (["judge_temperature", "temp"], []),
     "category": (["task_category", "subset", "domain"], ["task", "subject"]),

@@ -91,7 +91,7 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
 
 
 def read_repeats(
-    source: Any, *, columns: Mapping[str, str] | None = None
+    source: Any, *, scores: Any = None, columns: Mapping[str, str] | None = None
 ) -> tuple[Trials | None, Scores | None]:
     """Read a table that holds comparisons, scores, or both (a verdict and ``score_a``, ``score_b`` a row).
 
@@ -99,6 +99,8 @@ def read_repeats(
     ----------
     source : str, path or table
         As in `read_trials` and `read_scores`.
+    scores : str, path or table, optional
+        A second table, of scores; then the first holds comparisons.
     columns : mapping of str to str, optional
         Our name to yours, of either.
 
@@ -123,20 +125,22 @@ def read_repeats(
     >>> len(trials), scores.frame["response"].tolist()
     (1, ['a', 'b'])
     """
-    parts = read_parts(source)
-    found = [str(column) for column in parts[0][1].columns]
     mapped = dict(columns or {})
+    parts = read_parts(source)
+    if scores is not None:
+        beside = read_parts(scores)
+        return _trials(parts, _here(mapped, parts, beside)), _scores(beside, _here(mapped, beside, parts))
+    found = [str(column) for column in parts[0][1].columns]
     compared = "outcome" in mapped or "outcome" in _known(found, mapped, TRIAL_ALIASES)
     compared |= {"n_a", "n_b"} <= {*found, *mapped}
     scored = "score" in mapped or "score" in _known(found, mapped, SCORE_ALIASES)
     scored |= bool(score_columns(found)) or set(SIDE_COLUMNS) <= {*found, *mapped}
     if not (compared or scored):
         raise InputError([_neither(found)])
-    only = {name: _mapped(mapped, names, other)
-            for name, names, other in (("trials", _TRIAL_NAMES, _SCORE_NAMES),
-                                       ("scores", _SCORE_NAMES, _TRIAL_NAMES))}  # fmt: skip
-    return (_trials(parts, only["trials"]) if compared else None,
-            _scores(parts, only["scores"]) if scored else None)  # fmt: skip
+    return (
+        _trials(parts, _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES)) if compared else None,
+        _scores(parts, _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES)) if scored else None,
+    )
 
 
 def _known(found: Sequence[str], columns: Mapping[str, str], aliases: _Aliases) -> dict[str, str]:
@@ -150,6 +154,15 @@ def _known(found: Sequence[str], columns: Mapping[str, str], aliases: _Aliases) 
 def _mapped(columns: Mapping[str, str], own: Sequence[str], other: Sequence[str]) -> dict[str, str]:
     """The part of a mapping that is not about the other kind of table alone."""
     return {name: column for name, column in columns.items() if name in own or name not in other}
+
+
+def _here(
+    columns: Mapping[str, str], own: Sequence[tuple[str, pd.DataFrame]],
+    other: Sequence[tuple[str, pd.DataFrame]],
+) -> dict[str, str]:  # fmt: skip
+    """The part of a mapping that is not about columns of the other table alone."""
+    mine, theirs = ({str(name) for _, frame in parts for name in frame.columns} for parts in (own, other))
+    return {name: column for name, column in columns.items() if column in mine or column not in theirs}
 
 
 def _neither(found: Sequence[str]) -> Problem:

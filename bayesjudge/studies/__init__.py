@@ -1,8 +1,10 @@
 """The questions, each one call from a table to a `Comparison`."""
 
 from bayesjudge.studies.accuracy import accuracy
+from bayesjudge.studies.audit import audit
 from bayesjudge.studies.comparison import Comparison
 from bayesjudge.studies.elo import elo
 from bayesjudge.studies.output import json_schema
+from bayesjudge.studies.reliability import reliability
 
-__all__ = ["Comparison", "accuracy", "elo", "json_schema"]
+__all__ = ["Comparison", "accuracy", "audit", "elo", "json_schema", "reliability"]

@@ -1,0 +1,68 @@
+"""``bayesjudge reliability``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bayesjudge.cli.options import (
+    Bootstrap,
+    Chains,
+    Column,
+    Draws,
+    Engine,
+    Every,
+    File,
+    Html,
+    Json,
+    Judge,
+    Out,
+    Prob,
+    Quiet,
+    Seed,
+    Strict,
+)
+from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
+
+__all__ = ["reliability"]
+
+Scores = Annotated[
+    str | None, typer.Option(help="Second file with repeated scores, where the first has comparisons alone.")
+]
+Response = Annotated[
+    list[str] | None,
+    typer.Option(help="A response whose scores are compared; give two where there are more."),
+]
+Budget = Annotated[
+    int | None, typer.Option(help="Further trials to plan for each judge; 5 an item if not given.")
+]
+
+
+def reliability(
+    *, file: File, scores: Scores = None, column: Column = None, judge: Judge = None,
+    response: Response = None, budget: Budget = None, out: Out = None, html: Html = None,
+    as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "nuts",
+    chains: Chains = 4, draws: Draws = 1000, bootstrap: Bootstrap = 10_000, strict: Strict = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
+    with plain_messages():
+        from bayesjudge.errors import UsageError
+        from bayesjudge.readers import read_repeats
+        from bayesjudge.studies import reliability as study
+
+        require_targets(out, html)
+        if response and len(response) != 2:
+            raise UsageError(
+                f"--response must be given twice, not {len(response)} times: --response a --response b"
+            )
+        first, second = (response[0], response[1]) if response else ("", "")
+        trials, scored = read_repeats(file, scores=scores, columns=mapping(column))
+        answer = study(
+            trials, scored, judges=judge or None, responses=(first, second) if response else None,
+            budget=budget, engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=draws,
+            bootstrap=bootstrap, progress=not quiet,
+        )  # fmt: skip
+        deliver(answer, out=out, html=html, as_json=as_json, every=every)
+    finish(answer, strict=strict, as_json=as_json)

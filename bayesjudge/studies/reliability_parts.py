@@ -1,0 +1,86 @@
+"""The two halves of the reliability question, comparisons and scores: posteriors and baselines of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from bayesjudge.baselines.reliability import (
+    ScoreReliability,
+    TrialReliability,
+    score_baselines,
+    trial_baselines,
+)
+from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Fit, fit
+from bayesjudge.score_counts import ScoreCounts
+from bayesjudge.studies.reliability_options import ReliabilityOptions
+from bayesjudge.studies.reliability_plan import plan_frame
+from bayesjudge.trial_counts import TrialCounts
+
+__all__ = ["Pairwise", "Pointwise", "pairwise", "pointwise"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pairwise:
+    """What comparisons contribute.
+
+    Attributes
+    ----------
+    counts : TrialCounts
+    fit : Fit
+        Of `repeated_trials`.
+    baseline : TrialReliability
+    estimates : Estimates
+        Bayesian rows first.
+    items, curves, minimum, plan : pandas.DataFrame
+        Of the posterior.
+    """
+
+    counts: TrialCounts
+    fit: Fit
+    baseline: TrialReliability
+    estimates: Estimates
+    items: pd.DataFrame
+    curves: pd.DataFrame
+    minimum: pd.DataFrame
+    plan: pd.DataFrame
+
+    @property
+    def fits(self) -> tuple[Fit, ...]:
+        """Its posteriors."""
+        return (self.fit,)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pointwise:
+    """What scores contribute: counts, posteriors (none where there is none), baselines, estimates."""
+
+    counts: ScoreCounts
+    fits: tuple[Fit, ...]
+    baseline: ScoreReliability
+    estimates: Estimates
+
+
+def pairwise(counts: TrialCounts, options: ReliabilityOptions) -> Pairwise:
+    """Fit `repeated_trials` and compute the baselines."""
+    from bayesjudge.models.repeated_trials import RepeatedTrials
+
+    model = RepeatedTrials()
+    posterior = fit(model, counts, **options.sampling)
+    baseline = trial_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
+    of = posterior.posterior, posterior.data
+    return Pairwise(
+        counts=counts, fit=posterior, baseline=baseline,
+        estimates=Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates]),
+        items=model.items(*of, prob=options.prob), curves=model.curves(*of, prob=options.prob),
+        minimum=model.minimum(*of, prob=options.prob), plan=plan_frame(posterior, options),
+    )  # fmt: skip
+
+
+def pointwise(counts: ScoreCounts, options: ReliabilityOptions) -> Pointwise:
+    """Compute the baselines of scores."""
+    baseline = score_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed,
+                               responses=options.responses)  # fmt: skip
+    return Pointwise(counts=counts, fits=(), baseline=baseline, estimates=baseline.estimates)
