@@ -20,7 +20,7 @@ HEAVY = {
 }  # fmt: skip
 
 BATTLES = {"battle_counts", "battle_patterns", "strengths"}
-REPEATS = {"conditions", "trial_counts", "score_counts", "trial_planning"}
+REPEATS = {"conditions", "majority", "trial_counts", "score_counts", "trial_planning"}
 BEFORE_MODELS = (
     {"errors", "tables", "counts", "directions", "estimates", "model", "posterior"} | BATTLES | REPEATS
 )
@@ -39,6 +39,7 @@ ROOMS = {
     "strengths": {"errors"},  # Bradley–Terry by Newton, for models and baselines alike
     "battle_counts": {"errors", "tables", "cells", "battle_cells", "battle_patterns"},
     "conditions": {"errors", "tables", "cells"},  # what trials and scores share before they are counted
+    "majority": {"errors"},  # who wins K trials: for models, baselines, planning and simulators alike
     "trial_counts": {"errors", "tables", "cells", "conditions"},
     "score_counts": {"errors", "tables", "cells", "conditions"},
     "trial_planning": {"errors"},  # a pure function of outcome probabilities, whoever estimated them

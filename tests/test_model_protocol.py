@@ -12,7 +12,13 @@ import pytest
 
 from bayesjudge.battle_counts import count_battles
 from bayesjudge.counts import count_verdicts
-from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_verdicts
+from bayesjudge.datasets import (
+    BattleDesign,
+    simulate_battles,
+    simulate_pairs,
+    simulate_trials,
+    simulate_verdicts,
+)
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import COLUMNS
 from bayesjudge.inference import accelerator
@@ -39,6 +45,10 @@ def _graded() -> Any:
     return count_battles(simulate_battles(seed=1, design=BattleDesign(graded=True)).battles)
 
 
+def _trials() -> Any:
+    return simulate_trials(seed=1, items=6, trials=3).trials
+
+
 #: A small table that each registered model can be fitted to; a new model needs a line here.
 TABLES: dict[str, Callable[[], Any]] = {
     "bradley_terry": _battles,
@@ -46,6 +56,7 @@ TABLES: dict[str, Callable[[], Any]] = {
     "judge_error": _verdicts,
     "judge_temperature": _graded,
     "paired_accuracy": _verdicts,
+    "repeated_trials": _trials,
     "verdict_agreement": _pairs,
 }
 
@@ -120,7 +131,10 @@ def test_estimates_are_complete_rows(case: tuple[Model, Data]) -> None:
     assert list(table.columns[: len(COLUMNS)]) == list(COLUMNS)
     assert set(table["method"]) == {model.label}
     assert (table["prob"] == 0.9).all()
-    assert np.isfinite(table[["point", "lower", "upper", "n"]]).all(axis=None)
+    # A number of trials that no judge reaches is infinite; nothing may be missing.
+    assert table[["point", "lower", "upper", "n"]].notna().all(axis=None)
+    bounded = ~table["estimand"].str.startswith("minimum_trials")
+    assert np.isfinite(table.loc[bounded, ["point", "lower", "upper", "n"]]).all(axis=None)
     assert (table["lower"] <= table["upper"]).all()
     assert not table.duplicated(["estimand", "unit", "judge", "group"]).any()
 

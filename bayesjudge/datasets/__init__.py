@@ -7,6 +7,7 @@ from bayesjudge.datasets.coin_flip import COIN_FLIP_TRIALS, coin_flip
 from bayesjudge.datasets.design import VerdictDesign
 from bayesjudge.datasets.mmlu_pro import mmlu_pro, mmlu_pro_questions
 from bayesjudge.datasets.pairs import SimulatedPairs, simulate_pairs
+from bayesjudge.datasets.trials import SimulatedTrials, TrialDesign, simulate_trials
 from bayesjudge.datasets.verdicts import Simulated, demo_verdicts, simulate_counts, simulate_verdicts
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "Simulated",
     "SimulatedBattles",
     "SimulatedPairs",
+    "SimulatedTrials",
+    "TrialDesign",
     "VerdictDesign",
     "coin_flip",
     "demo_verdicts",
@@ -23,5 +26,6 @@ __all__ = [
     "simulate_battles",
     "simulate_counts",
     "simulate_pairs",
+    "simulate_trials",
     "simulate_verdicts",
 ]

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.mode import find_mode
+from bayesjudge.inference.mode import find_start
 from bayesjudge.inference.nuts import Draws, NutsOptions
 
 __all__ = ["run_hmc"]
@@ -122,7 +122,7 @@ def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> _
     def potential(z: Any) -> Any:
         return target.potential(z, arrays)
 
-    mode = find_mode(potential, target.start)
+    mode = find_start(potential, target.start)
     root = jnp.linalg.cholesky(mode.covariance)
     key, scatter = jax.random.split(key)
     z = mode.at + jax.random.normal(scatter, (options.chains, target.size)) @ root.T

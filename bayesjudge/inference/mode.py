@@ -9,7 +9,12 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
 
-__all__ = ["Mode", "find_mode"]
+__all__ = ["Mode", "find_mode", "find_start"]
+
+#: Dimensions up to which a mode is searched for: its Hessian costs as many gradients a step.
+MODE_UP_TO = 500
+#: Largest gradient of what may pass for a mode. A search that ran away stops at millions.
+SETTLED = 1.0
 
 
 class Mode(NamedTuple):
@@ -74,6 +79,27 @@ def find_mode(
     first = (start, *value_and_grad(start), identity, 1e-3, 0)
     z, _, gradient, curvature, _, steps = jax.lax.while_loop(unfinished, newton, first)
     return Mode(z, _inverse(curvature), jnp.max(jnp.abs(gradient)), steps)
+
+
+def find_start(potential: Callable[[Any], Any], start: Any) -> Mode:
+    """Where chains start and on which scale: the mode, or ``start`` with unit scales where there is none.
+
+    The density of effects that are sampled as they are, not in units of their spread, grows without bound as
+    the spread falls to 0, and Newton steps follow it there, where no chain comes back from.
+
+    Examples
+    --------
+    >>> def funnel(z):
+    ...     return 5 * z[0] + 0.5 * jnp.sum((z[1:] * jnp.exp(-z[0])) ** 2)
+    >>> find_start(funnel, jnp.zeros(6)).at.tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    plain = Mode(start, jnp.eye(start.shape[0]), jnp.inf, 0)
+    if start.shape[0] > MODE_UP_TO:
+        return plain
+    mode = find_mode(potential, start)
+    settled = mode.gradient_norm < SETTLED
+    return Mode(*(jnp.where(settled, found, other) for found, other in zip(mode, plain, strict=True)))
 
 
 def _inverse(hessian: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from numpyro.infer.hmc import hmc
 
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.mode import find_mode
+from bayesjudge.inference.mode import find_start
 
 __all__ = ["Draws", "NutsOptions", "run_nuts"]
 
@@ -153,7 +153,7 @@ def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any,
 
 def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> Any:
     """Chains scattered around the mode by its curvature; a point of no density falls back to the mode."""
-    mode = find_mode(lambda z: target.potential(z, arrays), target.start)
+    mode = find_start(lambda z: target.potential(z, arrays), target.start)
     scatter, chains = jax.random.split(key)
     root = jnp.linalg.cholesky(mode.covariance)
     jitter = jax.random.normal(scatter, (options.chains, target.size)) @ root.T

@@ -1,0 +1,206 @@
+"""Simulated logs of repeated judging whose truth is known: comparisons of two responses.
+
+The world is that of the model `repeated_trials`: Davidson's ties around a margin made of the item's
+preference, the judge's disagreement, the prompt and the position, scaled by decisiveness; the trials of a
+cell share a verdict distribution of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.datasets.verdicts import Seed
+from bayesjudge.errors import UsageError
+from bayesjudge.majority import majority_probability, most_likely
+from bayesjudge.tables import Trials
+
+__all__ = ["SimulatedTrials", "TrialDesign", "simulate_trials"]
+
+#: Orders in which a is shown, by what is asked for; the empty one is not recorded.
+ORDERS = {"both": ("ab", "ba"), "ab": ("ab",), "missing": ("",)}
+_SIGN = {"ab": 1, "ba": -1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialDesign:
+    """A world of repeated comparisons.
+
+    Parameters
+    ----------
+    items, trials : int
+        Items, and trials of each cell (judge, item, order, prompt, temperature).
+    position, decisiveness, tie, correlation : dict of str to float, or float
+        Of each judge, or one for all: position bias γ in logits, scale of its margins, readiness ν to tie,
+        correlation of two trials of a cell.
+    judges : tuple of str
+    orders : {"both", "ab", "missing"}
+        What was shown first; ``missing`` is drawn anew for each trial and not recorded.
+    prompts : tuple of str
+        Prompt templates; one template is not recorded.
+    temperatures : dict of float to float
+        Decisiveness κ at each temperature; an empty one is not recorded.
+    preference, item_spread, judge_spread, prompt_spread : float
+        Mean margin of the items, and standard deviations of what items, judges and prompts add.
+    """
+
+    items: int = 40
+    trials: int = 10
+    judges: tuple[str, ...] = ("heron", "otter")
+    position: dict[str, float] | float = 0.8
+    decisiveness: dict[str, float] | float = 1.0
+    tie: dict[str, float] | float = -2.0
+    correlation: dict[str, float] | float = 0.1
+    orders: str = "both"
+    prompts: tuple[str, ...] = ("",)
+    temperatures: tuple[tuple[float, float], ...] = ()
+    preference: float = 0.0
+    item_spread: float = 2.0
+    judge_spread: float = 0.7
+    prompt_spread: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.orders not in ORDERS:
+            raise UsageError(f"orders={self.orders!r} is not one of {', '.join(ORDERS)}")
+        if min(self.items, self.trials, len(self.judges), len(self.prompts)) < 1:
+            raise UsageError("items, trials, judges and prompts must each be at least one")
+        outside = [value for value in self.of_judges("correlation") if not 0 <= value < 1]
+        if outside:
+            raise UsageError(f"correlation={outside[0]} must lie between 0 and 1")
+
+    def of_judges(self, name: str) -> list[float]:
+        """One value a judge."""
+        value = getattr(self, name)
+        return [value[judge] if isinstance(value, dict) else value for judge in self.judges]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SimulatedTrials:
+    """A simulated log and the world it came from.
+
+    Attributes
+    ----------
+    trials : Trials
+        The log, as a user would have it.
+    design : TrialDesign
+        The world.
+    q : array (judges, conditions, items, 3)
+        True probability of each outcome over the orders.
+    truth : dict
+        By ``(estimand, unit)``: ``flip_rate``, ``position_effect`` and ``noise_budget[K=...]`` of a judge's
+        items under its first condition, ``position[logit]``, and ``match[K=...]``, the mean probability
+        that K trials have the true majority.
+    """
+
+    trials: Trials
+    design: TrialDesign
+    q: NDArray[np.float64]
+    truth: dict[tuple[str, str], float]
+
+
+def simulate_trials(*, seed: Seed, **options: Any) -> SimulatedTrials:
+    """Simulate one log of repeated comparisons with known truth.
+
+    Parameters
+    ----------
+    seed : int, SeedSequence or Generator
+        Equal seeds give equal logs.
+    **options
+        The fields of `TrialDesign`.
+
+    Returns
+    -------
+    SimulatedTrials
+
+    Raises
+    ------
+    UsageError
+        An option that is unknown or outside its range.
+
+    Examples
+    --------
+    >>> log = simulate_trials(seed=0, items=5, trials=3, judges=("heron",))
+    >>> len(log.trials), log.truth["position[logit]", "heron"]
+    (30, 0.8)
+    """
+    known = {entry.name for entry in fields(TrialDesign)}
+    if unknown := sorted(set(options) - known):
+        raise UsageError(f"unknown option {unknown[0]!r}; there are {', '.join(sorted(known))}")
+    design, rng = TrialDesign(**options), np.random.default_rng(seed)
+    pi, names = _distributions(design, rng)
+    frame = pd.DataFrame([
+        {**name, **dict(zip(("n_a", "n_b", "n_tie"), rng.multinomial(design.trials, p), strict=True))}
+        for name, p in zip(names, pi.reshape(-1, 3), strict=True)
+    ])  # fmt: skip
+    return SimulatedTrials(trials=Trials.from_frame(frame), design=design, q=pi.mean(axis=3),
+                           truth=_truth(design, pi))  # fmt: skip
+
+
+def _distributions(
+    design: TrialDesign, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
+    """Verdict distribution of every cell (judges, conditions, items, orders, 3), and the cells' columns."""
+    judges, items, prompts = len(design.judges), design.items, len(design.prompts)
+    heats = design.temperatures or ((np.nan, 1.0),)
+    shared = design.preference + design.item_spread * rng.standard_normal(items)
+    own = design.judge_spread * rng.standard_normal((judges, items)) if judges > 1 else 0.0
+    asked = (
+        design.prompt_spread * rng.standard_normal((prompts, items)) if prompts > 1 else np.zeros((1, items))
+    )
+    inside = (shared + own + np.zeros((judges, items)))[:, None] + asked
+    scale = np.outer(design.of_judges("decisiveness"), [kappa for _, kappa in heats])
+    margin = (scale[:, None, :, None] * inside[:, :, None]).reshape(judges, -1, items)
+    pi = _overdispersed(_outcomes(design, margin), design, rng)
+    width = len(str(items))
+    axes = (design.judges, list(product(design.prompts, heats)), range(1, items + 1), ORDERS[design.orders])
+    names = [
+        {"item": f"item-{item:0{width}d}", "judge": judge, "order": order or None, "prompt": prompt or None,
+         "temperature": heat}
+        for judge, (prompt, (heat, _)), item, order in product(*axes)
+    ]  # fmt: skip
+    return pi, names
+
+
+def _outcomes(design: TrialDesign, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Davidson's probabilities (judges, conditions, items, orders, 3); an unrecorded order is either."""
+    gamma, nu = (np.array(design.of_judges(name))[:, None, None] for name in ("position", "tie"))
+
+    def given(sign: float) -> NDArray[np.float64]:
+        half = (margin + sign * gamma) / 2
+        weight = np.exp(np.stack([half, -half, np.broadcast_to(nu, half.shape)], axis=-1))
+        return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+    signs = [_SIGN.get(order) for order in ORDERS[design.orders]]
+    parts = [(given(1.0) + given(-1.0)) / 2 if sign is None else given(sign) for sign in signs]
+    return np.stack(parts, axis=3)
+
+
+def _overdispersed(
+    p: NDArray[np.float64], design: TrialDesign, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """A verdict distribution of its own for every cell, ``Dirichlet(p (1−ρ)/ρ)``; p itself where ρ is 0."""
+    rho = np.array(design.of_judges("correlation"))[:, None, None, None, None]
+    drawn = rng.standard_gamma(np.maximum(p * (1 - rho) / np.maximum(rho, 1e-9), 1e-9))
+    return np.where(rho > 0, drawn / drawn.sum(axis=-1, keepdims=True), p)
+
+
+def _truth(design: TrialDesign, pi: NDArray[np.float64]) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = {}
+    for j, judge in enumerate(design.judges):
+        q = pi[j, 0].mean(axis=1)
+        found["flip_rate", judge] = float((1 - q.max(axis=-1)).mean())
+        found["position[logit]", judge] = design.of_judges("position")[j]
+        for trials in (1, 3, 5, 9, 10, 15, 20, 50):
+            match = majority_probability(q, most_likely(q), trials=trials)
+            found[f"match[K={trials}]", judge] = float(match.mean())
+            found[f"noise_budget[K={trials}]", judge] = float(len(q) - match.sum())
+        if pi.shape[3] == 2:
+            first, second = pi[j, 0, :, 0], pi[j, 0, :, 1]
+            gap = (first[:, 0] - first[:, 1] + second[:, 1] - second[:, 0]) / 2
+            found["position_effect", judge] = float(gap.mean())
+    return found

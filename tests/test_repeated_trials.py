@@ -1,0 +1,294 @@
+"""`repeated_trials`: exact limits, symmetries, what is not identified, recovery, calibration, coverage."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesjudge.checks import sbc
+from bayesjudge.checks.coverage import clopper_pearson
+from bayesjudge.datasets.trials import SimulatedTrials, simulate_trials
+from bayesjudge.errors import UsageError
+from bayesjudge.inference import accelerator, fit, fit_many
+from bayesjudge.inference.density import density
+from bayesjudge.inference.tree import posterior_dataset
+from bayesjudge.majority import majority_probability, most_likely, swap_risk
+from bayesjudge.model import Data
+from bayesjudge.models.repeated_trials import RepeatedTrials, TrialPrior
+from bayesjudge.models.trial_layers import LAYERS, layer_shares
+from bayesjudge.models.trial_outcomes import TrialOutcomes
+from bayesjudge.models.verdict_draws import verdict_draws
+
+MODEL = RepeatedTrials()
+ONE = {"judges": ("heron",)}
+PROMPTS, HEATS = ("base", "short"), ((0.0, 1.0), (1.0, 0.5))
+DESIGNS: dict[str, dict[str, Any]] = {
+    "one judge": ONE,
+    "two judges": {},
+    "order missing": {"orders": "missing"},
+    "one order": {"orders": "ab", **ONE},
+    "prompts and temperatures": {"prompts": PROMPTS, "temperatures": HEATS, "trials": 2},
+    "single trials": {"trials": 1},
+    "many trials": {"trials": 30, **ONE},
+}
+
+
+@pytest.fixture(autouse=True)
+def _float64() -> None:
+    accelerator.prepare()
+
+
+def _log(seed: int = 1, **options: Any) -> SimulatedTrials:
+    return simulate_trials(seed=seed, **{"items": 6, "trials": 3, **options})
+
+
+def _posterior(data: Data) -> Any:
+    target = density(MODEL, data)
+    return posterior_dataset(target, data, 0.5 * np.random.default_rng(0).normal(size=(2, 60, target.size)))
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_same_density_in_both_languages(name: str, same_density: Callable[..., None]) -> None:
+    same_density(MODEL, MODEL.prepare(_log(**DESIGNS[name]).trials), points=20)
+
+
+# The distribution of a cell
+
+
+@pytest.mark.parametrize("rho", [0.0, 1e-9, 0.3, 0.99])
+def test_a_cell_is_dirichlet_multinomial(rho: float) -> None:
+    p, n = np.array([0.5, 0.2, 0.3]), 5
+    counts = np.array([c for c in itertools.product(range(n + 1), repeat=3) if sum(c) == n])
+    cells = TrialOutcomes(jnp.log(jnp.tile(p, (len(counts), 1))), rho, jnp.full(len(counts), n), most=n)
+    ways = stats.multinomial.logpmf(counts, n, p) - (counts * np.log(p)).sum(1)
+    ours = np.asarray(cells.log_prob(jnp.asarray(counts))) + ways
+    # At ρ = 1e-9 SciPy's log-gamma functions of 1e9 lose eight digits.
+    exact = (stats.dirichlet_multinomial.logpmf(counts, p * (1 - rho) / rho, n) if rho
+             else stats.multinomial.logpmf(counts, n, p))  # fmt: skip
+    np.testing.assert_allclose(ours, exact, atol=1e-5 if rho == 1e-9 else 1e-11)
+    assert np.exp(ours).sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.4])
+def test_drawn_counts_have_the_moments_of_a_cell(rho: float) -> None:
+    p, n, draws = np.array([0.6, 0.1, 0.3]), 8, 20_000
+    cell = TrialOutcomes(jnp.log(jnp.asarray(p))[None], rho, jnp.array([n]), most=n)
+    drawn = np.asarray(cell.sample(jax.random.key(0), (draws,)))[:, 0]
+    variance = n * p * (1 - p) * (1 + (n - 1) * rho)
+    assert np.all(drawn.sum(1) == n)
+    # Three means, each within five standard errors; variances of 20,000 draws are good to about 2 %.
+    assert np.all(np.abs(drawn.mean(0) - n * p) < 5 * np.sqrt(variance / draws))
+    np.testing.assert_allclose(drawn.var(0), variance, rtol=0.1)
+
+
+# Symmetries
+
+
+def _values(data: Data, seed: int) -> dict[str, Any]:
+    target = density(MODEL, data)
+    flat = np.random.default_rng(seed).normal(size=target.size)
+    return dict(target.constrain(jnp.asarray(flat), accelerator.to_device(data.arrays)))
+
+
+def _at(data: Data, values: dict[str, Any]) -> float:
+    target = density(MODEL, data)
+    return -float(target.potential(target.unconstrain(values), accelerator.to_device(data.arrays)))
+
+
+def test_swapping_a_and_b_negates_the_preferences() -> None:
+    data = MODEL.prepare(_log(prompts=PROMPTS).trials)
+    swapped = data.with_arrays({**data.arrays, "n": data["n"][:, [1, 0, 2]], "order": -data["order"]})
+    values = _values(data, 3)
+    signed = ("item_preference", "disagreement", "prompt_effect", "preference_mean")
+    turned = {name: -v if name in signed else v for name, v in values.items()}
+    assert _at(data, values) == pytest.approx(_at(swapped, turned), abs=1e-9)
+
+
+def test_relabelling_judges_permutes_the_density() -> None:
+    data = MODEL.prepare(_log(position={"heron": 1.0, "otter": -1.0}).trials)
+    turned = data.with_arrays({**data.arrays, "judge": 1 - data["judge"]})
+    values = _values(data, 4)
+    by_judge = ("disagreement", "judge_decisiveness", "position", "repeat_correlation", "tie")
+    flipped = {name: jnp.flip(v, 0) if name in by_judge else v for name, v in values.items()}
+    assert _at(data, values) == pytest.approx(_at(turned, flipped), abs=1e-9)
+
+
+def test_row_order_does_not_matter() -> None:
+    from bayesjudge.tables import Trials
+
+    frame = _log().trials.frame
+    one, other = (MODEL.prepare(Trials.from_frame(f)) for f in (frame, frame.sample(frac=1, random_state=1)))
+    assert one.signature == other.signature
+    assert all(np.array_equal(one[name], other[name]) for name in one.arrays)
+
+
+# What is not identified is said
+
+
+def test_position_without_orders_is_said_to_be_unidentified() -> None:
+    data = MODEL.prepare(_log(orders="missing").trials)
+    table = MODEL.estimates(_posterior(data), data)
+    assert not len(table.where(estimand=["position[logit]", "position_effect"]))
+    notes = table.where(estimand="position_size[logit]").frame["note"]
+    assert len(notes) == 2
+    assert notes.str.contains("not identified").all()
+    shares = table.where(estimand="variance_share[stochastic]").frame
+    assert shares["note"].str.contains("position").all()
+    assert not len(table.where(estimand="variance_share[position]"))
+
+
+def test_an_order_that_never_varies_is_said_to_tell_nothing() -> None:
+    data = MODEL.prepare(_log(orders="ab").trials)
+    table = MODEL.estimates(_posterior(data), data)
+    assert table.where(estimand="position[logit]").frame["note"].str.contains("one order only").all()
+
+
+def test_the_density_without_orders_is_even_in_the_position_bias() -> None:
+    data = MODEL.prepare(_log(orders="missing", **ONE).trials)
+    assert data.coords["unordered_judge"] == ("heron",)
+    assert "position" not in density(MODEL, data).dims
+
+
+def test_the_reference_temperature_has_most_trials() -> None:
+    frame = _log(temperatures=HEATS).trials.frame
+    from bayesjudge.tables import Trials
+
+    few = frame[(frame["temperature"] == 1.0) | (frame["item"] == frame["item"].iloc[0])]
+    data = MODEL.prepare(Trials.from_frame(few))
+    assert data.coords["reference_temperature"] == ("T = 1",)
+    assert data.coords["other_temperature"] == ("T = 0",)
+
+
+def test_wrong_priors_are_refused() -> None:
+    with pytest.raises(UsageError, match="item_spread"):
+        TrialPrior(item_spread=0.0)
+
+
+# Posterior quantities
+
+
+@pytest.mark.parametrize("trials", [1, 2, 5, 12, 51])
+def test_majorities_are_those_of_the_multinomial(trials: int) -> None:
+    p = np.random.default_rng(trials).dirichlet([1, 1, 0.3], size=40)
+    counts = np.array([(a, b, trials - a - b) for a in range(trials + 1) for b in range(trials + 1 - a)])
+    chance = stats.multinomial.pmf(counts[None], trials, p[:, None])
+    top = counts == counts.max(1, keepdims=True)
+    exact = np.einsum("ic,ck->ik", chance, top / top.sum(1, keepdims=True))
+    ours = np.stack([majority_probability(p, np.full(40, k), trials=trials) for k in range(3)], axis=1)
+    # Linear interpolation between the nodes of the table.
+    np.testing.assert_allclose(ours, exact, atol=1e-4)
+    assert most_likely(p).tolist() == p.argmax(1).tolist()
+
+
+def test_risk_of_swapping_ranks() -> None:
+    error = np.full(200, 0.1)
+    rng = np.random.default_rng(0)
+    wins = np.arange(200) < 20  # questions that the first model alone wins
+    flips = rng.random((2, 20_000, 200)) < error
+    gap = ((wins ^ flips[0]).astype(int) - flips[1].astype(int)).sum(1)
+    # The normal approximation ignores that gaps are whole numbers.
+    exact = (gap < 0).mean() + (gap == 0).mean() / 2
+    assert float(swap_risk(error, gap=0.1)) == pytest.approx(exact, abs=0.01)
+    assert float(swap_risk(np.zeros(3), gap=0.1)) == 0
+    assert float(swap_risk(error, gap=0.0)) == 0.5
+
+
+def test_layers_share_the_whole_variance() -> None:
+    data = MODEL.prepare(_log(prompts=PROMPTS).trials)
+    shares, varied = layer_shares(verdict_draws(MODEL, _posterior(data), data))
+    assert all(varied[layer] for layer in LAYERS)
+    np.testing.assert_allclose(sum(shares.values()), 1.0)
+    assert all(np.all(share >= 0) for share in shares.values())
+
+
+def test_a_judge_that_follows_the_order_alone_has_one_layer() -> None:
+    data = MODEL.prepare(_log(**ONE, trials=3).trials)
+    first = data["order"] == 1
+    n = np.where(first[:, None], [3, 0, 0], [0, 3, 0])
+    data = data.with_arrays({**data.arrays, "n": n})
+    draws = verdict_draws(MODEL, _posterior(data), data)
+    certain = np.broadcast_to(np.where(first[:, None], [1.0, 0, 0], [0, 1.0, 0]), draws.pi.shape)
+    from dataclasses import replace
+
+    shares, varied = layer_shares(replace(draws, pi=certain))
+    assert float(shares["position"].min()) == 1.0
+    assert not varied["judge"]
+
+
+def test_items_curves_and_minimum_trials_fit_together() -> None:
+    data = MODEL.prepare(_log().trials)
+    posterior = _posterior(data)
+    items, curves = MODEL.items(posterior, data), MODEL.curves(posterior, data)
+    assert len(items) == 12
+    assert items["flip_rate"].between(items["flip_rate_lower"], items["flip_rate_upper"]).all()
+    whole = curves[(curves["stratum"] == "all") & (curves["reference"] == "true")]
+    table = MODEL.estimates(posterior, data)
+    flip = table.where(estimand="flip_rate").frame.set_index("unit")["point"]
+    once = whole[whole["trials"] == 1].set_index("judge")["point"]
+    np.testing.assert_allclose(1 - once, flip[once.index], atol=1e-9)
+    odd = whole[whole["trials"] % 2 == 1]
+    assert all((part["point"].diff().dropna() > -1e-3).all() for _, part in odd.groupby("judge"))
+    minimum = MODEL.minimum(posterior, data)
+    assert set(minimum["target"]) == {0.9, 0.95}
+    assert (minimum["lower"] <= minimum["point"]).all()
+
+
+# Recovery, calibration, coverage
+
+
+@pytest.mark.slow
+def test_position_bias_and_flip_rates_are_recovered() -> None:
+    position = {"heron": 1.2, "otter": -0.6}
+    log = simulate_trials(seed=5, items=40, trials=8, position=position)
+    found = fit(MODEL, log.trials, seed=1)
+    assert found.gate.figures["divergences"] == 0
+    table = found.estimates(prob=0.999).with_truth(log.truth).frame.dropna(subset="truth")
+    # Fewer than thirty intervals of .999.
+    assert set(table["estimand"]) >= {"flip_rate", "position[logit]", "position_effect", "noise_budget[K=1]"}
+    assert ((table["lower"] <= table["truth"]) & (table["truth"] <= table["upper"])).all()
+
+
+@pytest.fixture(scope="module")
+def small() -> Data:
+    return MODEL.prepare(simulate_trials(seed=3, items=8, trials=4, **ONE).trials)
+
+
+@pytest.mark.slow
+def test_the_posterior_is_calibrated(small: Data) -> None:
+    found = sbc(MODEL, small, replicates=100, draws=250, tune=400, seed=2)
+    assert found.passed, found.summary
+
+
+@pytest.mark.slow
+def test_orders_the_wrong_way_round_are_found(small: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    truthful = RepeatedTrials.simulate
+
+    def simulate(self: RepeatedTrials, key: Any, data: Data) -> dict[str, Any]:
+        mirrored = data.with_arrays({**data.arrays, "order": -data["order"]})
+        return dict(truthful(self, key, mirrored))
+
+    monkeypatch.setattr(RepeatedTrials, "simulate", simulate)
+    assert "position[heron]" in sbc(MODEL, small, replicates=100, draws=250, tune=400, seed=2).failures
+
+
+@pytest.mark.slow
+def test_the_curve_covers_the_truth() -> None:
+    logs = [simulate_trials(seed=seed, items=15, trials=5, **ONE) for seed in range(60)]
+    fits = fit_many(MODEL, [log.trials for log in logs], draws=250, tune=400, seed=3)
+    for trials in (1, 5):
+        hits = 0
+        for k, log in enumerate(logs):
+            draws = verdict_draws(MODEL, fits.posterior(k), fits.data[k]).match(trials).mean(-1)
+            low, high = np.quantile(draws, [0.1, 0.9])
+            hits += low <= log.truth[f"match[K={trials}]", "heron"] <= high
+        # Exact bounds of 60 intervals of .8: neither too few nor too many.
+        assert clopper_pearson(hits, 60, prob=0.998)[0] <= 0.8 <= clopper_pearson(hits, 60, prob=0.998)[1], (
+            hits
+        )
