@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bayesjudge.readers import read_battles, read_pairs, read_scores, read_trials, read_verdicts
     from bayesjudge.studies import Comparison
     from bayesjudge.studies.accuracy import accuracy
+    from bayesjudge.studies.audit import audit
     from bayesjudge.studies.reliability import reliability
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Battles": "tables", "Comparison": "studies", "Estimates": "estimates", "Fit": "inference",
     "InputError": "errors", "Pairs": "tables", "Scores": "tables", "Trials": "tables",
-    "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies",
+    "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies", "audit": "studies",
     "count_battles": "battle_counts", "count_verdicts": "counts", "elo": "studies",
     "find_model": "model", "fit": "inference", "fit_many": "inference", "load_fit": "inference",
     "model_names": "model", "read_battles": "readers", "read_pairs": "readers", "read_scores": "readers",
@@ -41,7 +42,7 @@ _WHERE = {
 
 __all__ = [
     "Battles", "Comparison", "Estimates", "Fit", "InputError", "Pairs", "Scores", "Trials",
-    "UsageError", "Verdicts", "__version__", "accuracy", "count_battles", "count_verdicts", "elo",
+    "UsageError", "Verdicts", "__version__", "accuracy", "audit", "count_battles", "count_verdicts", "elo",
     "find_model", "fit", "fit_many", "load_fit", "model_names", "read_battles", "read_pairs",
     "read_scores", "read_trials", "read_verdicts", "reliability",
 ]  # fmt: skip

@@ -57,15 +57,19 @@ def effects(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     return z * tau[..., np.asarray(data["block"])]
 
 
-def expected(posterior: xr.Dataset, data: Data) -> xr.DataArray:
-    """Draws of the expected consistency of the unverified decisions, over all and by category."""
+def expected(posterior: xr.Dataset, data: Data, *, turned: NDArray[np.bool_] | None = None) -> xr.DataArray:
+    """Draws of the expected consistency of the unverified decisions, over all and by category.
+
+    ``turned`` (other,) marks decisions to take the other way round.
+    """
     import xarray as xr
 
     codes = np.asarray(data["category_other"])
     named = {name: codes == k for k, name in enumerate(data.coords["category_name"]) if (codes == k).any()}
     groups = {"unverified": np.ones(len(codes), dtype=bool), **(named if len(named) > 1 else {})}
     total: dict[str, Any] = dict.fromkeys(groups, 0.0)
-    for rows, p in _in_blocks(posterior, data):
+    for rows, agree in _in_blocks(posterior, data):
+        p = agree if turned is None else np.where(turned[rows], 1 - agree, agree)
         for name, mine in groups.items():
             total[name] = total[name] + p[..., mine[rows]].sum(axis=-1)
     shares = np.stack([total[name] / max(int(mine.sum()), 1) for name, mine in groups.items()], axis=-1)

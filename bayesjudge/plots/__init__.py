@@ -1,5 +1,6 @@
 """Figures: each a function from results to a `matplotlib.figure.Figure`, and `to_svg` for the page."""
 
+from bayesjudge.plots.audit import consistency_dots, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.plots.calibration import reliability_diagram
 from bayesjudge.plots.export import to_svg
 from bayesjudge.plots.flips import category_flips, flip_bars
@@ -18,6 +19,7 @@ from bayesjudge.plots.youden import youden
 
 __all__ = [
     "category_flips",
+    "consistency_dots",
     "flip_bars",
     "forest",
     "gap_scatter",
@@ -32,8 +34,11 @@ __all__ = [
     "reliability_diagram",
     "residuals_by_strength",
     "ridge",
+    "sensitivity_curves",
     "slopegraphs",
     "to_svg",
+    "trust_map",
+    "trust_scores",
     "variance_layers",
     "worst_mixing",
     "youden",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayesjudge.models.verdict_agreement import VerdictAgreement
     from bayesjudge.tables import Pairs
 
-__all__ = ["Guard", "fast_audit", "guard_of"]
+__all__ = ["Guard", "closed_guard", "fast_audit", "flippable", "guard_of"]
 
 #: Flips are applied when P(their precision is above ½) exceeds this.
 SURE = 0.9
@@ -128,6 +128,13 @@ def guard_of(pairs: Pairs, data: Data, model: VerdictAgreement, *, seed: int, fo
     told = f"{wins} of {wins + losses} held-out flips were right, P(more right than wrong) = {sure:.2f}"
     return Guard(open=not refused, reason=f"flip nothing, because {refused}" if refused else f"flip: {told}",
                  wins=wins, losses=losses, probability=sure, held_out=held_out, rows=split.rows)  # fmt: skip
+
+
+def closed_guard() -> Guard:
+    """The guard where only agreements were recorded: there is no disagreement to check a flip against."""
+    reason = "flip nothing, because only agreements were recorded and no flip can be checked"
+    return Guard(open=False, reason=reason, wins=0, losses=0, probability=0.5, held_out=np.zeros(0),
+                 rows=np.zeros(0, dtype=np.int64))  # fmt: skip
 
 
 def _refused(wins: int, losses: int, sure: float, split: Folds) -> str:

@@ -1,0 +1,312 @@
+"""The audit question from a table to tables, pages and exit codes: flips only where they gain."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from jsonschema import Draft202012Validator
+from rich.console import Console
+
+from bayesjudge.baselines.audit import flip_nothing, partial_ot
+from bayesjudge.datasets import simulate_pairs
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.inference.block_logistic import fit_blocks
+from bayesjudge.models.verdict_agreement import VerdictAgreement
+from bayesjudge.plots import consistency_dots, sensitivity_curves, trust_map, trust_scores
+from bayesjudge.studies import Comparison, audit, json_schema
+from bayesjudge.studies.audit_folds import make_folds
+from bayesjudge.studies.audit_guard import fast_audit, guard_of
+from bayesjudge.studies.audit_held_out import compare_methods
+from bayesjudge.studies.screens import show_answer
+from bayesjudge.tables import Battles, Pairs
+
+MADE = simulate_pairs(seed=1, n=120, verified=80, dimensions=2)
+SMALL: dict[str, Any] = {"draws": 200, "tune": 200, "chains": 2}
+
+
+@pytest.fixture(scope="module")
+def answer() -> Comparison:
+    """Also the example of the function's page, so that its programs are compiled once."""
+    return audit(MADE.pairs, **SMALL)
+
+
+def with_columns(pairs: Pairs, **columns: Any) -> Pairs:
+    return replace(pairs, frame=pairs.frame.assign(**columns))
+
+
+def screen_of(answer: Comparison, width: int = 120, *, every: bool = False) -> str:
+    seen = io.StringIO()
+    show_answer(answer, every=every, console=Console(width=width, file=seen))
+    return seen.getvalue()
+
+
+# The answer
+
+
+def test_every_unverified_verdict_has_its_trust(answer: Comparison) -> None:
+    trust = answer.checks["trust"]
+    hidden = ~MADE.pairs.verified
+    assert trust["item"].tolist() == MADE.pairs.frame["item"][hidden].tolist()
+    assert trust["trust"].between(0, 1).all()
+    assert (trust["lower"] <= trust["trust"]).all()
+    assert (trust["trust"] <= trust["upper"]).all()
+    first = trust["judge_prefers"] == "a"
+    np.testing.assert_allclose(trust["prob_a"], np.where(first, trust["trust"], 1 - trust["trust"]))
+
+
+def test_flips_follow_the_guard_and_turn_the_preference(answer: Comparison) -> None:
+    trust = answer.checks["trust"]
+    want = (trust["trust"] < 0.5) if answer.settings["open"] else trust["trust"] < 0
+    assert trust["flip"].tolist() == want.tolist()
+    turned = trust["judge_prefers"] != trust["corrected"]
+    assert turned.tolist() == trust["flip"].tolist()
+
+
+def test_methods_stand_side_by_side_on_pairs_they_did_not_see(answer: Comparison) -> None:
+    rows = answer.estimates.where(group="").frame
+    held = rows[rows["estimand"] == "consistency (held out)"].set_index("method")["point"]
+    baselines = {"judge", "partial-ot", "centroid", "neighbours", "random"}
+    assert set(held.index) == {"bayes:verdict_agreement[both]", *baselines}
+    assert held["judge"] == pytest.approx(MADE.pairs.agrees[MADE.pairs.verified].mean())
+    for method, figures in answer.held_out.items():
+        assert figures["after"] - figures["before"] == pytest.approx(figures["gain"])
+        assert figures["n"] == 80, method
+    assert {"auc", "precision of flips", "effect"} <= set(answer.diagnostics.frame["estimand"])
+
+
+def test_what_drives_trust_is_listed(answer: Comparison) -> None:
+    drivers = answer.checks["features"].set_index("feature")
+    # The simulated judge likes long answers, and people do not.
+    assert drivers.loc["length gap", "effect"] < -0.3
+    assert drivers["auc"].between(0.5, 1).all()
+
+
+def test_the_answer_is_json_of_the_schema(answer: Comparison) -> None:
+    found = json.loads(answer.to_json())
+    Draft202012Validator(json_schema()).validate(found)
+    assert found["question"] == "audit"
+    assert len(found["checks"]["trust"]) == 40
+
+
+def test_the_screen_says_what_to_do(answer: Comparison) -> None:
+    text = screen_of(answer)
+    assert "unverified verdicts are turned around" in " ".join(text.split())
+    for part in ("held-out flips", "right flips", "What drives trust", "Least trusted", "By category"):
+        assert part in text
+    assert "effect" in screen_of(answer, every=True).casefold()
+    assert max(map(len, screen_of(answer, 80).splitlines())) <= 80
+
+
+def test_the_page_escapes_and_holds_every_figure(answer: Comparison, tmp_path: Path) -> None:
+    text = answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text.count("<svg") >= 8
+    for part in ("What each method gains", "Trust in single verdicts", "How the answer moves"):
+        assert part in text
+
+
+def test_saved_tables_hold_the_trust_and_feed_an_elo(answer: Comparison, tmp_path: Path) -> None:
+    folder = answer.save(tmp_path / "out")
+    trust = pd.read_csv(folder / "check_trust.csv")
+    names = np.resize(["x", "y", "z"], len(trust)), np.resize(["y", "z", "x"], len(trust))
+    soft = trust.assign(model_a=names[0], model_b=names[1])
+    battles = Battles.from_frame(soft[["item", "model_a", "model_b", "judge", "prob_a"]])
+    # The gap that Soft-Elo takes is the log odds that people prefer a.
+    want = np.log(soft["prob_a"]) - np.log1p(-soft["prob_a"])
+    np.testing.assert_allclose(battles.frame["gap"], want, atol=1e-6)
+
+
+def test_equal_seeds_give_equal_answers(answer: Comparison) -> None:
+    again = audit(MADE.pairs, **SMALL)
+    pd.testing.assert_frame_equal(again.checks["trust"], answer.checks["trust"])
+    pd.testing.assert_frame_equal(again.estimates.frame, answer.estimates.frame)
+
+
+# The guard
+
+
+def test_the_guard_opens_where_flips_gain_and_shuts_where_nothing_tells() -> None:
+    model = VerdictAgreement()
+    clear = simulate_pairs(seed=1, n=400, verified=200, verbosity=-3.0)
+    found = fast_audit(clear.pairs, model)
+    right = clear.agrees[found.rows]
+    assert found.figures["open"]
+    assert np.where(found.flips, 1 - right, right).mean() > right.mean() + 0.1
+    noise = simulate_pairs(seed=2, n=400, verified=200, intercept=1.5, verbosity=0.0, quality=0.0)
+    shut = fast_audit(noise.pairs, model)
+    assert not shut.figures["open"]
+    assert not shut.flips.any()
+    assert shut.warnings[0].startswith("flip nothing, because")
+
+
+def test_unguarded_flips_are_there_for_the_asking() -> None:
+    found = fast_audit(MADE.pairs, VerdictAgreement(), guarded=False)
+    np.testing.assert_array_equal(found.flips, found.scores < 0.5)
+
+
+def test_whole_questions_are_held_out_where_the_others_are_unseen() -> None:
+    pairs = simulate_pairs(seed=3, n=200, verified=100).pairs
+    question = np.where(pairs.verified, np.arange(200) % 8, 100 + np.arange(200) % 20).astype(str)
+    few = with_columns(pairs, question=question)
+    split = make_folds(few, folds=4, seed=0)
+    assert split.by_question
+    for fold in range(split.number):
+        inside = set(split.question[split.fold == fold])
+        assert not inside & set(split.question[split.fold != fold])
+    model = VerdictAgreement()
+    guard = guard_of(few, model.prepare(few), model, seed=0)
+    assert not guard.open
+    assert "only 8 questions are verified" in guard.reason
+
+
+def test_random_folds_where_questions_are_shared_or_single() -> None:
+    pairs = simulate_pairs(seed=3, n=60, verified=30).pairs
+    assert not make_folds(pairs, folds=5, seed=0).by_question
+    shared = with_columns(pairs, question=np.resize(list("xyz"), 60))
+    assert not make_folds(shared, folds=5, seed=0).by_question
+
+
+def test_pairs_with_one_embedding_are_never_flipped() -> None:
+    clear = simulate_pairs(seed=1, n=400, verified=200, verbosity=-3.0).pairs
+    same = replace(clear, b=clear.a.copy())
+    found = fast_audit(same, VerdictAgreement())
+    assert (found.scores < 0.5).any()
+    assert not found.flips.any()
+
+
+def test_the_fast_path_recovers_a_plain_logistic_regression() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4000, 3))
+    truth = np.array([1.0, -0.5, 0.0])
+    y = (rng.random(4000) < 1 / (1 + np.exp(-(0.3 + x @ truth)))).astype(float)
+    found = fit_blocks(x, y, block=np.array([0, 0, 1]), prior_scale=np.array([2.0, 2.0]))
+    spread = np.sqrt(np.diag(found.covariance))
+    # Five standard errors, as everywhere; shrinkage moves less than one.
+    assert (np.abs(found.mean - [0.3, *truth]) < 5 * spread).all()
+    assert found.scale[0] > 5 * found.scale[1]
+
+
+# Edges
+
+
+def test_a_method_that_a_fold_leaves_nothing_to_work_on_is_told_and_left_out() -> None:
+    pairs = simulate_pairs(seed=1, n=40, verified=10, dimensions=2).pairs
+    human = pairs.frame["judge_prefers"].map({"a": "b", "b": "a"}).where(pairs.verified)
+    wrong = with_columns(pairs, human_prefers=human)
+
+    split = make_folds(wrong, folds=2, seed=0)
+    frame, told = compare_methods(wrong, {"partial-ot": partial_ot, "judge": flip_nothing}, split)
+    assert set(frame["method"]) == {"judge"}
+    assert told[0].startswith(
+        "partial-ot left out of the comparison: no verified pair that people agree with"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"folds": 1}, "folds=1"), ({"share": 0.0}, "share=0.0"), ({"prob": 1.0}, "prob=1.0"),
+        ({"engine": "magic"}, "engine='magic'"), ({"labels": "positives"}, "needs reviewed="),
+        ({"judge": "nobody"}, "no judge 'nobody'"), ({"features": ("colour",)}, "no feature 'colour'"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        audit(MADE.pairs, **options)
+
+
+def test_nothing_to_audit_and_nothing_verified_are_refused() -> None:
+    with pytest.raises(InputError, match="a human preference for every pair"):
+        audit(MADE.pairs.take(MADE.pairs.verified))
+    with pytest.raises(InputError, match="no verified pair"):
+        audit(MADE.pairs.hide(np.ones(120, dtype=bool)))
+
+
+@pytest.mark.slow
+def test_one_class_without_embeddings_is_a_warned_answer() -> None:
+    frame = MADE.pairs.frame.drop(columns=["category"])
+    same = frame["judge_prefers"].where(MADE.pairs.verified)
+    answer = audit(Pairs.from_frame(frame.assign(human_prefers=same)), **SMALL)
+    text = " ".join(answer.warnings)
+    assert "people agree with every verified verdict" in text
+    assert "no embeddings" in text
+    assert not answer.checks["trust"]["flip"].any()
+    assert "partial-ot" not in answer.held_out
+    screen_of(answer)
+    answer.page()
+
+
+@pytest.mark.slow
+def test_positives_alone_flip_nothing_and_say_so() -> None:
+    human = MADE.pairs.frame["human_prefers"].where(MADE.pairs.agrees == 1)
+    answer = audit(with_columns(MADE.pairs, human_prefers=human), labels="positives", reviewed=0.6, **SMALL)
+    assert not answer.checks["trust"]["flip"].any()
+    assert any("only agreements were recorded" in text for text in answer.warnings)
+    assert not answer.held_out
+    screen_of(answer)
+    answer.page()
+
+
+@pytest.mark.slow
+def test_attacks_are_answered_by_kind(tmp_path: Path) -> None:
+    pairs = simulate_pairs(seed=6, n=200, verified=150, dimensions=4).pairs
+    plain = pairs.frame.assign(attack="none")
+    hit = plain.assign(attack="length", judge_prefers=np.resize(["a", "b"], 200))
+    both = Pairs.from_frame(pd.concat([plain, hit], ignore_index=True), a=np.tile(pairs.a, (2, 1)),
+                            b=np.tile(pairs.b, (2, 1)))  # fmt: skip
+    answer = audit(both, **SMALL)
+    kinds = set(answer.estimates.frame["estimand"])
+    assert {"consistency (none)", "consistency (length)"} <= kinds
+    assert "After each attack" in screen_of(answer)
+    assert "Attacks" in answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+# Figures that have nothing to draw
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: trust_scores(pd.DataFrame()),
+        lambda: trust_map(pd.DataFrame({"trust": [0.5]})),
+        lambda: sensitivity_curves(pd.DataFrame(), over="share", xlabel="s"),
+        lambda: consistency_dots(pd.DataFrame({"estimand": ["x"]}), panels=["y"]),
+    ],
+)
+def test_figures_say_that_there_is_nothing_to_draw(draw: Callable[[], object]) -> None:
+    with pytest.raises(UsageError, match=r"there (are|is) no"):
+        draw()
+
+
+# The command
+
+
+@pytest.mark.slow
+def test_the_command_reads_a_table_and_its_embeddings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from bayesjudge.cli import main
+
+    pairs = MADE.pairs
+    pairs.frame.drop(columns=["gap"]).to_csv(tmp_path / "pairs.csv", index=False)
+    np.savez(tmp_path / "e.npz", item_id=pairs.frame["item"].to_numpy(dtype=str), response_a=pairs.a,
+             response_b=pairs.b)  # fmt: skip
+    line = ["audit", str(tmp_path / "pairs.csv"), "--embeddings", str(tmp_path / "e.npz"), "--draws", "200",
+            "--chains", "2", "--json", "--quiet", "--html", str(tmp_path / "page.html")]  # fmt: skip
+    with pytest.raises(SystemExit) as left:
+        main(line)
+    assert left.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["checks"]["trust"]) == 40
+    assert (tmp_path / "page.html").is_file()
+    with pytest.raises(SystemExit) as refused:
+        main(["audit", str(tmp_path / "pairs.csv"), "--embeddings", str(tmp_path / "no.npz")])
+    assert refused.value.code == 2
+    assert "no such file" in capsys.readouterr().err
