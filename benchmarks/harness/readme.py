@@ -26,6 +26,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `speed.py` | bootstrap, counting 10 million rows, one fit, hundreds of fits |
 | `peers.py` | the same work by ppi_py, NumPyro's own loop and PyMC |
 | `reliability.py` | repeated judging: 1.2 million scores, exact curves against sampling, trials planned |
+| `audit.py` | thirteen judges, every decision verified: hide most, audit, count what each method gains |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
 
 A load well above 0 before the start means that other programs had a share of the cores: timings of such a
@@ -118,13 +119,28 @@ def _reliability(result: Mapping[str, Any]) -> list[str]:
     return [picked(result[part], list(result[part][0])) for part in parts]
 
 
+def _audit(result: Mapping[str, Any]) -> list[str]:
+    names = ("design", "method", "runs", "before", "gain", "worst", "losing", "flips", "precision", "auc",
+             "ece", "brier")  # fmt: skip
+    words = ("`before`, `gain`, `worst` (of a run) in points of consistency with people on hidden pairs; "
+             "`losing`: share of runs that lose; `design`: whether pairs or whole questions stay "
+             "verified.")  # fmt: skip
+    at = ("design", "setting", "method", "before", "gain", "worst", "losing", "flips", "auc", "ece")
+    shown = [row for row in result["by_setting"] if row["method"].startswith(("bayes:", "partial"))]
+    parts = [words, picked(result["overall"], names), "### by setting\n\n" + picked(shown, at)]
+    return [
+        *parts,
+        "### beside the sampled posterior\n\n" + picked(result["sampled"], list(result["sampled"][0])),
+    ]
+
+
 def _gpu(result: Mapping[str, Any]) -> list[str]:
     return [picked(result[part], list(result[part][0])) for part in ("densities", "nuts", "fit_many")]
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
-    "reliability": _reliability,
+    "reliability": _reliability, "audit": _audit,
 }  # fmt: skip
 
 if __name__ == "__main__":
