@@ -39,7 +39,9 @@ class BattleCells:
     ----------
     votes : ibis Table
         One row a battle that people voted on: ``item, first, second, group, place, length`` and the number of
-        votes ``a, tie, b`` for the first model, neither and the second.
+        votes ``a, tie, b`` for the first model, neither and the second; ``torn`` where one voter has two.
+    judged_votes : ibis Table
+        Those of battles that a judge saw too.
     shown : ibis Table
         One row for each judge, battle and order: ``item, first, second, judge, place, group, gap, stated,
         label, length``.
@@ -54,6 +56,7 @@ class BattleCells:
     """
 
     votes: IbisTable
+    judged_votes: IbisTable
     shown: IbisTable
     judged: IbisTable
     models: tuple[str, ...]
@@ -69,12 +72,13 @@ def make_battle_cells(
     """Collapse rows to cells; see `bayesjudge.battle_counts.count_battles` for what is refused."""
     rows, dropped, warnings = _rows(battles, group, lengths)
     models = _distinct(rows, "model_a", "model_b")
-    turned = cached(_turn(rows, models))
-    votes = _votes(turned)
-    _require_one_vote(votes)
+    turned = _turn(rows, models)
     shown = cached(_shown(turned, digits))
+    judged = cached(_both_orders(shown, digits))
+    # Most of a long log may have votes alone: only those beside a judge's view are kept battle by battle.
+    beside = turned.view().semi_join(judged, list(_BATTLE))
     return BattleCells(
-        votes=_tallied(votes), shown=shown, judged=_both_orders(shown, digits), models=models,
+        votes=_votes(turned), judged_votes=cached(_votes(beside)), shown=shown, judged=judged, models=models,
         judges=_distinct(rows, "judge"), groups=_distinct(rows, "group"), dropped=dropped, warnings=warnings,
     )  # fmt: skip
 
@@ -119,7 +123,9 @@ def _from_ibis(table: IbisTable, group: str | None, lengths: bool) -> tuple[Ibis
         raise InputError(problems)
     text, number = ibis.null().cast("string"), ibis.null().cast("float64")
     gap = next((name for name in ("gap", "score_gap") if name in there), None)
-    columns = {name: table[name].cast("string") for name in ("item", "model_a", "model_b")}
+    columns = {name: table[name].cast("string") for name in ("model_a", "model_b")}
+    # Whole numbers as items take a quarter of the memory of their text.
+    columns["item"] = table.item if table.item.type().is_integer() else table.item.cast("string")
     columns |= {
         name: table[name].cast("float64") if name in there else number for name in ("human", "verdict")
     }
@@ -179,28 +185,17 @@ def _turn(rows: IbisTable, models: tuple[str, ...]) -> IbisTable:
 
 
 def _votes(turned: IbisTable) -> IbisTable:
-    """One row a vote; what the voter saw first is known where the row is not also a judge's."""
+    """One row a battle; what its voters saw first is known where the row is not also a judge's."""
     rows = turned.filter(turned.human.notnull())
-    alone = rows.judge.isnull().ifelse(rows.place, 0)
-    return rows.mutate(alone=alone).group_by([*_BATTLE, "voter"]).aggregate(
-        human=rows.human.max(), low=rows.human.min(), group=rows.group.max(), length=rows.length.mean(),
-        place=lambda seen: seen.alone.max() + seen.alone.min(),
+    rows = rows.mutate(alone=rows.judge.isnull().ifelse(rows.place, 0))
+    cast = rows.group_by([*_BATTLE, "voter"]).aggregate(
+        human=rows.human.max(), torn=(rows.human.max() > rows.human.min()).cast("int64"),
+        group=rows.group.max(), length=rows.length.mean(), place=rows.alone.max() + rows.alone.min(),
     )  # fmt: skip
-
-
-def _require_one_vote(votes: IbisTable) -> None:
-    torn = fetch(votes.filter(votes.human != votes.low).select("item").distinct().limit(5))
-    if len(torn):
-        items = ", ".join(map(str, torn["item"]))
-        raise InputError([Problem(column="human", found=f"different votes on item {items}",
-                                  allowed="one vote for each battle and voter",
-                                  fix="Give each person's vote its own voter.")])  # fmt: skip
-
-
-def _tallied(votes: IbisTable) -> IbisTable:
-    return votes.group_by(_BATTLE).aggregate(
-        a=(votes.human == 1).sum(), tie=(votes.human == 0.5).sum(), b=(votes.human == 0).sum(),
-        group=votes.group.max(), place=votes.place.sum().sign(), length=votes.length.mean(),
+    return cast.group_by(_BATTLE).aggregate(
+        a=(cast.human == 1).sum(), tie=(cast.human == 0.5).sum(), b=(cast.human == 0).sum(),
+        torn=cast.torn.sum(), group=cast.group.max(), place=cast.place.sum().sign(),
+        length=cast.length.mean(),
     )  # fmt: skip
 
 

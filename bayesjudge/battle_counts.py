@@ -187,17 +187,21 @@ def count_battles(
 
 def _human(cells: BattleCells) -> HumanVotes:
     keys = ["first", "second", "group", "place", "length"]
-    votes = cells.votes.group_by(keys).aggregate(
-        **{side: cells.votes[side].sum() for side in ("a", "tie", "b")}
-    )
-    frame = fetch(votes).sort_values(keys, ignore_index=True)
+    sums = {name: cells.votes[name].sum() for name in ("a", "tie", "b", "torn")}
+    frame = fetch(cells.votes.group_by(keys).aggregate(**sums)).sort_values(keys, ignore_index=True)
+    if frame["torn"].sum():
+        torn = fetch(cells.votes.filter(cells.votes.torn > 0).select("item").limit(5))
+        items = ", ".join(sorted(map(str, torn["item"])))
+        raise InputError([Problem(column="human", found=f"different votes on item {items}",
+                                  allowed="one vote for each battle and voter",
+                                  fix="Give each person's vote its own voter.")])  # fmt: skip
     return HumanVotes(**_common(frame, cells), votes=frame[["a", "tie", "b"]].to_numpy(np.int64))
 
 
 def _judged(cells: BattleCells, rows: IbisTable, keep_battles: bool) -> JudgedBattles:
     keys = ["judge", "first", "second", "group", "place", "label", "stated", "gap", "length", "a", "tie", "b"]
     keys += ["item"] if keep_battles else []
-    votes = cells.votes.select("item", "first", "second", "a", "tie", "b")
+    votes = cells.judged_votes.select("item", "first", "second", "a", "tie", "b")
     joined = rows.left_join(votes, ["item", "first", "second"]).select(*keys)
     joined = joined.mutate(**{side: joined[side].fill_null(0) for side in ("a", "tie", "b")})
     frame = fetch(joined.group_by(keys).aggregate(n=joined.count())).sort_values(keys, ignore_index=True)

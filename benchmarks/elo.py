@@ -60,7 +60,7 @@ def _options() -> argparse.Namespace:
     options.add_argument("--models", type=int, default=55, help="models of the study")
     options.add_argument("--rows", type=int, default=10_000_000, help="battles of the long log")
     options.add_argument("--many", type=int, default=300, help="models of the long log")
-    options.add_argument("--memory", type=float, default=4096, help="MB that counting may take")
+    options.add_argument("--memory", type=float, default=1024, help="MB that counting may take")
     found = options.parse_args()
     if found.quick:
         found.battles, found.resamples, found.theirs = 20_000, 500, 20
