@@ -74,11 +74,12 @@ def reliability(
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"item": range(6), "n_a": [9, 8, 5, 7, 0, 10], "n_b": [1, 2, 5, 3, 10, 0]})
-    >>> answer = reliability(frame, draws=150, tune=150, chains=2, bootstrap=200)
-    >>> answer.estimates.where(estimand="flip_rate").frame["method"].tolist()
-    ['bayes:repeated_trials', 'bootstrap']
+    On a log with the columns ``item, judge, order, winner``, ``reliability("log.csv").to_html("page.html")``
+    fits, checks and writes the page. Options are looked at first:
+
+    >>> reliability("log.csv", prob=95)
+    Traceback (most recent call last):
+    bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
     """
     options = ReliabilityOptions(
         responses=responses, budget=budget, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
