@@ -137,7 +137,7 @@ def _from_ibis(table: IbisTable, group: str | None, lengths: bool) -> tuple[Ibis
     columns["group"] = table[group].cast("string").fill_null(NO_GROUP) if group else ibis.literal(ALL)
     rows = table.select(**columns)
     _require_known(rows)
-    judged = rows.verdict.notnull() | rows.gap.notnull()
+    judged: Any = rows.verdict.notnull() | rows.gap.notnull()
     rows = rows.mutate(judge=judged.ifelse(rows.judge, text), voter=rows.voter.fill_null("human"))
     named = rows.drop_null(["item", "model_a", "model_b"])
     usable = named.filter(named.model_a != named.model_b, named.judge.notnull() | named.human.notnull())

@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-
 #: Memory that DuckDB is given for battles.
 LIMIT = "600MB"
 
@@ -21,7 +20,7 @@ def main(path: str, way: str) -> None:
     """Count by an Ibis expression over the file, or by reading the file into memory first."""
     from bayesjudge import count_battles, count_verdicts, read_verdicts
 
-    before, start = peak_mb(), time.perf_counter()
+    before, start = _peak(), time.perf_counter()
     if way == "battles":
         battles = count_battles(_limited(path), lengths=False)
         found = {
@@ -32,7 +31,7 @@ def main(path: str, way: str) -> None:
         counts = count_verdicts(_table(path) if way == "ibis" else read_verdicts(path))
         found = {"answers": int(counts.answers.n.sum())}
     took = time.perf_counter() - start
-    print(json.dumps({"seconds": took, "peak_mb": peak_mb(), "imports_mb": before, **found}))
+    print(json.dumps({"seconds": took, "peak_mb": _peak(), "imports_mb": before, **found}))
 
 
 def _limited(path: str) -> Any:
@@ -50,7 +49,7 @@ def _table(path: str) -> Any:
     return ibis.read_parquet(path)
 
 
-def peak_mb() -> float:
+def _peak() -> float:
     """Largest resident memory so far in MB.
 
     Linux keeps a parent's peak in ``ru_maxrss`` through fork and exec, so there the kernel's own figure for

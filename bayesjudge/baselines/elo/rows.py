@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsInt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ __all__ = ["bootstrap_row", "share_row", "undefined_row"]
 type Row = dict[str, Any]
 
 
-def share_row(estimand: str, successes: float, trials: float, *, prob: float, note: str = "") -> Row:
+def share_row(
+    estimand: str, successes: SupportsInt, trials: SupportsInt, *, prob: float, note: str = ""
+) -> Row:
     """A share with its exact interval (Clopper & Pearson 1934); undefined without trials.
 
     Examples
@@ -26,11 +28,12 @@ def share_row(estimand: str, successes: float, trials: float, *, prob: float, no
     >>> row["point"], round(row["lower"], 3), row["n"]
     (0.75, 0.194, 4)
     """
-    if not trials:
+    hits, n = int(successes), int(trials)
+    if not n:
         return undefined_row(estimand, note or "no battle to look at", prob=prob, bounds=(0.0, 1.0))
-    lower, upper = clopper_pearson(int(successes), int(trials), prob=prob)
-    return {"estimand": estimand, "method": "exact", "point": successes / trials, "lower": lower,
-            "upper": upper, "n": int(trials), "prob": prob, "note": note}  # fmt: skip
+    lower, upper = clopper_pearson(hits, n, prob=prob)
+    return {"estimand": estimand, "method": "exact", "point": hits / n, "lower": lower,
+            "upper": upper, "n": n, "prob": prob, "note": note}  # fmt: skip
 
 
 def undefined_row(

@@ -153,7 +153,8 @@ def soft_probability(gap: NDArray[Any], beta: NDArray[Any] | float) -> Floats:
     from scipy.special import expit
 
     gap = np.asarray(gap, dtype=np.float64)
-    return np.asarray(expit(np.where(gap == 0, 0.0, np.where(gap == 0, 1.0, gap) * beta)))
+    found: Floats = expit(np.where(gap == 0, 0.0, np.where(gap == 0, 1.0, gap) * beta))
+    return found
 
 
 def smoothing(method: str) -> float:
