@@ -153,8 +153,8 @@ def soft_probability(gap: NDArray[Any], beta: NDArray[Any] | float) -> Floats:
     from scipy.special import expit
 
     gap = np.asarray(gap, dtype=np.float64)
-    found: Floats = expit(np.where(gap == 0, 0.0, np.where(gap == 0, 1.0, gap) * beta))
-    return found
+    logits = np.where(gap == 0, 0.0, np.where(gap == 0, 1.0, gap) * beta)
+    return np.asarray(expit(logits), dtype=np.float64)
 
 
 def smoothing(method: str) -> float:
