@@ -74,6 +74,15 @@ def test_what_people_prefer_holds_for_the_item_whatever_the_attack() -> None:
     assert len(pairs.of(attack="length")) == 1
 
 
+def test_a_validated_frame_can_be_validated_again() -> None:
+    frame = frame_of(score_a=[1, 2, 3], score_b=[3, 2, 1], human_prefers=["a", None, "b"], mine=[1, 2, 3])
+    once = Pairs.from_frame(frame)
+    pd.testing.assert_frame_equal(Pairs.from_frame(once.frame).frame, once.frame)
+    both = Pairs.from_frame(frame.assign(gap=["x", "y", "z"])).frame
+    assert both["gap"].tolist() == [-2, 0, 2]
+    assert both["gap (original)"].tolist() == ["x", "y", "z"]
+
+
 def test_one_judge_is_chosen_by_name() -> None:
     pairs = Pairs.from_frame(frame_of(judge=["j", "k", "j"]))
     assert pairs.of(judge="j").frame["item"].tolist() == ["p1", "p3"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import beta
 
 from bayesjudge.baselines.audit import (
     Audit,
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
 __all__ = [
-    "Method", "compare_methods", "held_out_figures", "methods_of", "quality_rows", "reliability_bins",
-    "summaries",
+    "Method", "compare_methods", "exact_band", "held_out_figures", "methods_of", "quality_rows",
+    "reliability_bins", "summaries",
 ]  # fmt: skip
 
 type Method = Callable[[Pairs], Audit]
@@ -155,8 +156,22 @@ def _bootstrapped(
     return float(low), float(high)
 
 
+def exact_band(hits: int, n: int, *, prob: float) -> tuple[float, float]:
+    """Exact binomial interval of a share (Clopper & Pearson 1934).
+
+    Examples
+    --------
+    >>> [round(limit, 4) for limit in exact_band(9, 10, prob=0.95)]
+    [0.555, 0.9975]
+    """
+    tail = (1 - prob) / 2
+    low = float(beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1 - tail, hits + 1, n - hits)) if hits < n else 1.0
+    return low, high
+
+
 def reliability_bins(frame: pd.DataFrame, *, methods: Iterable[str], prob: float) -> pd.DataFrame:
-    """Held-out scores in ten bins of equal mass: ``method, predicted, observed, lower, upper, n``."""
+    """Held-out scores in ten bins of equal mass, with exact intervals of the observed share."""
     rows = []
     for name in methods:
         mine = frame[(frame["method"] == name) & np.isfinite(frame["score"])].sort_values(
@@ -166,10 +181,11 @@ def reliability_bins(frame: pd.DataFrame, *, methods: Iterable[str], prob: float
             one = mine.iloc[part]
             if one.empty:
                 continue
-            rate = float(one["agrees"].mean())
-            low, high = wilson(np.asarray(rate), np.asarray(float(len(one))), normal_quantile(prob))
-            rows.append({"method": name, "predicted": float(one["score"].mean()), "observed": rate,
-                         "lower": float(low), "upper": float(high), "n": len(one)})  # fmt: skip
+            hits = int(one["agrees"].sum())
+            low, high = exact_band(hits, len(one), prob=prob)
+            rows.append({"method": name, "predicted": float(one["score"].mean()),
+                         "observed": hits / len(one), "lower": low, "upper": high,
+                         "n": len(one)})  # fmt: skip
     return pd.DataFrame(rows, columns=["method", "predicted", "observed", "lower", "upper", "n"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.audit import Audit, auc, partial_ot
 from bayesjudge.baselines.audit.sensitivity import over_share, over_verified
 from bayesjudge.errors import InputError
+from bayesjudge.inference.progress import bar
 from bayesjudge.studies.audit_guard import Guard, fast_audit, flippable
 
 if TYPE_CHECKING:
@@ -64,7 +66,8 @@ def transported(pairs: Pairs, options: AuditOptions) -> tuple[Audit | None, list
     if not pairs.dimensions:
         return None, ["no embeddings: partial optimal transport and directions are left out"]
     try:
-        return partial_ot(pairs, share=options.share, seed=options.seed), []
+        with bar("partial optimal transport") if options.progress else nullcontext() as report:
+            return partial_ot(pairs, share=options.share, seed=options.seed, report=report), []
     except InputError as error:
         return None, [f"partial optimal transport left out: {error.problems[0].found}"]
 

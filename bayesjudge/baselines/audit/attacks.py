@@ -7,6 +7,7 @@ from verified pairs as they were and never sees an attacked one verified.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,6 +114,8 @@ def consistency_by_attack(
                 f"no held-out pair after attack {attack!r} is verified, so nothing can be scored"
             )
         joined = pairs.take(np.concatenate([anchors, mine]))
+        # To the method they are one table: which of its rows were attacked is what it must not know.
+        joined = replace(joined, frame=joined.frame.assign(attack="none"))
         target = np.arange(len(joined)) >= len(anchors)
         found = audit(joined.hide(target))
         flipped, agrees = found.flipped(len(joined))[target], joined.agrees[target]
