@@ -76,10 +76,10 @@ def most_likely(p: ArrayLike) -> NDArray[np.int64]:
 def swap_risk(error: ArrayLike, *, gap: float) -> Array:
     """Probability that noise alone turns two models' ranks round.
 
-    Each of two models is credited with the questions that the judge's majority gives it. Question i is decided
-    against the judge's true majority with probability e_i, independently for the two models, so with a true
-    gap of g·n questions the observed gap has mean ``g Σ(1 − 2 e_i)`` and variance ``2 Σ e_i (1 − e_i)``; the
-    sum of many is taken as normal.
+    Each of two models is credited with the questions that the judge's majority gives it. Question i is
+    decided against the judge's true majority with probability e_i, independently for the two models,
+    so with a true gap of g·n questions the observed gap has mean ``g Σ(1 − 2 e_i)`` and variance ``2
+    Σ e_i (1 − e_i)``; the sum of many is taken as normal.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from bayesjudge.datasets import (
     BattleDesign,
     simulate_battles,
     simulate_pairs,
+    simulate_scores,
     simulate_trials,
     simulate_verdicts,
 )
@@ -45,6 +46,10 @@ def _graded() -> Any:
     return count_battles(simulate_battles(seed=1, design=BattleDesign(graded=True)).battles)
 
 
+def _scores() -> Any:
+    return simulate_scores(seed=1, responses=10, trials=3).scores
+
+
 def _trials() -> Any:
     return simulate_trials(seed=1, items=6, trials=3).trials
 
@@ -56,6 +61,7 @@ TABLES: dict[str, Callable[[], Any]] = {
     "judge_error": _verdicts,
     "judge_temperature": _graded,
     "paired_accuracy": _verdicts,
+    "pointwise_scores": _scores,
     "repeated_trials": _trials,
     "verdict_agreement": _pairs,
 }

@@ -7,15 +7,18 @@ from bayesjudge.datasets.coin_flip import COIN_FLIP_TRIALS, coin_flip
 from bayesjudge.datasets.design import VerdictDesign
 from bayesjudge.datasets.mmlu_pro import mmlu_pro, mmlu_pro_questions
 from bayesjudge.datasets.pairs import SimulatedPairs, simulate_pairs
+from bayesjudge.datasets.scores import ScoreDesign, SimulatedScores, simulate_scores
 from bayesjudge.datasets.trials import SimulatedTrials, TrialDesign, simulate_trials
 from bayesjudge.datasets.verdicts import Simulated, demo_verdicts, simulate_counts, simulate_verdicts
 
 __all__ = [
     "COIN_FLIP_TRIALS",
     "BattleDesign",
+    "ScoreDesign",
     "Simulated",
     "SimulatedBattles",
     "SimulatedPairs",
+    "SimulatedScores",
     "SimulatedTrials",
     "TrialDesign",
     "VerdictDesign",
@@ -26,6 +29,7 @@ __all__ = [
     "simulate_battles",
     "simulate_counts",
     "simulate_pairs",
+    "simulate_scores",
     "simulate_trials",
     "simulate_verdicts",
 ]

@@ -1,0 +1,67 @@
+"""`pointwise_scores` in NumPyro, for scores as numbers and as levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpyro
+from numpyro import distributions as dist
+
+from bayesjudge.model import Data
+from bayesjudge.models.score_levels import jax_log_levels
+from bayesjudge.models.score_moments import CellMeans, ScaledChiSquares
+
+__all__ = ["gaussian", "ordinal"]
+
+
+def gaussian(data: Data) -> None:
+    """Moments of numbers; every spread has a half-normal prior in units of the scores' own spread."""
+    unit, blocks = data["scale"][0], data.size("block")
+    mean = numpyro.sample("mean_score", dist.Normal(data["location"][0], 2 * unit))
+    shared = numpyro.sample("response_spread", dist.HalfNormal(unit))
+    trial = numpyro.sample("trial_spread", dist.HalfNormal(0.25 * unit)) if data.facts["trials"] else 0.0
+    own: Any = jnp.zeros(blocks)
+    with numpyro.plate("block", blocks, dim=-1):
+        noise = numpyro.sample("noise", dist.HalfNormal(unit))
+        if blocks > 1:
+            mean = mean + numpyro.sample("leniency", dist.Normal(0.0, 0.5 * unit))
+            own = numpyro.sample("interaction_spread", dist.HalfNormal(0.5 * unit))
+    with numpyro.plate("target", data.size("target"), dim=-1):
+        cells = CellMeans(jnp.broadcast_to(mean, (blocks,)), shared, own, noise, data["n"])
+        numpyro.sample("mean", cells, obs=data.arrays.get("mean"))
+    variance = jnp.stack([noise**2, noise**2 + data["complete"] * trial**2], axis=-1)
+    with numpyro.plate("block", blocks, dim=-2), numpyro.plate("source", 2, dim=-1):
+        squares = ScaledChiSquares(variance, data["freedom"])
+        numpyro.sample("squares", squares, obs=data.arrays.get("squares"))
+
+
+def ordinal(data: Data) -> None:
+    """Counts of levels; the latent variable's residual is standard logistic for the mean judge."""
+    blocks, block, target = data.size("block"), data["block"], data["target"]
+    spread = numpyro.sample("response_spread", dist.Gamma(2.0, 2.0 / 3.0))
+    with numpyro.plate("response", data.size("response"), dim=-1):
+        margin = numpyro.sample("response_effect", dist.Normal(0.0, spread))[target]
+    scale: Any = jnp.ones(jnp.shape(block))
+    if blocks > 1:
+        with numpyro.plate("block", blocks, dim=-1):
+            leniency = numpyro.sample("leniency", dist.Normal(0.0, 1.0))
+            log_scale = numpyro.sample("log_noise", dist.Normal(0.0, 0.5))
+            own = numpyro.sample("interaction_spread", dist.Gamma(2.0, 2.0))
+        with numpyro.plate("block", blocks, dim=-2), numpyro.plate("response", data.size("response"), dim=-1):
+            z = numpyro.sample("interaction", dist.Normal(0.0, 1.0))
+        margin = margin + leniency[block] + own[block] * z[block, target]
+        scale = jnp.exp(log_scale - log_scale.mean())[block]
+    log_p = jax_log_levels(margin, _cuts(data), scale)
+    with numpyro.plate("cell", data.size("cell"), dim=-1):
+        counts = dist.Multinomial(data["total"], logits=log_p, total_count_max=data.facts["most"])
+        numpyro.sample("levels", counts, obs=data.arrays.get("levels"))
+
+
+def _cuts(data: Data) -> Any:
+    """Ordered cuts: their middle, and the gaps between neighbours."""
+    middle = numpyro.sample("middle", dist.Normal(0.0, 3.0))
+    with numpyro.plate("gap", data.size("gap"), dim=-1):
+        gaps = numpyro.sample("gaps", dist.Gamma(2.0, 1.5))
+    steps = jnp.concatenate([jnp.zeros(1), jnp.cumsum(gaps)])
+    return middle + steps - steps.mean()
