@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from bayesjudge.baselines.elo import METHODS
 from bayesjudge.baselines.elo.conformal import conformal
 from bayesjudge.baselines.elo.held_out import HeldOut, held_out
+from bayesjudge.baselines.elo.scale import held_out_summary
 from bayesjudge.battle_counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
@@ -129,27 +129,10 @@ def scores_of(estimates: Estimates) -> Mapping[str, Mapping[str, float]]:
     Examples
     --------
     >>> row = {"estimand": ESTIMAND, "unit": "m", "method": "x", "point": 1510, "lower": 1490, "upper": 1530}
-    >>> scores_of(Estimates.from_rows([{**row, "truth": 1500}]))
-    {'x': {'n': 1.0, 'mae': 10.0, 'spearman': nan, 'coverage': 1.0, 'median_width': 40.0}}
+    >>> scores_of(Estimates.from_rows([{**row, "truth": 1500}]))["x"]["mae"]
+    10.0
     """
-    frame = estimates.where(estimand=ESTIMAND).frame
-    known = frame[frame["truth"].notna()]
-    return {_name(method, judge): _scored(rows) for (method, judge), rows in _groups(known)}
-
-
-def _groups(frame: pd.DataFrame) -> Iterable[tuple[Any, pd.DataFrame]]:
-    return frame.groupby(["method", "judge"], sort=False)
-
-
-def _name(method: str, judge: str) -> str:
-    return f"{method}, judge {judge}" if judge else method
-
-
-def _scored(rows: pd.DataFrame) -> dict[str, float]:
-    rank = rows["point"].corr(rows["truth"], method="spearman") if len(rows) > 2 else np.nan
-    inside = rows["truth"].between(rows["lower"], rows["upper"])
-    return {
-        "n": float(len(rows)), "mae": float((rows["point"] - rows["truth"]).abs().mean()),
-        "spearman": float(rank), "coverage": float(inside.mean()),
-        "median_width": float((rows["upper"] - rows["lower"]).median()),
-    }  # fmt: skip
+    known = estimates.where(estimand=ESTIMAND).frame
+    known = known[known["truth"].notna()]
+    named = [f"{m}, judge {j}" if j else m for m, j in zip(known["method"], known["judge"], strict=True)]
+    return held_out_summary(Estimates(known.assign(method=named, judge=""))) if len(known) else {}
