@@ -57,20 +57,20 @@ def _choices(model: str) -> list[dict[str, Any]]:
     ]
 
 
-def _fast(model: str) -> list[dict[str, Any]]:
-    """Greedy choice that meets every combination of three options; the rest of the product is slow."""
+def _cover(model: str, strength: int) -> list[dict[str, Any]]:
+    """Greedy choice that meets every combination of so many options."""
     every = _choices(model)
-    open_triples = {triple for choice in every for triple in _triples(choice)}
+    left = {part for choice in every for part in _parts(choice, strength)}
     chosen: list[dict[str, Any]] = []
-    while open_triples:
-        best = max(every, key=lambda choice: len(open_triples & set(_triples(choice))))
-        open_triples -= set(_triples(best))
+    while left:
+        best = max(every, key=lambda choice: len(left & set(_parts(choice, strength))))
+        left -= set(_parts(best, strength))
         chosen.append(best)
     return chosen
 
 
-def _triples(choice: dict[str, Any]) -> list[Any]:
-    return list(itertools.combinations(choice.items(), 3))
+def _parts(choice: dict[str, Any], strength: int) -> list[Any]:
+    return list(itertools.combinations(choice.items(), strength))
 
 
 def _build(name: str, choice: dict[str, Any]) -> tuple[Model, tuple[Any, ...]]:
@@ -88,9 +88,11 @@ def _build(name: str, choice: dict[str, Any]) -> tuple[Model, tuple[Any, ...]]:
 
 
 def _cases() -> Iterator[Any]:
+    """Every combination of three options, and as slow tests every one of four."""
     for name in OPTIONS:
-        fast = _fast(name)
-        for choice in _choices(name):
+        fast = _cover(name, 3)
+        slow = [choice for choice in _cover(name, 4) if choice not in fast]
+        for choice in [*fast, *slow]:
             marks = () if choice in fast else (pytest.mark.slow,)
             yield pytest.param(
                 *_build(name, choice), id=f"{name}-{'-'.join(map(str, choice.values()))}", marks=marks
