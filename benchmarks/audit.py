@@ -224,7 +224,8 @@ def must_hold(
               float(whole.groupby("setting")["gain"].mean().min()), least=-1),
         holds("bins of held-out pairs whose exact 95 % band holds the mean trust",
               float(random["in_band"].mean()), least=0.9),
-        holds("seconds of exact transport, 5,000 × 5,000", transport["seconds"], most=120),
+        # Processor seconds: a busy machine's wall clock says nothing of the solver.
+        holds("processor seconds of exact transport, 5,000 × 5,000", transport["cpu_seconds"], most=120),
         holds("its peak memory in MB", transport["peak_mb"], most=2000),
     ]  # fmt: skip
     if sampled:

@@ -146,6 +146,17 @@ def test_the_guard_opens_where_flips_gain_and_shuts_where_nothing_tells() -> Non
     assert shut.warnings[0].startswith("flip nothing, because")
 
 
+def test_row_order_changes_no_decision() -> None:
+    pairs = simulate_pairs(seed=1, n=300, verified=150).pairs
+    order = np.random.default_rng(1).permutation(300)
+    one, other = (fast_audit(part, VerdictAgreement()) for part in (pairs, pairs.take(order)))
+    place = {row: k for k, row in enumerate(one.rows)}
+    same = [place[order[row]] for row in other.rows]
+    # EM stops when log odds move by less than 1e-3.
+    np.testing.assert_allclose(other.scores, one.scores[same], atol=1e-3)
+    assert other.figures["wins"] == one.figures["wins"]
+
+
 def test_unguarded_flips_are_there_for_the_asking() -> None:
     found = fast_audit(MADE.pairs, VerdictAgreement(), guarded=False)
     np.testing.assert_array_equal(found.flips, found.scores < 0.5)
@@ -286,6 +297,29 @@ def test_figures_say_that_there_is_nothing_to_draw(draw: Callable[[], object]) -
 
 
 # The command
+
+
+def test_simulated_pairs_can_be_read_back(tmp_path: Path) -> None:
+    from bayesjudge.cli import main
+    from bayesjudge.readers import read_pairs
+
+    with pytest.raises(SystemExit) as left:
+        main(
+            [
+                "simulate",
+                "pairs",
+                str(tmp_path / "p.jsonl"),
+                "--pairs",
+                "30",
+                "--verified",
+                "10",
+                "--seed",
+                "1",
+            ]
+        )
+    assert left.value.code == 0
+    pairs = read_pairs(tmp_path / "p.jsonl")
+    assert (len(pairs), int(pairs.verified.sum()), pairs.dimensions) == (30, 10, 24)
 
 
 @pytest.mark.slow

@@ -35,3 +35,25 @@ def simulate_log(
         simulated = simulate_verdicts(seed=seed, labelled=labelled, unlabelled=items, youden=both)
         write_text(file, simulated.verdicts.frame.to_csv(index=False))
         typer.echo(f"{len(simulated.verdicts)} verdicts in {file}")
+
+
+@simulate.command("pairs")
+def simulate_choices(
+    *,
+    file: Annotated[Path, typer.Argument(help="Where to write the pairs (JSONL, embeddings as lists).")],
+    seed: Seed = 0,
+    pairs: Annotated[int, typer.Option(help="Pairs that the judge chose between.")] = 600,
+    verified: Annotated[int, typer.Option(help="Pairs that people chose between, too.")] = 200,
+) -> None:
+    """A judge who prefers long answers, for ``bayesjudge audit``."""
+    with plain_messages():
+        from bayesjudge.datasets import simulate_pairs
+        from bayesjudge.studies.output import require_writable, write_text
+
+        require_no_folder(file, "")
+        require_writable(file.parent)
+        made = simulate_pairs(seed=seed, n=pairs, verified=verified).pairs
+        frame = made.frame[["item", "category", "judge_prefers", "human_prefers", "length_a", "length_b"]]
+        frame = frame.assign(embedding_a=made.a.tolist(), embedding_b=made.b.tolist())
+        write_text(file, frame.to_json(orient="records", lines=True))
+        typer.echo(f"{len(frame)} pairs, {verified} verified, in {file}")

@@ -68,7 +68,8 @@ def make_folds(pairs: Pairs, *, folds: int, seed: int) -> Folds:
     mine, others = question[verified], question[~verified]
     unseen = float((~np.isin(others, mine)).mean()) if len(others) else 0.0
     by_question = unseen > MOSTLY_UNSEEN and len(np.unique(question)) < len(question)
-    unit = mine if by_question else np.arange(len(rows))
+    # Named units, so that folds do not hang on row order.
+    unit = mine if by_question else pairs.frame["item"].to_numpy(dtype=str)[rows]
     names, place = np.unique(unit, return_inverse=True)
     order = np.random.default_rng(seed).permutation(len(names)) % min(folds, len(names))
     return Folds(rows=rows, fold=order[place], question=mine, by_question=by_question)

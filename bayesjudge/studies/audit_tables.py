@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.audit import Audit, auc, partial_ot
+from bayesjudge.baselines.audit.evidence import by_item
 from bayesjudge.baselines.audit.sensitivity import over_share, over_verified
 from bayesjudge.errors import InputError
 from bayesjudge.inference.progress import bar
@@ -123,7 +124,7 @@ def _tried(make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
 
 def _third(pairs: Pairs, seed: int) -> NDArray[np.bool_]:
     """A random third of the verified pairs."""
-    rows = np.random.default_rng([seed, 4]).permutation(np.flatnonzero(pairs.verified))
+    rows = np.random.default_rng([seed, 4]).permutation(by_item(pairs, np.flatnonzero(pairs.verified)))
     held = np.zeros(len(pairs), dtype=bool)
     held[rows[: len(rows) // 3]] = True
     return held

@@ -14,7 +14,7 @@ from bayesjudge.errors import InputError, Problem, UsageError
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = ["Evidence", "gather", "measured_share"]
+__all__ = ["Evidence", "by_item", "gather", "measured_share"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,9 +93,15 @@ def measured_share(
     if not 0 < held_out < 1:
         raise UsageError(f"held_out={held_out} must lie between 0 and 1")
     count = max(round(held_out * len(verified)), 1)
-    rows = np.random.default_rng(seed).permutation(verified)[:count]
+    rows = np.random.default_rng(seed).permutation(by_item(pairs, verified))[:count]
     found = float(pairs.agrees[rows].mean())
     return float(np.clip(found, 0.5 / count, 1 - 0.5 / count)), rows
+
+
+def by_item(pairs: Pairs, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows in order of their items' names, so that what is drawn at random does not hang on row order."""
+    names = pairs.frame["item"].to_numpy(dtype=str)[rows]
+    return rows[np.argsort(names, kind="stable")]
 
 
 def _problem(found: str, fix: str) -> Problem:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.audit.answer import Audit
+from bayesjudge.baselines.audit.evidence import by_item
 from bayesjudge.baselines.audit.partial_ot import partial_ot
 from bayesjudge.errors import UsageError
 
@@ -79,7 +80,8 @@ def over_verified(
         As `over_share`, with ``fraction`` and ``verified`` (pairs used) in place of ``share``.
     """
     method = audit or partial_ot
-    order = np.random.default_rng(seed).permutation(np.flatnonzero(pairs.verified & ~held_out))
+    free = by_item(pairs, np.flatnonzero(pairs.verified & ~held_out))
+    order = np.random.default_rng(seed).permutation(free)
     hidden, rows = _hidden(pairs, held_out), []
     for fraction in fractions:
         count = min(max(round(fraction * len(order)), 2), len(order))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesjudge.baselines.audit.answer import Audit
-from bayesjudge.baselines.audit.evidence import gather, measured_share
+from bayesjudge.baselines.audit.evidence import by_item, gather, measured_share
 from bayesjudge.baselines.audit.ranking import lowest
 from bayesjudge.errors import UsageError
 
@@ -38,7 +38,7 @@ def flip_random(pairs: Pairs, *, share: float | None = None, held_out: float = 0
         As in `partial_ot`; the seed also chooses the flips.
     """
     s, _ = measured_share(pairs, share, held_out=held_out, seed=seed)
-    rows = np.flatnonzero(~pairs.verified)
+    rows = by_item(pairs, np.flatnonzero(~pairs.verified))
     scores = np.random.default_rng([seed, 1]).random(len(rows))
     flips = lowest(scores, round((1 - s) * len(rows)))
     return Audit(method="random", rows=rows, scores=scores, flips=flips, figures={"share": s})
