@@ -69,7 +69,10 @@ def test_both_methods_stand_side_by_side(answer: bj.Comparison) -> None:
         assert both["method"].tolist() == ["bayes:repeated_trials", "bootstrap"]
         # The plug-in flip rate of 16 trials is a little too low; the two agree to within their intervals.
         assert both["lower"].max() < both["upper"].min()
-    assert {"icc", "score_margin", "score_gap"} <= set(answer.estimates.frame["estimand"])
+        both = rows_of(answer.estimates, estimand="icc", unit=judge)
+        assert both["method"].tolist() == ["bayes:pointwise_scores[gaussian]", "anova"]
+        assert both["lower"].max() < both["upper"].min()
+    assert {"score_margin", "score_gap"} <= set(answer.estimates.frame["estimand"])
     assert answer.question == "reliability"
 
 
@@ -178,6 +181,14 @@ def test_a_table_of_neither_is_refused() -> None:
         read_repeats(pd.DataFrame({"item": ["p"], "length": [3]}))
     with pytest.raises(bj.UsageError, match="trials= "):
         reliability()
+
+
+def test_scores_alone_must_be_repeated() -> None:
+    once = scores(items=3).drop_duplicates(["item", "judge", "response"])
+    with pytest.raises(bj.UsageError, match="scored twice"):
+        reliability(scores=once)
+    with pytest.raises(bj.UsageError, match="is not one of gaussian"):
+        reliability(comparisons(items=2), likelihood="poisson")  # type: ignore[arg-type]  # what a user may do
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -34,6 +34,7 @@ Response = Annotated[
     list[str] | None,
     typer.Option(help="A response whose scores are compared; give two where there are more."),
 ]
+Likelihood = Annotated[str, typer.Option(help="gaussian or ordinal: scores as numbers or as levels.")]
 Budget = Annotated[
     int | None, typer.Option(help="Further trials to plan for each judge; 5 an item if not given.")
 ]
@@ -41,10 +42,10 @@ Budget = Annotated[
 
 def reliability(
     *, file: File, scores: Scores = None, column: Column = None, judge: Judge = None,
-    response: Response = None, budget: Budget = None, out: Out = None, html: Html = None,
-    as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "nuts",
-    chains: Chains = 4, draws: Draws = 1000, bootstrap: Bootstrap = 10_000, strict: Strict = False,
-    quiet: Quiet = False,
+    response: Response = None, likelihood: Likelihood = "gaussian", budget: Budget = None, out: Out = None,
+    html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0,
+    engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 1000, bootstrap: Bootstrap = 10_000,
+    strict: Strict = False, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
     with plain_messages():
@@ -61,8 +62,8 @@ def reliability(
         trials, scored = read_repeats(file, scores=scores, columns=mapping(column))
         answer = study(
             trials, scored, judges=judge or None, responses=(first, second) if response else None,
-            budget=budget, engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=draws,
-            bootstrap=bootstrap, progress=not quiet,
+            likelihood=cast("Any", likelihood), budget=budget, engine=engine, prob=prob, seed=seed,
+            chains=chains, draws=draws, tune=draws, bootstrap=bootstrap, progress=not quiet,
         )  # fmt: skip
         deliver(answer, out=out, html=html, as_json=as_json, every=every)
     finish(answer, strict=strict, as_json=as_json)

@@ -21,6 +21,7 @@ from bayesjudge.trial_counts import TrialCounts, count_trials
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from bayesjudge.models.pointwise_scores import Likelihood
     from bayesjudge.report import Page
 
 __all__ = ["reliability"]
@@ -28,9 +29,10 @@ __all__ = ["reliability"]
 
 def reliability(
     trials: Any = None, scores: Any = None, *, judges: Iterable[str] | None = None,
-    responses: tuple[str, str] | None = None, budget: int | None = None, engine: str = "nuts",
-    prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4, draws: int = 1000,
-    tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
+    responses: tuple[str, str] | None = None, likelihood: Likelihood = "gaussian", budget: int | None = None,
+    engine: str = "nuts", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
+    draws: int = 1000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
+    progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """How repeatable judges are, Bayesian and frequentist intervals side by side, and where to ask again.
 
@@ -44,6 +46,8 @@ def reliability(
         Some of the judges; all by default.
     responses : pair of str, optional
         The responses whose scores are set against the comparisons; by default the only two.
+    likelihood : {"gaussian", "ordinal"}
+        Scores as numbers, or as ordered levels.
     budget : int, optional
         Further trials to plan for each judge and condition; by default five an item.
     engine : {"nuts", "laplace", "pymc"}
@@ -82,14 +86,14 @@ def reliability(
     bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
     """
     options = ReliabilityOptions(
-        responses=responses, budget=budget, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
-        chains=chains, draws=draws, tune=tune, progress=progress,
+        responses=responses, likelihood=likelihood, budget=budget, engine=engine, prob=prob, seed=seed,
+        bootstrap=bootstrap, chains=chains, draws=draws, tune=tune, progress=progress,
     )  # fmt: skip
     compared, scored = _counted(trials, scores)
     if judges is not None:
         compared, scored = _chosen(compared, scored, [judges] if isinstance(judges, str) else list(judges))
     pair = None if compared is None else pairwise(compared, options)
-    point = None if scored is None else pointwise(scored, options)
+    point = None if scored is None else pointwise(scored, options, alone=pair is None)
     return _assemble(pair, point, options, truth or {})
 
 

@@ -30,6 +30,8 @@ def warnings_of(
         if part is not None:
             found += fallback_warnings({fit.model.label: fit for fit in part.fits})
             found += [*part.counts.warnings, *part.baseline.warnings]
+    if point is not None and point.unfitted:
+        found.append(point.unfitted)
     if point is not None and point.baseline.gaps.empty:
         found.append(f"no gap between scores of two responses: the scores have {len(point.counts.responses)} "
                      "responses (responses= chooses two)")  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayesjudge.errors import UsageError
+from bayesjudge.models.pointwise_scores import Likelihood, PointwiseScores
 from bayesjudge.studies.sampling import SamplingOptions
 
 __all__ = ["ReliabilityOptions"]
@@ -30,13 +31,19 @@ class ReliabilityOptions(SamplingOptions):
     (100, 100)
     """
 
+    likelihood: Likelihood = "gaussian"
     budget: int | None = None
     responses: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.pointwise_scores()
         if self.budget is not None and self.budget < 0:
             raise UsageError(f"budget={self.budget} must be a number of further trials, 0 or more")
+
+    def pointwise_scores(self) -> PointwiseScores:
+        """The model of scores."""
+        return PointwiseScores(likelihood=self.likelihood)
 
     def budget_of(self, items: int) -> int:
         """Further trials to spend on a judge's items."""
@@ -45,5 +52,5 @@ class ReliabilityOptions(SamplingOptions):
     @property
     def settings(self) -> Mapping[str, Any]:
         """What the manifest of the answer records."""
-        return {**super().settings, "budget": self.budget,
+        return {**super().settings, "likelihood": self.likelihood, "budget": self.budget,
                 "responses": None if self.responses is None else list(self.responses)}  # fmt: skip

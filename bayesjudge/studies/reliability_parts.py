@@ -12,8 +12,10 @@ from bayesjudge.baselines.reliability import (
     score_baselines,
     trial_baselines,
 )
+from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, fit
+from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.score_counts import ScoreCounts
 from bayesjudge.studies.reliability_options import ReliabilityOptions
 from bayesjudge.studies.reliability_plan import plan_frame
@@ -55,18 +57,29 @@ class Pairwise:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Pointwise:
-    """What scores contribute: counts, posteriors (none where there is none), baselines, estimates."""
+    """What scores contribute.
+
+    Attributes
+    ----------
+    counts : ScoreCounts
+    fits : tuple of Fit
+        Of `pointwise_scores`; none where the scores cannot tell noise from responses.
+    baseline : ScoreReliability
+    estimates : Estimates
+        Bayesian rows first.
+    unfitted : str
+        Why there is no posterior.
+    """
 
     counts: ScoreCounts
     fits: tuple[Fit, ...]
     baseline: ScoreReliability
     estimates: Estimates
+    unfitted: str = ""
 
 
 def pairwise(counts: TrialCounts, options: ReliabilityOptions) -> Pairwise:
     """Fit `repeated_trials` and compute the baselines."""
-    from bayesjudge.models.repeated_trials import RepeatedTrials
-
     model = RepeatedTrials()
     posterior = fit(model, counts, **options.sampling)
     baseline = trial_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
@@ -79,8 +92,24 @@ def pairwise(counts: TrialCounts, options: ReliabilityOptions) -> Pairwise:
     )  # fmt: skip
 
 
-def pointwise(counts: ScoreCounts, options: ReliabilityOptions) -> Pointwise:
-    """Compute the baselines of scores."""
+def pointwise(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) -> Pointwise:
+    """Fit `pointwise_scores` where its data allow, and compute the baselines.
+
+    Raises
+    ------
+    UsageError
+        Scores that allow no posterior, where there is nothing ``alone`` to answer from.
+    """
     baseline = score_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed,
                                responses=options.responses)  # fmt: skip
-    return Pointwise(counts=counts, fits=(), baseline=baseline, estimates=baseline.estimates)
+    model = options.pointwise_scores()
+    try:
+        model.prepare(counts)
+    except UsageError as error:
+        if alone:
+            raise
+        return Pointwise(counts=counts, fits=(), baseline=baseline, estimates=baseline.estimates,
+                         unfitted=f"scores have no posterior: {error}")  # fmt: skip
+    posterior = fit(model, counts, **options.sampling)
+    rows = Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates])
+    return Pointwise(counts=counts, fits=(posterior,), baseline=baseline, estimates=rows)

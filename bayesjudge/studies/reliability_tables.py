@@ -17,7 +17,7 @@ __all__ = ["arranged", "own_tables"]
 
 #: Estimands about repeatability itself, in reading order; a bracket's content does not matter.
 HEADLINE = ("flip_rate", "disagreement", "entropy", "tie_rate", "minimum_trials", "noise_budget", "swap_risk",
-            "icc", "score_sd", "score_margin", "score_gap")  # fmt: skip
+            "icc", "within_share", "score_sd", "score_margin", "score_gap", "mean_score")  # fmt: skip
 #: What else is known about the judges: bias, agreement, layers, conditions; others follow as they come.
 ABOUT = ("position_bias", "position_effect", "position", "position_size", "agreement", "kappa", "ac1",
          "alpha", "variance_share", "flip_rate_change", "flip_rate_change_size",
