@@ -20,15 +20,21 @@ def gaussian(data: Data) -> None:
     unit, blocks = data["scale"][0], data.size("block")
     mean = numpyro.sample("mean_score", dist.Normal(data["location"][0], 2 * unit))
     shared = numpyro.sample("response_spread", dist.HalfNormal(unit))
-    trial = numpyro.sample("trial_spread", dist.HalfNormal(0.25 * unit)) if data.facts["trials"] else 0.0
+    trial: Any = 0.0
     own: Any = jnp.zeros(blocks)
     with numpyro.plate("block", blocks, dim=-1):
         noise = numpyro.sample("noise", dist.HalfNormal(unit))
         if blocks > 1:
             mean = mean + numpyro.sample("leniency", dist.Normal(0.0, 0.5 * unit))
             own = numpyro.sample("interaction_spread", dist.HalfNormal(0.5 * unit))
+            log_scale = numpyro.sample("log_scale", dist.Normal(0.0, 0.5))
+            shared = shared * jnp.exp(log_scale - log_scale.mean())
+        if data.facts["trials"]:
+            trial = numpyro.sample("trial_spread", dist.HalfNormal(0.25 * unit))
     with numpyro.plate("target", data.size("target"), dim=-1):
-        cells = CellMeans(jnp.broadcast_to(mean, (blocks,)), shared, own, noise, data["n"])
+        cells = CellMeans(
+            jnp.broadcast_to(mean, (blocks,)), jnp.broadcast_to(shared, (blocks,)), own, noise, data["n"]
+        )
         numpyro.sample("mean", cells, obs=data.arrays.get("mean"))
     variance = jnp.stack([noise**2, noise**2 + data["complete"] * trial**2], axis=-1)
     with numpyro.plate("block", blocks, dim=-2), numpyro.plate("source", 2, dim=-1):

@@ -25,8 +25,10 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
 
     found = components(posterior, data)
     noise = np.sqrt(found["within"])
-    quantities = {"icc": found["icc"], "within_share": 1 - found["icc"], "mean_score": found["mean"],
-                  "score_sd": noise, "score_margin": float(ndtri((1 + prob) / 2)) * noise}  # fmt: skip
+    quantities: dict[str, Any] = {
+        "icc": found["icc"], "within_share": 1 - found["icc"], "mean_score": found["mean"],
+        "score_sd": noise, "score_margin": float(ndtri((1 + prob) / 2)) * noise,
+    }  # fmt: skip
     common: dict[str, Any] = {"method": method, "prob": prob}
     rows: list[dict[str, Any]] = []
     for estimand, draws in quantities.items():
@@ -57,16 +59,18 @@ def components(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
 def _numbers(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     noise = posterior["noise"]
     trial = posterior["trial_spread"] ** 2 if "trial_spread" in posterior else 0.0
-    shared, own = posterior["response_spread"] ** 2 + 0 * noise, 0 * noise
+    loading, own = posterior["response_spread"] + 0 * noise, 0 * noise
     mean = posterior["mean_score"] + 0 * noise
     if "interaction_spread" in posterior:
         own, mean = posterior["interaction_spread"] ** 2, mean + posterior["leniency"]
-    within = noise**2 + trial
-    found = {"mean": mean, "between": shared + own, "within": within,
-             "icc": (shared + own) / (shared + own + within)}  # fmt: skip
-    if data.size("block") > 1:
-        total = (shared + own + within).mean("block") + mean.var("block", ddof=1)
-        found["between_judges"] = shared.mean("block") / total
+        log = posterior["log_scale"]
+        loading = loading * np.exp(log - log.mean("block"))
+    between, within = loading**2 + own, noise**2 + trial
+    found = {"mean": mean, "between": between, "within": within, "icc": between / (between + within)}
+    if (blocks := data.size("block")) > 1:
+        total = (between + within).mean("block") + mean.var("block", ddof=1)
+        pairs = loading.sum("block") ** 2 - (loading**2).sum("block")
+        found["between_judges"] = pairs / (blocks * (blocks - 1)) / total
     return found
 
 

@@ -21,13 +21,17 @@ def gaussian(data: Data) -> None:
     unit, blocks = np.float64(data["scale"][0]), data.size("block")
     mean = pm.Normal("mean_score", np.float64(data["location"][0]), 2 * unit)
     shared = pm.HalfNormal("response_spread", unit)
-    trial = pm.HalfNormal("trial_spread", unit / 4) if data.facts["trials"] else _ZERO
+    trial = pm.HalfNormal("trial_spread", unit / 4, dims="block") if data.facts["trials"] else _ZERO
     noise = pm.HalfNormal("noise", unit, dims="block")
     own: Any = np.zeros(blocks)
     if blocks > 1:
         mean = mean + pm.Normal("leniency", _ZERO, unit / 2, dims="block")
         own = pm.HalfNormal("interaction_spread", unit / 2, dims="block")
-    pm.Potential("mean", _means(mean * np.ones(blocks), shared, own, noise, data), dims="target")
+        log_scale = pm.Normal("log_scale", _ZERO, np.float64(0.5), dims="block")
+        shared = shared * pt.exp(log_scale - pt.mean(log_scale))
+    pm.Potential(
+        "mean", _means(mean * np.ones(blocks), shared * np.ones(blocks), own, noise, data), dims="target"
+    )
     freedom, squares = data["freedom"].astype(float), np.where(data["freedom"] > 0, data["squares"], 1.0)
     variance = pt.stack([noise**2, noise**2 + data["complete"].astype(float) * trial**2], axis=-1)
     half = np.maximum(freedom, 1) / 2
@@ -41,7 +45,7 @@ def _means(centre: Any, shared: Any, own: Any, noise: Any, data: Data) -> Any:
     seen = n > 0
     both = (seen[:, :, None] & seen[:, None, :]).astype(float)
     variance = pt.switch(seen, own**2 + noise**2 / np.maximum(n, 1), _ONE)
-    covariance = both * shared**2 + variance[:, :, None] * np.eye(n.shape[1])
+    covariance = both * shared[:, None] * shared[None, :] + variance[:, :, None] * np.eye(n.shape[1])
     off = pt.switch(seen, data["mean"] - centre, _ZERO)
     root = pt.linalg.cholesky(covariance)
     white = pt.linalg.solve_triangular(root, off[:, :, None], lower=True, b_ndim=2)[:, :, 0]

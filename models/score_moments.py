@@ -16,7 +16,7 @@ __all__ = ["CellMeans", "ScaledChiSquares"]
 class CellMeans(dist.Distribution):  # type: ignore[misc]
     """Means of one response's scores by every block, its own effect integrated out.
 
-    ``ȳ_b = c_b + u + v_b + ε̄_b`` with ``u ~ N(0, σ_u)`` shared by the blocks, ``v_b ~ N(0, σ_b)``,
+    ``ȳ_b = c_b + λ_b u + v_b + ε̄_b`` with ``u ~ N(0, 1)`` shared by the blocks, ``v_b ~ N(0, σ_b)``,
     ``ε̄_b ~ N(0, σ²_ε/n_b)``: the covariance is diagonal plus rank one, so Sherman–Morrison gives
     the density.
 
@@ -24,8 +24,8 @@ class CellMeans(dist.Distribution):  # type: ignore[misc]
     ----------
     centre : array (B,)
         Mean of each block.
-    shared : scalar
-        σ_u.
+    shared : array (B,)
+        λ_b, how far a standard deviation of the responses moves the block's scores.
     own, noise : array (B,)
         σ_b and σ_ε.
     n : int array (R, B)
@@ -45,9 +45,9 @@ class CellMeans(dist.Distribution):  # type: ignore[misc]
         seen = self.n > 0
         off = value - self.centre
         weight = jnp.where(seen, 1 / self.spread, 0.0)
-        total, pull = weight.sum(-1), (weight * off).sum(-1)
-        inflated = 1 + self.shared**2 * total
-        quadratic = (weight * off**2).sum(-1) - self.shared**2 * pull**2 / inflated
+        inflated = 1 + (weight * self.shared**2).sum(-1)
+        pull = (weight * self.shared * off).sum(-1)
+        quadratic = (weight * off**2).sum(-1) - pull**2 / inflated
         alone = jnp.where(seen, jnp.log(2 * jnp.pi * self.spread), 0.0).sum(-1)
         return -0.5 * (quadratic + jnp.log(inflated) + alone)
 

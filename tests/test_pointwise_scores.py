@@ -55,7 +55,7 @@ def test_moments_have_the_density_of_the_scores() -> None:
     squares = ((y - y.mean(1, keepdims=True)) ** 2).sum()
     ours, exact = [], []
     for centre, shared, noise in ((5.0, 1.0, 2.0), (4.0, 2.5, 0.7), (6.0, 0.1, 1.3)):
-        cells = CellMeans(jnp.array([centre]), shared, jnp.zeros(1), jnp.array([noise]), n)
+        cells = CellMeans(jnp.array([centre]), jnp.array([shared]), jnp.zeros(1), jnp.array([noise]), n)
         within = ScaledChiSquares(jnp.array([noise**2]), freedom)
         ours.append(float(cells.log_prob(jnp.asarray(y.mean(1, keepdims=True))).sum())
                     + float(within.log_prob(jnp.array([squares])).sum()))  # fmt: skip
@@ -68,9 +68,11 @@ def test_drawn_moments_have_the_right_moments() -> None:
     import jax
 
     n = jnp.array([[2, 4]])
-    cells = CellMeans(jnp.array([1.0, 2.0]), 1.5, jnp.array([0.5, 0.2]), jnp.array([1.0, 2.0]), n)
+    cells = CellMeans(
+        jnp.array([1.0, 2.0]), jnp.array([1.5, 0.5]), jnp.array([0.5, 0.2]), jnp.array([1.0, 2.0]), n
+    )
     drawn = np.asarray(cells.sample(jax.random.key(0), (40_000,)))[:, 0]
-    want = 1.5**2 + np.diag([0.25 + 0.5, 0.04 + 1.0])
+    want = np.outer([1.5, 0.5], [1.5, 0.5]) + np.diag([0.25 + 0.5, 0.04 + 1.0])
     # Covariances of 40,000 draws are good to about 1.5 %.
     np.testing.assert_allclose(np.cov(drawn.T), want, rtol=0.06)
 
