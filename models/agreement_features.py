@@ -104,7 +104,7 @@ def _scalars(
     gap = np.log1p(_positive(frame["length_a"])) - np.log1p(_positive(frame["length_b"]))
     yield "length gap", sign * gap
     yield "length gap, size", np.abs(gap)
-    yield "first shown", sign * frame["order"].map({"ab": 1.0, "ba": -1.0}).to_numpy(dtype=float)
+    yield "first shown", sign * np.asarray(frame["order"].map({"ab": 1.0, "ba": -1.0}), dtype=np.float64)
     yield "order flip", frame["flip"].to_numpy(dtype=float)
     yield "score gap", sign * frame["gap"].to_numpy(dtype=float)
     if pairs.prompt.shape[1]:

@@ -122,11 +122,11 @@ class VerdictAgreement:
         from jax.nn import log_sigmoid, sigmoid
         from numpyro import distributions as dist
 
-        eta = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale))
+        eta: Any = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale))
         if data.coords["feature"]:
             scale = jnp.array([self.scales[block] for block in data.coords["block"]])
             with numpyro.plate("block", len(scale), dim=-1):
-                tau = numpyro.sample("tau", dist.HalfNormal(scale))
+                tau: Any = numpyro.sample("tau", dist.HalfNormal(scale))
             with numpyro.plate("feature", data.size("feature"), dim=-1):
                 z = numpyro.sample("z", dist.Normal(0.0, 1.0))
             eta = eta + data["x"] @ (tau[data["block"]] * z)
@@ -145,15 +145,16 @@ class VerdictAgreement:
 
         names = ("block", "feature") if data.coords["feature"] else ()
         with pm.Model(coords={name: list(data.coords[name]) for name in names}) as model:
-            eta = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale))
+            eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale))
             if names:
                 scale = np.array([self.scales[block] for block in data.coords["block"]])
                 tau = pm.HalfNormal("tau", scale, dims="block")
                 z = pm.Normal("z", np.float64(0), np.float64(1), dims="feature")
                 eta = eta + pt.dot(data["x"], tau[data["block"]] * z)
             e = data["reviewed"]
-            yes = np.log(e) - pt.softplus(-eta)
-            no = pt.log((1 - e) + e * pt.sigmoid(-eta)) if data.facts["positives"] else -pt.softplus(eta)
+            softplus: Any = pt.softplus
+            yes = np.log(e) - softplus(-eta)
+            no = pt.log((1 - e) + e * pt.sigmoid(-eta)) if data.facts["positives"] else -softplus(eta)
             seen, looks = data["agreements"].astype(float), data["looks"].astype(float)
             pm.Potential("agreements", seen * yes + (looks - seen) * no)
         return model

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -240,6 +242,24 @@ def test_an_encoder_that_will_not_do_is_refused(
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=said):
         read_pairs(frame_of(response_a=["x"] * 3, response_b=["y"] * 3), encoder=encoder)
+
+
+def test_a_name_means_a_model_of_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SentenceTransformer:
+        def __init__(self, name: str) -> None:
+            self.size = len(name)
+
+        def encode(self, texts: list[str], *, convert_to_numpy: bool) -> Any:
+            assert convert_to_numpy
+            return np.full((len(texts), self.size), 1.0)
+
+    # A stand-in: the extra is large, and only its two calls matter here.
+    module = ModuleType("sentence_transformers")
+    module.__dict__["SentenceTransformer"] = SentenceTransformer
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
+    pairs = read_pairs(frame_of(response_a=["x"] * 3, response_b=["y"] * 3), encoder="mini")
+    assert pairs.dimensions == 4
 
 
 def test_texts_that_are_missing_are_named() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,8 @@ def find_encoder(encoder: Encoder | str) -> Encoder:
     if importlib.util.find_spec("sentence_transformers") is None:
         raise UsageError(f"encoder={encoder!r} names a model of sentence-transformers, which is not "
                          "installed: pip install 'bayesjudge[encoder]', or give a function")  # fmt: skip
-    from sentence_transformers import SentenceTransformer
-
-    model = SentenceTransformer(encoder)
+    # By name, since the extra need not be there for type checkers either.
+    model = import_module("sentence_transformers").SentenceTransformer(encoder)
     return lambda texts: model.encode(list(texts), convert_to_numpy=True)
 
 

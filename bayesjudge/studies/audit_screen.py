@@ -54,7 +54,9 @@ def _methods(answer: Comparison) -> list[Table]:
     rows = rows[rows["estimand"].str.endswith("(held out)")]
     if rows.empty:
         return []
-    quality = answer.diagnostics.where(unit="held out").frame.set_index(["estimand", "method"])
+    quality = answer.diagnostics.where(unit="held out").frame
+    keys = zip(quality["estimand"], quality["method"], strict=True)
+    points = dict(zip(keys, quality["point"].astype(float), strict=True))
     by = rows.set_index(["estimand", "method"])
     headings = ["consistency", "gain", "flips", "right flips", "AUC"]
     title = f"Verified pairs held out, {percent(answer)} intervals"
@@ -63,10 +65,10 @@ def _methods(answer: Comparison) -> list[Table]:
         at = [(f"{name} (held out)", method) for name in ("consistency", "gain")]
         cells = [interval_cell(by.loc[key]) if key in by.index else "" for key in at]
         cells.append(figure(answer.held_out[method]["flips"]))
-        cells += [figure(quality.loc[key, "point"]) if key in quality.index else ""
+        cells += [figure(points[key]) if key in points else ""
                   for key in (("precision of flips", method), ("auc", method))]  # fmt: skip
         table.add_row(escape(str(method)), *cells)
-    needed = quality["point"].get(("break-even auc", "normal scores"))
+    needed = points.get(("break-even auc", "normal scores"))
     table.caption = None if needed is None else f"AUC at which flipping the lowest breaks even: {needed:.2f}"
     return [table]
 
