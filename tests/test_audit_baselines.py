@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -191,13 +192,16 @@ def _no_positive() -> Pairs:
         (cones(right=3, wrong=2, verified=2).hide(np.ones(7, bool)), "no verified pair"),
         (cones(right=0, wrong=0, verified=4), "no unverified pair"),
         (_no_positive(), "no verified pair that people agree with"),
-        (Pairs.from_frame(pd.DataFrame({"item": [1], "judge_prefers": ["a"]})), "no embeddings"),
+        (replace(cones(right=3, wrong=2, verified=2), a=np.zeros((7, 0))), "no embeddings"),
     ],
 )
 def test_tables_that_cannot_be_audited_are_refused(pairs: Pairs, said: str) -> None:
     for method in (lambda p: partial_ot(p, share=0.8), lambda p: centroid(p, share=0.8), nearest_neighbours):
         with pytest.raises(InputError, match=said):
             method(pairs)
+    if said == "no verified pair":
+        with pytest.raises(InputError, match=said):
+            flip_random(pairs)
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,14 @@ def test_the_page_escapes_and_holds_every_figure(answer: Comparison, tmp_path: P
         assert part in text
 
 
+def test_an_answer_whose_methods_could_not_be_compared_has_a_page(answer: Comparison) -> None:
+    judge_only = answer.estimates.where(estimand=["consistency", "consistency (held out)"], group="")
+    undefined = answer.checks["features"].assign(auc=np.nan)
+    few = replace(answer, estimates=judge_only, checks={**answer.checks, "features": undefined})
+    assert next(section.title for section in few.page().sections) == "What each method gains"
+    assert "undefined" in screen_of(few)
+
+
 def test_saved_tables_hold_the_trust_and_feed_an_elo(answer: Comparison, tmp_path: Path) -> None:
     folder = answer.save(tmp_path / "out")
     trust = pd.read_csv(folder / "check_trust.csv")

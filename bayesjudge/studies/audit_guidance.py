@@ -60,7 +60,7 @@ def _worth(pairs: Pairs, features: pd.DataFrame) -> list[str]:
     if share > WORTH_BELOW:
         told.append(f"people agree with {share:.0%} of the verified verdicts: flipping seldom pays above "
                     f"{WORTH_BELOW:.0%}")  # fmt: skip
-    if not best >= GOOD_FEATURE:
+    if best < GOOD_FEATURE:
         told.append(f"no single feature tells right from wrong verdicts with an AUC of {GOOD_FEATURE} (best "
                     f"{best:.3f}): expect trust near the base rate")  # fmt: skip
     return told

@@ -62,12 +62,13 @@ def _gains(answer: Comparison) -> Section | None:
     text = (
         "Verified pairs were hidden from each method in turn, and its flips compared with what people said."
     )
-    figures = [figure_of(forest(overall, estimand=_HELD[1]), "Consistency gained on held-out pairs.", text)]
+    there = [name for name in _HELD if len(overall.where(estimand=name))]
+    figures = [figure_of(forest(overall, estimand=there[-1]), f"{there[-1].capitalize()}.", text)]
     by_type = answer.estimates.where(estimand=_HELD[0])
     if len(by_type) > len(overall.where(estimand=_HELD[0])):
         caption = "Consistency with people by category, as judged and after each method."
         figures.append(figure_of(consistency_dots(by_type.frame, panels=[_HELD[0]]), caption, caption))
-    tables = [comparison_table(overall, estimand=name, caption=name.capitalize()) for name in _HELD]
+    tables = [comparison_table(overall, estimand=name, caption=name.capitalize()) for name in there]
     return Section(title="What each method gains", text=[text], figures=figures, tables=tables)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -108,7 +109,8 @@ def _features(answer: Comparison) -> list[Table]:
     table = empty_table("What drives trust: log odds of agreement", ["feature"], ["effect", "AUC alone"])
     for _, row in rows.iterrows():
         effect = f"{figure(row['effect'])} [{figure(row['lower'])}, {figure(row['upper'])}]"
-        table.add_row(escape(str(row["feature"])), escape(effect), figure(row["auc"]))
+        alone = "undefined" if math.isnan(row["auc"]) else figure(row["auc"])
+        table.add_row(escape(str(row["feature"])), escape(effect), alone)
     return [table]
 
 

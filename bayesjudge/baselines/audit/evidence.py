@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence", "by_item", "gather", "measured_share"]
 
+NOTHING_VERIFIED = ("no verified pair", "Let people choose on some pairs (human_prefers).")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
@@ -58,7 +60,7 @@ def gather(pairs: Pairs, *, without: NDArray[np.int64] | None = None) -> Evidenc
     if not pairs.dimensions:
         raise InputError([_problem("no embeddings", "Give embeddings of both responses, or an encoder.")])
     if not pairs.verified.any():
-        raise InputError([_problem("no verified pair", "Let people choose on some pairs (human_prefers).")])
+        raise InputError([_problem(*NOTHING_VERIFIED)])
     if pairs.verified.all():
         raise InputError(
             [_problem("no unverified pair", "There is nothing left to audit: all are verified.")]
@@ -86,6 +88,8 @@ def measured_share(
     of held-out pairs shows that a judge is never wrong, or always.
     """
     verified = np.flatnonzero(pairs.verified)
+    if not len(verified):
+        raise InputError([_problem(*NOTHING_VERIFIED)])
     if share is not None:
         if not 0 < share <= 1:
             raise UsageError(f"share={share} must lie above 0 and not above 1")
