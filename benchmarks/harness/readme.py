@@ -121,13 +121,19 @@ def _reliability(result: Mapping[str, Any]) -> list[str]:
 
 def _audit(result: Mapping[str, Any]) -> list[str]:
     names = ("design", "method", "runs", "before", "gain", "worst", "losing", "flips", "precision", "auc",
-             "ece", "brier")  # fmt: skip
+             "ece", "in_band", "brier")  # fmt: skip
     words = ("`before`, `gain`, `worst` (of a run) in points of consistency with people on hidden pairs; "
-             "`losing`: share of runs that lose; `design`: whether pairs or whole questions stay "
-             "verified.")  # fmt: skip
+             "`losing`: share of runs that lose; `in_band`: share of ten bins of verified pairs, each held "
+             "out once, whose exact 95 % band holds the mean trust; `design`: whether pairs or whole "
+             "questions stay verified.")  # fmt: skip
     at = ("design", "setting", "method", "before", "gain", "worst", "losing", "flips", "auc", "ece")
     shown = [row for row in result["by_setting"] if row["method"].startswith(("bayes:", "partial"))]
-    parts = [words, picked(result["overall"], names), "### by setting\n\n" + picked(shown, at)]
+    parts = [
+        words,
+        picked(result["overall"], names),
+        picked(result["transport"], list(result["transport"][0])),
+        "### by setting\n\n" + picked(shown, at),
+    ]
     return [
         *parts,
         "### beside the sampled posterior\n\n" + picked(result["sampled"], list(result["sampled"][0])),
