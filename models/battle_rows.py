@@ -14,6 +14,9 @@ from bayesjudge.models.davidson import OUTCOMES
 if TYPE_CHECKING:
     from bayesjudge.battle_counts import BattleCounts, HumanVotes, JudgedBattles
 
+#: Entries up to which differences are a matrix product: its gradient is one too, and no scatter.
+DENSE = 400_000
+
 __all__ = ["OutcomeRows", "human_rows", "judged_rows", "resampled", "standardised"]
 
 
@@ -52,6 +55,20 @@ class OutcomeRows:
         """Names of the axes of those arrays."""
         found: dict[str, tuple[str, ...]] = dict.fromkeys(self.arrays(prefix), (battle,))
         return {**found, f"{prefix}n": (battle, "outcome")}
+
+
+def incidence(first: NDArray[np.int64], second: NDArray[np.int64], models: int) -> dict[str, Any]:
+    """Matrix (R, M) whose product with strengths is their differences, where it is small; else nothing.
+
+    Examples
+    --------
+    >>> incidence(np.array([0]), np.array([2]), 3)["incidence"].tolist()
+    [[1.0, 0.0, -1.0]]
+    """
+    if len(first) * models > DENSE:
+        return {}
+    eye = np.eye(models)
+    return {"incidence": eye[first] - eye[second]}
 
 
 def human_rows(counts: BattleCounts, *, order: bool = False, length: bool = False) -> OutcomeRows:

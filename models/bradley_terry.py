@@ -97,7 +97,8 @@ class BradleyTerry:
         prior = dist.ZeroSumNormal(tau, event_shape=(data.size("model"),))
         theta = numpyro.sample("strength", prior, infer={"event_dims": ("model",)})
         log_tie = numpyro.sample("log_tie", dist.Normal(*LOG_TIE))
-        d = theta[data["first"]] - theta[data["second"]]
+        is_small = "incidence" in data.arrays
+        d = data["incidence"] @ theta if is_small else theta[data["first"]] - theta[data["second"]]
         if data.facts["effects"]:
             with numpyro.plate("effect", data.size("effect"), dim=-1):
                 d = d + data["x"] @ numpyro.sample("beta", dist.Normal(0.0, 1.0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
-from bayesjudge.models.battle_rows import OutcomeRows, human_rows, judged_rows, standardised
+from bayesjudge.models.battle_rows import OutcomeRows, human_rows, incidence, judged_rows, standardised
 from bayesjudge.models.davidson import OUTCOMES
 from bayesjudge.models.elo_results import sizes
 
@@ -30,8 +30,10 @@ def prepare(counts: BattleCounts, *, judge: str | None, order: bool, length: boo
     effects = _effects(rows, order=order, length=length, of=of)
     battle = tuple(range(len(rows)))
     x = np.column_stack(list(effects.values())) if effects else np.zeros((len(rows), 0))
+    matrix = incidence(rows.first, rows.second, len(counts.models))
+    axes = dict.fromkeys(matrix, ("battle", "model"))
     return Data(
-        arrays={**rows.arrays(), "x": x}, dims={**rows.dims(), "x": ("battle", "effect")},
+        arrays={**rows.arrays(), "x": x, **matrix}, dims={**rows.dims(), "x": ("battle", "effect"), **axes},
         coords={"model": counts.models, "effect": tuple(effects), "battle": battle, "outcome": OUTCOMES},
         observed="n", weights="n", ragged=("battle",), facts={"effects": len(effects)},
         units=sizes(rows, counts.models),
