@@ -31,8 +31,10 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
 
 
 def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
-    """Draws of each model's Elo on the pairs that were played."""
-    return elo_draws(posterior["strength"], posterior["log_tie"], data)
+    """Draws of each model's Elo on the pairs that were played; a model without a battle is left out."""
+    draws = elo_draws(posterior["strength"], posterior["log_tie"], data)
+    fought = [m for m, name in enumerate(data.coords["model"]) if data.units[str(name)]]
+    return draws.isel(model=fought)
 
 
 def _on_patterns(statistic: Callable[[Any, Patterns], dict[str, Any]]) -> Statistic:

@@ -17,6 +17,7 @@ from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.density import density
+from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.davidson import OutcomeCounts, expected_score, jax_log_outcomes
@@ -197,3 +198,15 @@ def test_a_flipped_position_is_found(design: Data, monkeypatch: pytest.MonkeyPat
         BradleyTerry(judge="j0", order_effect=True), design, replicates=200, engine="laplace", seed=11
     )
     assert not found.passed
+
+
+def test_a_model_that_nobody_voted_on_has_no_elo() -> None:
+    design = BattleDesign(unseen=("m2",), battles=300)
+    model = BradleyTerry()
+    data = model.prepare(count_battles(simulate_battles(seed=1, design=design).battles))
+    draws = posterior_dataset(
+        density(model, data), data, np.random.default_rng(0).normal(size=(2, 40, density(model, data).size))
+    )
+    rows = model.estimates(draws, data).frame
+    assert not rows["unit"].str.contains("m2").any()
+    assert set(rows[rows["estimand"] == "elo"]["unit"]) == {"m0", "m1", "m3", "m4", "m5"}
