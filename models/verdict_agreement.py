@@ -173,8 +173,9 @@ class VerdictAgreement:
         return ("z",)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: expected consistency."""
-        return {"consistency": verdict_agreement_results.expected(posterior, data)}
+        """Draws whose sensitivity to the prior is checked: expected consistency of all unverified."""
+        draws = verdict_agreement_results.expected(posterior, data)
+        return {"consistency": draws.sel(unit=["unverified"])}
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -352,3 +354,24 @@ def test_the_command_reads_a_table_and_its_embeddings(
         main(["audit", str(tmp_path / "pairs.csv"), "--embeddings", str(tmp_path / "no.npz")])
     assert refused.value.code == 2
     assert "no such file" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
+    script = Path(__file__).resolve().parents[1] / "benchmarks" / "audit.py"
+    small = ["--splits", "1", "--posteriors", "0", "--points", "200", "--settings", "llmbar ChatGPT Vanilla"]
+    line = [
+        sys.executable,
+        str(script),
+        *small,
+        "--data",
+        str(shared_data),
+        "--out",
+        str(tmp_path / "a.json"),
+    ]
+    subprocess.run(line, check=True, capture_output=True, cwd=script.parent)
+    found = json.loads((tmp_path / "a.json").read_text())
+    rows = {row["method"]: row for row in found["overall"] if row["design"] == "pairs"}
+    # A judge right in less than half of the pairs: flips gain on any split.
+    assert rows["bayes:verdict_agreement[both]"]["gain"] > 5
+    assert rows["flip-nothing"]["gain"] == 0

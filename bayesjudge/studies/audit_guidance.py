@@ -50,7 +50,8 @@ def _verified(pairs: Pairs, folds: Folds) -> list[str]:
                      "rests on the other features")  # fmt: skip
     if folds.by_question:
         found.append("most unverified pairs are about questions nobody verified: whole questions were held "
-                     f"out ({folds.questions} verified)")  # fmt: skip
+                     f"out ({folds.questions} verified), and trust on unseen questions is less sure than its "
+                     "intervals say")  # fmt: skip
     return found
 
 

@@ -19,6 +19,8 @@ __all__ = ["audit_screen", "guard_sentence"]
 
 #: Features and least trusted verdicts that are printed.
 MOST_FEATURES, MOST_VERDICTS = 8, 8
+#: Categories that are printed, the largest.
+MOST_CATEGORIES = 12
 
 
 def audit_screen(answer: Comparison, _width: int) -> list[Table | str]:
@@ -41,7 +43,10 @@ def _expected(answer: Comparison) -> Table:
     table = empty_table(f"Expected consistency of the unverified verdicts, {percent(answer)} intervals",
                         ["verdicts"], ["as judged", "after flips"])  # fmt: skip
     after = rows[rows["estimand"] == "consistency (flipped)"].set_index("unit")
-    for _, row in rows[rows["estimand"] == "consistency"].iterrows():
+    before = rows[rows["estimand"] == "consistency"]
+    shown = before.nlargest(MOST_CATEGORIES + 1, "n")
+    table.caption = _hidden(len(before) - len(shown))
+    for _, row in shown.iterrows():
         unit = str(row["unit"])
         table.add_row(
             escape(unit), interval_cell(row), interval_cell(after.loc[unit]) if unit in after.index else ""
@@ -87,6 +92,10 @@ def _attacks(answer: Comparison) -> list[Table]:
     return _side_by_side(named, f"After each attack, {percent(answer)} intervals", "attack")
 
 
+def _hidden(count: int) -> str | None:
+    return f"{count} smaller categories not shown" if count > 0 else None
+
+
 def _side_by_side(rows: pd.DataFrame, title: str, first: str) -> list[Table]:
     """One line a unit, the judge beside the model and transport."""
     shown = [name for name in dict.fromkeys(rows["method"])
@@ -94,8 +103,10 @@ def _side_by_side(rows: pd.DataFrame, title: str, first: str) -> list[Table]:
     if rows.empty:
         return []
     table = empty_table(title, [first], shown)
-    for unit, mine in rows.groupby("unit", sort=False):
-        by = mine.set_index("method")
+    units = rows.drop_duplicates("unit").nlargest(MOST_CATEGORIES, "n")["unit"]
+    table.caption = _hidden(rows["unit"].nunique() - len(units))
+    for unit in units:
+        by = rows[rows["unit"] == unit].set_index("method")
         table.add_row(escape(str(unit)), *(interval_cell(by.loc[name]) if name in by.index else ""
                                            for name in shown))  # fmt: skip
     return [table]
