@@ -23,12 +23,13 @@ from bayesjudge.errors import InputError, UsageError
 from bayesjudge.inference.block_logistic import fit_blocks
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.plots import consistency_dots, sensitivity_curves, trust_map, trust_scores
+from bayesjudge.readers import read_battles, read_pairs
 from bayesjudge.studies import Comparison, audit, json_schema
 from bayesjudge.studies.audit_folds import make_folds
 from bayesjudge.studies.audit_guard import fast_audit, guard_of
 from bayesjudge.studies.audit_held_out import compare_methods
 from bayesjudge.studies.screens import show_answer
-from bayesjudge.tables import Battles, Pairs
+from bayesjudge.tables import Pairs
 
 MADE = simulate_pairs(seed=1, n=120, verified=80, dimensions=2)
 SMALL: dict[str, Any] = {"draws": 200, "tune": 200, "chains": 2}
@@ -122,12 +123,19 @@ def test_an_answer_whose_methods_could_not_be_compared_has_a_page(answer: Compar
     assert "undefined" in screen_of(few)
 
 
+def test_a_long_table_is_cut_on_the_page_and_whole_in_the_folder(answer: Comparison) -> None:
+    long = pd.concat([answer.checks["trust"]] * 30, ignore_index=True)
+    page = replace(answer, checks={**answer.checks, "trust": long}).page()
+    captions = [table.caption for section in page.sections for table in section.tables]
+    assert "Trust, the first 1000 of 1200 rows" in captions
+
+
 def test_saved_tables_hold_the_trust_and_feed_an_elo(answer: Comparison, tmp_path: Path) -> None:
     folder = answer.save(tmp_path / "out")
     trust = pd.read_csv(folder / "check_trust.csv")
     names = np.resize(["x", "y", "z"], len(trust)), np.resize(["y", "z", "x"], len(trust))
     soft = trust.assign(model_a=names[0], model_b=names[1])
-    battles = Battles.from_frame(soft[["item", "model_a", "model_b", "judge", "prob_a"]])
+    battles = read_battles(soft)
     # The gap that Soft-Elo takes is the log odds that people prefer a.
     want = np.log(soft["prob_a"]) - np.log1p(-soft["prob_a"])
     np.testing.assert_allclose(battles.frame["gap"], want, atol=1e-6)
@@ -311,7 +319,6 @@ def test_figures_say_that_there_is_nothing_to_draw(draw: Callable[[], object]) -
 
 def test_simulated_pairs_can_be_read_back(tmp_path: Path) -> None:
     from bayesjudge.cli import main
-    from bayesjudge.readers import read_pairs
 
     with pytest.raises(SystemExit) as left:
         main(

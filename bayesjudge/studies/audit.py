@@ -85,7 +85,8 @@ def audit(
         ``estimates``: expected consistency of the unverified verdicts, held-out consistency and gain of every
         method, consistency after attacks; ``diagnostics``: effects, AUC, precision of flips; among ``checks``
         the tables ``trust`` (one row a verdict), ``features``, ``held_out``, ``reliability``, ``share``,
-        ``verified``.
+        ``verified``. `read_battles` reads the table ``trust`` where it has model names: ``prob_a`` is then a
+        soft target for `elo`.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bayesjudge.plots import (
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_page"]
 
+#: Rows of a table that a page holds; `Comparison.save` writes them all.
+MOST_ROWS = 1000
 _QUESTION = "Which of a judge's single verdicts would people agree with, and which should be turned around?"
 _HELD = ("consistency (held out)", "gain (held out)")
 _METHOD = (
@@ -124,7 +127,13 @@ def _moves(answer: Comparison) -> Section | None:
 
 
 def _checks(answer: Comparison) -> Section:
-    return checks_section(answer)
+    """The shared section; of tables with a row a verdict, the page holds the first rows only."""
+    checks = {name: frame for name, frame in answer.checks.items() if len(frame) <= MOST_ROWS}
+    section = checks_section(replace(answer, checks=checks))
+    tables = [Table(caption=f"{name.capitalize()}, the first {MOST_ROWS} of {len(frame)} rows", folded=True,
+                    frame=frame.head(MOST_ROWS))
+              for name, frame in answer.checks.items() if name not in checks]  # fmt: skip
+    return replace(section, tables=[*section.tables, *tables])
 
 
 def _tables(answer: Comparison) -> Section:
