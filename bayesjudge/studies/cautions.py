@@ -49,5 +49,7 @@ def sensitivity_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
 
 
 def _first_few(rows: pd.DataFrame, what: str) -> str:
-    named = [f"{kind} of {unit}" for kind, unit in zip(rows[what], rows["unit"], strict=True)]
+    judges = rows["judge"] if "judge" in rows else rows["unit"]
+    whose = rows["unit"].where(rows["unit"].astype(str) != "", judges)
+    named = [f"{kind} of {unit}" for kind, unit in zip(rows[what], whose, strict=True)]
     return "; ".join(list(dict.fromkeys(named))[:3])

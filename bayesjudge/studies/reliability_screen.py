@@ -42,7 +42,8 @@ def _verdicts(answer: Comparison, rows: Estimates) -> Table:
     """One line a judge and condition: flip rate by both methods, position effect, fewest trials."""
     flips = rows.where(estimand="flip_rate").frame
     methods = list(dict.fromkeys(flips["method"]))
-    beside = [(name, heading) for name, heading in BESIDE if _best(rows, name)]
+    beside = [(name, heading) for name, heading in BESIDE
+              if any(not math.isnan(row["point"]) for row in _best(rows, name).values())]  # fmt: skip
     title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
     table = empty_table(title, ["judge"], [*methods, *(heading for _, heading in beside)])
     for (unit, group), mine in flips.groupby(["unit", "group"], sort=False):

@@ -50,8 +50,9 @@ _BOUNDS = {"flip_rate": (0.0, 2 / 3), "flip_rate[same order]": (0.0, 2 / 3), "di
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Single:
-    """Rows of estimates, curve and minimum trials by stratum, and what cannot be said."""
+    """Rows of estimates, curve and minimum trials by stratum, whose they are, and what cannot be said."""
 
+    whose: str
     rows: list[dict[str, Any]]
     curve: pd.DataFrame
     minimum: pd.DataFrame
@@ -83,6 +84,7 @@ def single_judge(
         found += _mean_rows(name, column, replicates[:, [place]], prob=prob, caution=caution)
     found += budget_rows(curves[0], len(outcomes.item), prob) + minimum_rows(curves[0], targets, prob)
     return Single(
+        whose=outcomes.judge + (f" ({outcomes.group})" if outcomes.group else ""),
         rows=[{**row, **fixed} for row in found],
         curve=pd.concat([curve_frame(one, outcomes, prob) for one in curves], ignore_index=True),
         minimum=pd.concat([minimum_frame(one, outcomes, targets, prob) for one in curves],
@@ -136,19 +138,18 @@ def _mean_rows(
 
 
 def _warnings(outcomes: Outcomes) -> tuple[str, ...]:
-    who = outcomes.judge + (f" ({outcomes.group})" if outcomes.group else "")
     trials, shared = outcomes.trials, int(majority(outcomes.n)[1].sum())
     found = []
     if (trials == 1).all():
-        found.append(f"{who}: one trial of each item, so nothing is repeated: flip rates are 0 by definition")
+        found.append("one trial of each item, so nothing is repeated: flip rates are 0 by definition")
     elif trials.min() != trials.max():
-        found.append(f"{who}: {trials.min()} to {trials.max()} trials an item: flip rates of few trials are "
-                     "too low, and curves end where half of the items do")  # fmt: skip
+        few = "flip rates of few trials are too low, and curves end where half of the items do"
+        found.append(f"{trials.min()} to {trials.max()} trials an item: {few}")
     if not outcomes.ordered.any():
-        found.append(f"{who}: {UNRECORDED}")
+        found.append(UNRECORDED)
     if (outcomes.n[:, 2] == trials).all():
-        found.append(f"{who}: every trial is a tie")
+        found.append("every trial is a tie")
     if shared:
-        found.append(f"{who}: {shared} items have no majority (several outcomes are equally frequent): they "
-                     "count as ties, and the reliability curve breaks them at random")  # fmt: skip
+        none = f"{shared} items have no majority (several outcomes are equally frequent)"
+        found.append(f"{none}: they count as ties, and the reliability curve breaks them at random")
     return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ __all__ = ["TARGETS", "TrialReliability", "trial_baselines"]
 
 #: Probabilities of the reference majority that minimum numbers of trials are given for.
 TARGETS = (0.90, 0.95)
+#: Judges and conditions named in one warning.
+SHOWN = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -128,7 +130,7 @@ def trial_baselines(
         tests=trial_tests(counts, outcomes, items, changes),
         ablations=_framed([_changes(change, counts) for change in changes]),
         agreements=agreements,
-        warnings=tuple(dict.fromkeys(warning for single in singles for warning in single.warnings)),
+        warnings=tuple(_folded(singles)),
     )
 
 
@@ -139,6 +141,17 @@ def _check(prob: float, bootstrap: int, targets: Sequence[float]) -> None:
         raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
     if not all(0.0 < target < 1.0 for target in targets):
         raise UsageError(f"targets must be probabilities between 0 and 1, for instance 0.95, not {targets!r}")
+
+
+def _folded(singles: Sequence[Single]) -> Iterator[str]:
+    """Each warning once, with everyone it is about."""
+    whose: dict[str, list[str]] = {}
+    for single in singles:
+        for text in single.warnings:
+            whose.setdefault(text, []).append(single.whose)
+    for text, names in whose.items():
+        rest = f" and {len(names) - SHOWN} others" if len(names) > SHOWN else ""
+        yield f"{', '.join(names[:SHOWN])}{rest}: {text}"
 
 
 def _strata(items: pd.DataFrame, one: Outcomes) -> NDArray[Any]:
