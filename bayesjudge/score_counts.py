@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -223,7 +223,7 @@ def _crossed(events: EventRows, levels: tuple[float, ...]) -> tuple[pd.DataFrame
 
 
 def _cells(frame: pd.DataFrame, names: _Names, levels: tuple[float, ...]) -> ScoreCells:
-    codes = {
+    codes: dict[str, Any] = {
         "item": _place(frame["item"], names.items),
         "response": _place(frame["response"], names.responses),
     }

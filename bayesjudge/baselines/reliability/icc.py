@@ -105,7 +105,7 @@ def icc(squares: MeanSquares, form: str = "ICC(2,1)", *, prob: float = 0.95) -> 
     if form not in FORMS:
         raise UsageError(f"no form {form!r}; there are {', '.join(FORMS)}")
     if squares.rows + squares.columns + squares.within <= 0:
-        return (float("nan"),) * 3
+        return float("nan"), float("nan"), float("nan")
     kind = form[4]
     single = {"1": _one_way, "2": _agreement, "3": _consistency}[kind](squares, prob)
     if form.endswith(",1)"):
