@@ -27,6 +27,9 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `peers.py` | the same work by ppi_py, NumPyro's own loop and PyMC |
 | `reliability.py` | repeated judging: 1.2 million scores, exact curves against sampling, trials planned |
 | `audit.py` | thirteen judges, every decision verified: hide most, audit, count what each method gains |
+| `elo.py` | bootstrap beside evalica's, the leave-one-model-out study, ten million battles in memory |
+| `elo_heldout.py` | what people would say of models that only judges have seen, beside conformal intervals |
+| `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
 
 A load well above 0 before the start means that other programs had a share of the cores: timings of such a
@@ -140,13 +143,30 @@ def _audit(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _elo(result: Mapping[str, Any]) -> list[str]:
+    parts = [part if isinstance(part, list) else [part]
+             for part in (result[name] for name in ("bootstrap", "study", "memory"))]  # fmt: skip
+    return [picked(part, list(part[0])) for part in parts]
+
+
+def _elo_heldout(result: Mapping[str, Any]) -> list[str]:
+    words = ("Votes on one model at a time are hidden; intervals of 90 % for the Elo that Hard-Elo finds in "
+             "them. `coverage_lower`, `coverage_upper`: exact binomial.")  # fmt: skip
+    return [words, picked(result["rows"], list(result["rows"][0]))]
+
+
+def _elo_speed(result: Mapping[str, Any]) -> list[str]:
+    return [picked(result["rows"], list(result["rows"][0]))]
+
+
 def _gpu(result: Mapping[str, Any]) -> list[str]:
     return [picked(result[part], list(result[part][0])) for part in ("densities", "nuts", "fit_many")]
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
-    "reliability": _reliability, "audit": _audit,
+    "reliability": _reliability, "audit": _audit, "elo": _elo, "elo_heldout": _elo_heldout,
+    "elo_speed": _elo_speed,
 }  # fmt: skip
 
 if __name__ == "__main__":
