@@ -253,7 +253,7 @@ def test_it_is_calibrated(design: Data) -> None:
 
 
 @pytest.mark.slow
-def test_tastes_left_out_are_found(design: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flipped_slope_is_found(design: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     truthful = JudgeElo.simulate
 
     def simulate(self: JudgeElo, key: Any, data: Data) -> Any:
