@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bayesjudge.studies import Comparison
     from bayesjudge.studies.accuracy import accuracy
     from bayesjudge.studies.audit import audit
+    from bayesjudge.studies.elo import elo
     from bayesjudge.studies.reliability import reliability
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 

@@ -157,11 +157,12 @@ def _distributions(
     margin = (scale[:, None, :, None] * inside[:, :, None]).reshape(judges, -1, items)
     pi = _overdispersed(_outcomes(design, margin), design, rng)
     width = len(str(items))
-    axes = (design.judges, list(product(design.prompts, heats)), range(1, items + 1), ORDERS[design.orders])
+    conditions, numbers = list(product(design.prompts, heats)), range(1, items + 1)
+    axes = product(design.judges, conditions, numbers, ORDERS[design.orders])
     names = [
         {"item": f"item-{item:0{width}d}", "judge": judge, "order": order or None, "prompt": prompt or None,
          "temperature": heat}
-        for judge, (prompt, (heat, _)), item, order in product(*axes)
+        for judge, (prompt, (heat, _)), item, order in axes
     ]  # fmt: skip
     return pi, names
 
