@@ -157,12 +157,12 @@ def _distributions(
     margin = (scale[:, None, :, None] * inside[:, :, None]).reshape(judges, -1, items)
     pi = _overdispersed(_outcomes(design, margin), design, rng)
     width = len(str(items))
-    conditions, numbers = list(product(design.prompts, heats)), range(1, items + 1)
-    axes = product(design.judges, conditions, numbers, ORDERS[design.orders])
+    conditions = [(prompt, heat) for prompt in design.prompts for heat, _ in heats]
+    axes = product(design.judges, conditions, range(1, items + 1), ORDERS[design.orders])
     names = [
         {"item": f"item-{item:0{width}d}", "judge": judge, "order": order or None, "prompt": prompt or None,
          "temperature": heat}
-        for judge, (prompt, (heat, _)), item, order in axes
+        for judge, (prompt, heat), item, order in axes
     ]  # fmt: skip
     return pi, names
 
