@@ -139,7 +139,7 @@ def test_shares_of_variance_are_recovered() -> None:
 
 @pytest.mark.slow
 def test_levels_have_nearly_the_reliability_of_numbers() -> None:
-    log = simulate_scores(seed=6, responses=120, trials=6, rounded=True, **ONE)
+    log = simulate_scores(seed=6, responses=80, trials=5, rounded=True, **ONE)
     number, level = (fit(model, log.scores, draws=500, tune=500) for model in (GAUSSIAN, ORDINAL))
     one, other = (float(components(f.posterior, f.data)["icc"].mean()) for f in (number, level))
     # Rounding to whole numbers adds a twelfth to the noise's variance, in both.
@@ -149,7 +149,7 @@ def test_levels_have_nearly_the_reliability_of_numbers() -> None:
 @pytest.mark.slow
 def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     data = GAUSSIAN.prepare(_log(seed=3, responses=12, trials=3, **ONE))
-    assert sbc(GAUSSIAN, data, replicates=150, seed=5).passed
+    assert sbc(GAUSSIAN, data, replicates=100, chains=2, draws=150, tune=200, seed=5).passed
     truthful = PointwiseScores.simulate
 
     def simulate(self: PointwiseScores, key: Any, data: Data) -> dict[str, Any]:
@@ -157,14 +157,14 @@ def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(monkeypatch: pytes
         return {**sites, "squares": 2 * sites["squares"]}
 
     monkeypatch.setattr(PointwiseScores, "simulate", simulate)
-    assert not sbc(GAUSSIAN, data, replicates=150, seed=5).passed
+    assert not sbc(GAUSSIAN, data, replicates=100, chains=2, draws=150, tune=200, seed=5).passed
 
 
 @pytest.mark.slow
 def test_the_icc_covers_the_truth() -> None:
-    logs = [simulate_scores(seed=seed, responses=30, trials=4, **ONE) for seed in range(150)]
-    fits = fit_many(GAUSSIAN, [log.scores for log in logs], draws=250, tune=250)
+    logs = [simulate_scores(seed=seed, responses=30, trials=4, **ONE) for seed in range(100)]
+    fits = fit_many(GAUSSIAN, [log.scores for log in logs], chains=2, draws=200, tune=200)
     found = coverage_table(list(fits.estimates(prob=0.8)), logs[0].truth, prob=0.998)
     icc = found[found["estimand"] == "icc"].iloc[0]
-    # Exact bounds of 150 intervals of .8: neither too few nor too many.
+    # Exact bounds of 100 intervals of .8: neither too few nor too many.
     assert icc["coverage_lower"] <= 0.8 <= icc["coverage_upper"]
