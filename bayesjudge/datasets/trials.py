@@ -8,7 +8,6 @@ cell share a verdict distribution of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -158,11 +157,11 @@ def _distributions(
     pi = _overdispersed(_outcomes(design, margin), design, rng)
     width = len(str(items))
     conditions = [(prompt, heat) for prompt in design.prompts for heat, _ in heats]
-    axes = product(design.judges, conditions, range(1, items + 1), ORDERS[design.orders])
     names = [
         {"item": f"item-{item:0{width}d}", "judge": judge, "order": order or None, "prompt": prompt or None,
          "temperature": heat}
-        for judge, (prompt, heat), item, order in axes
+        for judge in design.judges for prompt, heat in conditions
+        for item in range(1, items + 1) for order in ORDERS[design.orders]
     ]  # fmt: skip
     return pi, names
 
