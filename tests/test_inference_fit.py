@@ -58,6 +58,13 @@ def test_nuts_has_the_exact_quantiles(nuts: Fit, agree: Callable[..., None]) -> 
     check_quantiles(nuts, agree)
 
 
+def test_hmc_has_them_too(third_party: ModuleType, agree: Callable[..., None]) -> None:
+    result = fit(third_party.Coin(), TOSSES, engine="hmc", seed=1)
+    assert result.manifest["engine"] == "hmc"
+    assert result.gate.passed, result.gate.reasons
+    check_quantiles(result, agree)
+
+
 def test_laplace_has_the_exact_quantiles_and_says_how_good_it_is(
     laplace: Fit, agree: Callable[..., None]
 ) -> None:
@@ -201,7 +208,7 @@ def test_estimates_have_the_probability_asked_for(nuts: Fit) -> None:
 
 
 def test_options_that_do_not_exist_are_named(third_party: ModuleType) -> None:
-    with pytest.raises(UsageError, match="'gibbs' is not one of nuts, laplace, pymc"):
+    with pytest.raises(UsageError, match="'gibbs' is not one of nuts, hmc, laplace, pymc"):
         fit(third_party.Coin(), TOSSES, engine="gibbs")
     with pytest.raises(UsageError, match="'stan' is not one of numpyro, pymc"):
         fit(third_party.Coin(), TOSSES, engine="pymc", pymc_sampler="stan")

@@ -40,7 +40,7 @@ def elo(
     *, file: File, column: Column = None, judge: Judge = None, group: Language = None,
     held_out: HeldOut = None, scores: Scores = "graded", family: Family = None, length_effect: Length = False,
     out: Out = None, html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95,
-    seed: Seed = 0, engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 1000,
+    seed: Seed = 0, engine: Engine = "hmc", chains: Chains = 4, draws: Draws = 1000,
     bootstrap: Resamples = 1000, strict: Strict = False, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""

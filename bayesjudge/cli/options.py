@@ -29,7 +29,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Every = Annotated[bool, typer.Option("--all", help="Print every method, not the main ones.")]
 Prob = Annotated[float, typer.Option(help="Probability of the intervals.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Equal seeds give equal results.")]
-Engine = Annotated[str, typer.Option(help="nuts, laplace or pymc.")]
+Engine = Annotated[str, typer.Option(help="nuts, hmc, laplace or pymc.")]
 Chains = Annotated[int, typer.Option(help="Chains of each posterior.")]
 Draws = Annotated[int, typer.Option(help="Posterior draws of each chain, after as many to warm up.")]
 Bootstrap = Annotated[int, typer.Option(help="Bootstrap replicates; 0 leaves the bootstrap out.")]

@@ -70,7 +70,7 @@ def accuracy(
         How far the judge's errors are alike between models.
     labels : {"random", "enriched"}
         How the labelled answers were chosen.
-    engine : {"nuts", "laplace", "pymc"}
+    engine : {"nuts", "hmc", "laplace", "pymc"}
         As in `fit`, with ``chains, draws, tune``.
     prob : float
         Probability of every interval, between 0 and 1.

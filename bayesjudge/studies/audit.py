@@ -70,7 +70,7 @@ def audit(
         Share s of consistent verdicts for partial optimal transport; by default measured.
     folds : int
         Parts in which verified pairs are held out to compare the methods.
-    engine : {"nuts", "laplace", "pymc"}
+    engine : {"nuts", "hmc", "laplace", "pymc"}
         As in `fit`, with ``chains, draws, tune``.
     prob : float
         Probability of every interval, between 0 and 1.

@@ -28,6 +28,7 @@ class EloOptions(SamplingOptions):
     'bayes:judge_elo[verdicts]'
     """
 
+    engine: str = "hmc"
     bootstrap: int = 1000
     scores: Scores = "graded"
     length_effect: bool = False

@@ -50,7 +50,7 @@ def reliability(
         Scores as numbers, or as ordered levels.
     budget : int, optional
         Further trials to plan for each judge and condition; by default five an item.
-    engine : {"nuts", "laplace", "pymc"}
+    engine : {"nuts", "hmc", "laplace", "pymc"}
         As in `fit`, with ``chains, draws, tune``.
     prob : float
         Probability of every interval, between 0 and 1.
