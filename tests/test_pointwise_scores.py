@@ -139,8 +139,9 @@ def test_shares_of_variance_are_recovered() -> None:
 
 @pytest.mark.slow
 def test_levels_have_nearly_the_reliability_of_numbers() -> None:
-    log = simulate_scores(seed=6, responses=80, trials=5, rounded=True, **ONE)
-    number, level = (fit(model, log.scores, draws=500, tune=500) for model in (GAUSSIAN, ORDINAL))
+    log = simulate_scores(seed=6, responses=40, trials=5, rounded=True, **ONE)
+    number = fit(GAUSSIAN, log.scores, engine="laplace", draws=500)
+    level = fit(ORDINAL, log.scores, chains=2, draws=250, tune=300, target_accept=0.8)
     one, other = (float(components(f.posterior, f.data)["icc"].mean()) for f in (number, level))
     # Rounding to whole numbers adds a twelfth to the noise's variance, in both.
     assert one == pytest.approx(other, abs=0.03)
