@@ -114,7 +114,10 @@ def trust_map(trust: pd.DataFrame) -> Figure:
             drawn = axes.scatter(trust["direction_1"][chosen], trust["direction_2"][chosen], s=sizes,
                                  c=trust["trust"][chosen], cmap="RdYlBu", vmin=0, vmax=1, marker=marker,
                                  edgecolors=MUTED, linewidths=0.3)  # fmt: skip
-    figure.colorbar(drawn, ax=axes, label="P(people agree)", shrink=0.8)
+    bar = figure.colorbar(drawn, ax=axes, label="P(people agree)", shrink=0.8)
+    # A page takes shapes, no embedded images; past 50 colours a colour bar would be one.
+    if bar.solids is not None:
+        bar.solids.set_rasterized(False)
     bare(axes, grid="both")
     axes.set_xlabel("direction 1")
     axes.set_ylabel("direction 2")
