@@ -87,7 +87,7 @@ def expected_score(difference: NDArray[np.float64], log_tie: Any) -> NDArray[np.
     return found
 
 
-class OutcomeCounts(dist.Distribution):  # type: ignore[misc]
+class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     """How often the battles of each pattern end in each of the three ways, (R, 3).
 
     The multinomial coefficient does not depend on the parameters and is left out.

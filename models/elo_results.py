@@ -17,7 +17,7 @@ import pandas as pd
 
 from bayesjudge.models.davidson import expected_score
 from bayesjudge.posterior import differences, summary_rows
-from bayesjudge.strengths import solve_strengths, to_elo
+from bayesjudge.strengths import shown_pairs, solve_strengths, to_elo
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,8 +28,6 @@ __all__ = ["ELO", "beats", "elo_draws", "elo_rows", "equals_tie", "sizes"]
 
 #: Name of the estimand: on the pairs that were played, ties counting half.
 ELO = "elo"
-#: Models up to which every difference has a row; past it, neighbours on the leaderboard only.
-ALL_PAIRS_UP_TO = 30
 
 
 def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefix: str = "") -> xr.DataArray:
@@ -68,13 +66,11 @@ def elo_rows(
 ) -> list[dict[str, Any]]:
     """Rows of every model's Elo and of differences, with P(difference > 0).
 
-    Every pair has a row up to `ALL_PAIRS_UP_TO` models; past that each model and the next below it.
+    Which pairs have a row is said by `bayesjudge.strengths.shown_pairs`.
     """
     names, extra = [str(name) for name in elo["model"].to_numpy()], {"group": group}
-    pairs = list(itertools.combinations(names, 2))
-    if len(names) > ALL_PAIRS_UP_TO:
-        order = np.argsort(-elo.mean(("chain", "draw")).to_numpy())
-        pairs = [(names[a], names[b]) for a, b in itertools.pairwise(order)]
+    mean = elo.mean(("chain", "draw")).to_numpy()
+    pairs = [(names[a], names[b]) for a, b in shown_pairs(mean)]
     rows = summary_rows(elo, estimand=ELO, method=method, prob=prob, n=n, extra=extra)
     delta = differences(elo, "model", pairs)
     return rows + summary_rows(

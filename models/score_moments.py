@@ -13,7 +13,7 @@ from numpyro.util import is_prng_key
 __all__ = ["CellMeans", "ScaledChiSquares"]
 
 
-class CellMeans(dist.Distribution):  # type: ignore[misc]
+class CellMeans(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     """Means of one response's scores by every block, its own effect integrated out.
 
     ``ȳ_b = c_b + λ_b u + v_b + ε̄_b`` with ``u ~ N(0, 1)`` shared by the blocks, ``v_b ~ N(0, σ_b)``,
@@ -60,7 +60,7 @@ class CellMeans(dist.Distribution):  # type: ignore[misc]
         return jnp.where(self.n > 0, self.centre + u + v, 0.0)
 
 
-class ScaledChiSquares(dist.Distribution):  # type: ignore[misc]
+class ScaledChiSquares(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     """Sums of squares ``σ² χ²_f``, elementwise; without degrees of freedom 0 for certain."""
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for

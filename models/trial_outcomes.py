@@ -32,7 +32,7 @@ OUTCOMES = ("a", "b", "tie")
 _TINY = 1e-12
 
 
-class TrialOutcomes(dist.Distribution):  # type: ignore[misc]
+class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     """Dirichlet-multinomial counts of the outcomes of each cell.
 
     Parameters

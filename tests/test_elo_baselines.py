@@ -17,12 +17,12 @@ from bayesjudge.baselines.elo import elo_baselines, fit_elo, fit_human, fit_judg
 from bayesjudge.baselines.elo.targets import Targets, human_targets, judge_targets, soft_probability
 from bayesjudge.baselines.elo.temperature import solve_beta
 from bayesjudge.battle_counts import BattleCounts, count_battles
+from bayesjudge.comparison_graph import comparison_graph
 from bayesjudge.datasets.battles import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.strengths import (
     PER_LOGIT,
     anchored_strengths,
-    comparison_graph,
     solve_strengths,
     to_elo,
 )

@@ -19,7 +19,7 @@ HEAVY = {
     "xarray",
 }  # fmt: skip
 
-BATTLES = {"battle_counts", "battle_patterns", "strengths"}
+BATTLES = {"battle_counts", "battle_patterns", "comparison_graph", "strengths"}
 REPEATS = {"conditions", "majority", "trial_counts", "score_counts", "trial_planning"}
 BEFORE_MODELS = (
     {"errors", "tables", "counts", "directions", "estimates", "model", "posterior"} | BATTLES | REPEATS
@@ -36,6 +36,7 @@ ROOMS = {
     "counts": {"errors", "tables", "cells"},
     "battle_cells": {"errors", "tables", "cells"},
     "battle_patterns": set(),
+    "comparison_graph": set(),
     "strengths": {"errors"},  # Bradley–Terry by Newton, for models and baselines alike
     "battle_counts": {"errors", "tables", "cells", "battle_cells", "battle_patterns"},
     "conditions": {"errors", "tables", "cells"},  # what trials and scores share before they are counted
@@ -51,7 +52,7 @@ ROOMS = {
     "inference": BEFORE_MODELS,
     "baselines": {"errors", "tables", "counts", "directions", "estimates"} | BATTLES | REPEATS,
     # The simulators also hand out counts directly: a study needs thousands of data sets, not their rows.
-    "datasets": {"errors", "tables", "counts", "strengths"} | BATTLES | REPEATS,
+    "datasets": {"errors", "tables", "counts"} | BATTLES | REPEATS,
     "checks": BEFORE_CHECKS,
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates"},

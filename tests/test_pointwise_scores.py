@@ -125,7 +125,7 @@ def test_single_scores_are_refused() -> None:
     with pytest.raises(UsageError, match="ordinal"):
         ORDINAL.prepare(_log())
     with pytest.raises(UsageError, match="gaussian"):
-        PointwiseScores(likelihood="normal")  # type: ignore[arg-type]
+        PointwiseScores(likelihood="normal")  # type: ignore[arg-type]  # what a user may do
 
 
 @pytest.mark.slow

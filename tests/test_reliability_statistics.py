@@ -113,7 +113,7 @@ def test_shrout_and_fleiss(form: str, value: float) -> None:
 def test_icc_and_its_intervals_are_pingouin_s() -> None:
     rng = np.random.default_rng(5)
     table = rng.normal(size=(9, 1)) * 2 + rng.normal(size=(1, 5)) + rng.normal(size=(9, 5))
-    long = pd.DataFrame(table).stack().rename("score").rename_axis(["target", "rater"]).reset_index()  # noqa: PD013
+    long = pd.DataFrame(table).stack().rename("score").rename_axis(["target", "rater"]).reset_index()  # noqa: PD013  # one column of values is meant
     theirs = pingouin.intraclass_corr(long, targets="target", raters="rater", ratings="score")
     for form, (_, row) in zip(FORMS, theirs.iterrows(), strict=True):
         point, lower, upper = icc(mean_squares(table), form)

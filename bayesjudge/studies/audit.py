@@ -128,11 +128,12 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
     split = make_folds(mine, folds=options.folds, seed=options.seed)
     transport, told = transported(mine, options)
     compared, left_out = _compared(mine, split, options) if known else (pd.DataFrame(), [_UNKNOWN])
+    moved, not_moved = sensitivity_tables(mine, transport, options)
     checks = {
         "trust": trust_table(mine, single, guard, found, transport, prob=options.prob),
         "features": feature_table(mine, single, found, prob=options.prob),
         **_held_out_tables(compared, model.label, options),
-        **sensitivity_tables(mine, transport, options),
+        **moved,
         **check_fits([single], [single]),
     }
     diagnostics = Estimates.concat([
@@ -146,7 +147,7 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
             single, guard, checks=checks, compared=compared, attacks=attacks, options=options
         ),
         diagnostics=diagnostics, fits={model.label: single}, checks=checks,
-        warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *told, *left_out, *more,
+        warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *told, *left_out, *not_moved, *more,
                                       *fallback_warnings({model.label: single})])),
         checklist=audit_checklist(mine, guard, checks["features"], checks.get("reliability", _NO_BINS)),
         gate=single.gate, page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),

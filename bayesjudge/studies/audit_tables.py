@@ -29,6 +29,8 @@ SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 #: Cells of the transport problem past which it is not solved again for every share.
 MOST_AGAIN = 4_000_000
+#: What each sensitivity table varies.
+ABOUT = {"share": "share s of partial optimal transport", "verified": "share of pairs verified"}
 
 
 def trust_table(
@@ -99,27 +101,31 @@ def feature_table(pairs: Pairs, fit: Fit, found: Features, *, prob: float) -> pd
 
 def sensitivity_tables(
     pairs: Pairs, transport: Audit | None, options: AuditOptions
-) -> dict[str, pd.DataFrame]:
-    """Held-out consistency over s (partial optimal transport) and over how much is verified (the model)."""
-    held = _third(pairs, options.seed)
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Held-out consistency over s (partial optimal transport) and over how much is verified (the model).
+
+    Also what could not be had, since a third of the verified pairs is held out for it, and why.
+    """
+    held, model = _third(pairs, options.seed), options.model
     if options.labels != "both" or not held.any():
-        return {}
-    tables: dict[str, pd.DataFrame] = {}
-    if transport is not None and transport.figures["positives"] * len(transport.rows) <= MOST_AGAIN:
-        tables["share"] = _tried(lambda: over_share(pairs, held, shares=SHARES, seed=options.seed))
-    model = options.model
-    tables["verified"] = _tried(lambda: over_verified(
+        return {}, []
+    makers: dict[str, Callable[[], pd.DataFrame]] = {"verified": lambda: over_verified(
         pairs, held, fractions=FRACTIONS, seed=options.seed,
-        audit=lambda part: fast_audit(part, model, seed=options.seed)))  # fmt: skip
-    return {name: table for name, table in tables.items() if len(table)}
-
-
-def _tried(make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    """Nothing where a third less verified pairs leave no positive: the comparison of methods tells it."""
-    try:
-        return make()
-    except InputError:
-        return pd.DataFrame()
+        audit=lambda part: fast_audit(part, model, seed=options.seed))}  # fmt: skip
+    tables: dict[str, pd.DataFrame] = {}
+    told = []
+    cells = 0 if transport is None else transport.figures["positives"] * len(transport.rows)
+    if cells > MOST_AGAIN:
+        told.append(f"no sensitivity to the {ABOUT['share']}: {cells:,.0f} cells are too many to solve again")
+    elif transport is not None:
+        share = {"share": lambda: over_share(pairs, held, shares=SHARES, seed=options.seed)}
+        makers = {**share, **makers}
+    for name, make in makers.items():
+        try:
+            tables[name] = make()
+        except InputError as error:
+            told.append(f"no sensitivity to the {ABOUT[name]}: {error.problems[0].found}")
+    return {name: table for name, table in tables.items() if len(table)}, told
 
 
 def _third(pairs: Pairs, seed: int) -> NDArray[np.bool_]:

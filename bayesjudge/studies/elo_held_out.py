@@ -15,6 +15,7 @@ from bayesjudge.battle_counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import fit_many
+from bayesjudge.studies.elo_names import named_methods
 from bayesjudge.studies.elo_options import EloOptions
 
 __all__ = ["ESTIMAND", "predict_held_out", "scores_of"]
@@ -134,5 +135,5 @@ def scores_of(estimates: Estimates) -> Mapping[str, Mapping[str, float]]:
     """
     known = estimates.where(estimand=ESTIMAND).frame
     known = known[known["truth"].notna()]
-    named = [f"{m}, judge {j}" if j else m for m, j in zip(known["method"], known["judge"], strict=True)]
-    return held_out_summary(Estimates(known.assign(method=named, judge=""))) if len(known) else {}
+    named = Estimates(known.assign(method=named_methods(known), judge=""))
+    return held_out_summary(named) if len(known) else {}

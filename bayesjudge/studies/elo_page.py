@@ -16,6 +16,7 @@ from bayesjudge.plots import (
     residuals_by_strength,
 )
 from bayesjudge.report import Page, Section, Table, comparison_table, estimates_table
+from bayesjudge.studies.elo_names import named_methods
 from bayesjudge.studies.sections import checks_section, dropped_lines, estimates_section, figure_of
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def _headline(answer: Comparison) -> list[str]:
 
 def _named(estimates: Estimates) -> Estimates:
     """Rows whose method says whose verdicts it rests on, so that judges stand side by side."""
-    frame = estimates.frame
-    method = [f"{m} by {j}" if j else m for m, j in zip(frame["method"], frame["judge"], strict=True)]
-    return Estimates(frame.assign(method=method, judge=""))
+    return Estimates(estimates.frame.assign(method=named_methods(estimates.frame), judge=""))
 
 
 def _leaderboard(answer: Comparison) -> Section:

@@ -10,6 +10,7 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
+from bayesjudge.studies.elo_names import named_methods
 from bayesjudge.studies.screens import empty_table, figure, interval_cell, narrowest, percent
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     rows = answer.estimates.where(estimand="elo").frame
     if judge:
         rows = rows[rows["judge"] == judge]
-    rows = rows.assign(column=_columns(rows, judge))
+    rows = rows.assign(column=named_methods(rows, scale=judge))
     ranks = answer.ranks[answer.ranks["judge"] == judge].set_index("model")
     truth = bool(rows["truth"].notna().any())
     most = max((width + 2 - narrowest(ranks.index) - FIGURE * (1 + truth)) // CELL, 1)
@@ -51,12 +52,6 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
                   for name in columns]  # fmt: skip
         table.add_row(escape(str(model)), *shown, f"{best:.3f}")
     return table
-
-
-def _columns(rows: pd.DataFrame, scale: str) -> list[str]:
-    """Heading of each row: its method, and whose verdicts it rests on where that is not the scale."""
-    pairs = zip(rows["method"], rows["judge"], strict=True)
-    return [f"{method} by {judge}" if judge and judge != scale else method for method, judge in pairs]
 
 
 def _judges(answer: Comparison) -> list[Table]:
@@ -84,7 +79,7 @@ def _held_out(answer: Comparison, width: int) -> list[Table]:
     rows = answer.estimates.where(estimand="held_out_elo").frame
     if rows.empty:
         return []
-    rows = rows.assign(column=_columns(rows, ""))
+    rows = rows.assign(column=named_methods(rows))
     most = max((width + 2 - narrowest(rows["unit"]) - FIGURE) // CELL, 1)
     columns = list(dict.fromkeys(rows["column"]))[:most]
     table = empty_table(f"Held out: Elo by votes that were hidden, {percent(answer)} intervals", ["model"],

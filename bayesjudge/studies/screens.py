@@ -99,8 +99,7 @@ def interval_cell(row: Any, spec: str = ".3f") -> str:
 
 def figure(value: float, spec: str = ".3f") -> str:
     """A number, three decimals by default, and no sign on a zero."""
-    text = f"{value:{spec}}"
-    return text.removeprefix("-") if not any(digit in text for digit in "123456789n") else text
+    return f"{value:z{spec}}"
 
 
 def narrowest(names: Iterable[str]) -> int:

@@ -8,6 +8,7 @@ precision where they fit, and made again from the vectors, block by block, where
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -126,14 +127,22 @@ def _masses(source: Any, target: Any, p: int, share: Any, epsilon: Any) -> Any:
         g_dummy = temperature * (log_rest - jax.nn.logsumexp(f / temperature))
         return f, g, g_dummy, f_dummy
 
+    zero = jnp.float32(0.0)
+    start = (jnp.zeros((blocks, size), jnp.float32), jnp.zeros(u, jnp.float32), zero, zero)
+    _, g, _, f_dummy = _annealed(sweep, start, epsilon)
+    # The last step met the targets' weights exactly: what the dummy did not take was transported.
+    return 1.0 / u - jnp.exp((f_dummy + g) / jnp.float32(epsilon))
+
+
+def _annealed(sweep: Callable[[Any, Any], Any], state: Any, epsilon: Any) -> Any:
+    """The state after sweeps at falling temperatures, most of them at the last."""
+    import jax
+    import jax.numpy as jnp
+
     def at_temperature(state: Any, temperature: Any) -> Any:
         return jax.lax.fori_loop(0, STEPS, lambda _, s: sweep(s, temperature), state), None
 
-    zero = jnp.float32(0.0)
-    state = (jnp.zeros((blocks, size), jnp.float32), jnp.zeros(u, jnp.float32), zero, zero)
     falling = jnp.maximum(jnp.float32(0.5) ** jnp.arange(14), epsilon).astype(jnp.float32)
     state, _ = jax.lax.scan(at_temperature, state, falling)
     last = jnp.float32(epsilon)
-    _, g, _, f_dummy = jax.lax.fori_loop(0, LAST_STEPS, lambda _, s: sweep(s, last), state)
-    # The last step met the targets' weights exactly: what the dummy did not take was transported.
-    return 1.0 / u - jnp.exp((f_dummy + g) / last)
+    return jax.lax.fori_loop(0, LAST_STEPS, lambda _, s: sweep(s, last), state)

@@ -69,7 +69,7 @@ def _solve(a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.floa
     with warnings.catch_warnings():
         # What it has to say comes back in the log, where it is not lost.
         warnings.simplefilter("ignore")
-        return ot.emd(a, b, cost, numItermax=MOST_PIVOTS, log=True)  # type: ignore[no-any-return]
+        return ot.emd(a, b, cost, numItermax=MOST_PIVOTS, log=True)  # type: ignore[no-any-return]  # POT has no types
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.bootstrap import draw_counts
 from bayesjudge.baselines.elo.targets import Floats, Targets
+from bayesjudge.comparison_graph import comparison_graph
 from bayesjudge.errors import UsageError
-from bayesjudge.strengths import PER_LOGIT, RIDGE, comparison_graph, solve_strengths, to_elo
+from bayesjudge.strengths import PER_LOGIT, RIDGE, solve_strengths, to_elo
 
 __all__ = ["EloFit", "bootstrap_sums", "fit_elo"]
 

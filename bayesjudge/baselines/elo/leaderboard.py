@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,14 +23,12 @@ from bayesjudge.baselines.intervals import normal_quantile
 from bayesjudge.battle_counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.strengths import RIDGE
+from bayesjudge.strengths import RIDGE, shown_pairs
 
 __all__ = ["METHODS", "elo_baselines", "fit_human", "fit_judge", "judge_beta"]
 
 #: Methods where none are named; any label-smoothing constant may be asked for.
 METHODS = (HARD, SOFT, "label-smoothing[0.75]")
-#: Models up to which every difference has a row; past it, neighbours on the leaderboard only.
-ALL_PAIRS_UP_TO = 30
 
 
 def elo_baselines(
@@ -148,7 +145,7 @@ def _methods(counts: BattleCounts, judge: str, methods: Iterable[str] | None) ->
 
 def elo_rows(fit: EloFit, *, method: str, judge: str, prob: float) -> list[dict[str, Any]]:
     """Rows of a fit: each model's Elo, then differences."""
-    first, second = _pairs(fit)
+    first, second = (list(side) for side in zip(*shown_pairs(fit.elo), strict=True))
     contrast = np.eye(len(fit.models))[first] - np.eye(len(fit.models))[second]
     shared = {"method": method, "judge": judge, "prob": prob, "note": "; ".join(fit.notes)}
     single = _limits(fit, np.eye(len(fit.models)), prob)
@@ -157,16 +154,6 @@ def elo_rows(fit: EloFit, *, method: str, judge: str, prob: float) -> list[dict[
     n = np.minimum(fit.n[first], fit.n[second])
     return [*_rows("elo", fit.models, single, fit.n, shared),
             *_rows("difference", names, paired, n, shared)]  # fmt: skip
-
-
-def _pairs(fit: EloFit) -> tuple[list[int], list[int]]:
-    total = len(fit.models)
-    pairs = list(itertools.combinations(range(total), 2))
-    if total > ALL_PAIRS_UP_TO:
-        order = np.argsort(-fit.elo, kind="stable")
-        ranked = [int(m) for m in order if not np.isnan(fit.elo[m])]
-        pairs = list(itertools.pairwise(ranked))
-    return [a for a, _ in pairs], [b for _, b in pairs]
 
 
 def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats, Floats]:

@@ -1,0 +1,94 @@
+"""Who met whom and who beat whom: whether strengths have a finite answer without a penalty (Ford 1957)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Graph", "comparison_graph"]
+
+type Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Graph:
+    """Who met whom, and who beat whom.
+
+    Attributes
+    ----------
+    part : int array (M,)
+        Which connected part of the comparison graph each model is in; −1 without battles.
+    group : int array (M,)
+        Which set of models, each reached from each other by wins; −1 without battles. A finite
+        maximum-likelihood answer exists where each part is one group (Ford 1957).
+    """
+
+    part: Ints
+    group: Ints
+
+    @property
+    def parts(self) -> int:
+        """Number of connected parts."""
+        return len(np.unique(self.part[self.part >= 0]))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether differences within every part have a finite maximum-likelihood answer."""
+        return len(np.unique(self.group[self.group >= 0])) == self.parts
+
+    def problems(self, models: Sequence[str], *, few: int = 5) -> list[str]:
+        """What makes the fit ill-posed without a penalty, in words; empty where nothing does."""
+        found = []
+        if self.parts > 1:
+            members = [np.flatnonzero(self.part == k).tolist() for k in range(self.parts)]
+            sets = [_shown([models[m] for m in part], few) for part in members]
+            found.append(
+                f"the comparison graph falls into {self.parts} parts that never met: {'; '.join(sets)}"
+            )
+        if not self.is_finite:
+            sizes = np.bincount(self.group[self.group >= 0])
+            apart = [models[m] for m, k in enumerate(self.group) if k >= 0 and sizes[k] < sizes.max()]
+            named = _shown(apart or [models[m] for m in np.flatnonzero(self.group >= 0).tolist()], few)
+            found.append(f"always win or always lose against the rest: {named}")
+        return found
+
+
+def _shown(names: Sequence[str], few: int) -> str:
+    more = f" and {len(names) - few} more" if len(names) > few else ""
+    return ", ".join(names[:few]) + more
+
+
+def comparison_graph(first: Ints, second: Ints, n: NDArray[Any], wins: NDArray[Any], models: int) -> Graph:
+    """Parts and groups of the comparison graph; arguments as for `strengths.solve_strengths`, one data set.
+
+    Examples
+    --------
+    >>> graph = comparison_graph(np.array([0, 1]), np.array([1, 2]), np.array([4, 4]), np.array([4, 2]), 3)
+    >>> graph.parts, graph.is_finite, graph.problems(["top", "x", "y"])
+    (1, False, ['always win or always lose against the rest: top'])
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, wins = np.asarray(n, dtype=np.float64), np.asarray(wins, dtype=np.float64)
+    forward, backward = wins > 0, n - wins > 0
+    rows = np.concatenate([first[forward], second[backward]])
+    columns = np.concatenate([second[forward], first[backward]])
+    beats = csr_array((np.ones(len(rows)), (rows, columns)), shape=(models, models))
+    seen = np.zeros(models, dtype=bool)
+    seen[np.concatenate([first[n > 0], second[n > 0]])] = True
+    kinds = [connected_components(beats, connection=kind)[1] for kind in ("weak", "strong")]
+    part, group = (np.where(seen, np.unique(kind, return_inverse=True)[1], -1) for kind in kinds)
+    return Graph(part=_renumbered(part), group=_renumbered(group))
+
+
+def _renumbered(code: Ints) -> Ints:
+    """Codes from 0 without gaps, −1 as it is."""
+    found = np.full(len(code), -1)
+    known = code >= 0
+    found[known] = np.unique(code[known], return_inverse=True)[1]
+    return found
