@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +20,16 @@ from bayesjudge.model import Data, Model
 # Machines that run the tests are shared and compile JAX programs on first use: a clock says nothing here.
 settings.register_profile("bayesjudge", deadline=None, derandomize=True)
 settings.load_profile("bayesjudge")
+
+
+@pytest.fixture(autouse=True)
+def room_for_programs() -> Iterator[None]:
+    """Tests that call models directly, not through a fit, leave compiled programs behind too."""
+    yield
+    if "jax" in sys.modules:
+        from bayesjudge.inference.compiled_programs import release_when_many
+
+        release_when_many()
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import accelerator
+from bayesjudge.inference import accelerator, compiled_programs
 from bayesjudge.inference.density import Sets, density
 from bayesjudge.inference.hmc import run_hmc
 from bayesjudge.inference.laplace import run_laplace
@@ -38,6 +38,7 @@ class Batch:
 def fit_batch(job: Batch, report: Callable[[int, int], None] | None = None) -> tuple[Any, dict[str, Any]]:
     """Draws (sets, chains, draws, d) and statistics of one batch of equal shape."""
     accelerator.prepare()
+    compiled_programs.release_when_many()
     padded, options = _same_shape(job.data), job.options
     sets, arrays = _stack(padded)
     placed = accelerator.to_device(arrays) if job.mesh is None else _shard(arrays, sets, job.mesh)

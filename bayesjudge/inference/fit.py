@@ -16,7 +16,7 @@ import xarray as xr
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import accelerator, tree
+from bayesjudge.inference import accelerator, compiled_programs, tree
 from bayesjudge.inference.batches import Batch, fit_batch
 from bayesjudge.inference.density import Density, density
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
@@ -127,6 +127,7 @@ def fit(
     if engine not in ENGINES:
         raise UsageError(f"engine={engine!r} is not one of {', '.join(ENGINES)}")
     accelerator.prepare()
+    compiled_programs.release_when_many()
     data = table if isinstance(table, Data) else model.prepare(table)
     options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     job = _Job(model=model, data=data, target=density(model, data), options=options, seed=seed,

@@ -1,0 +1,45 @@
+"""A long process keeps room for compiled programs."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.inference import fit
+from bayesjudge.inference.compiled_programs import ALLOWED, MAPS, release_when_many
+from bayesjudge.models.judge_error import JudgeError
+
+pytestmark = pytest.mark.skipif(
+    not (MAPS.exists() and ALLOWED.exists()), reason="no limit on memory maps here"
+)
+
+
+def maps() -> int:
+    return len(MAPS.read_text().splitlines())
+
+
+def test_programs_are_let_go_and_made_again() -> None:
+    programs = [jax.jit(lambda x, by=by: jnp.cumsum(jnp.sin(x) * by)) for by in range(40)]
+    before = [program(jnp.arange(5.0)) for program in programs]
+    held = maps()
+    assert release_when_many(share=1e-9)
+    # A program of this size takes two maps or more; other threads may take a few meanwhile.
+    assert maps() < held - 40
+    np.testing.assert_array_equal([program(jnp.arange(5.0)) for program in programs], before)
+
+
+def test_nothing_is_let_go_while_there_is_room() -> None:
+    release_when_many(share=1e-9)
+    assert not release_when_many(share=1)
+
+
+def test_a_fit_is_the_same_after_programs_were_let_go() -> None:
+    log = simulate_verdicts(seed=1).verdicts
+    model = JudgeError(pooling="shared")
+    first = fit(model, log, engine="laplace", draws=200)
+    assert release_when_many(share=1e-9)
+    again = fit(model, log, engine="laplace", draws=200)
+    np.testing.assert_array_equal(first.posterior["theta"], again.posterior["theta"])
