@@ -23,7 +23,14 @@ from bayesjudge.tables import Verdicts
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["AnswerPatterns", "ItemPatterns", "VerdictCounts", "count_verdicts"]
+__all__ = [
+    "AnswerPatterns",
+    "ItemPatterns",
+    "VerdictCounts",
+    "count_verdicts",
+    "packed_cells",
+    "unpacked_cells",
+]
 
 #: Code of a missing label in the integer arrays below.
 UNLABELLED = -1
@@ -182,11 +189,11 @@ def count_verdicts(
 
 def _answer_patterns(cells: Cells) -> AnswerPatterns:
     table = cells.table
-    codes = {f"code_{j}": _packed(table, table.judge == judge) for j, judge in enumerate(cells.judges)}
+    codes = {f"code_{j}": packed_cells(table, table.judge == judge) for j, judge in enumerate(cells.judges)}
     keys = _shared_keys(cells) | {"label": table.label.max().fill_null(UNLABELLED)}
     wide = table.group_by(["item", "model"]).aggregate(**keys, **codes)
     frame, packed = _tally(wide, ["model", *keys], list(codes))
-    runs, positives, _ = _unpacked(packed)
+    runs, positives, _ = unpacked_cells(packed)
     return AnswerPatterns(
         model=_codes(frame["model"], cells.models), **_shared_codes(frame, cells),
         label=frame["label"].to_numpy(np.int64), runs=runs, positives=positives,
@@ -200,7 +207,7 @@ def _item_patterns(cells: Cells) -> dict[str, ItemPatterns]:
         # A label may stand on the rows of another judge of the same answer. Not every backend has windows.
         labels = table.group_by(["item", "model"]).aggregate(label=table.label.max())
         table = table.drop("label", "label_low").inner_join(labels, ["item", "model"])
-    codes = {f"code_{m}": _packed(table, table.model == model) for m, model in enumerate(cells.models)}
+    codes = {f"code_{m}": packed_cells(table, table.model == model) for m, model in enumerate(cells.models)}
     keys = _shared_keys(cells)
     wide = table.group_by(["judge", "item"]).aggregate(**keys, **codes)
     frame, packed = _tally(wide, ["judge", *keys], list(codes))
@@ -209,7 +216,7 @@ def _item_patterns(cells: Cells) -> dict[str, ItemPatterns]:
 
 def _one_judge(frame: pd.DataFrame, packed: NDArray[np.int64], cells: Cells, judge: str) -> ItemPatterns:
     mine = (frame["judge"] == judge).to_numpy(dtype=bool)
-    runs, positives, label = _unpacked(packed[mine])
+    runs, positives, label = unpacked_cells(packed[mine])
     return ItemPatterns(**_shared_codes(frame[mine], cells), label=label, runs=runs, positives=positives,
                         n=frame["n"].to_numpy(np.int64)[mine])  # fmt: skip
 
@@ -224,7 +231,7 @@ def _shared_codes(frame: pd.DataFrame, cells: Cells) -> dict[str, NDArray[np.int
     return {key: _codes(frame[key], names) if key in frame else nothing for key, names in named.items()}
 
 
-def _packed(cells: IbisTable, where: Any) -> Any:
+def packed_cells(cells: IbisTable, where: Any) -> Any:
     """Runs, positives and label of the one cell that meets a condition, in one integer; 0 for no cell.
 
     One aggregate and one grouping key a judge or model instead of three halve the time of wide tables.
@@ -233,7 +240,10 @@ def _packed(cells: IbisTable, where: Any) -> Any:
     return code.max(where=where).fill_null(0)
 
 
-def _unpacked(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def unpacked_cells(
+    packed: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Runs, positives and labels from what `packed_cells` packed."""
     count, label = np.divmod(packed, 4)
     runs, positives = np.divmod(count, _BASE)
     return runs, positives, label + UNLABELLED

@@ -19,10 +19,11 @@ HEAVY = {
     "xarray",
 }  # fmt: skip
 
+VERDICTS = {"counts", "panel_counts"}
 BATTLES = {"battle_counts", "battle_patterns", "comparison_graph", "strengths"}
 REPEATS = {"conditions", "majority", "trial_counts", "score_counts", "trial_planning"}
 BEFORE_MODELS = (
-    {"errors", "tables", "counts", "directions", "estimates", "model", "posterior"} | BATTLES | REPEATS
+    {"errors", "tables", "directions", "estimates", "model", "posterior"} | VERDICTS | BATTLES | REPEATS
 )
 BEFORE_CHECKS = BEFORE_MODELS | {"inference", "baselines"}
 BEFORE_STUDIES = BEFORE_CHECKS | {"checks", "readers", "datasets", "models"}
@@ -34,6 +35,7 @@ ROOMS = {
     "readers": {"errors", "tables"},
     "cells": {"errors", "tables"},  # the first half of counts: rows to one cell an answer
     "counts": {"errors", "tables", "cells"},
+    "panel_counts": {"errors", "tables", "cells", "counts"},  # votes of all judges on an answer together
     "battle_cells": {"errors", "tables", "cells"},
     "battle_patterns": set(),
     "comparison_graph": set(),
@@ -50,7 +52,7 @@ ROOMS = {
     "model": {"errors", "tables", "counts", "estimates"},
     "models": BEFORE_MODELS,
     "inference": BEFORE_MODELS,
-    "baselines": {"errors", "tables", "counts", "directions", "estimates"} | BATTLES | REPEATS,
+    "baselines": {"errors", "tables", "directions", "estimates"} | VERDICTS | BATTLES | REPEATS,
     # The simulators also hand out counts directly: a study needs thousands of data sets, not their rows.
     "datasets": {"errors", "tables", "counts"} | BATTLES | REPEATS,
     "checks": BEFORE_CHECKS,
