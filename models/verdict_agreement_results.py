@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bayesjudge.model import Data, Statistic
 
-__all__ = ["STATISTICS", "effects", "estimates", "expected", "trust"]
+__all__ = ["STATISTICS", "counts", "effects", "estimates", "expected", "trust"]
 
 #: Rows whose draws are held at a time.
 BLOCK = 1000
@@ -32,10 +32,9 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
     """
     common: dict[str, Any] = {"method": method, "prob": prob}
     codes = data["category_other"]
-    counts = {name: int((codes == k).sum()) for k, name in enumerate(data.coords["category_name"])}
     rows = []
     if len(codes):
-        n = {"unverified": len(codes), **counts}
+        n = {"unverified": len(codes), **counts(data)}
         rows += summary_rows(expected(posterior, data), estimand="consistency", n=n, **common)
     used = int(np.sum(data["looks"]))
     if data.coords["feature"]:
@@ -48,6 +47,12 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
     if not rows:
         rows = summary_rows(posterior["alpha"], estimand="intercept", n={"intercept": used}, **common)
     return Estimates.from_rows(rows)
+
+
+def counts(data: Data) -> dict[str, int]:
+    """Number of unverified decisions of each category."""
+    codes = np.asarray(data["category_other"])
+    return {name: int((codes == k).sum()) for k, name in enumerate(data.coords["category_name"])}
 
 
 def effects(posterior: xr.Dataset, data: Data) -> xr.DataArray:

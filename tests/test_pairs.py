@@ -277,3 +277,86 @@ def test_real_llmbar_pairs(shared_data: Path) -> None:
     # SOURCE.md of the data: GPT-4 with the Vanilla prompt is right on .955 of Natural (both orders pooled).
     natural = pairs.take((pairs.frame["category"] == "LLMBar/Natural").to_numpy())
     assert natural.agrees.mean() == pytest.approx(0.955, abs=0.02)
+
+
+# A log of several judges, prompts and runs, and what is known of its items in a second file
+
+
+LOG = pd.DataFrame({
+    "pair_id": ["p1", "p2", "p1", "p2"], "verdict": ["a", "b", "b", "b"],
+    "prompt": ["short", "short", "long", "long"], "run": [0, 0, 0, 1],
+})  # fmt: skip
+ITEMS = pd.DataFrame({"id": ["p2", "p1"], "human": ["b", None], "subset": ["maths", "code"],
+                      "len_a": [7, 5], "verdict": ["a", "a"]})  # fmt: skip
+
+
+def test_some_rows_are_chosen_and_items_joined() -> None:
+    pairs = read_pairs(LOG, items=ITEMS, where={"prompt": "short"})
+    assert pairs.frame["judge_prefers"].tolist() == ["a", "b"]
+    np.testing.assert_array_equal(pairs.agrees, [np.nan, 1])
+    assert pairs.frame[["category", "length_a"]].to_numpy().tolist() == [["code", 5], ["maths", 7]]
+
+
+@pytest.mark.parametrize(("where", "n"), [({"run": "0", "prompt": ["short", "long"]}, 3), ({"run": 1.0}, 1)])
+def test_numbers_are_chosen_as_numbers_and_lists_as_any(where: dict[str, Any], n: int) -> None:
+    log = LOG.assign(pair_id=["p1", "p2", "p3", "p4"])
+    assert len(read_pairs(log, where=where)) == n
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [({"promt": "short"}, "no column 'promt'.*Did you mean 'prompt'"),
+     ({"prompt": "brief"}, "no row of the table has prompt = brief; the column has long, short"),
+     ({"prompt": "short", "run": 1}, "no row of the table has run = 1; the column has 0")],
+)  # fmt: skip
+def test_a_choice_of_no_rows_says_what_there_is(where: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_pairs(LOG, where=where)
+
+
+def test_chosen_rows_are_told_by_their_place_in_the_file(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    LOG.assign(verdict=["?", "b", "b", "?"]).to_csv(log, index=False)
+    with pytest.raises(InputError, match="row 4: found"):
+        read_pairs(log, where={"prompt": "long"})
+    other = tmp_path / "more.csv"
+    LOG.assign(pair_id=["p3", "p4"] * 2).to_csv(other, index=False)
+    with pytest.raises(InputError, match=r"row 4: found .* in .*log.csv"):
+        read_pairs(str(tmp_path / "*.csv"), where={"prompt": "long"})
+
+
+def test_runs_that_disagree_are_refused_with_the_way_out() -> None:
+    with pytest.raises(InputError, match="--where prompt="):
+        read_pairs(LOG)
+
+
+def test_items_may_be_named_by_the_same_mapping() -> None:
+    items = pd.DataFrame({"key": ["p1"], "people": ["b"]})
+    columns = {"item": "key", "human_prefers": "people"}
+    pairs = read_pairs(LOG, items=items, columns=columns, where={"prompt": "short"})
+    np.testing.assert_array_equal(pairs.agrees, [0, np.nan])
+    assert "1 of 2 decisions are about no item of the items file" in pairs.warnings
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [(pd.DataFrame({"id": ["q9"], "human": ["a"]}), "no decision about an item of the items file"),
+     (pd.DataFrame({"id": ["p1", "p1"], "human": ["a", "b"]}), "row 1, 2: found items on several rows"),
+     (pd.DataFrame({"human": ["a"]}), "no such column; the items file has")],
+)  # fmt: skip
+def test_items_that_cannot_be_joined_are_refused(items: pd.DataFrame, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_pairs(LOG, items=items, where={"prompt": "short"})
+
+
+def test_real_llmbar_log_and_items_are_read_as_they_come(shared_data: Path) -> None:
+    folder = shared_data / "pairwise_llmbar"
+    embeddings = shared_data / "embeddings" / "llmbar.npz"
+    pairs = read_pairs(folder / "llmbar_judgments.parquet", items=folder / "llmbar_items.parquet",
+                       embeddings=embeddings, where={"prompt": "Vanilla"})  # fmt: skip
+    mine = pairs.of(judge="GPT-4")
+    natural = mine.take((mine.frame["category"] == "LLMBar/Natural").to_numpy())
+    # SOURCE.md: 0.955 over both orders; the decision is the one with a first.
+    assert natural.agrees.mean() == pytest.approx(0.955, abs=0.02)
+    assert mine.dimensions == 384
+    assert {"same as PaLM2", "length_a"} <= set(mine.frame.columns)

@@ -20,11 +20,16 @@ from bayesjudge.cli.options import (
     Quiet,
     Seed,
     Strict,
+    Where,
 )
-from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
+from bayesjudge.cli.running import choices, deliver, finish, mapping, plain_messages, require_targets
 
 __all__ = ["audit"]
 
+Items = Annotated[
+    str | None,
+    typer.Option(help="Second file, one row an item: human_prefers, lengths, category, models, texts."),
+]
 Embeddings = Annotated[
     str | None,
     typer.Option(help="Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists."),
@@ -39,11 +44,12 @@ Folds = Annotated[int, typer.Option(help="Parts in which verified pairs are held
 
 
 def audit(
-    *, file: File, embeddings: Embeddings = None, encoder: Encoder = None, column: Column = None,
-    judge: OneJudge = None, labels: Kinds = "both", reviewed: Reviewed = None, feature: Feature = None,
-    share: Share = None, folds: Folds = 5, out: Out = None, html: Html = None, as_json: Json = False,
-    every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "nuts", chains: Chains = 4,
-    draws: Draws = 1000, strict: Strict = False, quiet: Quiet = False,
+    *, file: File, items: Items = None, embeddings: Embeddings = None, encoder: Encoder = None,
+    column: Column = None, where: Where = None, judge: OneJudge = None, labels: Kinds = "both",
+    reviewed: Reviewed = None, feature: Feature = None, share: Share = None, folds: Folds = 5,
+    out: Out = None, html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95,
+    seed: Seed = 0, engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 1000,
+    strict: Strict = False, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Which of a judge's pairwise verdicts to trust, and which to turn around, if any."""
     with plain_messages():
@@ -51,7 +57,8 @@ def audit(
         from bayesjudge.studies import audit as study
 
         require_targets(out, html)
-        pairs = read_pairs(file, embeddings=embeddings, encoder=encoder, columns=mapping(column))
+        pairs = read_pairs(file, items=items, embeddings=embeddings, encoder=encoder,
+                           columns=mapping(column), where=choices(where))  # fmt: skip
         answer = study(
             pairs, judge=judge, labels=labels, reviewed=_share_or_column(reviewed), features=feature or (),
             share=share, folds=folds, engine=engine, prob=prob, seed=seed, chains=chains, draws=draws,

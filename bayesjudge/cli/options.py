@@ -10,7 +10,7 @@ import typer
 __all__ = [
     "Bootstrap", "Chains", "Cluster", "Column", "Compare", "Draws", "Engine", "Every", "File",
     "Gold", "Group", "Html", "Json", "Judge", "Labels", "Out", "Pooling", "Prob", "Quiet", "Seed",
-    "Strict",
+    "Strict", "Where",
 ]  # fmt: skip
 
 File = Annotated[str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, or - for stdin.")]
@@ -39,3 +39,7 @@ Compare = Annotated[
 ]
 Strict = Annotated[bool, typer.Option(help="Exit with 3 when a convergence gate fails.")]
 Quiet = Annotated[bool, typer.Option(help="No progress bars.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only rows where your column = value, for instance prompt=short; may be given again."),
+]

@@ -17,7 +17,9 @@ from bayesjudge.errors import EngineError, InputError, UsageError
 if TYPE_CHECKING:
     from bayesjudge.studies import Comparison
 
-__all__ = ["deliver", "finish", "mapping", "plain_messages", "require_no_folder", "require_targets"]
+__all__ = [
+    "choices", "deliver", "finish", "mapping", "plain_messages", "require_no_folder", "require_targets",
+]  # fmt: skip
 
 
 def mapping(pairs: list[str] | None, option: str = "--column") -> dict[str, str]:
@@ -29,6 +31,18 @@ def mapping(pairs: list[str] | None, option: str = "--column") -> dict[str, str]
             example = {"--column": "verdict=score"}.get(option, "gpt-4=openai")
             raise UsageError(f"{option} {pair!r}: write two names with = between, as in {option} {example}")
         found[ours] = theirs
+    return found
+
+
+def choices(pairs: list[str] | None) -> dict[str, list[str]]:
+    """Read options such as ``--where prompt=short``; a column given twice may have either value."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs or []:
+        column, equals, value = pair.partition("=")
+        if not (column and equals):
+            raise UsageError(f"--where {pair!r}: write a column and a value with = between, as in "
+                             "--where prompt=short")  # fmt: skip
+        found.setdefault(column, []).append(value)
     return found
 
 

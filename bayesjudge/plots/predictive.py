@@ -118,14 +118,9 @@ def _panel(axes: Axes, part: pd.DataFrame) -> None:
         y - 0.17, part["lower"], part["upper"], colors=BAYES[0], linewidth=2.2, label="posterior predictive"
     )
     axes.plot(part["mean"], y - 0.17, linestyle="none", marker="o", markersize=3.6, color=BAYES[0])
-    axes.hlines(
-        y + 0.2,
-        part["bootstrap_lower"],
-        part["bootstrap_upper"],
-        colors=BASELINE[0],
-        linewidth=1.6,
-        label="bootstrap of the data",
-    )
+    if part["bootstrap_lower"].notna().any():
+        axes.hlines(y + 0.2, part["bootstrap_lower"], part["bootstrap_upper"], colors=BASELINE[0],
+                    linewidth=1.6, label="bootstrap of the data")  # fmt: skip
     for chosen, colour, name in ((~flagged, INK, "observed"), (flagged, FLAG, None)):
         axes.plot(
             part["observed"][chosen],

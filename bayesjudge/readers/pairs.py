@@ -9,8 +9,10 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers.choosing import keep_where
 from bayesjudge.readers.embeddings import find_embeddings
 from bayesjudge.readers.encoders import Encoder, embed_texts
+from bayesjudge.readers.items import named_items, with_items
 from bayesjudge.readers.names import PAIR_ALIASES, recognise
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Pairs
@@ -22,7 +24,7 @@ __all__ = ["read_pairs"]
 
 def read_pairs(
     source: Any, *, embeddings: Any = None, encoder: Encoder | str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None, items: Any = None, where: Mapping[str, Any] | None = None,
 ) -> Pairs:  # fmt: skip
     """Read pairs from a file, several files, standard input or a table in memory.
 
@@ -41,7 +43,12 @@ def read_pairs(
         array (n, d), or the name of a sentence-transformers model (the optional extra ``encoder``).
     columns : mapping of str to str, optional
         Our name to yours: ``{"human_prefers": "gold"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.names.PAIR_ALIASES`.
+        `bayesjudge.readers.names.PAIR_ALIASES`. Columns of either file may be named.
+    items : path or table, optional
+        One row an item: what people preferred, lengths, categories, models, texts, whatever the log does not
+        say; joined by item.
+    where : mapping of str to value or list of values, optional
+        Use only the rows of the log whose columns have these values: ``{"prompt": "Vanilla", "run": 0}``.
 
     Returns
     -------
@@ -53,7 +60,8 @@ def read_pairs(
         A file that cannot be read, columns that could mean two things, embeddings that do not fit, and every
         problem that `Pairs.from_frame` finds.
     UsageError
-        An unknown file ending, a mapping that fits no column, both embeddings and an encoder.
+        An unknown file ending, a mapping that fits no column, both embeddings and an encoder, a choice of
+        rows that there are none of.
 
     Examples
     --------
@@ -62,24 +70,41 @@ def read_pairs(
     >>> pairs = read_pairs(frame)
     >>> pairs.agrees.tolist(), pairs.dimensions
     ([1.0, nan], 2)
+    >>> log = pd.DataFrame({"pair_id": ["p1", "p1"], "verdict": ["a", "b"], "prompt": ["short", "long"]})
+    >>> people = pd.DataFrame({"pair_id": ["p1"], "human": ["a"]})
+    >>> read_pairs(log, items=people, where={"prompt": "long"}).agrees.tolist()
+    [0.0]
     """
     if embeddings is not None and encoder is not None:
         raise UsageError("give embeddings= or encoder=, not both")
+    known = named_items(items, columns, aliases=PAIR_ALIASES, names=NAMES) if items is not None else None
     names, frames = [], []
-    warnings: tuple[str, ...] = ()
-    for name, frame in read_parts(source):
-        mapping, doubts = recognise(map(str, frame.columns), columns, aliases=PAIR_ALIASES)
+    warnings: tuple[str, ...] = () if known is None else known[2]
+    for name, frame in keep_where(read_parts(source), where):
+        mine = _of_log(frame, columns, frozenset() if known is None else known[1])
+        mapping, doubts = recognise(map(str, frame.columns), mine, aliases=PAIR_ALIASES)
         named, moved = name_columns(frame, mapping, names=NAMES)
         names.append(name)
-        frames.append(named)
+        frames.append(named.set_axis(frame.index))
         warnings += doubts + moved
-    frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    whole = pd.concat(frames, ignore_index=True)
     try:
-        arrays = embed_texts(frame, encoder) if encoder is not None else _embeddings(embeddings, frame)
-        pairs = Pairs.from_frame(frame, **arrays)
+        if known is not None and "item" in whole:
+            whole, lost = with_items(whole, known[0])
+            warnings += lost
+        arrays = embed_texts(whole, encoder) if encoder is not None else _embeddings(embeddings, whole)
+        pairs = Pairs.from_frame(whole, **arrays)
     except InputError as error:
         raise InputError(located(error.problems, names, frames)) from error
     return replace(pairs, warnings=tuple(dict.fromkeys(warnings + pairs.warnings)))
+
+
+def _of_log(
+    frame: pd.DataFrame, columns: Mapping[str, str] | None, elsewhere: frozenset[str]
+) -> dict[str, str]:
+    """The part of a mapping that is not about the items file alone."""
+    return {name: column for name, column in (columns or {}).items()
+            if column in frame.columns or column not in elsewhere}  # fmt: skip
 
 
 def _embeddings(given: Any, frame: pd.DataFrame) -> dict[str, Any]:

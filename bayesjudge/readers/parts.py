@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.choosing import ROW
 from bayesjudge.readers.delimited import read_delimited
 from bayesjudge.readers.frames import is_frame, to_pandas
 from bayesjudge.readers.jsonlines import read_json
@@ -65,7 +66,7 @@ def located(
 ) -> list[Problem]:
     """The problems of several files with each one's own row numbers."""
     if len(frames) == 1:
-        return list(problems)
+        return [replace(problem, rows=_in_file(problem.rows, frames[0])) for problem in problems]
     ends = np.cumsum([len(frame) for frame in frames])
     located = []
     for problem in problems:
@@ -75,8 +76,16 @@ def located(
         rows = np.asarray(problem.rows)
         place = np.searchsorted(ends, rows, side="left")
         located += [
-            replace(problem, rows=tuple((rows[place == k] - (ends[k] - len(frames[k]))).tolist()),
+            replace(problem, rows=_in_file(rows[place == k] - (ends[k] - len(frames[k])), frames[k]),
                     found=f"{problem.found} in {names[k]}")
             for k in np.unique(place).tolist()
         ]  # fmt: skip
     return located
+
+
+def _in_file(rows: Any, frame: pd.DataFrame) -> tuple[int, ...]:
+    """Row numbers of the file, where only some of its rows were chosen."""
+    places = np.asarray(rows, dtype=np.int64)
+    if frame.index.name == ROW and len(places):
+        places = frame.index.to_numpy(np.int64)[places - 1] + 1
+    return tuple(places.tolist())

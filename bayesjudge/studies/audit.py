@@ -186,14 +186,13 @@ def _estimates(
 
 def _after_flips(single: Fit, trust: pd.DataFrame, options: AuditOptions) -> Estimates:
     """Expected consistency of the unverified verdicts once some are turned around."""
-    from bayesjudge.models.verdict_agreement_results import expected
+    from bayesjudge.models.verdict_agreement_results import counts, expected
     from bayesjudge.posterior import summary_rows
 
     draws = expected(single.posterior, single.data, turned=trust["flip"].to_numpy(dtype=bool))
-    n = dict.fromkeys(map(str, draws["unit"].to_numpy()), len(trust))
+    n = {"unverified": len(trust), **counts(single.data)}
     return Estimates.from_rows(summary_rows(
-        draws.sel(unit=["unverified"]), estimand="consistency (flipped)", method=single.model.label,
-        prob=options.prob, n=n,
+        draws, estimand="consistency (flipped)", method=single.model.label, prob=options.prob, n=n,
     )).with_note(single.gate.note)  # fmt: skip
 
 

@@ -87,6 +87,7 @@ def audit_checklist(
     verified, share = int(pairs.verified.sum()), float(np.nanmean(pairs.agrees))
     best = features["auc"].max()
     inside = float(((bins["lower"] <= bins["predicted"]) & (bins["predicted"] <= bins["upper"])).mean())
+    checked = f"{guard.reason[:1].upper()}{guard.reason[1:]}."
     about = f"{inside:.0%} of the bins' intervals hold the predicted share." if len(bins) else "Not measured."
     return (
         ("Enough pairs verified", "yes" if verified >= ENOUGH else "no",
@@ -95,6 +96,6 @@ def audit_checklist(
          f"Consistency {share:.3f} when verified."),
         ("A feature that tells right from wrong", "yes" if best >= GOOD_FEATURE else "warn",
          f"Best AUC of a single feature: {best:.2f}."),
-        ("Flips checked on pairs held out", "yes" if guard.open else "no", f"{guard.reason.capitalize()}."),
+        ("Flips checked on pairs held out", "yes" if guard.open else "no", checked),
         ("Trust calibrated on pairs held out", "yes" if inside >= 0.8 else "warn", about),
     )  # fmt: skip

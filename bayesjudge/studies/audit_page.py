@@ -52,10 +52,16 @@ def audit_page(answer: Comparison) -> Page:
 
 
 def _headline(answer: Comparison) -> list[str]:
-    row = answer.estimates.where(estimand="consistency", unit="unverified").frame.iloc[0]
+    told = [_share_of(answer, "consistency", "as they are")]
+    if answer.checks["trust"]["flip"].any():
+        told.append(_share_of(answer, "consistency (flipped)", "after the flips"))
+    return [guard_sentence(answer), f"People are expected to agree with {', and '.join(told)}."]
+
+
+def _share_of(answer: Comparison, estimand: str, when: str) -> str:
+    row = answer.estimates.where(estimand=estimand, unit="unverified").frame.iloc[0]
     interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
-    expected = f"People are expected to agree with {row['point']:.1%} of the unverified verdicts as they are"
-    return [guard_sentence(answer), f"{expected} ({interval})."]
+    return f"{row['point']:.1%} of the unverified verdicts {when} ({interval})"
 
 
 def _gains(answer: Comparison) -> Section | None:

@@ -39,7 +39,8 @@ def checks_section(answer: Comparison) -> Section:
         flagged = int(checks["predictive"]["flagged"].sum())
         text.append(f"Predictive checks: {flagged} of {len(checks['predictive'])} statistics are flagged.")
         for method, frame in checks["predictive"].groupby("method", sort=False):
-            caption = f"{method}: observed statistics, what the model predicts for them, and their bootstrap."
+            beside = ", and their bootstrap" if frame["bootstrap_lower"].notna().any() else ""
+            caption = f"{method}: observed statistics, what the model predicts for them{beside}."
             shown = _furthest(frame)
             if len(shown) < len(frame):
                 caption += f" Of statistics with many units, the {MOST_UNITS} that the model predicts worst."
@@ -53,7 +54,7 @@ def checks_section(answer: Comparison) -> Section:
     caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
     alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
     figures.append(figure_of(rank_traces(_worst_chains(answer)), caption, alt))
-    tables = [Table(caption=f"{name.capitalize()}, in full", frame=frame, folded=True)
+    tables = [Table(caption=f"{name.capitalize().replace('_', ' ')}, in full", frame=frame, folded=True)
               for name, frame in checks.items()]  # fmt: skip
     return Section(title="Checks", text=text, figures=figures, tables=tables)
 

@@ -167,8 +167,8 @@ class Pairs:
         """
         judges = list(dict.fromkeys(self.frame["judge"]))
         if judge is None and len(judges) > 1:
-            raise UsageError(f"the table has {len(judges)} judges; choose one: judge={judges[0]!r} "
-                             f"(of {', '.join(map(repr, judges))})")  # fmt: skip
+            raise UsageError(f"the table has {len(judges)} judges; choose one: judge={judges[0]!r}, "
+                             f"or --judge {judges[0]} (of {', '.join(map(repr, judges))})")  # fmt: skip
         for name, asked in (("judge", judge or judges[0]), ("attack", attack)):
             there = list(dict.fromkeys(self.frame[name]))
             if asked not in there:
