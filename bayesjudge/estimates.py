@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["COLUMNS", "OPTIONAL", "Estimates"]
+__all__ = ["COLUMNS", "OPTIONAL", "POPULATIONS", "Estimates", "Population", "estimand_of"]
+
+#: What an accuracy is about: questions like these, or exactly these.
+Population = Literal["superpopulation", "items"]
+POPULATIONS = get_args(Population)
 
 #: Columns that every table of estimates has, in this order.
 COLUMNS = ("estimand", "unit", "method", "point", "lower", "upper", "prob", "n", "note")
@@ -122,6 +126,24 @@ class Estimates:
 
     def _repr_html_(self) -> str:
         return str(self.frame.to_html(escape=True, index=False))
+
+
+def estimand_of(name: str, population: Population) -> str:
+    """Name of an estimand with its population in brackets; the superpopulation needs none.
+
+    Raises
+    ------
+    UsageError
+        Another population than `POPULATIONS`.
+
+    Examples
+    --------
+    >>> estimand_of("accuracy", "superpopulation"), estimand_of("accuracy", "items")
+    ('accuracy', 'accuracy (these items)')
+    """
+    if population not in POPULATIONS:
+        raise UsageError(f"population={population!r} is not one of {', '.join(POPULATIONS)}")
+    return name if population == "superpopulation" else f"{name} (these items)"
 
 
 def _json_value(value: Any) -> Any:
