@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from bayesjudge.baselines.accuracy import accuracy_baselines
 from bayesjudge.baselines.diagnostics import judge_quality
-from bayesjudge.baselines.methods import METHODS
+from bayesjudge.baselines.methods import ITEMS_METHODS, METHODS
 
-__all__ = ["METHODS", "accuracy_baselines", "judge_quality"]
+__all__ = ["ITEMS_METHODS", "METHODS", "accuracy_baselines", "judge_quality"]

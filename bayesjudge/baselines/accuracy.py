@@ -16,7 +16,7 @@ from bayesjudge.baselines.moments import Evidence
 from bayesjudge.baselines.pairs import pair_names
 from bayesjudge.baselines.slices import rows, slices
 from bayesjudge.counts import VerdictCounts
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import Estimates, Population, estimand_of
 
 __all__ = ["accuracy_baselines"]
 
@@ -30,6 +30,7 @@ def accuracy_baselines(
     reference: str | None = None,
     bootstrap: int = 10_000,
     seed: int = 0,
+    population: Population = "superpopulation",
 ) -> Estimates:
     """Frequentist estimates of every model's accuracy and of every difference, for one judge.
 
@@ -50,6 +51,9 @@ def accuracy_baselines(
         Bootstrap replicates; 0 leaves the bootstrap methods out.
     seed : int
         Seed of the bootstrap; equal seeds give equal results, whatever the methods chosen.
+    population : {"superpopulation", "items"}
+        Accuracy on questions like these, or on exactly these items (`finite_population`): rows are then named
+        ``accuracy (these items)`` and so on, and the methods are `ITEMS_METHODS`.
 
     Returns
     -------
@@ -66,8 +70,9 @@ def accuracy_baselines(
 
     Notes
     -----
-    Population: the superpopulation the items are drawn from, the labelled ones at random. With clusters,
-    closed-form variances are cluster-robust and the bootstrap draws whole clusters.
+    Labelled items are taken for a random choice of the items, these for a random sample of the
+    superpopulation. With clusters, closed-form variances are cluster-robust and the bootstrap draws whole
+    clusters.
 
     Examples
     --------
@@ -81,13 +86,14 @@ def accuracy_baselines(
     >>> found[["method", "point"]].round(3).to_dict("records")
     [{'method': 'naive', 'point': 0.8}, {'method': 'eif', 'point': 0.467}]
     """
-    chosen = choose(methods, replicates=bootstrap)
+    names = [estimand_of(name, population) for name in ("accuracy", "difference")]
+    chosen = choose(methods, replicates=bootstrap, population=population)
     accuracies, differences = [], []
     units = list(counts.models), pair_names(counts.models)
     for number, part in enumerate(slices(counts, judge, prob=prob, bootstrap=bootstrap, reference=reference)):
         streams = np.random.SeedSequence([seed, number]).spawn(2)
         for method, estimator, accuracy, difference in _fitted(
-            part.evidence, chosen, prob, bootstrap, streams
+            part.evidence, chosen, prob, bootstrap, streams, population=population
         ):
             note = (
                 f"calibrated on labels of {counts.models[part.evidence.reference]}"
@@ -95,18 +101,22 @@ def accuracy_baselines(
                 else ""
             )
             fixed = {"method": method, "prob": prob, "group": part.group}
-            accuracies += rows(_noted(accuracy, note), units[0], estimand="accuracy", **fixed)
-            differences += rows(_noted(difference, note), units[1], estimand="difference", **fixed)
+            accuracies += rows(_noted(accuracy, note), units[0], estimand=names[0], **fixed)
+            differences += rows(_noted(difference, note), units[1], estimand=names[1], **fixed)
     return Estimates.from_rows(accuracies + differences)
 
 
 def _fitted(
     evidence: Evidence, chosen: tuple[str, ...], prob: float, replicates: int,
-    streams: list[np.random.SeedSequence],
+    streams: list[np.random.SeedSequence], *, population: Population,
 ) -> Iterator[tuple[str, Estimator, Column, Column]]:  # fmt: skip
     for name in chosen:
         if name in ANALYTIC:
-            yield name, ANALYTIC[name].estimator, *analytic(ANALYTIC[name], evidence, prob=prob)
+            yield (
+                name,
+                ANALYTIC[name].estimator,
+                *analytic(ANALYTIC[name], evidence, prob=prob, population=population),
+            )
     # One stream for each set of replicates: choosing fewer methods does not change the others.
     for family, draw, stream in (
         (RESAMPLED, resampled_moments, streams[0]),

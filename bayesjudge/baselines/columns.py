@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.baselines.bootstrap import percentile
 from bayesjudge.baselines.moments import Array, Evidence
@@ -40,6 +41,8 @@ class Context:
         Whether points and limits are clipped to it.
     no_error : str
         Note where a limit is unknown although the estimate is defined.
+    exact : bool array (C,), optional
+        Where an interval without width is knowledge, not want of variation.
     """
 
     n: Array
@@ -48,6 +51,7 @@ class Context:
     bounds: tuple[float, float]
     bounded: bool
     no_error: str
+    exact: NDArray[np.bool_] | None = None
 
 
 def no_error(evidence: Evidence) -> str:
@@ -61,13 +65,11 @@ def finished(point: Array, lower: Array, upper: Array, *, context: Context) -> C
     undefined = np.array([bool(reason) for reason in context.reasons], dtype=bool)
     point = np.where(undefined, np.nan, point)
     unknown = np.isnan(lower) | np.isnan(upper)
+    flat = ~unknown & (upper <= lower) & (True if context.exact is None else ~context.exact)
     states = [
         (context.bounded & ((point < low) | (point > high)), [f"unclipped {value:.4g}" for value in point]),
         (unknown & ~undefined, [context.no_error] * len(point)),
-        (
-            ~unknown & ~undefined & (upper <= lower),
-            ["no variation seen: interval without width"] * len(point),
-        ),
+        (flat & ~undefined, ["no variation seen: interval without width"] * len(point)),
     ]
     notes = [
         _joined(context.reasons[c], context.cautions[c], *(text[c] for applies, text in states if applies[c]))

@@ -14,10 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from bayesjudge.baselines.estimator import Estimator, observed, texts
+from bayesjudge.baselines.finite_population import Finite, residual_covariance
 from bayesjudge.baselines.moments import Array, Evidence, Moments, ratio
 from bayesjudge.baselines.variance import mean_scale
 
-__all__ = ["ESTIMATOR", "point", "reasons", "slope"]
+__all__ = ["ESTIMATOR", "point", "reasons", "residual_influence", "slope"]
 
 
 def slope(moments: Moments) -> Array:
@@ -35,12 +36,20 @@ def point(moments: Moments) -> Array:
 
 def influence(evidence: Evidence, ddof: int) -> Array:
     """``(μ̂(v) − θ̂)/n`` on all items plus ``(y − μ̂(v))/n_L`` on the labelled; the two are orthogonal."""
+    beta, seen = slope(evidence.plain), observed(evidence)
+    predicted = seen * beta * (evidence.v - evidence.plain.mean_v) * mean_scale(evidence, seen, ddof)
+    return predicted + residual_influence(evidence, ddof, beta)
+
+
+def residual_influence(evidence: Evidence, ddof: int, beta: Array) -> Array:
+    """``(r − r̄_L)/n_L`` (R, M) on the labelled items, for ``r = y − βv``."""
     moments = evidence.plain
-    beta = slope(moments)
-    seen = observed(evidence)
-    predicted = seen * beta * (evidence.v - moments.mean_v) * mean_scale(evidence, seen, ddof)
     residual = evidence.y - moments.mean_y - beta * (evidence.v - moments.mean_v_labelled)
-    return predicted + evidence.labelled * residual * mean_scale(evidence, evidence.labelled, ddof)
+    return evidence.labelled * residual * mean_scale(evidence, evidence.labelled, ddof)
+
+
+def _finite_covariance(evidence: Evidence, ddof: int) -> Array:
+    return residual_covariance(residual_influence(evidence, ddof, slope(evidence.plain)), evidence)
 
 
 def reasons(moments: Moments) -> list[str]:
@@ -52,4 +61,7 @@ def reasons(moments: Moments) -> list[str]:
     return texts(len(constant), [(moments.labelled[0] == 0, "no labelled item"), (constant, value)])
 
 
-ESTIMATOR = Estimator(point=point, influence=influence, reasons=reasons)
+ESTIMATOR = Estimator(
+    point=point, influence=influence, reasons=reasons,
+    finite=Finite(point=lambda evidence: point(evidence.plain)[0], covariance=_finite_covariance),
+)  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.finite_population import Finite
 from bayesjudge.baselines.moments import Array, Evidence, Moments
 
 __all__ = ["Estimator", "no_notes", "observed", "texts"]
@@ -59,6 +60,8 @@ class Estimator:
         Whether the reported value is clipped to [0, 1] (the unclipped one goes to the note).
     shared : bool
         Whether the reference model's labels serve every model.
+    finite : Finite, optional
+        The same for the accuracy on exactly these items, where the family has an answer to that.
     """
 
     point: Callable[[Moments], Array]
@@ -68,3 +71,4 @@ class Estimator:
     items: Callable[[Evidence], Array] = observed
     bounded: bool = False
     shared: bool = False
+    finite: Finite | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayesjudge.baselines.estimator import Estimator, texts
+from bayesjudge.baselines.finite_population import Finite, residual_covariance
 from bayesjudge.baselines.moments import Array, Evidence, Moments
 from bayesjudge.baselines.variance import mean_scale
 
@@ -30,4 +31,9 @@ def items(evidence: Evidence) -> Array:
     return evidence.labelled
 
 
-ESTIMATOR = Estimator(point=point, influence=influence, reasons=reasons, items=items)
+#: On these items the finite-population correction of a sample mean (Cochran 1977, eq. 2.14).
+FINITE = Finite(
+    point=lambda evidence: point(evidence.plain)[0],
+    covariance=lambda evidence, ddof: residual_covariance(influence(evidence, ddof), evidence),
+)
+ESTIMATOR = Estimator(point=point, influence=influence, reasons=reasons, items=items, finite=FINITE)

@@ -10,11 +10,21 @@ import numpy as np
 
 from bayesjudge.baselines import eif, intervals, labelled, mle, naive, ppi, rogan_gladen
 from bayesjudge.baselines.estimator import Estimator
-from bayesjudge.baselines.moments import Array, Evidence
+from bayesjudge.baselines.moments import Array, Evidence, ratio
 from bayesjudge.baselines.variance import effective_size, independent_units
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Population
 
-__all__ = ["ANALYTIC", "HALVED", "METHODS", "RESAMPLED", "AnalyticMethod", "Fitted", "choose"]
+__all__ = [
+    "ANALYTIC",
+    "HALVED",
+    "ITEMS_METHODS",
+    "METHODS",
+    "RESAMPLED",
+    "AnalyticMethod",
+    "Fitted",
+    "choose",
+]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,6 +37,8 @@ class Fitted:
         The data.
     point, variance, units : array (M,)
         Estimates, their variances, and the independent units behind them.
+    left : array (M,)
+        Share of the labels' variance that is left (see `Solution`).
     z : float
         Normal quantile.
     """
@@ -35,6 +47,7 @@ class Fitted:
     point: Array
     variance: Array
     units: Array
+    left: Array
     z: float
 
 
@@ -71,12 +84,12 @@ def _wald(fit: Fitted) -> tuple[Array, Array]:
 
 
 def _wilson(fit: Fitted) -> tuple[Array, Array]:
-    n = effective_size(fit.point, fit.variance, fit.units)
+    n = effective_size(fit.point, fit.variance, ratio(fit.units, fit.left))
     return intervals.wilson(fit.point, np.where(n > 0, n, np.nan), fit.z)
 
 
 def _logit(fit: Fitted) -> tuple[Array, Array]:
-    labels = independent_units(fit.evidence, fit.evidence.labelled)
+    labels = np.nan_to_num(ratio(independent_units(fit.evidence, fit.evidence.labelled), fit.left))
     return intervals.logit(fit.point, fit.variance, labels, fit.z)
 
 
@@ -139,14 +152,23 @@ HALVED = {"ppi++[half]": ppi.PLUS}
 #: Every method name, in the order of the results.
 METHODS = (*ANALYTIC, *RESAMPLED, *HALVED)
 
+#: Those with an answer for exactly these items. Not the bootstraps, whose draws are of new items; not the
+#: profile likelihood and Lang–Reiczigel, whose intervals are derived for new items alone.
+ITEMS_METHODS = ("naive", "labelled", "rogan-gladen[shared]", "rogan-gladen[specific]", "ppi", "ppi[logit]",
+                 "ppi++", "ppi++[logit]", "eif", "eif[logit]")  # fmt: skip
 
-def choose(names: Iterable[str] | None, *, replicates: int) -> tuple[str, ...]:
+
+def choose(
+    names: Iterable[str] | None, *, replicates: int, population: Population = "superpopulation"
+) -> tuple[str, ...]:
     """Check method names; None means all, without the bootstrap ones when there are no replicates.
+
+    For ``population="items"`` all means `ITEMS_METHODS`.
 
     Raises
     ------
     UsageError
-        A name that is not in `METHODS`; a bootstrap method with no replicates.
+        A name that is not in `METHODS`, or not one for the population; a bootstrap method with no replicates.
 
     Examples
     --------
@@ -162,12 +184,17 @@ naive[bootstrap], labelled[bootstrap], rogan-gladen[shared,bootstrap], rogan-gla
 ppi[bootstrap], ppi++[bootstrap], eif[bootstrap], ppi++[half]
     """
     if names is None:
-        return METHODS if replicates else tuple(ANALYTIC)
+        everything = METHODS if replicates else tuple(ANALYTIC)
+        return ITEMS_METHODS if population == "items" else everything
     wanted = {names} if isinstance(names, str) else set(names)
     for name in sorted(wanted - set(METHODS)):
         close = difflib.get_close_matches(name, METHODS, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(f"no method {name!r}; {hint}The methods are {', '.join(METHODS)}")
+    elsewhere = sorted(wanted - set(ITEMS_METHODS)) if population == "items" else []
+    if elsewhere:
+        raise UsageError(f"method {elsewhere[0]!r} answers for the superpopulation alone; on these items "
+                         f"there are {', '.join(ITEMS_METHODS)}")  # fmt: skip
     resampled = [name for name in METHODS if name in wanted and name not in ANALYTIC]
     if resampled and not replicates:
         raise UsageError(f"method {resampled[0]!r} needs bootstrap replicates; set bootstrap=10_000")

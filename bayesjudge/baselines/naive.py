@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesjudge.baselines.estimator import Estimator, texts
+from bayesjudge.baselines.finite_population import Finite
 from bayesjudge.baselines.moments import Array, Evidence, Moments
 from bayesjudge.baselines.variance import mean_scale
 
@@ -38,4 +39,12 @@ def cautions(moments: Moments) -> list[str]:
     return texts(len(labelled_only), [(labelled_only, "no unlabelled item: verdicts on the labelled ones")])
 
 
-ESTIMATOR = Estimator(point=point, influence=influence, reasons=reasons, cautions=cautions, items=items)
+#: On these items all verdicts are known: whoever takes the judge for the truth has nothing left to estimate.
+FINITE = Finite(
+    point=lambda evidence: evidence.plain.mean_v[0],
+    covariance=lambda evidence, _: np.zeros((evidence.v.shape[1], evidence.v.shape[1])),
+    verdicts_only=True,
+)
+ESTIMATOR = Estimator(
+    point=point, influence=influence, reasons=reasons, cautions=cautions, items=items, finite=FINITE
+)

@@ -7,9 +7,13 @@ pooled variance, both variances of the interval with divisors n_L and n_U, λ cl
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from bayesjudge.baselines.eif import residual_influence
 from bayesjudge.baselines.estimator import Estimator, texts
+from bayesjudge.baselines.finite_population import Finite, labelled_share, residual_covariance
 from bayesjudge.baselines.moments import Array, Evidence, Moments, ratio
 from bayesjudge.baselines.variance import mean_scale
 
@@ -41,11 +45,20 @@ def _one(moments: Moments) -> Array:
 
 def _influence(evidence: Evidence, ddof: int, lam: Array) -> Array:
     # λ̂'s own sampling error has no first-order effect: it multiplies a difference with mean 0.
-    moments = evidence.plain
-    residual = evidence.y - moments.mean_y - lam * (evidence.v - moments.mean_v_labelled)
-    labels = evidence.labelled * residual * mean_scale(evidence, evidence.labelled, ddof)
-    tests = evidence.unlabelled * lam * (evidence.v - moments.mean_v_unlabelled)
+    labels = residual_influence(evidence, ddof, lam)
+    tests = evidence.unlabelled * lam * (evidence.v - evidence.plain.mean_v_unlabelled)
     return labels + np.where(lam == 0, 0.0, tests * mean_scale(evidence, evidence.unlabelled, ddof))
+
+
+def _finite(lam_of: Callable[[Moments], Array]) -> Finite:
+    """On these items the estimate is the same; its error is that of ``y − bv`` with ``b = λ/(1 − f)``."""
+
+    def cov(evidence: Evidence, ddof: int) -> Array:
+        left = 1.0 - labelled_share(evidence)[None, :]
+        slope = np.nan_to_num(ratio(lam_of(evidence.plain), left))
+        return residual_covariance(residual_influence(evidence, ddof, slope), evidence)
+
+    return Finite(point=lambda evidence: rectified(evidence.plain, lam_of(evidence.plain))[0], covariance=cov)
 
 
 def _no_label(moments: Moments) -> list[str]:
@@ -68,10 +81,12 @@ PPI = Estimator(
     point=lambda moments: rectified(moments, _one(moments)),
     influence=lambda evidence, ddof: _influence(evidence, ddof, _one(evidence.plain)),
     reasons=_no_label_or_test,
+    finite=_finite(_one),
 )
 PLUS = Estimator(
     point=lambda moments: rectified(moments, tuned(moments)),
     influence=lambda evidence, ddof: _influence(evidence, ddof, tuned(evidence.plain)),
     reasons=_no_label,
     cautions=_labels_alone,
+    finite=_finite(tuned),
 )

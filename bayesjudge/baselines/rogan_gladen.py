@@ -7,10 +7,14 @@ differently on the others: by ``[θ_a(q1_a − q1_b) − (1 − θ_a)(q0_a − q
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bayesjudge.baselines.estimator import Estimator, observed, texts
+from bayesjudge.baselines.finite_population import Finite
 from bayesjudge.baselines.moments import Array, Codes, Evidence, Moments, ratio
+from bayesjudge.baselines.rogan_gladen_items import items_covariance, items_point
 from bayesjudge.baselines.variance import covariance, effective_size, independent_units, mean_scale
 
 __all__ = ["SHARED", "SPECIFIC", "lang_reiczigel", "lang_reiczigel_limits", "shared_bias"]
@@ -104,6 +108,17 @@ def _shared_items(evidence: Evidence) -> Array:
     return evidence.unlabelled + evidence.labelled[:, [evidence.reference]]
 
 
+def _finite(calibrated: Callable[[Moments], Codes]) -> Finite:
+    def theta(evidence: Evidence) -> Array:
+        return np.asarray(_point(evidence.plain, calibrated(evidence.plain))[0])
+
+    def cov(evidence: Evidence, ddof: int) -> Array:
+        return items_covariance(evidence, ddof, theta=theta(evidence), calibration=calibrated(evidence.plain),
+                                quality=quality_influence(evidence, ddof))  # fmt: skip
+
+    return Finite(point=lambda evidence: items_point(evidence, theta(evidence)), covariance=cov)
+
+
 SPECIFIC = Estimator(
     point=specific_point,
     influence=specific_influence,
@@ -111,6 +126,7 @@ SPECIFIC = Estimator(
     cautions=lambda moments: _cautions(moments, _own(moments)),
     items=observed,
     bounded=True,
+    finite=_finite(_own),
 )
 SHARED = Estimator(
     point=shared_point,
@@ -120,6 +136,7 @@ SHARED = Estimator(
     items=_shared_items,
     bounded=True,
     shared=True,
+    finite=_finite(_reference),
 )
 
 
