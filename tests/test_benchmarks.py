@@ -138,7 +138,7 @@ SMALL = {
         "--models",
         "judge_error[partial]",
     ],
-    "speed": ["--rows", "20000", "--posteriors", "3", "--repeats", "1"],
+    "speed": ["--quick"],
     "peers": ["--quick"],
 }
 

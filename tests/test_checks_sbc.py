@@ -162,9 +162,7 @@ def design() -> Data:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("pooling", "engine"), [("shared", "hmc"), ("partial", "hmc"), ("specific", "hmc"), ("shared", "nuts")]
-)
+@pytest.mark.parametrize(("pooling", "engine"), [("partial", "hmc"), ("specific", "hmc"), ("shared", "nuts")])
 def test_judge_error_is_calibrated(design: Data, pooling: Any, engine: str) -> None:
     found = sbc(JudgeError(pooling=pooling), design, replicates=300, engine=engine, seed=11)
     assert found.passed, found.summary

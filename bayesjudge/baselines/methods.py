@@ -24,6 +24,8 @@ __all__ = [
     "AnalyticMethod",
     "Fitted",
     "choose",
+    "normal",
+    "on_logit",
 ]
 
 
@@ -105,11 +107,13 @@ def _adjusted_specific(fit: Fitted) -> tuple[Array, Array]:
     return rogan_gladen.lang_reiczigel_limits(fit.evidence, shared=False, z=fit.z)
 
 
-def _normal(estimator: Estimator) -> AnalyticMethod:
+def normal(estimator: Estimator) -> AnalyticMethod:
+    """The family with its authors' Wald interval."""
     return AnalyticMethod(estimator=estimator, limits=_wald, paired=True, bounded=estimator.bounded)
 
 
-def _on_logit(estimator: Estimator) -> AnalyticMethod:
+def on_logit(estimator: Estimator) -> AnalyticMethod:
+    """The family with n − 1 variances and limits on the logit scale."""
     return AnalyticMethod(estimator=estimator, limits=_logit, paired=False, ddof=1, bounded=True)
 
 
@@ -121,16 +125,16 @@ def _combined(estimator: Estimator, limits: LimitRule) -> AnalyticMethod:
 ANALYTIC = {
     "naive": AnalyticMethod(estimator=naive.ESTIMATOR, limits=_wilson, paired=True),
     "labelled": _combined(labelled.ESTIMATOR, _wilson),
-    "rogan-gladen[shared]": _normal(rogan_gladen.SHARED),
-    "rogan-gladen[specific]": _normal(rogan_gladen.SPECIFIC),
+    "rogan-gladen[shared]": normal(rogan_gladen.SHARED),
+    "rogan-gladen[specific]": normal(rogan_gladen.SPECIFIC),
     "rogan-gladen[shared,lang-reiczigel]": _combined(rogan_gladen.SHARED, _adjusted_shared),
     "rogan-gladen[specific,lang-reiczigel]": _combined(rogan_gladen.SPECIFIC, _adjusted_specific),
-    "ppi": _normal(ppi.PPI),
-    "ppi[logit]": _on_logit(ppi.PPI),
-    "ppi++": _normal(ppi.PLUS),
-    "ppi++[logit]": _on_logit(ppi.PLUS),
-    "eif": _normal(eif.ESTIMATOR),
-    "eif[logit]": _on_logit(eif.ESTIMATOR),
+    "ppi": normal(ppi.PPI),
+    "ppi[logit]": on_logit(ppi.PPI),
+    "ppi++": normal(ppi.PLUS),
+    "ppi++[logit]": on_logit(ppi.PLUS),
+    "eif": normal(eif.ESTIMATOR),
+    "eif[logit]": on_logit(eif.ESTIMATOR),
     "mle": _combined(mle.ESTIMATOR, _profile),
 }
 

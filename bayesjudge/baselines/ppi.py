@@ -12,12 +12,12 @@ from collections.abc import Callable
 import numpy as np
 
 from bayesjudge.baselines.eif import residual_influence
-from bayesjudge.baselines.estimator import Estimator, texts
+from bayesjudge.baselines.estimator import Estimator, no_notes, texts
 from bayesjudge.baselines.finite_population import Finite, labelled_share, residual_covariance
 from bayesjudge.baselines.moments import Array, Evidence, Moments, ratio
 from bayesjudge.baselines.variance import mean_scale
 
-__all__ = ["PLUS", "PPI", "rectified", "shared_rectified", "tuned"]
+__all__ = ["PLUS", "PPI", "PREDICTED", "rectified", "shared_rectified", "tuned", "with_lambda"]
 
 
 def tuned(moments: Moments) -> Array:
@@ -41,6 +41,10 @@ def shared_rectified(moments: Moments, lam: Array) -> Array:
 
 def _one(moments: Moments) -> Array:
     return np.ones_like(moments.labelled)
+
+
+def _share_unlabelled(moments: Moments) -> Array:
+    return np.nan_to_num(ratio(moments.unlabelled, moments.total))
 
 
 def _influence(evidence: Evidence, ddof: int, lam: Array) -> Array:
@@ -77,16 +81,20 @@ def _labels_alone(moments: Moments) -> list[str]:
     return texts(len(alone), [(alone, "λ = 0: the labels alone")])
 
 
-PPI = Estimator(
-    point=lambda moments: rectified(moments, _one(moments)),
-    influence=lambda evidence, ddof: _influence(evidence, ddof, _one(evidence.plain)),
-    reasons=_no_label_or_test,
-    finite=_finite(_one),
-)
-PLUS = Estimator(
-    point=lambda moments: rectified(moments, tuned(moments)),
-    influence=lambda evidence, ddof: _influence(evidence, ddof, tuned(evidence.plain)),
-    reasons=_no_label,
-    cautions=_labels_alone,
-    finite=_finite(tuned),
-)
+def with_lambda(
+    lam: Callable[[Moments], Array],
+    reasons: Callable[[Moments], list[str]],
+    cautions: Callable[[Moments], list[str]],
+) -> Estimator:
+    """Estimator ``ȳ_L + λ(v̄_U − v̄_L)`` for one way to choose λ."""
+    return Estimator(
+        point=lambda moments: rectified(moments, lam(moments)),
+        influence=lambda evidence, ddof: _influence(evidence, ddof, lam(evidence.plain)),
+        reasons=reasons, cautions=cautions, finite=_finite(lam),
+    )  # fmt: skip
+
+
+PPI = with_lambda(_one, _no_label_or_test, no_notes)
+PLUS = with_lambda(tuned, _no_label, _labels_alone)
+#: For a v that is itself the prediction of y: ``ȳ_L + v̄ − v̄_L`` with v̄ over all items, the EIF of slope 1.
+PREDICTED = with_lambda(_share_unlabelled, _no_label, no_notes)
