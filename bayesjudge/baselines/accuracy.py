@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from bayesjudge.baselines.bootstrap import half_replicates, resampled_moments
-from bayesjudge.baselines.columns import Column
+from bayesjudge.baselines.columns import Column, noted
 from bayesjudge.baselines.estimator import Estimator
 from bayesjudge.baselines.fits import analytic, resampled
 from bayesjudge.baselines.methods import ANALYTIC, HALVED, RESAMPLED, choose
@@ -101,8 +100,10 @@ def accuracy_baselines(
                 else ""
             )
             fixed = {"method": method, "prob": prob, "group": part.group}
-            accuracies += rows(_noted(accuracy, note), units[0], estimand=names[0], **fixed)
-            differences += rows(_noted(difference, note), units[1], estimand=names[1], **fixed)
+            accuracies += rows(noted(accuracy, [note] * len(units[0])), units[0], estimand=names[0], **fixed)
+            differences += rows(
+                noted(difference, [note] * len(units[1])), units[1], estimand=names[1], **fixed
+            )
     return Estimates.from_rows(accuracies + differences)
 
 
@@ -127,9 +128,3 @@ def _fitted(
             moments = draw(evidence, replicates=replicates, rng=np.random.default_rng(stream))
             for name in wanted:
                 yield name, family[name], *resampled(family[name], evidence, moments, prob=prob)
-
-
-def _noted(column: Column, note: str) -> Column:
-    if not note:
-        return column
-    return replace(column, notes=[f"{own}; {note}" if own else note for own in column.notes])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.bootstrap import percentile
 from bayesjudge.baselines.moments import Array, Evidence
 
-__all__ = ["Column", "Context", "finished", "no_error", "percentiles"]
+__all__ = ["Column", "Context", "finished", "no_error", "noted", "percentiles"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,6 +79,11 @@ def finished(point: Array, lower: Array, upper: Array, *, context: Context) -> C
     if context.bounded:
         point, lower, upper = (np.clip(value, low, high) for value in (point, lower, upper))
     return Column(point=point, lower=lower, upper=upper, n=context.n, notes=notes)
+
+
+def noted(column: Column, notes: Sequence[str]) -> Column:
+    """Copy with one more note for each unit."""
+    return replace(column, notes=[_joined(*both) for both in zip(column.notes, notes, strict=True)])
 
 
 def _joined(*parts: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from bayesjudge.baselines.moments import Array
 from bayesjudge.errors import UsageError
 
-__all__ = ["clopper_pearson", "logit", "mover", "normal_quantile", "wald", "wilson"]
+__all__ = ["clopper_pearson", "expit", "logit", "mover", "normal_quantile", "wald", "wilson"]
 
 type Limits = tuple[Array, Array]
 
@@ -70,8 +70,8 @@ def logit(point: Array, variance: Array, n_labelled: Array, z: float) -> Limits:
     low, high = wilson(rounded, np.maximum(n_labelled, 1.0), z)
     known = ~np.isnan(variance)
     lower, upper = (
-        np.where(at_edge, low, _expit(centre - step)),
-        np.where(at_edge, high, _expit(centre + step)),
+        np.where(at_edge, low, expit(centre - step)),
+        np.where(at_edge, high, expit(centre + step)),
     )
     return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
 
@@ -102,7 +102,8 @@ def _combined(one: Array, other: Array, correlation: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2.0 * correlation * one * other, 0.0)))
 
 
-def _expit(x: Array) -> Array:
+def expit(x: Array) -> Array:
+    """``1/(1 + e^−x)``, without overflow."""
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
 
 

@@ -1,0 +1,164 @@
+"""Every panel baseline's accuracies and differences, as `Estimates`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.columns import Column, noted
+from bayesjudge.baselines.fits import analytic
+from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.pairs import pair_names
+from bayesjudge.baselines.panel.choice import choose_judge
+from bayesjudge.baselines.panel.crossfit import cross_fitted
+from bayesjudge.baselines.panel.latent_class import latent_class_columns
+from bayesjudge.baselines.panel.methods import PROXIES, choose_panel, interval_of
+from bayesjudge.baselines.panel.multi_proxy import multi_proxy_rule
+from bayesjudge.baselines.panel.panel_logit import panel_logit_rule
+from bayesjudge.baselines.panel.proxies import (
+    complete_votes,
+    evidence_of,
+    majority_vote,
+    mean_vote,
+    missing_notes,
+)
+from bayesjudge.baselines.slices import rows
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates, Population, estimand_of
+
+if TYPE_CHECKING:
+    from bayesjudge.panel_counts import PanelVotes
+
+__all__ = ["Proxy", "panel_baselines", "panel_proxy"]
+
+_UNFITTED = "labels on fewer than two items: no prediction fitted"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Proxy:
+    """A stand-in (I, M) for the label, what to say of it, and for each model what it lacks."""
+
+    value: Array
+    note: str
+    missing: list[str]
+
+
+def panel_baselines(
+    votes: PanelVotes, *, prob: float = 0.95, methods: Iterable[str] | None = None,
+    population: Population = "superpopulation", bootstrap: int = 500, seed: int = 0,
+) -> Estimates:  # fmt: skip
+    """Frequentist estimates of every model's accuracy and every difference from a panel of judges.
+
+    Parameters
+    ----------
+    votes : PanelVotes
+        From `bayesjudge.panel_counts.panel_votes`.
+    prob : float
+        Confidence level of the intervals.
+    methods : iterable of str, optional
+        Some of `PANEL_METHODS` (all by default) or of `LABEL_FREE_METHODS` (only when asked for).
+    population : {"superpopulation", "items"}
+        Accuracy on questions like these, or on exactly these items.
+    bootstrap : int
+        Bootstrap samples that show how much the choice of the best judge flatters it.
+    seed : int
+        Seed of the bootstrap and of the folds.
+
+    Returns
+    -------
+    Estimates
+        Rows as `bayesjudge.baselines.accuracy_baselines` gives them, over the answers with a vote or a label.
+
+    Raises
+    ------
+    UsageError
+        An unknown method or population, a probability outside (0, 1), negative replicates.
+
+    Notes ----- ``ppi++[...]`` is PPI++ on the best judge, the mean or majority vote (METHODS 1.3);
+    ``ppi++[multi-proxy]`` on the shrunk regression weights of all votes; ``eif[panel-logit]`` the efficient
+    estimator with a cross-fitted hierarchical logit; ``[...,logit]`` the same with limits on the logit
+    scale and n − 1 variances, which hold better with few labels. ``dawid-skene`` assumes that judges err
+    independently given the label; where they err together it is confidently wrong, and the label-free
+    methods are more so.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesjudge.panel_counts import panel_votes
+    >>> from bayesjudge.tables import Verdicts
+    >>> frame = pd.DataFrame({"item": list(range(8)) * 2, "model": "m", "judge": ["a"] * 8 + ["b"] * 8,
+    ...                       "verdict": [1, 1, 0, 0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1],
+    ...                       "label": [1, 1, 0, 0, 1, None, None, None] * 2})
+    >>> found = panel_baselines(panel_votes(Verdicts.from_frame(frame)), methods=["ppi++[mean-vote]"]).frame
+    >>> found[["unit", "method", "point"]].round(3).values.tolist()
+    [['m', 'ppi++[mean-vote]', 0.618]]
+    """
+    if not 0.0 < prob < 1.0:
+        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
+    if bootstrap < 0:
+        raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
+    names = {name: estimand_of(name, population) for name in ("accuracy", "difference")}
+    units = {"accuracy": list(votes.models), "difference": pair_names(votes.models)}
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    chosen = choose_panel(methods)
+    proxies = _proxies(votes, chosen, bootstrap, seed)
+    for group, keep in _slices(votes):
+        for method in chosen:
+            columns = _columns(votes, method, proxies, keep, prob=prob, population=population)
+            for name, column in zip(names, columns, strict=True):
+                fixed = {"estimand": names[name], "method": method, "prob": prob, "group": group}
+                found[name] += rows(column, units[name], **fixed)
+    return Estimates.from_rows(found["accuracy"] + found["difference"])
+
+
+def _slices(votes: PanelVotes) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    yield "", np.ones(len(votes.items), dtype=bool)
+    if len(votes.groups) > 1:
+        yield from ((name, votes.group == code) for code, name in enumerate(votes.groups))
+
+
+def _columns(
+    votes: PanelVotes, method: str, proxies: Mapping[str, Proxy], keep: NDArray[np.bool_], *,
+    prob: float, population: Population,
+) -> tuple[Column, Column]:  # fmt: skip
+    if method.startswith(("dawid-skene", "latent-class")):
+        return latent_class_columns(votes, method, keep=keep, prob=prob, population=population)
+    name, rule = interval_of(method)
+    proxy = proxies[name]
+    evidence = evidence_of(votes, proxy.value, rows=keep)
+    accuracy, difference = analytic(rule, evidence, prob=prob, population=population)
+    missing = [
+        f"{proxy.note}; {text}" if proxy.note and text else proxy.note or text for text in proxy.missing
+    ]
+    return noted(accuracy, missing), noted(difference, [proxy.note] * len(difference.notes))
+
+
+def _proxies(votes: PanelVotes, methods: Iterable[str], bootstrap: int, seed: int) -> dict[str, Proxy]:
+    wanted = {method.replace(",logit]", "]") for method in methods}
+    return {
+        name: panel_proxy(votes, name, bootstrap=bootstrap, seed=seed) for name in PROXIES if name in wanted
+    }
+
+
+def panel_proxy(votes: PanelVotes, name: str, *, bootstrap: int = 500, seed: int = 0) -> Proxy:
+    """The proxy of one of `PROXIES`, with its notes; see `panel_baselines` for the options."""
+    everyone = list(range(len(votes.judges)))
+    kind = name[name.index("[") + 1 : -1]
+    if kind == "best-judge":
+        choice = choose_judge(votes, bootstrap=bootstrap, seed=seed)
+        code = votes.judges.index(choice.judge)
+        return Proxy(value=complete_votes(votes)[:, :, code], note=choice.note,
+                     missing=missing_notes(votes, [code]))  # fmt: skip
+    if kind in ("mean-vote", "majority-vote"):
+        value = mean_vote(votes) if kind == "mean-vote" else majority_vote(votes)
+        return Proxy(value=value, note="", missing=missing_notes(votes, everyone))
+    rule = multi_proxy_rule(votes, seed=seed) if kind == "multi-proxy" else panel_logit_rule(votes)
+    fitted = cross_fitted(votes, rule, seed=seed)
+    value = np.zeros(votes.label.shape) if fitted is None else fitted
+    return Proxy(
+        value=value, note=_UNFITTED if fitted is None else "", missing=missing_notes(votes, everyone)
+    )
