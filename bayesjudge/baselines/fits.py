@@ -74,9 +74,10 @@ def _single(estimator: Estimator, evidence: Evidence, found: Solution, *, bounde
 
 def _paired(estimator: Estimator, evidence: Evidence, found: Solution, *, bounded: bool) -> Context:
     first, second = pairs(len(found.exact))
-    reasons = pair_reasons(found.reasons)
+    reasons, exact = pair_reasons(found.reasons), found.exact[first] & found.exact[second]
     return Context(
-        n=pair_items(estimator.items(evidence), evidence), reasons=reasons, cautions=[""] * len(reasons),
+        n=pair_items(estimator.items(evidence), evidence), reasons=reasons,
+        cautions=[found.cautions[a] if known else "" for a, known in zip(first, exact, strict=True)],
         bounds=(-1.0, 1.0), bounded=bounded, no_error=no_error(evidence),
-        exact=found.exact[first] & found.exact[second],
+        exact=exact,
     )  # fmt: skip

@@ -13,7 +13,10 @@ from bayesjudge.baselines.moments import Array, Evidence
 from bayesjudge.baselines.variance import covariance
 from bayesjudge.estimates import Population
 
-__all__ = ["Solution", "solve"]
+__all__ = ["ALL_LABELLED", "Solution", "solve"]
+
+#: Caution where these items leave nothing open.
+ALL_LABELLED = "every item is labelled: nothing left to estimate"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,5 +85,5 @@ def _cautions(
     if finite.verdicts_only:
         text = "the judge taken for the truth: no sampling error on these items, its bias in no interval"
         return [text] * len(complete)
-    known = texts(len(complete), [(complete, "every item is labelled: nothing left to estimate")])
+    known = texts(len(complete), [(complete, ALL_LABELLED)])
     return [mine or other for mine, other in zip(known, estimator.cautions(evidence.plain), strict=True)]

@@ -33,6 +33,7 @@ from bayesjudge.baselines.moments import Array
 from bayesjudge.baselines.pairs import pair_reasons, pairs
 from bayesjudge.baselines.panel.dawid_skene import class_probabilities, dawid_skene
 from bayesjudge.baselines.panel.proxies import labelled_cells
+from bayesjudge.baselines.solutions import ALL_LABELLED
 from bayesjudge.baselines.variance import difference_variance
 from bayesjudge.estimates import Population
 
@@ -219,17 +220,21 @@ def _clustered(influence: Array, cluster: NDArray[np.int64]) -> Array:
     return np.asarray(sums.T @ sums * several)
 
 
+def _told(known: NDArray[np.bool_], caution: str) -> list[str]:
+    return [ALL_LABELLED if one else caution for one in known]
+
+
 def _finish(
     point: Array, cov: Array, cells: _Cells, reasons: list[str], *, caution: str, prob: float
 ) -> tuple[Column, Column]:
     z, (first, second) = intervals.normal_quantile(prob), pairs(len(point))
     known = np.bincount(cells.model, weights=np.isnan(cells.known[:, 0]), minlength=cells.models) == 0
-    one = Context(n=cells.size, reasons=reasons, cautions=[caution] * len(point), bounds=(0.0, 1.0),
+    one = Context(n=cells.size, reasons=reasons, cautions=_told(known, caution), bounds=(0.0, 1.0),
                   bounded=True, no_error=_NO_ERROR, exact=known)  # fmt: skip
     accuracy = finished(point, *intervals.wald(point, np.diag(cov), z), context=one)
-    between = pair_reasons(reasons)
+    between, both = pair_reasons(reasons), known[first] & known[second]
     two = replace(one, n=cells.size[first] + cells.size[second], reasons=between, bounds=(-1.0, 1.0),
-                  cautions=[caution] * len(between), exact=known[first] & known[second])  # fmt: skip
+                  cautions=_told(both, caution), exact=both)  # fmt: skip
     delta = point[first] - point[second]
     limits = intervals.wald(delta, difference_variance(cov, first, second), z)
     return accuracy, finished(delta, *limits, context=two)
