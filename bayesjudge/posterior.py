@@ -7,11 +7,45 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesjudge.estimates import Population, estimand_of
+
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = ["differences", "summary_rows"]
+__all__ = ["accuracy_rows", "differences", "summary_rows"]
+
+
+def accuracy_rows(
+    theta: xr.DataArray, *, method: str, prob: float, n: Mapping[str, int],
+    population: Population = "superpopulation", group: str = "",
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Rows of every model's accuracy and of every difference, named by the population they are about.
+
+    Parameters
+    ----------
+    theta : xarray.DataArray
+        Draws of accuracies, dims ``chain, draw, model``.
+    method, prob, n
+        As in `summary_rows`.
+    population : {"superpopulation", "items"}
+        Questions like these, or exactly these.
+    group : str
+        Group of items that the accuracies are within; "" for all items.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> draws = xr.DataArray(np.random.default_rng(0).uniform(size=(4, 100, 2)),
+    ...                      dims=("chain", "draw", "model"), coords={"model": ["a", "b"]})
+    >>> rows = accuracy_rows(draws, method="bayes:x", prob=0.95, n={}, population="items")
+    >>> [row["estimand"] for row in rows]
+    ['accuracy (these items)', 'accuracy (these items)', 'difference (these items)']
+    """
+    common: dict[str, Any] = {"method": method, "prob": prob, "n": n, "extra": {"group": group}}
+    rows = summary_rows(theta, estimand=estimand_of("accuracy", population), **common)
+    return rows + summary_rows(differences(theta, "model"), signed=True,
+                               estimand=estimand_of("difference", population), **common)  # fmt: skip
 
 
 def summary_rows(

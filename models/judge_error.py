@@ -24,7 +24,7 @@ import numpy as np
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import Estimates, Population
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models import judge_error_data, judge_error_results, judge_error_statistics
 from bayesjudge.models.channel_results import channel_quality, headline
@@ -107,10 +107,22 @@ class JudgeError:
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
         import numpyro
+
+        from bayesjudge.models.judge_error_density import log_pattern
+        from bayesjudge.models.pattern_counts import PatternCounts
+
+        log_y, log_v = self._answers(data)
+        log_p = log_pattern(log_y, log_v, data, enriched=self.labels == "enriched")
+        with numpyro.plate("pattern", data.size("pattern"), dim=-1):
+            seen = PatternCounts(log_p + data["log_ways"], data["stratum"], data["total"])
+            numpyro.sample("n", seen, obs=data.arrays.get("n"))
+
+    def _answers(self, data: Data) -> tuple[Any, Any]:
+        """Log P(y) and log P(v | y) of each pattern, each (2, patterns), y = 0 first."""
+        import numpyro
         from numpyro import distributions as dist
 
         from bayesjudge.models import judge_error_density as likelihood
-        from bayesjudge.models.pattern_counts import PatternCounts
 
         dim, judges, clusters = data.facts["unit"], data.size("judge"), data.facts["clusters"]
         with numpyro.plate(dim, data.size(dim), dim=-1):
@@ -122,10 +134,7 @@ class JudgeError:
         log_v = likelihood.log_verdicts(
             logit_1, logit_0, data, rho=rho, ease=ease, shift=numpyro_leniency(clusters)
         )
-        log_p = likelihood.log_pattern(log_y, log_v, data, enriched=self.labels == "enriched")
-        with numpyro.plate("pattern", data.size("pattern"), dim=-1):
-            seen = PatternCounts(log_p + data["log_ways"], data["stratum"], data["total"])
-            numpyro.sample("n", seen, obs=data.arrays.get("n"))
+        return log_y, log_v
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -148,18 +157,34 @@ class JudgeError:
             pm.Potential("n", data["n"].astype(float) * (log_p + data["log_ways"]), dims="pattern")
         return model
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+    def estimates(
+        self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95,
+        population: Population = "superpopulation",
+    ) -> Estimates:  # fmt: skip
         """Accuracies, differences and judge quality, with equal-tailed intervals."""
-        return judge_error_results.estimates(posterior, data, prob=prob, method=self.label)
+        theta = self._unit_accuracy(posterior, data, population, seed=0)
+        return judge_error_results.estimates(theta, posterior, data, prob=prob, method=self.label,
+                                             population=population)  # fmt: skip
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
         """Effects of units and clusters: part of the model, not prior guesses about one number."""
         return ("z_sensitivity", "z_specificity", "accuracy_shift", "leniency")
 
-    def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+    def accuracy(
+        self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
+    ) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
-        return judge_error_results.accuracy(posterior, data)
+        return judge_error_results.overall(self._unit_accuracy(posterior, data, population, seed), data)
+
+    def _unit_accuracy(
+        self, posterior: xr.Dataset, data: Data, population: Population, seed: int
+    ) -> xr.DataArray:
+        if population == "superpopulation":
+            return judge_error_results.unit_accuracy(posterior, data)
+        from bayesjudge.models.judge_error_items import unit_accuracy
+
+        return unit_accuracy(lambda: sum(self._answers(data)), posterior, data, seed=seed)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""

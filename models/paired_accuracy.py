@@ -30,7 +30,7 @@ import numpy as np
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import Estimates, Population
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models import item_margins, paired_accuracy_data, paired_accuracy_results
 from bayesjudge.models.verdict_channel import (
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bayesjudge.models.paired_accuracy_density import Channel
+    from bayesjudge.models.paired_accuracy_items import Items
     from bayesjudge.tables import Verdicts
 
 __all__ = ["PairedAccuracy"]
@@ -113,48 +114,62 @@ class PairedAccuracy:
         """The generative model in NumPyro."""
         import numpyro
 
+        seen = self._two_models if data.facts["form"] == "two models" else self._many_models
+        distribution = seen(data)
+        with numpyro.plate("pattern", data.size("pattern"), dim=-1):
+            numpyro.sample("n", distribution, obs=data.arrays.get("n"))
+
+    def _two_models(self, data: Data) -> Any:
+        from bayesjudge.models.paired_accuracy_density import two_model_log_prob
+        from bayesjudge.models.pattern_counts import PatternCounts
+
+        channel, log_pi = self._pair(data)
+        log_p = two_model_log_prob(log_pi, channel, data, enriched=self.labels == "enriched")
+        return PatternCounts(log_p, data["stratum"], data["total"])
+
+    def _many_models(self, data: Data) -> Any:
+        from bayesjudge.models.item_counts import ItemCounts, ItemSampler
+
+        items, enriched = self._items(data), self.labels == "enriched"
+        redraw = ItemSampler(
+            table=items.table(data), log_nodes=items.log_nodes(data, enriched=enriched), data=data
+        )
+        return ItemCounts(items.log_prob(data, enriched=enriched), data.facts["margins"], redraw)
+
+    def _verdict_channel(self, data: Data) -> Channel:
         from bayesjudge.models.paired_accuracy_density import Channel
 
         models, most_runs, clusters = data.size("model"), data.facts["most_runs"], data.facts["clusters"]
         logit_1, logit_0 = numpyro_channel(self.pooling, self.channel, 1, models, "model")
-        channel = Channel(logit_1, logit_0, numpyro_run_correlation(1, most_runs), numpyro_leniency(clusters))
-        seen = self._two_models if data.facts["form"] == "two models" else self._many_models
-        distribution = seen(channel, data)
-        with numpyro.plate("pattern", data.size("pattern"), dim=-1):
-            numpyro.sample("n", distribution, obs=data.arrays.get("n"))
+        return Channel(logit_1, logit_0, numpyro_run_correlation(1, most_runs), numpyro_leniency(clusters))
 
-    def _two_models(self, channel: Channel, data: Data) -> Any:
+    def _pair(self, data: Data) -> tuple[Channel, Any]:
+        """Two models: the verdict channel, and log P(y_a, y_b)."""
         import jax.numpy as jnp
         import numpyro
         from numpyro import distributions as dist
 
-        from bayesjudge.models import paired_accuracy_density as likelihood
-        from bayesjudge.models.pattern_counts import PatternCounts
+        from bayesjudge.models.paired_accuracy_density import log_joint_cells
 
+        channel = self._verdict_channel(data)
         with numpyro.plate("step", 3, dim=-1):
             stick = numpyro.sample("stick", dist.Beta(*map(jnp.array, _STICKS)))
-        log_pi = likelihood.log_joint_cells(stick)
-        log_p = likelihood.two_model_log_prob(log_pi, channel, data, enriched=self.labels == "enriched")
-        return PatternCounts(log_p, data["stratum"], data["total"])
+        return channel, log_joint_cells(stick)
 
-    def _many_models(self, channel: Channel, data: Data) -> Any:
+    def _items(self, data: Data) -> Items:
+        """Many models: what answers and verdicts depend on."""
         import numpyro
         from numpyro import distributions as dist
 
-        from bayesjudge.models.item_counts import ItemCounts, ItemSampler
         from bayesjudge.models.paired_accuracy_items import Items, numpyro_item_effect
 
-        enriched = self.labels == "enriched"
+        channel = self._verdict_channel(data)
         with numpyro.plate("model", data.size("model"), dim=-1):
             alpha = numpyro.sample("alpha", dist.Logistic(0.0, 1.0))
         spread = numpyro.sample("item_spread", dist.HalfNormal(self.item_spread))
         with numpyro.plate("label", 2, dim=-1):
             leniency = numpyro.sample("item_leniency", dist.Normal(0.0, self.item_leniency))
-        items = Items(alpha, spread, numpyro_item_effect(data.facts["clusters"]), channel, leniency)
-        redraw = ItemSampler(
-            table=items.table(data), log_nodes=items.log_nodes(data, enriched=enriched), data=data
-        )
-        return ItemCounts(items.log_prob(data, enriched=enriched), data.facts["margins"], redraw)
+        return Items(alpha, spread, numpyro_item_effect(data.facts["clusters"]), channel, leniency)
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -188,18 +203,31 @@ class PairedAccuracy:
             pm.Potential("n", data["n"][data.facts["margins"] :].astype(float) * log_p)
         return model
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+    def estimates(
+        self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95,
+        population: Population = "superpopulation",
+    ) -> Estimates:  # fmt: skip
         """Accuracies, paired differences and judge quality, with equal-tailed intervals."""
-        return paired_accuracy_results.estimates(posterior, data, prob=prob, method=self.label)
+        theta = self.accuracy(posterior, data, population=population)
+        return paired_accuracy_results.estimates(theta, posterior, data, prob=prob, method=self.label,
+                                                 population=population)  # fmt: skip
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
         """Effects of units and clusters: part of the model, not prior guesses about one number."""
         return ("z_sensitivity", "z_specificity", "cluster_effect", "leniency")
 
-    def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+    def accuracy(
+        self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
+    ) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
-        return paired_accuracy_results.accuracy(posterior, data)
+        if population == "superpopulation":
+            return paired_accuracy_results.accuracy(posterior, data)
+        from bayesjudge.models import paired_accuracy_labels as labels
+
+        if data.facts["form"] == "two models":
+            return labels.of_two_models(lambda: self._pair(data), posterior, data, seed=seed)
+        return labels.of_items(lambda: self._items(data), posterior, data, seed=seed)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""

@@ -96,18 +96,31 @@ class Items(NamedTuple):
                                  data.facts["most_runs"])  # fmt: skip
         return runs + (cells.log_ways + label_mask(cells.label))[..., None]
 
+    def label_given_cells(self, data: Data) -> tuple[Any, Any]:
+        """Of observed patterns: log P(node of u | pattern), (R, nodes), P(y = 1 | cell, u), (R, M, nodes)."""
+        if data.facts["clusters"]:
+            log_p, right = (part[:, :, 0] for part in self._outcomes_and_labels(observed_cells(data), data))
+        else:
+            parts, of = self._outcomes_and_labels(every_cell(data), data), jnp.arange(data["cell"].shape[1])
+            log_p, right = (part[0, of, data["cell"]] for part in parts)
+        return jax.nn.log_softmax(log_p.sum(1) + self.effect.log_w, axis=-1), right
+
     def _outcomes(self, cells: Cells, data: Data) -> Any:
-        """Log P(cell | u), (places, M, cells, nodes).
+        """Log P(cell | u), (places, M, cells, nodes)."""
+        return self._outcomes_and_labels(cells, data)[0]
+
+    def _outcomes_and_labels(self, cells: Cells, data: Data) -> tuple[Any, Any]:
+        """Log P(cell | u) and P(y = 1 | cell, u), each (places, M, cells, nodes).
 
         The sum over y is one of probabilities, scaled so that the likelier verdicts count 1: it takes
         fewer transcendental functions than a sum of logs.
         """
         log_v, logit = self._log_verdicts(cells, data), self._logit(cells)
         top = log_v.max(0)
-        wrong, right = jnp.exp(log_v - top)
-        p = wrong * jax.nn.sigmoid(-logit) + right * jax.nn.sigmoid(logit)
+        wrong, right = jnp.exp(log_v - top) * jax.nn.sigmoid(jnp.stack([-logit, logit]))
         # Past logits of 690 p underflows; a floor keeps 0 times minus infinity out of the matrix product.
-        return jnp.log(jnp.maximum(p, 1e-300)) + top
+        p = jnp.maximum(wrong + right, 1e-300)
+        return jnp.log(p) + top, right / p
 
     def _labels(self, cells: Cells) -> Any:
         """Log P(label of the cell | u), 0 without a label, (places, M, cells, nodes)."""

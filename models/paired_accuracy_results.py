@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import Estimates, Population
 from bayesjudge.model import Data
 from bayesjudge.models.channel_results import (
     channel_logit,
@@ -17,7 +17,7 @@ from bayesjudge.models.channel_results import (
     shared_spread,
 )
 from bayesjudge.models.verdict_runs import gauss_hermite
-from bayesjudge.posterior import differences, summary_rows
+from bayesjudge.posterior import accuracy_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["accuracy", "estimates", "quantities"]
 
 
-def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
+def estimates(
+    theta: xr.DataArray, posterior: xr.Dataset, data: Data, *, prob: float, method: str,
+    population: Population,
+) -> Estimates:  # fmt: skip
     """Accuracy of each model, difference of each pair, then the judge's quality on each model."""
-    theta, n = accuracy(posterior, data), data.units
-    rows = summary_rows(theta, estimand="accuracy", method=method, prob=prob, n=n)
-    rows += summary_rows(
-        differences(theta, "model"), estimand="difference", method=method, prob=prob, n=n, signed=True
-    )
-    return Estimates.from_rows(rows + quality_rows(_quality(posterior, data), method=method, prob=prob, n=n))
+    common: dict[str, Any] = {"method": method, "prob": prob, "n": data.units}
+    rows = accuracy_rows(theta, population=population, **common)
+    return Estimates.from_rows(rows + quality_rows(_quality(posterior, data), **common))
 
 
 def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:

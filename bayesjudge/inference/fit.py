@@ -69,9 +69,13 @@ class Fit:
         """Posterior draws, dims ``chain, draw, ...``."""
         return self.tree["posterior"].to_dataset()
 
-    def estimates(self, *, prob: float = 0.95) -> Estimates:
-        """What the posterior says; every row carries a note when the gate failed."""
-        return self.model.estimates(self.posterior, self.data, prob=prob).with_note(self.gate.note)
+    def estimates(self, *, prob: float = 0.95, **options: Any) -> Estimates:
+        """What the posterior says; every row carries a note when the gate failed.
+
+        ``options`` go to the model: ``population="items"`` where it has accuracies.
+        """
+        found = self.model.estimates(self.posterior, self.data, prob=prob, **options)
+        return found.with_note(self.gate.note)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write to one NetCDF file; `load_fit` reads it."""
