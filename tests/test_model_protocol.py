@@ -26,12 +26,18 @@ from bayesjudge.inference import accelerator
 from bayesjudge.inference.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model, find_model, model_names
+from bayesjudge.panel_counts import panel_votes
 from bayesjudge.tables import Verdicts
 
 
 def _verdicts() -> Any:
     frame = simulate_verdicts(seed=1, labelled=20, unlabelled=30).verdicts.frame
     return count_verdicts(Verdicts.from_frame(frame))
+
+
+def _panel() -> Any:
+    log = simulate_verdicts(seed=1, labelled=10, unlabelled=20, judges=("j", "k", "l"))
+    return panel_votes(Verdicts.from_frame(log.verdicts.frame))
 
 
 def _pairs() -> Any:
@@ -59,6 +65,7 @@ TABLES: dict[str, Callable[[], Any]] = {
     "bradley_terry": _battles,
     "judge_elo": _battles,
     "judge_error": _verdicts,
+    "judge_panel": _panel,
     "judge_temperature": _graded,
     "paired_accuracy": _verdicts,
     "pointwise_scores": _scores,

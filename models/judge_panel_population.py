@@ -1,0 +1,200 @@
+"""Draws of every model's accuracy on a population: questions like these, or exactly these items.
+
+superpopulation  θ_m = Σ_i w_i p_im / Σ_i w_i,  w ~ Dirichlet(1, ..., 1) over items (clusters drawn whole),
+                 p_im the probability of a right answer, averaged over the effects of items and clusters like
+                 these. The weights are shared by the models, so that their differences are paired. It is the
+                 Bayesian bootstrap (Rubin 1981) of the votes, with the regression on top.
+items            θ_m = mean over its answers of the label where a person gave one, of a predictive draw
+                 elsewhere; the item effect of a draw is shared by the models.
+
+Where items are too many to weigh one by one, answers come as patterns. The sums over items then differ from
+their expectations by normal amounts, of the covariance that a sample of whole items shows at the posterior
+mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from bayesjudge.models.judge_panel_density import row_logits
+from bayesjudge.models.verdict_runs import gauss_hermite
+
+if TYPE_CHECKING:
+    from bayesjudge.estimates import Population
+    from bayesjudge.model import Data
+
+__all__ = ["accuracy_draws", "mean_probability", "over_draws", "prediction_sites", "probability"]
+
+#: Cells times draws that are predicted at most: past it draws are thinned.
+MOST_WORK = 400_000_000
+#: The logits that mean probabilities are tabulated for, and how finely: linear interpolation between points
+#: is off by at most h²/8 · max|p''| = 2e-5.
+_EDGE, _POINTS = 20.0, 1025
+#: Replicated labels of the sampled items, to see how predictive sums vary.
+_REPLICATES = 400
+
+type Sites = Mapping[str, Any]
+
+
+def accuracy_draws(
+    posterior: xr.Dataset, data: Data, *, population: Population, seed: int = 0
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Accuracy of each model: overall, dims ``chain, draw, model``, and with ``group`` before ``model``.
+
+    A model without answers in a group has NaN there.
+    """
+    thin = prediction_sites(posterior, data)
+    draw = _superpopulation if population == "superpopulation" else _items
+    sums = np.array(over_draws(draw, thin, data, seed=seed))
+    if not data.facts["units" if population == "superpopulation" else "items"]:
+        sums += _normal_part(posterior, data, population, seed, sums.shape[:2])
+    groups, models = data.facts["groups"], data.size("model")
+    right, total = np.moveaxis(sums.reshape(*sums.shape[:2], 2, groups, models), 2, 0)
+    # A group may lack a model's answers: its share is undefined, and said to be.
+    by_group = np.divide(right, total, out=np.full(right.shape, np.nan), where=total > 0)
+    coords = {"group": list(data.coords["group"]), "model": list(data.coords["model"])}
+    dims = ("chain", "draw", "group", "model")
+    overall = xr.DataArray(right.sum(2) / total.sum(2), dims=(*dims[:2], "model"),
+                           coords={"model": coords["model"]})  # fmt: skip
+    return overall, xr.DataArray(by_group, dims=dims, coords=coords)
+
+
+def prediction_sites(posterior: xr.Dataset, data: Data) -> xr.Dataset:
+    """The posterior, thinned evenly where the answers to predict are very many."""
+    work = data.size("cell") * posterior.sizes["chain"] * posterior.sizes["draw"]
+    return posterior.isel(draw=slice(None, None, max(-(-work // MOST_WORK), 1)))
+
+
+def over_draws(function: Any, posterior: xr.Dataset, data: Data, *, seed: int = 0, **extra: Any) -> Any:
+    """``function(sites, arrays, key, facts, **extra)`` at every draw, leading axes chain and draw."""
+    shape = (posterior.sizes["chain"], posterior.sizes["draw"])
+    ordered = {str(name): values.transpose("chain", "draw", ...) for name, values in posterior.items()}
+    flat = {name: jnp.asarray(values.to_numpy().reshape(-1, *values.shape[2:])) for name, values in
+            ordered.items()}  # fmt: skip
+    keys = jax.random.split(jax.random.key(seed), shape[0] * shape[1])
+    arrays = {name: jnp.asarray(a) for name, a in data.arrays.items()}
+    facts = tuple(sorted(data.facts.items()))
+    together = int(np.clip(2_000_000 // max(data.size("cell"), 1), 1, 64))
+    found = _mapped(flat, keys, arrays, extra, function=function, facts=facts, together=together)
+    return np.asarray(found).reshape(*shape, *found.shape[1:])
+
+
+@partial(jax.jit, static_argnames=("function", "facts", "together"))
+def _mapped(
+    flat: Sites, keys: Any, arrays: Sites, extra: Sites, *, function: Any, facts: Any, together: int
+) -> Any:
+    def one(at: tuple[Any, Sites]) -> Any:
+        return function(at[1], arrays, at[0], dict(facts), **extra)
+
+    return jax.lax.map(one, (keys, flat), batch_size=together)
+
+
+def mean_probability(eta: Any, spread: Any) -> Any:
+    """E σ(η + s u) over u ~ N(0, 1), from a table in η made for this s."""
+    grid = jnp.linspace(-_EDGE, _EDGE, _POINTS)
+    u, log_w = gauss_hermite(41)
+    table = jax.nn.sigmoid(grid[:, None] + spread * jnp.asarray(u)) @ jnp.exp(jnp.asarray(log_w))
+    at = (jnp.clip(eta, -_EDGE, _EDGE) + _EDGE) * ((_POINTS - 1) / (2 * _EDGE))
+    low = jnp.clip(jnp.floor(at).astype(jnp.int32), 0, _POINTS - 2)
+    return table[low] + (at - low) * (table[low + 1] - table[low])
+
+
+def probability(sites: Sites, arrays: Sites, rows: str = "cell") -> Any:
+    """P(right) of every row on items and clusters drawn at random: normal effects add in squares."""
+    eta = row_logits(sites, arrays, rows)
+    spreads = [sites[name] ** 2 for name in ("item_spread", "cluster_spread") if name in sites]
+    return mean_probability(eta, jnp.sqrt(sum(spreads))) if spreads else jax.nn.sigmoid(eta)
+
+
+def _sums(value: Any, weight: Any, arrays: Sites, facts: Sites) -> Any:
+    """Weighted right answers, then weights, by group and model, (2 G M,)."""
+    models = arrays["model_rate"].shape[0]
+    slot = arrays["cell_group"] * models + arrays["cell_model"]
+    columns = jnp.stack([weight * value, weight], axis=-1)
+    return jax.ops.segment_sum(columns, slot, facts["groups"] * models).T.reshape(-1)
+
+
+def _superpopulation(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
+    weight = arrays["cell_n"].astype(float)
+    if facts["units"]:
+        # Exponential weights, divided by their sum, are Dirichlet(1, ..., 1); ratios need no division.
+        weight = weight * jax.random.exponential(key, (facts["units"],))[arrays["cell_unit"]]
+    return _sums(probability(sites, arrays), weight, arrays, facts)
+
+
+def _items(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
+    known, weight = arrays["cell_label"] >= 0, arrays["cell_n"].astype(float)
+    if facts["items"]:
+        predicted = _predictive_labels(sites, arrays, key, facts)
+    else:
+        predicted = probability(sites, arrays)
+    return _sums(jnp.where(known, arrays["cell_label"], predicted), weight, arrays, facts)
+
+
+def _predictive_labels(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
+    key_item, key_cluster, key_label = jax.random.split(key, 3)
+    eta = row_logits(sites, arrays, "cell")
+    if "cluster_effect" in sites:
+        code, fresh = arrays["cell_cluster"], jax.random.normal(key_cluster, (facts["units"],))
+        effect = jnp.where(code >= 0, sites["cluster_effect"][code], fresh[arrays["cell_unit"]])
+        eta = eta + sites["cluster_spread"] * effect
+    if "item_spread" in sites:
+        u = jax.random.normal(key_item, (facts["items"],))
+        u = u.at[arrays["item_place"]].set(sites["item_effect"])
+        eta = eta + sites["item_spread"] * u[arrays["cell_item"]]
+    return jax.random.bernoulli(key_label, jax.nn.sigmoid(eta)).astype(float)
+
+
+def _normal_part(
+    posterior: xr.Dataset, data: Data, population: Population, seed: int, shape: tuple[int, int]
+) -> Any:
+    """Normal draws (chain, draw, 2 G M) of how far sums over very many items lie from their expectations."""
+    mean = {
+        str(name): jnp.asarray(values.mean(("chain", "draw")).to_numpy())
+        for name, values in posterior.items()
+    }
+    if population == "superpopulation":
+        covariance = _weights_covariance(mean, data)
+    else:
+        covariance = _labels_covariance(mean, data, seed)
+    rng = np.random.default_rng([seed, 1])
+    return rng.multivariate_normal(np.zeros(len(covariance)), covariance, size=shape, method="eigh")
+
+
+def _weights_covariance(mean: Sites, data: Data) -> Any:
+    """Of Σ_i w_i (p_i, 1): the sum over units of squared totals less their mean, as the bootstrap has it."""
+    arrays = {name: jnp.asarray(a) for name, a in data.arrays.items()}
+    p = np.asarray(probability(mean, arrays, "sampled"))
+    models, units = data.size("model"), int(data["sampled_unit"].max()) + 1
+    slot = np.asarray(data["sampled_group"]) * models + np.asarray(data["sampled_model"])
+    size = data.facts["groups"] * models
+    totals = np.zeros((units, 2, size))
+    place = np.asarray(data["sampled_unit"]) * 2 * size + slot
+    np.add.at(totals.reshape(-1), place, p)
+    np.add.at(totals.reshape(-1), place + size, 1.0)
+    centred = (totals - totals.mean(axis=0)).reshape(units, -1)
+    return centred.T @ centred * (data.facts["all_units"] / units)
+
+
+def _labels_covariance(mean: Sites, data: Data, seed: int) -> Any:
+    """Of Σ y over unlabelled answers: from replicated labels of the sampled items at the posterior mean."""
+    rng = np.random.default_rng([seed, 2])
+    arrays = {name: jnp.asarray(a) for name, a in data.arrays.items()}
+    eta, models = np.asarray(row_logits(mean, arrays, "sampled")), data.size("model")
+    slot = np.asarray(data["sampled_group"]) * models + np.asarray(data["sampled_model"])
+    unit, item = np.asarray(data["sampled_unit"]), np.asarray(data["sampled_item"])
+    unknown, size = np.asarray(data["sampled_label"]) < 0, data.facts["groups"] * models
+    sums = np.zeros((_REPLICATES, 2 * size))
+    for k in range(_REPLICATES):
+        shift = float(mean.get("item_spread", 0.0)) * rng.standard_normal(item.max() + 1)[item]
+        shift = shift + float(mean.get("cluster_spread", 0.0)) * rng.standard_normal(unit.max() + 1)[unit]
+        right = rng.random(len(eta)) < 1 / (1 + np.exp(-eta - shift))
+        sums[k, :size] = np.bincount(slot, weights=right & unknown, minlength=size)
+    return np.cov(sums.T) * (data.facts["all_units"] / (unit.max() + 1))
