@@ -26,7 +26,7 @@ BEFORE_MODELS = (
     {"errors", "tables", "directions", "estimates", "model", "posterior"} | VERDICTS | BATTLES | REPEATS
 )
 BEFORE_CHECKS = BEFORE_MODELS | {"inference", "baselines"}
-BEFORE_STUDIES = BEFORE_CHECKS | {"checks", "readers", "datasets", "models"}
+BEFORE_STUDIES = BEFORE_CHECKS | {"label_planning", "checks", "readers", "datasets", "models"}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
 ROOMS = {
     "errors": set(),
@@ -45,6 +45,7 @@ ROOMS = {
     "majority": {"errors"},  # who wins K trials: for models, baselines, planning and simulators alike
     "trial_counts": {"errors", "tables", "cells", "conditions"},
     "score_counts": {"errors", "tables", "cells", "conditions"},
+    "label_planning": {"errors", "estimates"},  # a pure function of draws of P(y = 1), whoever made them
     "trial_planning": {"errors"},  # a pure function of outcome probabilities, whoever estimated them
     "directions": {"errors", "tables"},  # what a choice moved towards: audits and their model start there
     "estimates": {"errors"},

@@ -26,7 +26,7 @@ from bayesjudge.baselines.panel.proxies import mean_vote
 if TYPE_CHECKING:
     from bayesjudge.panel_counts import PanelVotes
 
-__all__ = ["Mode", "panel_logit_rule", "penalised_logit"]
+__all__ = ["Mode", "panel_design", "panel_logit_rule", "penalised_logit"]
 
 #: Scales of models and of judges tried, with half-normal weights of scale 0.7 and 1.
 _MODEL_SCALES, _JUDGE_SCALES = (0.2, 0.5, 1.0), (0.2, 0.5, 1.0, 2.0)
@@ -98,7 +98,7 @@ def _objective(design: Array, y: Array, mean: Array, precision: Array, beta: Arr
 
 def panel_logit_rule(votes: PanelVotes) -> Rule:
     """Training cells → predicted probabilities (I, M)."""
-    design = _design(votes)
+    design = panel_design(votes)
     models, judges = len(votes.models), len(votes.judges)
     mean = np.r_[_FIXED_MEAN, np.zeros(models + judges)]
     flat = design.reshape(-1, design.shape[2])
@@ -117,7 +117,7 @@ def panel_logit_rule(votes: PanelVotes) -> Rule:
     return rule
 
 
-def _design(votes: PanelVotes) -> Array:
+def panel_design(votes: PanelVotes) -> Array:
     """Regressors (I, M, K): intercept, ℓ_m, c_i, sum of votes, models, votes."""
     items, models, _ = votes.votes.shape
     vote = np.where(np.isfinite(votes.votes), votes.votes - 0.5, 0.0)

@@ -13,7 +13,6 @@ because binary errors are not normal and a judge errs on several models' answers
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,10 +139,7 @@ def without_judge(votes: PanelVotes, judge: str) -> PanelVotes:
     """
     if judge not in votes.judges or len(votes.judges) == 1:
         raise UsageError(f"no judge {judge!r} to leave out of {', '.join(map(repr, votes.judges))}")
-    keep = np.array([name != judge for name in votes.judges])
-    scores = None if votes.scores is None else votes.scores[:, :, keep]
-    return replace(votes, judges=tuple(name for name in votes.judges if name != judge), scores=scores,
-                   votes=votes.votes[:, :, keep], runs=votes.runs[:, :, keep])  # fmt: skip
+    return votes.for_judges([name for name in votes.judges if name != judge])
 
 
 def drop_one(

@@ -1,0 +1,11 @@
+"""Which answers to have labelled next, and what that saves over labelling at random."""
+
+from __future__ import annotations
+
+from bayesjudge.label_planning.plan import LabelPlan, difference_contrast, expected_variance, plan_labels
+from bayesjudge.label_planning.savings import accuracy_draws, labels_saved, retrospective
+
+__all__ = [
+    "LabelPlan", "accuracy_draws", "difference_contrast", "expected_variance", "labels_saved", "plan_labels",
+    "retrospective",
+]  # fmt: skip

@@ -1,0 +1,91 @@
+"""The Gaussian algebra of labels to come: what each would tell, alone and after others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import POPULATIONS
+
+__all__ = ["Array", "Flags", "Problem", "factor_of", "make_problem", "path_of"]
+
+type Array = NDArray[np.float64]
+type Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem:
+    """What an answer's label would tell: N cells (I × M, flat), T targets.
+
+    Attributes
+    ----------
+    draws : array (D, N)
+        Centred draws over √(D − 1), 0 for cells that cannot be asked.
+    noise : array (N,)
+        ``E p(1 − p)``.
+    target : array (N, T)
+        Covariances of the labels with the targets.
+    variance : float
+        Summed variance of the targets now.
+    models : int
+        Cells an item.
+    askable : bool array (I,)
+        Which items have an answer to ask for.
+    """
+
+    draws: Array
+    noise: Array
+    target: Array
+    variance: float
+    models: int
+    askable: Flags
+
+    def cells(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions of the items' cells."""
+        return (items[:, None] * self.models + np.arange(self.models)).ravel()
+
+
+def make_problem(draws: Array, done: Flags, contrast: Array, population: str) -> Problem:
+    """Covariances of what can be asked, from draws (D, I, M), labels there are, and contrasts (T, M)."""
+    if population not in POPULATIONS:
+        raise UsageError(f"population={population!r} is not one of {', '.join(POPULATIONS)}")
+    exists = ~np.isnan(draws).any(0)
+    p = np.where(exists, draws, 0.0)
+    ask, size = exists & ~done, np.maximum(exists.sum(0), 1)
+    centred = (p - p.mean(0)) / np.sqrt(len(p) - 1.0)
+    noise = np.where(exists, (p * (1.0 - p)).mean(0), 0.0)
+    on_items = population == "items"
+    # Labels that are known leave these items' accuracy nothing to vary by.
+    counted = np.where(ask, centred, 0.0) if on_items else centred
+    aim = (counted.sum(1) / size) @ contrast.T
+    own = np.where(ask, noise / size, 0.0) if on_items else np.zeros_like(noise)
+    asked = np.where(ask, centred, 0.0).reshape(len(p), -1)
+    target = asked.T @ aim + (own[:, :, None] * contrast.T).reshape(-1, len(contrast))
+    left = float((aim * aim).sum() + ((own / size).sum(0) * (contrast**2).sum(0)).sum())
+    # A cell that cannot be asked gets noise and nothing to tell.
+    quiet = np.where(ask, np.maximum(noise, 1e-12), 1.0).ravel()
+    target = np.where(ask.reshape(-1, 1), target, 0.0)
+    return Problem(draws=asked, noise=quiet, target=target, variance=left, models=draws.shape[2],
+                   askable=ask.any(1))  # fmt: skip
+
+
+def factor_of(problem: Problem, factors: Array, spread: Array, item: int) -> Array:
+    """Covariances (N, M) of all cells with the item's answers given all before, over their Cholesky root."""
+    mine = problem.cells(np.array([item]))
+    cov = problem.draws.T @ problem.draws[:, mine] - factors @ factors[mine].T
+    cov[mine] += np.diag(problem.noise[mine])
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(spread), cov.T).T)
+
+
+def path_of(problem: Problem, order: NDArray[np.int64]) -> Array:
+    """Variance before and after each item of an order, from one Cholesky factor of all its answers."""
+    if not len(order):
+        return np.array([problem.variance])
+    mine = problem.cells(order)
+    spread = problem.draws[:, mine].T @ problem.draws[:, mine] + np.diag(problem.noise[mine])
+    told = np.linalg.solve(np.linalg.cholesky(spread), problem.target[mine])
+    gains = (told * told).sum(1).reshape(len(order), -1).sum(1)
+    return np.asarray(np.maximum(problem.variance - np.r_[0.0, np.cumsum(gains)], 0.0))
