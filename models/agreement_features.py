@@ -24,6 +24,8 @@ __all__ = ["BLOCKS", "Features", "features"]
 
 #: Blocks of features, in order; each has a scale of its own.
 BLOCKS = ("scalar", "category", "strength", "direction")
+#: Verified questions that a direction needs where other questions are audited.
+QUESTIONS_A_DIRECTION = 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,6 +72,11 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
     -----
     A feature that is the same on every row says nothing and is left out; a missing value counts as the mean.
 
+    Where most unverified pairs are about questions that nobody verified, evidence comes in questions: pairs
+    of one question have like directions and like outcomes, so that more directions than the verified
+    questions can tell apart are learned as noise, and pull trust on other questions towards one half. One
+    direction for `QUESTIONS_A_DIRECTION` verified questions is used then (models/verdict_agreement.md).
+
     Examples
     --------
     >>> import pandas as pd
@@ -79,10 +86,10 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
     ('first shown',)
     """
     turned = directions(pairs)
+    components, warnings = _carried(pairs, components)
     names: list[str] = []
     columns: list[NDArray[np.float64]] = []
     block: list[int] = []
-    warnings: list[str] = []
     for name, values in _scalars(pairs, turned, extra):
         column, told = _standard(values, name)
         warnings += told
@@ -95,6 +102,19 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
         block += [code] * len(found)
     x = np.column_stack(columns) if columns else np.zeros((len(pairs), 0))
     return Features(x=x, names=tuple(names), block=np.array(block, np.int64), warnings=tuple(warnings))
+
+
+def _carried(pairs: Pairs, components: int) -> tuple[int, list[str]]:
+    """How many directions the verified pairs can teach about the others."""
+    question = pairs.frame["question"][pairs.verified]
+    if not (pairs.mostly_unseen and pairs.dimensions and question.duplicated().any()):
+        return components, []
+    most = min(components, question.nunique() // QUESTIONS_A_DIRECTION)
+    told = (
+        f"most unverified pairs are about questions that nobody verified: {most} of {components} directions "
+        f"of the embeddings are used, one for {QUESTIONS_A_DIRECTION} verified questions"
+    )
+    return most, [told] if most < components else []
 
 
 def _scalars(

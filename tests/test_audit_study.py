@@ -18,16 +18,20 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from bayesjudge.baselines.audit import flip_nothing, partial_ot
+from bayesjudge.baselines.elo.leaderboard import fit_judge, judge_beta
+from bayesjudge.battle_counts import count_battles
 from bayesjudge.datasets import simulate_pairs
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.inference.block_logistic import fit_blocks
+from bayesjudge.models.agreement_features import features
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.plots import consistency_dots, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.readers import read_battles, read_pairs
-from bayesjudge.studies import Comparison, audit, json_schema
+from bayesjudge.studies import Comparison, audit, elo, json_schema
 from bayesjudge.studies.audit_folds import make_folds
 from bayesjudge.studies.audit_guard import fast_audit, guard_of
 from bayesjudge.studies.audit_held_out import compare_methods
+from bayesjudge.studies.audit_tables import battle_table
 from bayesjudge.studies.screens import show_answer
 from bayesjudge.tables import Pairs
 
@@ -130,15 +134,63 @@ def test_a_long_table_is_cut_on_the_page_and_whole_in_the_folder(answer: Compari
     assert "Trust, the first 1000 of 1200 rows" in captions
 
 
-def test_saved_tables_hold_the_trust_and_feed_an_elo(answer: Comparison, tmp_path: Path) -> None:
+def test_saved_tables_hold_the_trust(answer: Comparison, tmp_path: Path) -> None:
     folder = answer.save(tmp_path / "out")
     trust = pd.read_csv(folder / "check_trust.csv")
-    names = np.resize(["x", "y", "z"], len(trust)), np.resize(["y", "z", "x"], len(trust))
-    soft = trust.assign(model_a=names[0], model_b=names[1])
-    battles = read_battles(soft)
-    # The gap that Soft-Elo takes is the log odds that people prefer a.
-    want = np.log(soft["prob_a"]) - np.log1p(-soft["prob_a"])
+    np.testing.assert_allclose(trust["trust"], answer.checks["trust"]["trust"])
+    # The pairs name no models, so that there is nothing to rank.
+    assert not (folder / "check_battles.csv").exists()
+
+
+# Downstream: corrected preferences as soft targets of an Elo
+
+
+#: Four models, people's log odds for each; a judge who is misled by length.
+STRENGTHS = (0.9, 0.3, -0.3, -0.9)
+
+
+def test_decisions_feed_an_elo_as_soft_targets() -> None:
+    pairs = simulate_pairs(seed=3, verbosity=-2.5, dimensions=2, strengths=STRENGTHS).pairs
+    model = VerdictAgreement()
+    guard = guard_of(pairs, model.prepare(pairs), model, seed=0)
+    found = fast_audit(pairs, model)
+    table = battle_table(pairs, pd.DataFrame({"trust": found.scores}), guard)
+    battles = read_battles(table)
+    # The gap that Soft-Elo takes is the log odds that people prefer a; they end at .001 and .999.
+    prob = table["prob_a"].clip(0.001, 0.999)
+    want = np.log(prob) - np.log1p(-prob)
     np.testing.assert_allclose(battles.frame["gap"], want, atol=1e-6)
+    assert battles.frame["human"].notna().sum() == pairs.verified.sum()
+
+    counts = count_battles(battles)
+    # Held-out probabilities are calibrated, so that people's votes ask for a temperature near one: its
+    # standard error is about .13 with 200 votes, and ±.4 is three of them.
+    assert judge_beta(counts, "judge") == pytest.approx(1, abs=0.4)
+    assert np.argsort(-fit_judge(counts, "judge", "soft-elo").elo).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.slow
+def test_an_audit_ends_in_an_elo_of_its_models() -> None:
+    made = simulate_pairs(seed=3, n=400, verified=160, verbosity=-2.5, dimensions=2, strengths=STRENGTHS)
+    battles = audit(made.pairs, **SMALL).checks["battles"]
+    ranked = elo(battles, draws=200, tune=200, chains=2, bootstrap=50)
+    headline = ranked.estimates.where(estimand="elo").frame.drop_duplicates("unit").set_index("unit")
+    assert headline["method"].iloc[0].startswith("bayes:judge_elo")
+    truth = 400 / np.log(10) * np.array(STRENGTHS) + 1500
+    shown = headline.loc[[f"m{k}" for k in range(4)]]
+    # 99.9 % intervals would miss four truths in 1 of 250 seeds; these 95 % ones are widened by as much.
+    half = 1.7 * (shown["upper"] - shown["lower"]) / 2
+    assert (np.abs(shown["point"] - truth) < half).all()
+
+
+def test_what_sensitivity_could_not_be_had_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bayesjudge.studies.audit_tables.MOST_AGAIN", 0)
+    crowded = audit(MADE.pairs, **SMALL)
+    told = [text for text in crowded.warnings if text.startswith("no sensitivity to the share s")]
+    assert len(told) == 1
+    assert told[0].endswith("are too many to solve again")
+    assert "share" not in crowded.checks
+    assert "verified" in crowded.checks
 
 
 def test_equal_seeds_give_equal_answers(answer: Comparison) -> None:
@@ -200,6 +252,31 @@ def test_random_folds_where_questions_are_shared_or_single() -> None:
     assert not make_folds(pairs, folds=5, seed=0).by_question
     shared = with_columns(pairs, question=np.resize(list("xyz"), 60))
     assert not make_folds(shared, folds=5, seed=0).by_question
+
+
+def test_directions_are_as_many_as_verified_questions_can_teach() -> None:
+    pairs = simulate_pairs(seed=1, n=400, verified=100, dimensions=24).pairs
+    question = np.where(pairs.verified, np.cumsum(pairs.verified) % 30, 30 + np.arange(400) % 80)
+    unseen = with_columns(pairs, question=question.astype(str))
+    found = features(unseen)
+    # 30 verified questions, one direction for ten.
+    assert [name for name in found.names if name.startswith("direction")] == [
+        f"direction {k}" for k in (1, 2, 3)
+    ]
+    assert "3 of 32 directions" in found.warnings[0]
+    seen = with_columns(pairs, question=(np.arange(400) % 30).astype(str))
+    assert sum(name.startswith("direction") for name in features(seen).names) == 24
+
+
+def test_the_fast_path_believes_the_data_on_average() -> None:
+    # With many effects the mode's probabilities, averaged over its curvature, lie nearer ½ (.851 for .88).
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 60))
+    y = (rng.random(100) < 0.85).astype(float)
+    found = fit_blocks(x, y, block=np.zeros(60, int), prior_scale=np.array([0.5]))
+    # The intercept's expected score is 0: what is left is its prior's pull. Steps end at .001 in log odds.
+    pull = found.mean[0] / (len(y) * 1.5**2)
+    assert found.probability(x).mean() == pytest.approx(y.mean() - pull, abs=1e-3)
 
 
 def test_pairs_with_one_embedding_are_never_flipped() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,7 @@ class SimulatedPairs:
 
 def simulate_pairs(
     *, seed: int, n: int = 600, verified: int = 200, dimensions: int = 24, intercept: float = 0.3,
-    verbosity: float = -1.2, quality: float = 1.0,
+    verbosity: float = -1.2, quality: float = 1.0, strengths: Sequence[float] = (),
 ) -> SimulatedPairs:  # fmt: skip
     """Decisions of a judge who likes long answers, in three question types of unequal difficulty.
 
@@ -53,11 +54,14 @@ def simulate_pairs(
         Of the embeddings.
     intercept, verbosity, quality : float
         Effects, in logits.
+    strengths : sequence of float
+        People's log odds for models ``m0, m1, ...``, whose responses the pairs then are; by default the pairs
+        name no models.
 
     Raises
     ------
     UsageError
-        More verified pairs than pairs, or fewer than one.
+        More verified pairs than pairs, or fewer than one; a single model.
 
     Examples
     --------
@@ -67,6 +71,8 @@ def simulate_pairs(
     """
     if not 1 <= verified <= n:
         raise UsageError(f"verified={verified} must lie between 1 and n={n}")
+    if len(strengths) == 1:
+        raise UsageError("strengths of one model; give two or more, or none")
     rng = np.random.default_rng(seed)
     category = rng.integers(3, size=n)
     gap, signal = rng.normal(size=n), rng.normal(size=n)
@@ -88,9 +94,24 @@ def simulate_pairs(
         "length_a": np.round(np.where(prefers_a, *lengths)),
         "length_b": np.round(np.where(prefers_a, *lengths[::-1])),
     })  # fmt: skip
+    if len(strengths):
+        frame = frame.assign(**_models(rng, np.asarray(strengths), prefers_a == (agrees == 1)))
     first = prefers_a[:, None]
     pairs = Pairs.from_frame(frame, a=np.where(first, chosen, other), b=np.where(first, other, chosen))
     return SimulatedPairs(pairs=pairs, agrees=agrees, probability=probability)
+
+
+def _models(
+    rng: np.random.Generator, strengths: NDArray[np.float64], people_prefer_a: NDArray[np.bool_]
+) -> dict[str, NDArray[np.str_]]:
+    """Names of the models of every pair, so that people prefer one with the log odds of its strength."""
+    n, count = len(people_prefer_a), len(strengths)
+    one = rng.integers(count, size=n)
+    other = (one + rng.integers(1, count, size=n)) % count
+    wins = rng.random(n) < 1 / (1 + np.exp(strengths[other] - strengths[one]))
+    first = np.where(wins == people_prefer_a, one, other)
+    names = np.array([f"m{k}" for k in range(count)])
+    return {"model_a": names[first], "model_b": names[one + other - first]}
 
 
 def _embeddings(

@@ -1,8 +1,11 @@
 """Empirical-Bayes logistic regression with one learned scale a block: milliseconds instead of seconds.
 
 The same model as `verdict_agreement` with its scales τ at the mode of their marginal posterior instead of
-averaged over: EM on τ (the E step by a Laplace approximation of β given τ), one Newton step of β within each.
-It is the engine of cross-validation, where hundreds of fits are needed and only decisions are used.
+averaged over: EM on τ, one Newton step of β within each. The posterior of β given τ is approximated by the
+normal distribution nearest to it (Opper & Archambeau 2009), not by the curvature at its mode (Laplace): with
+more effects than evidence a mode's probabilities, averaged over the curvature, lie nearer to one half than
+the data (.79 for .81 on real judges), while the nearest normal's average is the data's, as the posterior's.
+It is the engine of cross-validation, where hundreds of fits are needed.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ __all__ = ["BlockLogistic", "fit_blocks"]
 type Array = NDArray[np.float64]
 
 _NODES, _WEIGHTS = hermegauss(15)
+_SHARES = _WEIGHTS / _WEIGHTS.sum()
 #: Variances of blocks below this are 0 in all but name; a floor keeps precisions finite.
 LEAST_VARIANCE = 1e-8
 #: EM stops when no log odds move by more than this.
@@ -28,7 +32,7 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BlockLogistic:
-    """Normal approximation of the posterior of intercept and effects.
+    """The normal distribution nearest to the posterior of intercept and effects.
 
     Attributes
     ----------
@@ -48,18 +52,12 @@ class BlockLogistic:
 
     def probability(self, x: Array) -> Array:
         """P(y = 1) of rows (n, k), averaged over the posterior by Gauss–Hermite (15 nodes)."""
-        eta, spread = self._linear(x)
-        p = _expit(eta[:, None] + spread[:, None] * _NODES)
-        return np.asarray(p @ (_WEIGHTS / _WEIGHTS.sum()))
+        return _averaged(*_linear(_with_one(x), self.mean, self.covariance))[0]
 
     def interval(self, x: Array, *, z: float) -> tuple[Array, Array]:
         """Equal-tailed interval of σ(η) of rows (n, k)."""
-        eta, spread = self._linear(x)
+        eta, spread = _linear(_with_one(x), self.mean, self.covariance)
         return _expit(eta - z * spread), _expit(eta + z * spread)
-
-    def _linear(self, x: Array) -> tuple[Array, Array]:
-        rows = np.column_stack([np.ones(len(x)), x])
-        return rows @ self.mean, np.sqrt(np.einsum("ij,jk,ik->i", rows, self.covariance, rows))
 
 
 def fit_blocks(
@@ -99,13 +97,13 @@ def fit_blocks(
     """
     if x.shape != (len(y), len(block)) or (len(block) and block.max() >= len(prior_scale)):
         raise UsageError(f"x {x.shape}, y {y.shape} and block {block.shape} do not fit together")
-    rows = np.column_stack([np.ones(len(y)), x])
+    rows = _with_one(x)
     beta, variance = np.zeros(rows.shape[1]), prior_scale**2
     before, steps = np.full(len(y), np.inf), 0
-    covariance = np.eye(rows.shape[1])
+    covariance = np.zeros((rows.shape[1], rows.shape[1]))
     while steps < most_steps:
         precision = np.append(intercept_scale**-2.0, 1 / np.maximum(variance[block], LEAST_VARIANCE))
-        beta, covariance = _newton(rows, y, beta, precision)
+        beta, covariance = _newton(rows, y, beta, covariance, precision)
         variance = _scales(beta[1:], covariance[1:, 1:], block, prior_scale)
         eta = rows @ beta
         steps += 1
@@ -115,12 +113,13 @@ def fit_blocks(
     return BlockLogistic(mean=beta, covariance=covariance, scale=np.sqrt(variance), steps=steps)
 
 
-def _newton(rows: Array, y: Array, beta: Array, precision: Array) -> tuple[Array, Array]:
-    """One damped Newton step towards the mode of β given the scales, and the curvature's inverse there."""
-    eta = rows @ beta
-    p = _expit(eta)
-    hessian = (rows * (p * (1 - p))[:, None]).T @ rows + np.diag(precision)
-    covariance = np.linalg.inv(hessian)
+def _newton(rows: Array, y: Array, beta: Array, covariance: Array, precision: Array) -> tuple[Array, Array]:
+    """One damped step towards the normal nearest to the posterior of β given the scales.
+
+    Its mean makes the expected gradient 0, its precision is the expected curvature.
+    """
+    p, curvature = _averaged(*_linear(rows, beta, covariance))
+    covariance = np.linalg.inv((rows * curvature[:, None]).T @ rows + np.diag(precision))
     move = covariance @ (rows.T @ (p - y) + precision * beta)
     # Far from the mode a full step can overshoot: no log odds moves by more than 4.
     reach = np.abs(rows @ move).max(initial=0.0)
@@ -137,6 +136,21 @@ def _scales(beta: Array, covariance: Array, block: NDArray[np.int64], prior_scal
     n = np.bincount(block, minlength=len(prior_scale))
     s2 = prior_scale**2
     return np.asarray((np.sqrt(n**2 + 4 * sums / s2) - n) * s2 / 2)
+
+
+def _with_one(x: Array) -> Array:
+    return np.column_stack([np.ones(len(x)), x])
+
+
+def _linear(rows: Array, mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of every row's log odds."""
+    return rows @ mean, np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
+
+
+def _averaged(eta: Array, spread: Array) -> tuple[Array, Array]:
+    """Means of σ(η) and of σ(η)(1 − σ(η)) for normal η, by Gauss–Hermite (15 nodes)."""
+    p = _expit(eta[:, None] + spread[:, None] * _NODES)
+    return p @ _SHARES, (p * (1 - p)) @ _SHARES
 
 
 def _expit(x: Array) -> Array:

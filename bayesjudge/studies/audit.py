@@ -28,7 +28,13 @@ from bayesjudge.studies.audit_held_out import (
     summaries,
 )
 from bayesjudge.studies.audit_options import AuditOptions
-from bayesjudge.studies.audit_tables import feature_table, sensitivity_tables, transported, trust_table
+from bayesjudge.studies.audit_tables import (
+    battle_table,
+    feature_table,
+    sensitivity_tables,
+    transported,
+    trust_table,
+)
 from bayesjudge.studies.cautions import fallback_warnings
 from bayesjudge.studies.checking import check_fits
 from bayesjudge.studies.comparison import Comparison
@@ -85,8 +91,8 @@ def audit(
         ``estimates``: expected consistency of the unverified verdicts, held-out consistency and gain of every
         method, consistency after attacks; ``diagnostics``: effects, AUC, precision of flips; among ``checks``
         the tables ``trust`` (one row a verdict), ``features``, ``held_out``, ``reliability``, ``share``,
-        ``verified``. `read_battles` reads the table ``trust`` where it has model names: ``prob_a`` is then a
-        soft target for `elo`.
+        ``verified``, and where the models are named ``battles``, which `elo` takes as it is: ``prob_a`` is
+        the soft target of a decision.
 
     Raises
     ------
@@ -129,8 +135,11 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
     transport, told = transported(mine, options)
     compared, left_out = _compared(mine, split, options) if known else (pd.DataFrame(), [_UNKNOWN])
     moved, not_moved = sensitivity_tables(mine, transport, options)
+    trust = trust_table(mine, single, guard, found, transport, prob=options.prob)
+    battles = battle_table(mine, trust, guard)
     checks = {
-        "trust": trust_table(mine, single, guard, found, transport, prob=options.prob),
+        "trust": trust,
+        **({"battles": battles} if len(battles) else {}),
         "features": feature_table(mine, single, found, prob=options.prob),
         **_held_out_tables(compared, model.label, options),
         **moved,

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Folds", "make_folds"]
 
-#: Share of unverified pairs about questions that nobody verified, past which whole questions are held out.
-MOSTLY_UNSEEN = 0.5
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Folds:
@@ -65,9 +62,7 @@ def make_folds(pairs: Pairs, *, folds: int, seed: int) -> Folds:
     question: NDArray[Any] = np.unique(pairs.frame["question"].to_numpy(dtype=str), return_inverse=True)[1]
     verified = pairs.verified
     rows = np.flatnonzero(verified)
-    mine, others = question[verified], question[~verified]
-    unseen = float((~np.isin(others, mine)).mean()) if len(others) else 0.0
-    by_question = unseen > MOSTLY_UNSEEN and len(np.unique(question)) < len(question)
+    mine, by_question = question[verified], pairs.mostly_unseen
     # Named units, so that folds do not hang on row order.
     unit = mine if by_question else pairs.frame["item"].to_numpy(dtype=str)[rows]
     names, place = np.unique(unit, return_inverse=True)

@@ -53,7 +53,8 @@ def audit_page(answer: Comparison) -> Page:
 
 def _headline(answer: Comparison) -> list[str]:
     told = [_share_of(answer, "consistency", "as they are")]
-    if answer.checks["trust"]["flip"].any():
+    flipped = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
+    if len(flipped) and answer.checks["trust"]["flip"].any():
         told.append(_share_of(answer, "consistency (flipped)", "after the flips"))
     return [guard_sentence(answer), f"People are expected to agree with {', and '.join(told)}."]
 
@@ -69,7 +70,8 @@ def _gains(answer: Comparison) -> Section | None:
     if not len(overall):
         return None
     text = (
-        "Verified pairs were hidden from each method in turn, and its flips compared with what people said."
+        "Verified pairs were hidden from each method in turn, and its flips compared with what people said. "
+        "The model's guard is asked anew on the verified pairs that are left, so that it may stay shut there."
     )
     there = [name for name in _HELD if len(overall.where(estimand=name))]
     figures = [figure_of(forest(overall, estimand=there[-1]), f"{there[-1].capitalize()}.", text)]

@@ -22,6 +22,8 @@ MOST_FEATURES, MOST_VERDICTS = 8, 8
 #: Categories that are printed, the largest.
 MOST_CATEGORIES = 12
 
+_OWN_GUARD = "The model's guard is asked anew on the verified pairs left in each part"
+
 
 def audit_screen(answer: Comparison, _width: int) -> list[Table | str]:
     """What to do, what each method gains, what drives distrust, and the verdicts least trusted."""
@@ -40,17 +42,17 @@ def guard_sentence(answer: Comparison) -> str:
 
 def _expected(answer: Comparison) -> Table:
     rows = answer.estimates.where(estimand=("consistency", "consistency (flipped)")).frame
-    table = empty_table(f"Expected consistency of the unverified verdicts, {percent(answer)} intervals",
-                        ["verdicts"], ["as judged", "after flips"])  # fmt: skip
     after = rows[rows["estimand"] == "consistency (flipped)"].set_index("unit")
+    columns = ["as judged", *(["after flips"] if len(after) else [])]
+    title = f"Expected consistency of the unverified verdicts, {percent(answer)} intervals"
+    table = empty_table(title, ["verdicts"], columns)
     before = rows[rows["estimand"] == "consistency"]
     shown = before.nlargest(MOST_CATEGORIES + 1, "n")
     table.caption = _hidden(len(before) - len(shown))
     for _, row in shown.iterrows():
         unit = str(row["unit"])
-        table.add_row(
-            escape(unit), interval_cell(row), interval_cell(after.loc[unit]) if unit in after.index else ""
-        )
+        table.add_row(escape(unit), interval_cell(row),
+                      *([interval_cell(after.loc[unit])] if unit in after.index else []))  # fmt: skip
     return table
 
 
@@ -75,7 +77,9 @@ def _methods(answer: Comparison) -> list[Table]:
                   for key in (("precision of flips", method), ("auc", method))]  # fmt: skip
         table.add_row(escape(str(method)), *cells)
     needed = points.get(("break-even auc", "normal scores"))
-    table.caption = None if needed is None else f"AUC at which flipping the lowest breaks even: {needed:.2f}"
+    told = [_OWN_GUARD]
+    told += [] if needed is None else [f"AUC at which flipping the lowest breaks even: {needed:.2f}"]
+    table.caption = "\n".join(told)
     return [table]
 
 

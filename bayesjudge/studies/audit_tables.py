@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayesjudge.studies.audit_options import AuditOptions
     from bayesjudge.tables import Pairs
 
-__all__ = ["feature_table", "sensitivity_tables", "transported", "trust_table"]
+__all__ = ["battle_table", "feature_table", "sensitivity_tables", "transported", "trust_table"]
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -62,6 +62,27 @@ def trust_table(
         if name in found.names:
             table[name.replace(" ", "_")] = found.x[rows, found.names.index(name)]
     return table
+
+
+def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard) -> pd.DataFrame:
+    """Every decision between two named models as a battle, with a soft target for `bj.elo`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``item, judge, model_a, model_b, human, prob_a``: what people said of the verified pairs, and P(people
+        prefer a) of all, for verified pairs by a model that had not seen them: `elo` learns from these how
+        far the probabilities can be trusted, and uses the others at that temperature. No rows where no
+        models are named.
+    """
+    frame = pairs.frame
+    agree = np.full(len(frame), np.nan)
+    agree[~pairs.verified] = trust["trust"]
+    agree[guard.rows] = guard.held_out
+    table = frame[["item", "judge", "model_a", "model_b"]].assign(
+        human=frame["human_prefers"], prob_a=np.where(pairs.prefers_a, agree, 1 - agree)
+    )
+    return table[table["model_a"].notna() & table["model_b"].notna()].reset_index(drop=True)
 
 
 def transported(pairs: Pairs, options: AuditOptions) -> tuple[Audit | None, list[str]]:

@@ -129,8 +129,8 @@ def _rules(coded: _Coded) -> list[Rule]:
           for keys, (allowed, fix) in kinds.items() for key in keys if key in table),
         same_within("judge_prefers", "event", unit="item, judge, attack and order", name=coded.told,
                     values="different verdicts",
-                    fix="Say which order each verdict belongs to (order: ab or ba), or choose one prompt or run: "
-                        "where={'prompt': '...'}, or --where prompt=..."),
+                    fix="Say which order each verdict belongs to (order: ab or ba), or choose one prompt or "
+                        "run: where={'prompt': '...'}, or --where prompt=..."),
         same_within("human_prefers", "subject", unit="item", name=coded.told, values="different preferences",
                     fix="Settle on one preference for each pair, for example by majority."),
         same_within("category", "subject", unit="item", name=coded.told, values="several categories",

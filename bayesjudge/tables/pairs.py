@@ -18,6 +18,8 @@ __all__ = ["SAME_AS", "Pairs"]
 
 #: Start of the names of columns that say whether another judge decided likewise.
 SAME_AS = "same as "
+#: Share of unverified pairs about questions that nobody verified, past which they are mostly unseen.
+MOSTLY_UNSEEN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +145,13 @@ class Pairs:
         if not self.dimensions:
             return np.zeros(len(self), dtype=bool)
         return np.asarray((self.a == self.b).all(axis=1), dtype=bool)
+
+    @property
+    def mostly_unseen(self) -> bool:
+        """Whether most unverified pairs are about questions nobody verified, of questions with many pairs."""
+        question, verified = self.frame["question"], self.verified
+        seen = question[~verified].isin(question[verified])
+        return bool(len(seen) and question.duplicated().any() and (~seen).mean() > MOSTLY_UNSEEN)
 
     def take(self, rows: NDArray[Any]) -> Pairs:
         """Some of the rows, by a boolean mask or by places."""
