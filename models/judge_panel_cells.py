@@ -58,7 +58,7 @@ class Cells:
     ----------
     arrays : mapping of str to array
         ``cell_model, cell_group, cell_cluster, cell_unit, cell_item, cell_label, cell_n, cell_rate`` (R,) and
-        ``cell_votes`` (R, J); with patterns also ``sampled_...``, the same for a sample of items.
+        ``cell_votes`` (R, J); with patterns also ``sampled_...``, the same for a sample of whole items.
     units : int
         Weight units (items or clusters), 0 where they are too many to weigh one by one.
     items : int
@@ -85,11 +85,10 @@ def pattern_cells(votes: PanelVotes, regressors: Regressors) -> Cells:
     rows["cell_unit"] = rows["cell_unit"] if weighed else np.zeros_like(rows["cell_unit"])
     rows["cell_item"] = np.zeros_like(rows["cell_item"])
     arrays = _tallied(rows)
-    if not weighed:
-        chosen = votes.answered & _whole_units(votes)[:, None]
-        arrays |= answer_rows(votes, regressors, chosen, "sampled")
-        for name in ("sampled_unit", "sampled_item"):
-            arrays[name] = np.unique(arrays[name], return_inverse=True)[1].reshape(-1)
+    chosen = votes.answered & _whole_units(votes)[:, None]
+    arrays |= answer_rows(votes, regressors, chosen, "sampled")
+    for name in ("sampled_unit", "sampled_item"):
+        arrays[name] = np.unique(arrays[name], return_inverse=True)[1].reshape(-1)
     return Cells(arrays=arrays, units=weighed, items=0)
 
 

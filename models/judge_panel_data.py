@@ -25,7 +25,7 @@ __all__ = ["MOST_ITEMS", "Scale", "prepare", "regressors"]
 Scale = Literal["binary", "graded"]
 
 #: Items up to which every answer is predicted on its own; past it answers are predicted by vote pattern.
-MOST_ITEMS = 4000
+MOST_ITEMS = 5000
 #: Clusters up to which each has a sampled effect, labelled or not, so that splits of one table share a shape.
 MOST_CLUSTERS = 200
 

@@ -79,11 +79,19 @@ def over_draws(function: Any, posterior: xr.Dataset, data: Data, *, seed: int = 
     flat = {name: jnp.asarray(values.to_numpy().reshape(-1, *values.shape[2:])) for name, values in
             ordered.items()}  # fmt: skip
     keys = jax.random.split(jax.random.key(seed), shape[0] * shape[1])
-    arrays = {name: jnp.asarray(a) for name, a in data.arrays.items()}
+    # Labelled answers are not looked at: splits of one table then share a program.
+    needed = {name: a for name, a in data.arrays.items() if not name.startswith(("answer_", "label"))}
+    arrays = {name: jnp.asarray(a) for name, a in needed.items()}
     facts = tuple(sorted(data.facts.items()))
-    together = int(np.clip(2_000_000 // max(data.size("cell"), 1), 1, 64))
+    together = _together(len(keys), data.size("cell"))
     found = _mapped(flat, keys, arrays, extra, function=function, facts=facts, together=together)
     return np.asarray(found).reshape(*shape, *found.shape[1:])
+
+
+def _together(draws: int, cells: int) -> int:
+    """Draws to predict at once: a divisor of their number, so that no second program handles the rest."""
+    most = int(np.clip(2_000_000 // max(cells, 1), 1, 64))
+    return max(size for size in range(1, most + 1) if draws % size == 0)
 
 
 @partial(jax.jit, static_argnames=("function", "facts", "together"))
@@ -134,8 +142,18 @@ def _items(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
     if facts["items"]:
         predicted = _predictive_labels(sites, arrays, key, facts)
     else:
-        predicted = probability(sites, arrays)
+        predicted = _probability_here(sites, arrays)
     return _sums(jnp.where(known, arrays["cell_label"], predicted), weight, arrays, facts)
+
+
+def _probability_here(sites: Sites, arrays: Sites) -> Any:
+    """P(right) of every row, with the effect of its own cluster where that was sampled."""
+    anywhere = probability(sites, arrays)
+    if "cluster_effect" not in sites:
+        return anywhere
+    code = arrays["cell_cluster"]
+    eta = row_logits(sites, arrays, "cell") + sites["cluster_spread"] * sites["cluster_effect"][code]
+    return jnp.where(code >= 0, mean_probability(eta, sites.get("item_spread", 0.0)), anywhere)
 
 
 def _predictive_labels(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
@@ -194,7 +212,9 @@ def _labels_covariance(mean: Sites, data: Data, seed: int) -> Any:
     sums = np.zeros((_REPLICATES, 2 * size))
     for k in range(_REPLICATES):
         shift = float(mean.get("item_spread", 0.0)) * rng.standard_normal(item.max() + 1)[item]
-        shift = shift + float(mean.get("cluster_spread", 0.0)) * rng.standard_normal(unit.max() + 1)[unit]
+        # Effects of sampled clusters vary with the draws; the others are fresh.
+        fresh = np.where(data["sampled_cluster"] < 0, rng.standard_normal(unit.max() + 1)[unit], 0.0)
+        shift = shift + float(mean.get("cluster_spread", 0.0)) * fresh
         right = rng.random(len(eta)) < 1 / (1 + np.exp(-eta - shift))
         sums[k, :size] = np.bincount(slot, weights=right & unknown, minlength=size)
     return np.cov(sums.T) * (data.facts["all_units"] / (unit.max() + 1))

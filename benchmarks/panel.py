@@ -1,0 +1,234 @@
+"""Several judges, few labels: hide all but a handful of human labels, estimate, compare with all of them.
+
+TriviaQA answers judged by nine LLM judges (version V1, rows marked ``suspect`` left out), version V2, and
+4,423 passages whose relevance 33 judges rated (TREC; binarised at 2, clustered by query; one pool of answers,
+so one "model"). V1 is where `judge_panel` was chosen; V2 and TREC are run with the same settings.
+
+The truth is the accuracy over all items of the table. For the interval about *these* items it is exactly
+that; for the superpopulation's interval it stands in, so that one should cover a little more often.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from harness.command import parser
+from harness.machine import machine
+from harness.results import holds, report, show
+from harness.scores import score
+
+from bayesjudge.baselines.panel import panel_baselines
+from bayesjudge.baselines.panel.redundancy import without_judge
+from bayesjudge.estimates import POPULATIONS, Estimates, Population, estimand_of
+from bayesjudge.inference import fit_many
+from bayesjudge.models.judge_panel import JudgePanel
+from bayesjudge.panel_counts import PanelVotes, panel_votes
+from bayesjudge.posterior import differences, summary_rows
+from bayesjudge.tables import Verdicts
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+TABLES = ("triviaqa V1", "triviaqa V2", "trec")
+BASELINES = ("ppi++[best-judge]", "eif[panel-logit,logit]")
+#: The judge that a user who has read about judges would pick; TREC has no such name.
+FAVOURITE = "GPT-4"
+SHOWN = ("table", "method", "estimand", "n_cal", "mae", "coverage", "coverage_lower", "coverage_upper",
+         "splits_lower", "splits_upper", "width", "interval_score", "wrong_sign")  # fmt: skip
+#: Numbers of labels at which PPI++'s width is found, to say how many give the panel's.
+MORE_LABELS = (20, 40, 60, 80, 100, 150, 200, 300)
+
+type Key = dict[str, Any]
+
+
+def main() -> None:
+    """Run the study and print it."""
+    options = _options()
+    if not options.data.is_dir():
+        sys.exit(f"no data at {options.data}; name the folder with --data")
+    facts, start = machine(), time.perf_counter()
+    scores: list[dict[str, Any]] = []
+    gates: list[dict[str, Any]] = []
+    for name in options.tables:
+        votes = read(options.data, name)
+        found, gate = studied(votes, name, options)
+        scores += found
+        gates += gate
+    show(scores, "panel of judges", columns=SHOWN)
+    show(gates, "convergence of the posteriors")
+    needed = labels_needed(scores, options)
+    if needed:
+        show(needed, "labels that PPI++ needs for the panel's width")
+    report("panel", options, facts, must_hold=[] if options.quick else must_hold(scores), scores=scores,
+           gates=gates, needed=needed, seconds=time.perf_counter() - start)  # fmt: skip
+
+
+def _options() -> argparse.Namespace:
+    options = parser(__doc__)
+    options.add_argument("--splits", type=int, default=60, help="random choices of the labelled items")
+    options.add_argument(
+        "--labels", type=int, nargs="+", default=[20, 40, 100], help="items that keep labels"
+    )
+    options.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    options.add_argument("--draws", type=int, default=400, help="draws of each of 4 chains")
+    options.add_argument("--batch", type=int, default=30, help="posteriors in one program")
+    options.add_argument("--data", type=Path, default=DATA)
+    found = options.parse_args()
+    if found.quick:
+        found.splits, found.labels, found.tables, found.draws = 3, [40], ["triviaqa V1"], 200
+    return found
+
+
+def read(folder: Path, name: str) -> PanelVotes:
+    """Votes and all labels of one table."""
+    if name == "trec":
+        frame = pd.read_parquet(folder / "multijudge_trec_llmjudge" / "trec_llmjudge.parquet")
+        rows = pd.DataFrame({"item": frame["item_id"], "model": "passages", "judge": frame["judge"],
+                             "verdict": (frame["score"] >= 2).astype(int), "query": frame["qid"],
+                             "label": (frame["human"] >= 2).astype(int)})  # fmt: skip
+        return panel_votes(Verdicts.from_frame(rows), cluster="query")
+    frame = pd.read_parquet(folder / "binary_triviaqa_judges" / "triviaqa_judges.parquet")
+    keep = (frame["version"] == name[-2:]) & (frame["judge_type"] == "llm") & ~frame["suspect"]
+    columns = ["item", "model", "judge", "verdict", "label"]
+    return panel_votes(Verdicts.from_frame(frame[keep].rename(columns={"item_id": "item"})[columns]))
+
+
+def true_values(votes: PanelVotes) -> dict[tuple[str, str], float]:
+    """Human accuracy of every model over all its answers, and every difference, for both populations."""
+    accuracy = dict(zip(votes.models, np.nanmean(votes.label, axis=0).tolist(), strict=True))
+    truth: dict[tuple[str, str], float] = {}
+    for population in POPULATIONS:
+        truth |= {(estimand_of("accuracy", population), model): value for model, value in accuracy.items()}
+        truth |= {(estimand_of("difference", population), f"{a} − {b}"): accuracy[a] - accuracy[b]
+                  for a in accuracy for b in accuracy}  # fmt: skip
+    return truth
+
+
+def hidden(
+    votes: PanelVotes, *, splits: int, labels: Sequence[int], seed: int
+) -> list[tuple[Key, PanelVotes]]:
+    """The votes with the labels of all but n_cal random items hidden."""
+    rng, sets = np.random.default_rng(seed), []
+    for split in range(splits):
+        order = rng.permutation(len(votes.items))
+        for n_cal in labels:
+            keep = np.isin(np.arange(len(votes.items)), order[:n_cal])
+            sets.append(({"n_cal": n_cal, "split": split}, votes.with_labels_of(keep)))
+    return sets
+
+
+def studied(
+    votes: PanelVotes, name: str, options: argparse.Namespace
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Scores of every method on one table, and the gates of the posteriors."""
+    sets = hidden(votes, splits=options.splits, labels=options.labels, seed=options.seed)
+    start = time.perf_counter()
+    panel, gate = panel_estimates(sets, options)
+    seconds = time.perf_counter() - start
+    tables = [panel, *([both_populations(one, method) for _, one in sets] for method in BASELINES)]
+    if FAVOURITE in votes.judges:
+        single = [only_judge(one, FAVOURITE) for _, one in sets]
+        tables.append([both_populations(one, "ppi++[best-judge]").with_column(method=f"ppi++[{FAVOURITE}]")
+                       for one in single])  # fmt: skip
+    truth, keys = true_values(votes), [key for key, _ in sets]
+    scores = score(tables, truth=truth, keys=keys, seed=options.seed)
+    more = [n for n in MORE_LABELS if n not in options.labels and n < len(votes.items)]
+    if not options.quick:
+        scores += more_labels(votes, more, truth, options)
+    return [{"table": name, **row} for row in scores], [{"table": name, **gate, "seconds": seconds}]
+
+
+def panel_estimates(
+    sets: list[tuple[Key, PanelVotes]], options: argparse.Namespace
+) -> tuple[list[Estimates], dict[str, Any]]:
+    """Accuracies and differences of `judge_panel` on both populations, and how its chains mixed."""
+    model = JudgePanel()
+    data = [model.prepare(one) for _, one in sets]
+    fits = fit_many(model, data, draws=options.draws, tune=400, seed=options.seed, batch=options.batch,
+                    progress=True)  # fmt: skip
+    found, failed, worst = [], 0, 1.0
+    for index in range(len(fits)):
+        rows: list[dict[str, Any]] = []
+        for population in POPULATIONS:
+            theta = model.accuracy(fits.posterior(index), data[index], population=population)
+            common: dict[str, Any] = {"method": model.label, "prob": 0.95, "n": data[index].units}
+            rows += summary_rows(theta, estimand=estimand_of("accuracy", population), **common)
+            rows += summary_rows(differences(theta, "model"), estimand=estimand_of("difference", population),
+                                 signed=True, **common)  # fmt: skip
+        found.append(Estimates.from_rows(rows))
+        failed += not fits.gate(index).passed
+        worst = max(worst, float(found[-1].frame["rhat"].max()))
+    return found, {"method": model.label, "posteriors": len(fits), "gate_failed": failed, "most_rhat": worst}
+
+
+def both_populations(votes: PanelVotes, method: str) -> Estimates:
+    """One baseline's accuracies and differences, about questions like these and about these."""
+    parts: list[Population] = list(POPULATIONS)
+    return Estimates.concat(
+        panel_baselines(votes, methods=[method], population=population, bootstrap=0) for population in parts
+    )
+
+
+def only_judge(votes: PanelVotes, judge: str) -> PanelVotes:
+    """The votes of one judge."""
+    for other in votes.judges:
+        if other != judge:
+            votes = without_judge(votes, other)
+    return votes
+
+
+def more_labels(
+    votes: PanelVotes, labels: Sequence[int], truth: Mapping[tuple[str, str], float],
+    options: argparse.Namespace,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """PPI++ on the best judge with other numbers of labels, a third of the splits."""
+    sets = hidden(votes, splits=max(options.splits // 3, 2), labels=labels, seed=options.seed + 1)
+    tables = [[both_populations(one, "ppi++[best-judge]") for _, one in sets]]
+    return score(tables, truth=truth, keys=[key for key, _ in sets], seed=options.seed)
+
+
+def labels_needed(scores: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Labels with which PPI++ on the best judge has the panel's mean width, by interpolation in logs."""
+    rows = []
+    for table in options.tables:
+        own = [row for row in scores if row["table"] == table and row["estimand"] == "accuracy"]
+        plus = sorted((row["n_cal"], row["width"]) for row in own if row["method"] == "ppi++[best-judge]")
+        if len(plus) < 2:
+            continue
+        n, width = np.log(np.array(plus, dtype=float)).T
+        for row in own:
+            if row["method"] == JudgePanel().label:
+                at = float(np.interp(-np.log(row["width"]), -width, n))
+                beyond = row["width"] < plus[-1][1]
+                rows.append({"table": table, "n_cal": row["n_cal"], "width": row["width"],
+                             "ppi++ labels": float(np.exp(at)), "or more": beyond})  # fmt: skip
+    return rows
+
+
+def must_hold(scores: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Issue 6's claims."""
+    at = {(r["table"], r["n_cal"], r["estimand"], r["method"]): r for r in scores}
+    ours, claims = JudgePanel().label, []
+    for table, n_cal, estimand, method in at:
+        if method == ours and estimand.startswith("accuracy"):
+            found = at[table, n_cal, estimand, ours]["coverage"]
+            claims.append(holds(f"{table}, {n_cal} labels: coverage, {estimand}", found, least=0.93))
+    singles = ("ppi++[best-judge]", f"ppi++[{FAVOURITE}]")
+    wanted = (("width", "accuracy", 0.80), ("mae", "accuracy", 0.65), ("width", "difference", 0.75))
+    for n_cal in sorted({row["n_cal"] for row in scores if row["method"] == ours}):
+        for figure, estimand, most in wanted:
+            key = ("triviaqa V1", n_cal, estimand)
+            if (*key, singles[1]) in at:
+                best = min(at[*key, single][figure] for single in singles)
+                name = f"triviaqa V1, {n_cal} labels: {figure} of {estimand} over the best judge's PPI++"
+                claims.append(holds(name, at[*key, ours][figure] / best, most=most))
+    return claims
+
+
+if __name__ == "__main__":
+    main()

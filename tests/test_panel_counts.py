@@ -1,0 +1,106 @@
+"""Votes of a panel as arrays, against a plain groupby and in the corners."""
+
+from __future__ import annotations
+
+import ibis
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.panel_counts import PanelVotes, panel_votes
+from bayesjudge.tables import Verdicts
+
+ROW = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pd.DataFrame:
+    """Random verdicts with gaps and repeated runs, some answers labelled on some of their rows."""
+    frame = pd.DataFrame(
+        draw(st.lists(ROW, min_size=1, max_size=25)), columns=["item", "model", "judge", "verdict"]
+    )
+    truth = draw(st.lists(st.sampled_from([0, 1, None]), min_size=12, max_size=12))
+    shown = draw(st.lists(st.booleans(), min_size=len(frame), max_size=len(frame)))
+    places = frame["item"] * 3 + frame["model"]
+    frame["label"] = [truth[place] if show else None for place, show in zip(places, shown, strict=True)]
+    frame["score"] = frame["verdict"] * 2.5 + frame["judge"]
+    return frame.astype({"item": str, "model": str, "judge": str})
+
+
+@settings(max_examples=20)
+@given(tables())
+def test_every_cell_is_what_a_groupby_says(frame: pd.DataFrame) -> None:
+    found = panel_votes(Verdicts.from_frame(frame), score="score")
+    cells = frame.groupby(["item", "model", "judge"]).agg(
+        mean=("verdict", "mean"), n=("verdict", "size"), score=("score", "mean")
+    )
+    labels = frame.groupby(["item", "model"])["label"].max()
+    assert found.runs.sum() == len(frame)
+    assert np.isfinite(found.votes).sum() == len(cells)
+    assert found.scores is not None
+    for row in cells.reset_index().to_dict("records"):
+        item, model = found.items.index(row["item"]), found.models.index(row["model"])
+        at = (item, model, found.judges.index(row["judge"]))
+        assert found.votes[at] == pytest.approx(row["mean"])
+        assert found.runs[at] == row["n"]
+        assert found.scores[at] == pytest.approx(row["score"])
+        np.testing.assert_equal(found.label[item, model], float(labels[row["item"], row["model"]]))
+    assert np.array_equal(found.annotations > 0, np.isfinite(found.label))
+    assert np.array_equal(found.answered, (found.runs > 0).any(axis=-1))
+
+
+def _small() -> pd.DataFrame:
+    return pd.DataFrame({"item": ["i1", "i1", "i2", "i3"], "model": ["a", "b", "a", "b"], "judge": "j",
+                         "verdict": [1, 0, 1, 1], "label": [1, None, 0, None],
+                         "subject": ["x", "x", "y", "y"], "source": ["s", "s", "s", "t"]})  # fmt: skip
+
+
+def test_groups_and_clusters_belong_to_items() -> None:
+    found = panel_votes(Verdicts.from_frame(_small()), group_by="subject", cluster="source")
+    assert found.groups == ("x", "y")
+    assert found.group.tolist() == [0, 1, 1]
+    assert found.cluster.tolist() == [0, 0, 1]
+    alone = panel_votes(Verdicts.from_frame(_small()))
+    assert alone.groups == ("all",)
+    assert alone.cluster.tolist() == [0, 1, 2]
+
+
+def test_an_ibis_table_gives_the_same_votes() -> None:
+    frame = _small()
+    one, other = panel_votes(Verdicts.from_frame(frame)), panel_votes(ibis.memtable(frame))
+    for name in ("votes", "runs", "label", "annotations"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_hiding_labels_leaves_the_votes() -> None:
+    votes = panel_votes(Verdicts.from_frame(_small()))
+    hidden = votes.with_labels_of(np.array([False, True, True]))
+    assert hidden.annotations.sum() == 1
+    np.testing.assert_array_equal(hidden.votes, votes.votes)
+    assert np.isnan(hidden.label[0]).all()
+
+
+def test_scores_must_be_a_numeric_column() -> None:
+    verdicts = Verdicts.from_frame(_small())
+    with pytest.raises(UsageError, match="no column 'points'"):
+        panel_votes(verdicts, score="points")
+    with pytest.raises(UsageError, match="scores must be numbers"):
+        panel_votes(verdicts, score="subject")
+    with pytest.raises(UsageError, match="no column 'verdict' with graded scores"):
+        panel_votes(verdicts, score="verdict")
+
+
+def test_a_group_that_differs_within_an_item_is_refused() -> None:
+    with pytest.raises(InputError, match="several values for item 'i1'"):
+        panel_votes(Verdicts.from_frame(_small().assign(subject=list("abab"))), group_by="subject")
+
+
+def test_the_votes_of_real_judges_are_all_there(triviaqa: pd.DataFrame) -> None:
+    votes: PanelVotes = panel_votes(Verdicts.from_frame(triviaqa))
+    assert votes.votes.shape == (400, 9, 9)
+    assert int(votes.runs.sum()) == len(triviaqa)
+    # The human accuracy over answers of the source's table (../shared/data/.../SOURCE.md: 0.697 overall).
+    assert np.nanmean(votes.label) == pytest.approx(0.697, abs=5e-4)
