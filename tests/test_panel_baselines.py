@@ -305,6 +305,13 @@ def test_the_best_judge_is_found_and_one_that_always_says_yes_is_not():
     assert "judge j1, best of 4 on 50 labelled items" in choice.note
 
 
+def test_without_a_bootstrap_the_luck_stays_in_and_is_said_to():
+    _, votes = simulated(np.random.default_rng(23))
+    choice = choose_judge(votes, bootstrap=0)
+    assert np.isnan(choice.corrected_agreement)
+    assert choice.note.endswith("the luck of the choice included")
+
+
 # Redundancy
 
 
@@ -380,6 +387,29 @@ def test_label_free_methods_come_only_when_asked_for_and_warned():
     assert found["point"].between(-1, 1).all()
     with_labels = panel_baselines(votes, methods=LABEL_FREE_METHODS).frame
     np.testing.assert_allclose(found["point"], with_labels["point"], atol=ROUNDING)
+
+
+def test_labels_say_which_class_is_right_even_if_the_judges_do_not():
+    """Judges worse than chance: with labels the accuracy stands, without them it turns round."""
+    y, votes = simulated(np.random.default_rng(21), items=400, shown=200, models=1, error=(0.9, 0.8, 0.85))
+    found = panel_baselines(
+        votes, methods=["dawid-skene", "latent-class[label-free]"], population="items"
+    ).frame
+    accuracy = found[found["estimand"] == "accuracy (these items)"].set_index("method")["point"]
+    # Labels on half the answers, judges of J = -.7 on the rest: a few per cent.
+    assert accuracy["dawid-skene"] == pytest.approx(y.mean(), abs=0.04)
+    assert accuracy["latent-class[label-free]"] == pytest.approx(1 - y.mean(), abs=0.08)
+
+
+def test_a_million_answers_are_their_patterns():
+    """Copies of a panel give its estimates, and cost what its patterns cost."""
+    _, votes = simulated(np.random.default_rng(22), items=100, shown=20, error=(0.1, 0.2, 0.3))
+    many = panel(np.tile(votes.votes, (50, 1, 1)), np.tile(votes.label, (50, 1)))
+    one, other = (panel_baselines(which, methods=["dawid-skene"]).frame for which in (votes, many))
+    # The half pseudo-reports in each cell weigh 50 times less.
+    np.testing.assert_allclose(one["point"], other["point"], atol=0.03)
+    np.testing.assert_allclose((other["upper"] - other["lower"]) / (one["upper"] - one["lower"]),
+                               1 / np.sqrt(50), rtol=0.15)  # fmt: skip
 
 
 def test_two_judges_on_one_model_are_not_identified_without_labels():

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["JudgeChoice", "choose_judge"]
 
+#: Numbers in one block of bootstrap draws.
+_LARGEST = 2_000_000
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JudgeChoice:
@@ -38,7 +41,8 @@ class JudgeChoice:
     agreement, corrected_agreement : float
         Mean ``1 − |y − v|`` over the labelled answers; less the optimism of the choice.
     chosen_again : float
-        Share of bootstrap samples in which the same judge wins.
+        Share of bootstrap samples in which the same judge wins; NaN, as are the corrected figures, without
+        any.
     clusters : int
         Labelled items (clusters) behind it.
     table : pandas.DataFrame
@@ -62,9 +66,12 @@ class JudgeChoice:
             return f"the only judge, {self.judge}"
         if not self.clusters:
             return f"no labelled item: judge {self.judge}, with most votes, stands in for the best of {many}"
-        return (f"judge {self.judge}, best of {many} on {self.clusters} labelled items: agreement "
-                f"{self.agreement:.3f}, {self.corrected_agreement:.3f} without the luck of the choice; "
-                f"chosen again in {self.chosen_again:.0%} of bootstrap samples")  # fmt: skip
+        told = (f"judge {self.judge}, best of {many} on {self.clusters} labelled items: agreement "
+                f"{self.agreement:.3f}")  # fmt: skip
+        if np.isnan(self.chosen_again):
+            return f"{told}, the luck of the choice included"
+        return (f"{told}, {self.corrected_agreement:.3f} without the luck of the choice; chosen again in "
+                f"{self.chosen_again:.0%} of bootstrap samples")  # fmt: skip
 
 
 def choose_judge(votes: PanelVotes, *, bootstrap: int = 500, seed: int = 0) -> JudgeChoice:
@@ -87,14 +94,10 @@ def choose_judge(votes: PanelVotes, *, bootstrap: int = 500, seed: int = 0) -> J
     apparent = _scores(sums, np.ones((1, len(weight))))
     votes_cast = (votes.runs > 0).sum((0, 1))
     best = int(_best(apparent, votes_cast)[0])
-    draws = np.ones((0, len(weight)))
-    if len(weight) > 1 and bootstrap:
-        one_each = np.ones(len(weight), dtype=np.int64)
-        draws = draw_counts(one_each, bootstrap, np.random.default_rng(seed)).astype(float)
-    again = _scores(sums, draws)
+    again = _replicates(sums, bootstrap if len(weight) > 1 else 0, seed)
     winner = _best(again, votes_cast)
     luck = {name: _optimism(again[name], apparent[name], winner) for name in apparent}
-    chosen = np.bincount(winner, minlength=len(votes.judges)) / max(len(winner), 1)
+    chosen = np.bincount(winner, minlength=len(votes.judges)) / (len(winner) or np.nan)
     table = pd.DataFrame({"judge": votes.judges, **{name: value[0] for name, value in apparent.items()},
                           "chosen": chosen})  # fmt: skip
     correlation, agreement = (float(apparent[name][0, best]) for name in ("correlation", "agreement"))
@@ -106,16 +109,26 @@ def choose_judge(votes: PanelVotes, *, bootstrap: int = 500, seed: int = 0) -> J
 
 
 def _cluster_sums(votes: PanelVotes) -> tuple[Array, Array]:
-    """Sums (G, 6, M, J) over the labelled answers of each labelled cluster, and their number (G,)."""
-    labelled = labelled_cells(votes)
-    x, y = complete_votes(votes), np.where(labelled, votes.label, 0.0)[:, :, None]
+    """Sums (G, 7, M, J) over the labelled answers of each labelled cluster, and their number (G,)."""
+    has_label = labelled_cells(votes).any(1)
+    labelled, x = labelled_cells(votes)[has_label], complete_votes(votes)[has_label]
+    y = np.where(labelled, votes.label[has_label], 0.0)[:, :, None]
     terms = [np.ones_like(x), y + 0 * x, x, y * x, x * x, y * y + 0 * x, np.abs(y - x)]
     cells = np.stack(terms, axis=1) * labelled[:, None, :, None]
-    has_label = labelled.any(1)
     _, code = np.unique(votes.cluster[has_label], return_inverse=True)
     sums = np.zeros((int(code.max(initial=-1)) + 1, *cells.shape[1:]))
-    np.add.at(sums, code.reshape(-1), cells[has_label])
+    np.add.at(sums, code.reshape(-1), cells)
     return sums, sums[:, 0, :, 0].sum(1)
+
+
+def _replicates(sums: Array, bootstrap: int, seed: int) -> dict[str, Array]:
+    """Scores of bootstrap samples of the clusters, so many at a time that memory stays bounded."""
+    rng, one_each = np.random.default_rng(seed), np.ones(len(sums), dtype=np.int64)
+    step = max(1, _LARGEST // max(len(sums), 1))
+    sizes = [min(step, bootstrap - start) for start in range(0, bootstrap, step)] or [0]
+    draws = (draw_counts(one_each, size, rng) if size else np.zeros((0, len(sums))) for size in sizes)
+    found = [_scores(sums, draw.astype(float)) for draw in draws]
+    return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
 
 
 def _scores(sums: Array, draws: Array) -> dict[str, Array]:
@@ -141,4 +154,4 @@ def _optimism(again: Array, apparent: Array, winner: Codes) -> float:
     rows = np.arange(len(winner))
     gap = again[rows, winner] - apparent[0, winner]
     known = gap[np.isfinite(gap)]
-    return float(known.mean()) if len(known) else 0.0
+    return float(known.mean()) if len(known) else np.nan

@@ -21,7 +21,7 @@ errors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +32,7 @@ from bayesjudge.baselines.columns import Column, Context, finished
 from bayesjudge.baselines.moments import Array
 from bayesjudge.baselines.pairs import pair_reasons, pairs
 from bayesjudge.baselines.panel.dawid_skene import class_probabilities, dawid_skene
-from bayesjudge.baselines.panel.proxies import labelled_cells
+from bayesjudge.baselines.panel.patterns import Patterns, patterns_of
 from bayesjudge.baselines.solutions import ALL_LABELLED
 from bayesjudge.baselines.variance import difference_variance
 from bayesjudge.estimates import Population
@@ -52,28 +52,6 @@ _NO_ERROR = "no standard error: the data do not determine the error rates"
 #: Least eigenvalue of the information, relative to the largest, that counts as determined.
 _SINGULAR = 1e-10
 _TOGETHER = "takes the judges' errors to be independent given the label"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Cells:
-    """The R answered cells: reports (R, J, 2), known classes (R, 2), model, stratum and cluster (R,)."""
-
-    reports: Array
-    known: Array
-    model: NDArray[np.int64]
-    stratum: NDArray[np.int64]
-    cluster: NDArray[np.int64]
-    models: int
-
-    @property
-    def size(self) -> Array:
-        """Number of answers (M,)."""
-        return np.bincount(self.model, minlength=self.models).astype(float)
-
-    def model_means(self, values: Array) -> Array:
-        """Means (M, ...) over each model's answers of values (R, ...)."""
-        member = np.eye(self.models)[self.model]
-        return np.asarray((member / np.maximum(self.size, 1.0)).T @ values)
 
 
 def latent_class_columns(
@@ -96,59 +74,51 @@ def latent_class_columns(
         What the accuracy is about.
     """
     label_free = method.endswith("[label-free]")
-    cells = _cells(votes, keep, label_free=label_free, by_model=method != "dawid-skene[label-free]")
-    reasons = _reasons(cells, label_free=label_free)
-    if not len(cells.model) or all(reasons):
+    patterns = patterns_of(votes, keep, label_free=label_free, by_model=method != "dawid-skene[label-free]")
+    reasons = _reasons(patterns, label_free=label_free)
+    if not len(patterns.model) or all(reasons):
         nothing = np.full(len(votes.models), np.nan)
-        return _finish(nothing, np.full((len(nothing),) * 2, np.nan), cells, reasons, caution="", prob=prob)
-    point, cov, caution = _solved(cells, population)
+        return _finish(
+            nothing, np.full((len(nothing),) * 2, np.nan), patterns, reasons, caution="", prob=prob
+        )
+    point, cov, caution = _solved(patterns, population)
     text = _WARNING if label_free else _TOGETHER
     text = f"{text}; {caution}" if caution else text
-    return _finish(point, cov, cells, reasons, caution=text, prob=prob)
+    return _finish(point, cov, patterns, reasons, caution=text, prob=prob)
 
 
-def _cells(votes: PanelVotes, keep: NDArray[np.bool_], *, label_free: bool, by_model: bool) -> _Cells:
-    item, model = np.nonzero(votes.answered & keep[:, None])
-    share, runs = np.nan_to_num(votes.votes[item, model]), votes.runs[item, model]
-    label = np.where(labelled_cells(votes) & (not label_free), votes.label, np.nan)[item, model]
-    _, stratum = np.unique(model if by_model else np.zeros_like(model), return_inverse=True)
-    return _Cells(
-        reports=np.stack([(1.0 - share) * runs, share * runs], axis=2),
-        known=np.stack([1.0 - label, label], axis=1), model=model, cluster=votes.cluster[item],
-        stratum=stratum.reshape(-1), models=len(votes.models),
-    )  # fmt: skip
-
-
-def _reasons(cells: _Cells, *, label_free: bool) -> list[str]:
+def _reasons(patterns: Patterns, *, label_free: bool) -> list[str]:
     """Why a model's accuracy is undefined."""
-    voting = int((cells.reports.sum((0, 2)) > 0).sum())
-    populations = len(np.unique(cells.stratum))
+    voting = int((patterns.reports.sum((0, 2)) > 0).sum())
+    populations = len(np.unique(patterns.stratum))
     enough = voting >= 3 or (voting == 2 and populations >= 2)
     unidentified = (f"not identified without labels: {voting} judges on {populations} populations; it takes "
                     f"three judges, or two on two models that differ")  # fmt: skip
-    labelled = np.isfinite(cells.known[:, 0]).any()
+    labelled = np.isfinite(patterns.known[:, 0]).any()
     common = (
         unidentified if label_free and not enough else "" if label_free or labelled else "no labelled item"
     )
-    return [common or ("" if size else "no answer") for size in cells.size]
+    return [common or ("" if size else "no answer") for size in patterns.size]
 
 
-def _solved(cells: _Cells, population: Population) -> tuple[Array, Array, str]:
+def _solved(patterns: Patterns, population: Population) -> tuple[Array, Array, str]:
     """Accuracies (M,), their covariance (M, M), and what to say of the fit."""
-    fit = dawid_skene(cells.reports, known=cells.known, stratum=cells.stratum, smoothing=_SMOOTHING)
-    confusion, prevalence = _turned(fit.confusion, fit.prevalence)
-    psi = _logits(prevalence, confusion)
+    fit = dawid_skene(patterns.reports, n=patterns.n, known=patterns.known, stratum=patterns.stratum,
+                      smoothing=_SMOOTHING)  # fmt: skip
+    named = np.isfinite(patterns.known).any()
+    psi = _logits(*(fit.prevalence, fit.confusion) if named else _turned(fit.prevalence, fit.confusion))
     caution = "" if fit.converged else f"EM had not converged after {fit.iterations} steps"
-    w = _probabilities(cells, psi)
-    hessian = _derivative(lambda at: _scores(cells, at).sum(0) + _prior_score(cells, at), psi)
-    gradient = _derivative(lambda at: cells.model_means(_probabilities(cells, at)), psi)
-    point, through = cells.model_means(w), _solve(-hessian, _scores(cells, psi)) @ gradient.T
+    w = _probabilities(patterns, psi)
+    hessian = _derivative(lambda at: patterns.n @ _scores(patterns, at) + _prior_score(patterns, at), psi)
+    gradient = _derivative(lambda at: patterns.model_means(_probabilities(patterns, at)), psi)
+    point, through = patterns.model_means(w), _solve(-hessian, _scores(patterns, psi)) @ gradient.T
     if population == "items":
-        unknown = np.isnan(cells.known[:, 0])
-        left = cells.model_means(np.where(unknown, w * (1.0 - w), 0.0)) / np.maximum(cells.size, 1.0)
-        return point, _clustered(through, cells.cluster) + np.diag(left), caution
-    own = np.eye(cells.models)[cells.model] * ((w - point[cells.model]) / cells.size[cells.model])[:, None]
-    return point, _clustered(own + through, cells.cluster), caution
+        unknown = np.isnan(patterns.known[:, 0])
+        left = patterns.model_means(np.where(unknown, w * (1.0 - w), 0.0)) / np.maximum(patterns.size, 1.0)
+        return point, _clustered(through[patterns.cell], patterns.cluster) + np.diag(left), caution
+    apart = (w - point[patterns.model]) / patterns.size[patterns.model]
+    own = np.eye(patterns.models)[patterns.model] * apart[:, None]
+    return point, _clustered((own + through)[patterns.cell], patterns.cluster), caution
 
 
 def _solve(information: Array, scores: Array) -> Array:
@@ -159,11 +129,11 @@ def _solve(information: Array, scores: Array) -> Array:
     return np.asarray(np.linalg.solve(information, scores.T).T)
 
 
-def _turned(confusion: Array, prevalence: Array) -> tuple[Array, Array]:
-    """Classes named so that the judges are better than chance on average: the likelihood cannot tell."""
+def _turned(prevalence: Array, confusion: Array) -> tuple[Array, Array]:
+    """Classes named so that the judges are better than chance on average: without labels nothing else can."""
     if (confusion[:, 0, 0] + confusion[:, 1, 1] - 1.0).sum() >= 0:
-        return confusion, prevalence
-    return confusion[:, ::-1], prevalence[:, ::-1]
+        return prevalence, confusion
+    return prevalence[:, ::-1], confusion[:, ::-1]
 
 
 def _logits(prevalence: Array, confusion: Array) -> Array:
@@ -172,36 +142,36 @@ def _logits(prevalence: Array, confusion: Array) -> Array:
     return np.asarray(np.log(share) - np.log1p(-share))
 
 
-def _parts(cells: _Cells, psi: Array) -> tuple[Array, Array, Array]:
+def _parts(patterns: Patterns, psi: Array) -> tuple[Array, Array, Array]:
     """Prevalences (S,), sensitivities (J,) and specificities (J,)."""
-    judges = cells.reports.shape[1]
+    judges = patterns.reports.shape[1]
     share = intervals.expit(psi)
     return share[: -2 * judges], share[-2 * judges : -judges], share[-judges:]
 
 
-def _probabilities(cells: _Cells, psi: Array) -> Array:
+def _probabilities(patterns: Patterns, psi: Array) -> Array:
     """``P(y = 1 | votes)`` (R,), the label where it is known."""
-    theta, q1, q0 = _parts(cells, psi)
+    theta, q1, q0 = _parts(patterns, psi)
     confusion = np.stack([np.stack([q0, 1.0 - q0], 1), np.stack([1.0 - q1, q1], 1)], axis=1)
     prevalence = np.stack([1.0 - theta, theta], axis=1)
     found, _ = class_probabilities(
-        cells.reports, prevalence, confusion, known=cells.known, stratum=cells.stratum
+        patterns.reports, prevalence, confusion, known=patterns.known, stratum=patterns.stratum
     )
     return found[:, 1]
 
 
-def _scores(cells: _Cells, psi: Array) -> Array:
+def _scores(patterns: Patterns, psi: Array) -> Array:
     """Scores (R, P) of the cells: the expected scores of the complete data."""
-    theta, q1, q0 = _parts(cells, psi)
-    w = _probabilities(cells, psi)[:, None]
-    no, yes = cells.reports[:, :, 0], cells.reports[:, :, 1]
-    prevalence = np.eye(len(theta))[cells.stratum] * (w - theta[cells.stratum][:, None])
+    theta, q1, q0 = _parts(patterns, psi)
+    w = _probabilities(patterns, psi)[:, None]
+    no, yes = patterns.reports[:, :, 0], patterns.reports[:, :, 1]
+    prevalence = np.eye(len(theta))[patterns.stratum] * (w - theta[patterns.stratum][:, None])
     sensitivity, specificity = w * (yes - (yes + no) * q1), (1.0 - w) * (no - (yes + no) * q0)
     return np.asarray(np.hstack([prevalence, sensitivity, specificity]))
 
 
-def _prior_score(cells: _Cells, psi: Array) -> Array:
-    theta, q1, q0 = _parts(cells, psi)
+def _prior_score(patterns: Patterns, psi: Array) -> Array:
+    theta, q1, q0 = _parts(patterns, psi)
     return np.asarray(np.r_[np.zeros(len(theta)), _SMOOTHING * (1.0 - 2.0 * np.r_[q1, q0])])
 
 
@@ -225,15 +195,17 @@ def _told(known: NDArray[np.bool_], caution: str) -> list[str]:
 
 
 def _finish(
-    point: Array, cov: Array, cells: _Cells, reasons: list[str], *, caution: str, prob: float
+    point: Array, cov: Array, patterns: Patterns, reasons: list[str], *, caution: str, prob: float
 ) -> tuple[Column, Column]:
     z, (first, second) = intervals.normal_quantile(prob), pairs(len(point))
-    known = np.bincount(cells.model, weights=np.isnan(cells.known[:, 0]), minlength=cells.models) == 0
-    one = Context(n=cells.size, reasons=reasons, cautions=_told(known, caution), bounds=(0.0, 1.0),
+    known = (
+        np.bincount(patterns.model, weights=np.isnan(patterns.known[:, 0]), minlength=patterns.models) == 0
+    )
+    one = Context(n=patterns.size, reasons=reasons, cautions=_told(known, caution), bounds=(0.0, 1.0),
                   bounded=True, no_error=_NO_ERROR, exact=known)  # fmt: skip
     accuracy = finished(point, *intervals.wald(point, np.diag(cov), z), context=one)
     between, both = pair_reasons(reasons), known[first] & known[second]
-    two = replace(one, n=cells.size[first] + cells.size[second], reasons=between, bounds=(-1.0, 1.0),
+    two = replace(one, n=patterns.size[first] + patterns.size[second], reasons=between, bounds=(-1.0, 1.0),
                   cautions=_told(both, caution), exact=both)  # fmt: skip
     delta = point[first] - point[second]
     limits = intervals.wald(delta, difference_variance(cov, first, second), z)

@@ -51,20 +51,28 @@ def judge_weights(
     >>> judge_weights(votes, votes.annotations > 0, penalties=[1e-6]).round(2).tolist()
     [1.0, 0.0]
     """
-    x, y = complete_votes(votes), np.nan_to_num(votes.label)
+    return _weights(votes, complete_votes(votes), training, penalties=penalties, seed=seed)
+
+
+def multi_proxy_rule(votes: PanelVotes, *, seed: int = 0) -> Rule:
+    """Training cells → ``b'x`` (I, M)."""
+    x = complete_votes(votes)
+    return lambda training: x @ _weights(votes, x, training, penalties=PENALTIES, seed=seed)
+
+
+def _weights(
+    votes: PanelVotes, x: Array, training: NDArray[np.bool_], *, penalties: Sequence[float], seed: int
+) -> Array:
     fold = folds_of(votes.with_labels_of(training), folds=_INNER, seed=seed)
+    # Only items with labels enter: there may be a hundred among a million.
+    used = training.any(1)
+    x, y, fold, training = x[used], np.nan_to_num(votes.label[used]), fold[used], training[used]
     penalty = penalties[0]
     if len(penalties) > 1 and fold.max(initial=-1) >= 1:
         losses = [_held_out(x, y, training, fold, kappa) for kappa in penalties]
         # Of equally good penalties the heaviest: fewer ways to be wrong.
         penalty = penalties[len(losses) - 1 - int(np.argmin(np.round(losses[::-1], 9)))]
     return _solve(*_centred(x, y, training), penalty)
-
-
-def multi_proxy_rule(votes: PanelVotes, *, seed: int = 0) -> Rule:
-    """Training cells → ``b'x`` (I, M)."""
-    x = complete_votes(votes)
-    return lambda training: x @ judge_weights(votes, training, seed=seed)
 
 
 def _held_out(
