@@ -88,6 +88,30 @@ class PanelVotes:
                        annotations=np.where(cells, self.annotations, 0))  # fmt: skip
 
 
+    def for_judges(self, judges: Sequence[str]) -> PanelVotes:
+        """The panel of some of its judges, in its own order.
+
+        Raises
+        ------
+        UsageError
+            A judge that the panel does not have, or none.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"item": [1, 1], "model": "m", "judge": ["a", "b"], "verdict": [1, 0]})
+        >>> panel_votes(Verdicts.from_frame(frame)).for_judges(["b"]).votes.ravel().tolist()
+        [0.0]
+        """
+        unknown = [name for name in judges if name not in self.judges]
+        if unknown or not judges:
+            wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
+            raise UsageError(f"{wrong}; the panel has {', '.join(map(repr, self.judges))}")
+        keep = np.isin(self.judges, judges)
+        scores = None if self.scores is None else self.scores[:, :, keep]
+        return replace(self, judges=tuple(np.array(self.judges, dtype=object)[keep]), scores=scores,
+                       votes=self.votes[:, :, keep], runs=self.runs[:, :, keep])  # fmt: skip
+
+
 def panel_votes(
     verdicts: Verdicts | ir.Table, *, group_by: str | None = None,
     cluster: str | Sequence[str] | None = None, score: str | None = None,

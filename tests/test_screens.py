@@ -36,6 +36,9 @@ def rows_of(models: list[str], judge: str, *, truth: bool) -> list[dict[str, Any
     ]  # fmt: skip
 
 
+SETTINGS = {"prob": 0.95, "population": "superpopulation", "panel": False}
+
+
 def answer_of(
     models: list[str], judges: tuple[str, ...] = ("judge",), *, truth: bool = False, **changes: Any
 ) -> Comparison:
@@ -52,7 +55,7 @@ def answer_of(
         "question": "accuracy", "estimates": Estimates.from_rows(estimates),
         "diagnostics": Estimates.from_rows(quality), "ranks": pd.DataFrame(ranks), "fits": {}, "checks": {},
         "warnings": (), "checklist": (), "gate": Gate(passed=True, reasons=(), figures={}),
-        "settings": {"prob": 0.95}, "page_of": lambda answer: Page(title=answer.question, question=""),
+        "settings": SETTINGS, "page_of": lambda answer: Page(title=answer.question, question=""),
         "screen_of": accuracy_screen,
     }  # fmt: skip
     return Comparison(**(found | changes))
@@ -172,4 +175,4 @@ def test_zero_has_no_sign():
 
 
 def test_the_probability_of_the_intervals_is_not_rounded_away():
-    assert "99.9 % intervals" in screen(answer_of(["a", "b"], settings={"prob": 0.999}))
+    assert "99.9 % intervals" in screen(answer_of(["a", "b"], settings=SETTINGS | {"prob": 0.999}))

@@ -22,7 +22,9 @@ from bayesjudge.cli.options import (
     Judge,
     Labels,
     Out,
+    Panel,
     Pooling,
+    Population,
     Prob,
     Quiet,
     Seed,
@@ -35,8 +37,9 @@ __all__ = ["accuracy", "demo"]
 
 def accuracy(
     *, file: File, column: Column = None, gold: Gold = None, judge: Judge = None, group: Group = None,
-    cluster: Cluster = None, pooling: Pooling = "partial", labels: Labels = "random", out: Out = None,
-    html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0,
+    cluster: Cluster = None, pooling: Pooling = "partial", labels: Labels = "random",
+    population: Population = "superpopulation", panel: Panel = None, out: Out = None, html: Html = None,
+    as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0,
     engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 1000, bootstrap: Bootstrap = 10_000,
     compare: Compare = None, strict: Strict = False, quiet: Quiet = False,
 ) -> None:  # fmt: skip
@@ -50,7 +53,7 @@ def accuracy(
             read_verdicts(file, columns=mapping(column), labels=gold), group=group, cluster=cluster or None,
             judges=judge or None, pooling=cast("Any", pooling), labels=cast("Any", labels), engine=engine,
             prob=prob, seed=seed, chains=chains, draws=draws, tune=draws, bootstrap=bootstrap,
-            compare=compare, progress=not quiet,
+            compare=compare, population=cast("Any", population), panel=panel, progress=not quiet,
         )  # fmt: skip
         deliver(answer, out=out, html=html, as_json=as_json, every=every)
     finish(answer, strict=strict, as_json=as_json)

@@ -9,8 +9,8 @@ import typer
 
 __all__ = [
     "Bootstrap", "Chains", "Cluster", "Column", "Compare", "Draws", "Engine", "Every", "File",
-    "Gold", "Group", "Html", "Json", "Judge", "Labels", "Out", "Pooling", "Prob", "Quiet", "Seed",
-    "Strict", "Where",
+    "Gold", "Group", "Html", "Json", "Judge", "Labels", "Out", "Panel", "Pooling", "Population", "Prob",
+    "Quiet", "Seed", "Strict", "Where",
 ]  # fmt: skip
 
 File = Annotated[str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, or - for stdin.")]
@@ -21,6 +21,13 @@ Group = Annotated[str | None, typer.Option(help="Column that splits the items, f
 Cluster = Annotated[list[str] | None, typer.Option(help="Column of items that belong together.")]
 Pooling = Annotated[str, typer.Option(help="partial, shared or specific: how alike the judge's errors are.")]
 Labels = Annotated[str, typer.Option(help="How answers were chosen for labelling: random or enriched.")]
+Population = Annotated[
+    str, typer.Option(help="superpopulation: accuracy on questions like these; items: on exactly these.")
+]
+Panel = Annotated[
+    bool | None,
+    typer.Option("--panel/--no-panel", help="All judges together; by default for two judges or more."),
+]
 Out = Annotated[
     Path | None, typer.Option(help="Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")
 ]

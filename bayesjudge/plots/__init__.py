@@ -2,6 +2,7 @@
 
 from bayesjudge.plots.audit import consistency_dots, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.plots.calibration import reliability_diagram
+from bayesjudge.plots.correlations import error_correlation_matrix
 from bayesjudge.plots.export import to_svg
 from bayesjudge.plots.flips import category_flips, flip_bars
 from bayesjudge.plots.forest import forest
@@ -20,6 +21,7 @@ from bayesjudge.plots.youden import youden
 __all__ = [
     "category_flips",
     "consistency_dots",
+    "error_correlation_matrix",
     "flip_bars",
     "forest",
     "gap_scatter",

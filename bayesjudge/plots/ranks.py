@@ -59,7 +59,7 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
         seen = [name for name in ranks if part[name].notna().any()]
         draw_heat_map(axes, part[seen].to_numpy(dtype=float), rows=[str(name) for name in part["model"]],
                       columns=[name[5:] for name in seen], empty=EMPTY)  # fmt: skip
-        axes.set_title(shorten(f"Judge {judge}", 44) if len(judges) > 1 else "")
+        axes.set_title(shorten(f"by {judge}", 44) if len(judges) > 1 else "")
     for axes in grid[len(parts) :]:
         axes.set_visible(False)
     footnote(figure, "posterior probability of each rank, 1 is best")

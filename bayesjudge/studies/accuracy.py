@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -11,12 +10,14 @@ import pandas as pd
 from bayesjudge.baselines import accuracy_baselines, judge_quality
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference.gate import Gate
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy_checks import check_judge
 from bayesjudge.studies.accuracy_fits import JudgeFits, fit_judge
 from bayesjudge.studies.accuracy_options import AccuracyOptions
+from bayesjudge.studies.accuracy_panel import panel_part, panel_table, panel_warnings
+from bayesjudge.studies.accuracy_part import PANEL, Part
 from bayesjudge.studies.checking import joint_gate, stacked_tables
 from bayesjudge.studies.checklist import checklist
 from bayesjudge.studies.comparison import Comparison
@@ -29,24 +30,12 @@ if TYPE_CHECKING:
 
     from bayesjudge.inference import Fit
     from bayesjudge.models.verdict_channel import Labels, Pooling
+    from bayesjudge.panel_counts import PanelVotes
     from bayesjudge.report import Page
 
 __all__ = ["accuracy"]
 
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
-_ESTIMANDS = ("accuracy", "difference")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Part:
-    """What one judge contributes to the answer."""
-
-    fits: JudgeFits
-    bayes: Estimates
-    baselines: Estimates
-    quality: Estimates
-    ranks: pd.DataFrame
-    checks: dict[str, pd.DataFrame]
 
 
 def accuracy(
@@ -54,6 +43,7 @@ def accuracy(
     judges: Iterable[str] | None = None, pooling: Pooling = "partial", labels: Labels = "random",
     engine: str = "nuts", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
     draws: int = 1000, tune: int = 1000, compare: bool | None = None,
+    population: Population = "superpopulation", panel: bool | None = None,
     truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """Each model's true accuracy and every difference, Bayesian and frequentist intervals side by side.
@@ -65,7 +55,7 @@ def accuracy(
     group, cluster : str, optional
         Columns as in `count_verdicts`; for counts, give them there.
     judges : iterable of str, optional
-        Some of the judges; all by default, each analysed on its own.
+        Some of the judges; all by default. Together they are a panel, and each is analysed on its own too.
     pooling : {"partial", "shared", "specific"}
         How far the judge's errors are alike between models.
     labels : {"random", "enriched"}
@@ -81,6 +71,12 @@ def accuracy(
     compare : bool, optional
         Fit the other two poolings too and compare all three by leave-one-out; by default when there is one
         judge. Needs two models or more.
+    population : {"superpopulation", "items"}
+        Accuracy on questions like these, or on exactly these items: an answer with a label is then known, and
+        intervals narrow as labels are added, to nothing when every answer has one.
+    panel : bool, optional
+        Also regress the labels on the votes of all judges (`JudgePanel`); by default where there are two
+        judges or more and any label. Needs verdicts, not counts.
     truth : mapping, optional
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
@@ -105,32 +101,49 @@ def accuracy(
     """
     options = AccuracyOptions(
         pooling=pooling, labels=labels, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
-        chains=chains, draws=draws, tune=tune, compare=compare, progress=progress,
+        chains=chains, draws=draws, tune=tune, compare=compare, population=population, progress=progress,
     )  # fmt: skip
-    counts = _counted(verdicts, group, cluster)
+    table = _table(verdicts)
+    counts = _counted(table, group, cluster)
     chosen = _choose(counts, judges)
     compared = len(chosen) == 1 if compare is None else compare
-    parts = {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    votes = _votes(table, counts, chosen, panel, group=group, cluster=cluster)
+    parts = {} if votes is None else {PANEL: panel_part(votes, options)}
+    told = [] if votes is None else panel_warnings(parts[PANEL], votes)
+    parts |= {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
     clusters = cluster if cluster is None or isinstance(cluster, str) else list(cluster)
     settings = {
-        **options.settings,
-        "judges": chosen,
-        "group": group,
-        "cluster": clusters,
-        "compare": compared,
-    }
-    return _assemble(counts, parts, settings, truth or {})
+        **options.settings, "judges": chosen, "group": group, "cluster": clusters, "compare": compared,
+        "panel": votes is not None,
+    }  # fmt: skip
+    return _assemble(counts, parts, settings, truth or {}, told)
 
 
-def _counted(verdicts: Any, group: str | None, cluster: str | Sequence[str] | None) -> VerdictCounts:
-    if isinstance(verdicts, VerdictCounts):
-        if group or cluster:
-            raise UsageError("these are counts already: give group= and cluster= to count_verdicts")
-        return verdicts
+def _table(verdicts: Any) -> Any:
     # An Ibis table is counted where it lives; everything else is read into a validated table first.
-    lives_elsewhere = type(verdicts).__module__.startswith("ibis.")
-    table = verdicts if isinstance(verdicts, Verdicts) or lives_elsewhere else read_verdicts(verdicts)
-    return count_verdicts(table, group=group, cluster=cluster)
+    ready = isinstance(verdicts, Verdicts | VerdictCounts) or type(verdicts).__module__.startswith("ibis.")
+    return verdicts if ready else read_verdicts(verdicts)
+
+
+def _counted(table: Any, group: str | None, cluster: str | Sequence[str] | None) -> VerdictCounts:
+    if not isinstance(table, VerdictCounts):
+        return count_verdicts(table, group=group, cluster=cluster)
+    if group or cluster:
+        raise UsageError("these are counts already: give group= and cluster= to count_verdicts")
+    return table
+
+
+def _votes(
+    table: Any, counts: VerdictCounts, judges: Sequence[str], panel: bool | None, *, group: str | None,
+    cluster: str | Sequence[str] | None,
+) -> PanelVotes | None:  # fmt: skip
+    """Votes side by side where a panel is asked for, or where there is something to learn from one."""
+    counted = isinstance(table, VerdictCounts)
+    if panel and counted:
+        raise UsageError("panel=True needs every answer's votes side by side: give verdicts, not counts")
+    if panel is None:
+        panel = not counted and len(judges) > 1 and bool((counts.answers.label >= 0).any())
+    return panel_table(table, judges, group=group, cluster=cluster) if panel else None
 
 
 def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
@@ -143,22 +156,27 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> _Part:
-    fits = fit_judge(counts, options, compared=compared)
-    bayes = [one.estimates(prob=options.prob) for one in fits.headline.values()]
+def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
+    fits, population = fit_judge(counts, options, compared=compared), options.population
+    bayes = [one.estimates(prob=options.prob, population=population) for one in fits.headline.values()]
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
     }  # fmt: skip
     quality = judge_quality(counts, fits.judge, **frequentist)
-    ranked = fits.ranked
-    return _Part(
+    model: Any = fits.ranked.model
+    theta = model.accuracy(fits.ranked.posterior, fits.ranked.data, population=population)
+    return Part(
         fits=fits,
-        bayes=Estimates.concat(bayes).where(estimand=_ESTIMANDS),
-        baselines=accuracy_baselines(counts, fits.judge, **frequentist),
+        bayes=Estimates.concat(bayes).where(estimand=_named_for(population)),
+        baselines=accuracy_baselines(counts, fits.judge, population=population, **frequentist),
         quality=Estimates.concat([*_bayesian_quality(bayes), quality]),
-        ranks=rank_probabilities(ranked.model.accuracy(ranked.posterior, ranked.data)),  # type: ignore[attr-defined] # both models of this study have it
+        ranks=rank_probabilities(theta),
         checks=check_judge(fits),
     )
+
+
+def _named_for(population: Population) -> list[str]:
+    return [estimand_of(name, population) for name in ("accuracy", "difference")]
 
 
 def _bayesian_quality(bayes: Sequence[Estimates]) -> list[Estimates]:
@@ -169,21 +187,23 @@ def _bayesian_quality(bayes: Sequence[Estimates]) -> list[Estimates]:
 
 
 def _assemble(
-    counts: VerdictCounts, parts: Mapping[str, _Part], settings: Mapping[str, Any],
-    truth: Mapping[tuple[str, str], float],
+    counts: VerdictCounts, parts: Mapping[str, Part], settings: Mapping[str, Any],
+    truth: Mapping[tuple[str, str], float], told: Sequence[str],
 ) -> Comparison:  # fmt: skip
-    estimates = _estimates(parts).with_truth(truth)
+    estimates = _estimates(parts, settings["population"]).with_truth(truth)
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
     diagnostics = diagnostics.with_truth(truth)
     checks = stacked_tables(part.checks for part in parts.values())
     fits = [part.fits for part in parts.values()]
-    told = warnings_of(counts, diagnostics, checks, list(parts), labels=settings["labels"])
+    warned = warnings_of(counts, diagnostics, checks, settings["judges"], labels=settings["labels"],
+                         panel=settings["panel"])  # fmt: skip
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
     return Comparison(
         question="accuracy", estimates=estimates, diagnostics=diagnostics,
         ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
-        warnings=(*fit_warnings(fits), *told),
-        checklist=checklist(counts, estimates, diagnostics, prob=settings["prob"], labels=settings["labels"]),
+        warnings=(*fit_warnings(fits), *told, *warned),
+        checklist=checklist(counts, estimates, diagnostics, prob=settings["prob"], labels=settings["labels"],
+                            population=settings["population"]),
         gate=_joint_gate(fits), page_of=_page, screen_of=_screen,
         dropped=counts.dropped, settings=settings,
     )  # fmt: skip
@@ -202,12 +222,12 @@ def _page(answer: Comparison) -> Page:
     return accuracy_page(answer)
 
 
-def _estimates(parts: Mapping[str, _Part]) -> Estimates:
+def _estimates(parts: Mapping[str, Part], population: Population) -> Estimates:
     """Accuracies then differences, Bayesian rows first; the judge is named where there are several."""
     several = len(parts) > 1
     return Estimates.concat(
         rows.where(estimand=estimand).with_column(judge=judge if several else "")
-        for estimand in _ESTIMANDS
+        for estimand in _named_for(population)
         for kind in ("bayes", "baselines")
         for judge, part in parts.items()
         for rows in [getattr(part, kind)]
@@ -216,11 +236,13 @@ def _estimates(parts: Mapping[str, _Part]) -> Estimates:
 
 def _named(fits: Sequence[JudgeFits]) -> dict[str, Fit]:
     """Every fit by its method name, with its judge where there are several."""
-    return {f"{label}, judge {one.judge}" if len(fits) > 1 else label: single
-            for one in fits for label, single in one.everything.items()}  # fmt: skip
+    return {f"{label}{_by(one, fits)}": single for one in fits for label, single in one.everything.items()}
 
 
 def _joint_gate(fits: Sequence[JudgeFits]) -> Gate:
-    about = ", judge {}" if len(fits) > 1 else ""
-    return joint_gate({f"{label}{about.format(one.judge)}": single.gate
+    return joint_gate({f"{label}{_by(one, fits)}": single.gate
                        for one in fits for label, single in one.headline.items()})  # fmt: skip
+
+
+def _by(one: JudgeFits, fits: Sequence[JudgeFits]) -> str:
+    return f", judge {one.judge}" if len(fits) > 1 and one.judge != PANEL else ""

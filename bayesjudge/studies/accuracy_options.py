@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bayesjudge.estimates import Population, estimand_of
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy
 from bayesjudge.models.verdict_channel import Labels, Pooling
@@ -34,9 +35,11 @@ class AccuracyOptions(SamplingOptions):
     pooling: Pooling = "partial"
     labels: Labels = "random"
     compare: bool | None = None
+    population: Population = "superpopulation"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        estimand_of("accuracy", self.population)
         self.judge_error()
 
     def judge_error(self, pooling: Pooling | None = None) -> JudgeError:
@@ -50,4 +53,5 @@ class AccuracyOptions(SamplingOptions):
     @property
     def settings(self) -> Mapping[str, Any]:
         """What the manifest of the answer records."""
-        return {**super().settings, "pooling": self.pooling, "labels": self.labels}
+        own = {"pooling": self.pooling, "labels": self.labels, "population": self.population}
+        return {**super().settings, **own}

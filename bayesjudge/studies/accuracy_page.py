@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesjudge.plots import (
-    forest,
-    judge_quality,
-    rank_probabilities,
-    youden,
-)
+from bayesjudge.estimates import estimand_of
+from bayesjudge.plots import forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report import Page, Section, Table, comparison_table
+from bayesjudge.studies.accuracy_panel_section import by_judge, panel_section
+from bayesjudge.studies.accuracy_part import PANEL
+from bayesjudge.studies.reading import about
 from bayesjudge.studies.sections import checks_section, dropped_lines, estimates_section, figure_of
 
 if TYPE_CHECKING:
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["accuracy_page"]
 
 #: Methods of the main forest plots; every method is in the full figure and the table below it.
-MAIN = ("bayes:", "naive", "labelled", "rogan-gladen[shared]", "ppi++[logit]")
+MAIN = ("bayes:", "naive", "labelled", "rogan-gladen[shared]", "ppi++[logit]", "ppi++[best-judge,logit]",
+        "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]")  # fmt: skip
 #: Panels of the figure that shows every method, one panel a unit.
 MOST_PANELS = 9
 
@@ -43,7 +43,7 @@ _QUESTION = (
 
 def accuracy_page(answer: Comparison) -> Page:
     """The report of an accuracy study, not yet written."""
-    body = (_accuracies, _differences, _ranks, _judge, _checks, _tables, _method)
+    body = (_accuracies, _differences, _ranks, panel_section, _judge, _checks, _tables, _method)
     return Page(
         title="Accuracy under an imperfect judge", question=_QUESTION,
         headline=_headline(answer), warnings=[*answer.warnings, *dropped_lines(answer)],
@@ -59,21 +59,23 @@ def _headline(answer: Comparison) -> list[str]:
     for judge in judges:
         ranks = answer.ranks[answer.ranks["judge"] == judge]
         best = ranks.iloc[0]
-        about = f"By judge {judge}: " if len(judges) > 1 else ""
-        rows = _bayes(answer.estimates, judge).where(estimand="accuracy", unit=best["model"], group="").frame
-        row = rows.iloc[0]
+        by = "By all judges together" if judge == PANEL else f"By judge {judge}"
+        who = f"{by}: " if len(judges) > 1 else ""
+        rows = _bayes(answer.estimates, judge)
+        row = rows.where(estimand=_estimand(answer, "accuracy"), unit=best["model"], group="").frame.iloc[0]
         interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
         rank = f" and is the best model with probability {best['p_best']:.2f}" if len(ranks) > 1 else ""
-        sentences.append(f"{about}{best['model']} has accuracy {row['point']:.3f} ({interval}){rank}.")
-    return [*sentences, *_naive_gap(answer)]
+        sentences.append(f"{who}{best['model']} has accuracy {row['point']:.3f} ({interval}){rank}.")
+    return [*sentences, *_naive_gap(answer), about(answer.settings["population"])]
 
 
 def _naive_gap(answer: Comparison) -> list[str]:
     """How far the raw verdict rate lies from the corrected accuracy, at its worst."""
-    rows = answer.estimates.where(estimand="accuracy", group="").frame
+    rows = answer.estimates.where(estimand=_estimand(answer, "accuracy"), group="").frame
     key = ["judge", "unit"]
-    bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
     naive = rows[rows["method"] == "naive"].set_index(key)["point"]
+    bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
+    bayes = bayes.reindex(naive.index)
     gap = (naive - bayes["point"]).dropna()
     if gap.empty:
         return []
@@ -84,36 +86,40 @@ def _naive_gap(answer: Comparison) -> list[str]:
     return [f"Raw verdict rates are {spread}; {outside} of {len(gap)} lie outside the Bayesian interval."]
 
 
+def _estimand(answer: Comparison, name: str) -> str:
+    return estimand_of(name, answer.settings["population"])
+
+
 def _bayes(estimates: Estimates, judge: str) -> Estimates:
     names = [name for name in dict.fromkeys(estimates.frame["method"]) if name.startswith("bayes:")]
     return estimates.where(method=names, judge=["", judge])
 
 
 def _accuracies(answer: Comparison) -> Section:
-    overall = answer.estimates.where(group="")
-    panels = len(overall.where(estimand="accuracy").frame[["judge", "unit"]].drop_duplicates())
+    overall, estimand = answer.estimates.where(group=""), _estimand(answer, "accuracy")
+    panels = len(overall.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates())
     caption = "Accuracy of each model by the main methods. A diamond is the truth, where it is known."
-    figures = [figure_of(forest(overall, estimand="accuracy", methods=MAIN), caption,
+    figures = [figure_of(forest(overall, estimand=estimand, methods=MAIN), caption,
                        "Forest plot of accuracies: " + "; ".join(_headline(answer)))]  # fmt: skip
     if panels <= MOST_PANELS:
-        every = forest(overall, estimand="accuracy", layout="panels")
+        every = forest(overall, estimand=estimand, layout="panels")
         alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
         figures.append(figure_of(every, "Every method. The band is the first Bayesian interval.", alt))
-    return Section(title="Accuracy", tables=_side_by_side(overall, "accuracy"), figures=figures)
+    return Section(title="Accuracy", tables=_side_by_side(overall, estimand), figures=figures)
 
 
 def _differences(answer: Comparison) -> Section | None:
-    overall = answer.estimates.where(group="")
-    rows = overall.where(estimand="difference").frame
+    overall, estimand = answer.estimates.where(group=""), _estimand(answer, "difference")
+    rows = overall.where(estimand=estimand).frame
     if rows.empty:
         return None
-    drawing = forest(overall, estimand="difference", methods=MAIN)
+    drawing = forest(overall, estimand=estimand, methods=MAIN)
     paired = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
     decided = int(((paired["lower"] > 0) | (paired["upper"] < 0)).sum())
     text = f"The paired Bayesian interval excludes 0 for {decided} of {len(paired)} differences."
     caption = "Differences between models on the same items, largest first."
     figure = figure_of(drawing, caption, f"Forest plot. {text}")
-    tables = _side_by_side(overall, "difference")
+    tables = _side_by_side(overall, estimand)
     return Section(title="Differences", text=[text], figures=[figure], tables=tables)
 
 
@@ -121,9 +127,11 @@ def _side_by_side(overall: Estimates, estimand: str) -> list[Table]:
     """One table a judge: a line for each unit, the main methods beside each other."""
     tables = []
     for judge in dict.fromkeys(overall.frame["judge"]):
-        caption = f"{estimand.capitalize()}, side by side{f', judge {judge}' if judge else ''}"
+        caption = f"{estimand.capitalize()}, side by side{by_judge(judge)}"
         part = overall.where(judge=judge)
-        tables.append(comparison_table(part, estimand=estimand, methods=MAIN, caption=caption))
+        there = set(part.where(estimand=estimand).frame["method"])
+        methods = [name for name in MAIN if name == "bayes:" or name in there]
+        tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption))
     return tables
 
 
@@ -154,8 +162,8 @@ def _checks(answer: Comparison) -> Section:
 
 
 def _tables(answer: Comparison) -> Section:
-    kinds = {"Accuracy": answer.estimates.where(estimand="accuracy"),
-             "Differences": answer.estimates.where(estimand="difference"),
+    kinds = {"Accuracy": answer.estimates.where(estimand=_estimand(answer, "accuracy")),
+             "Differences": answer.estimates.where(estimand=_estimand(answer, "difference")),
              "Judge quality": answer.diagnostics}  # fmt: skip
     return estimates_section(answer, kinds)
 

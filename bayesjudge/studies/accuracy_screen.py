@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
+from bayesjudge.estimates import estimand_of
+from bayesjudge.studies.accuracy_part import PANEL
 from bayesjudge.studies.reading import quality_rows
 from bayesjudge.studies.screens import (
     empty_table,
@@ -25,7 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["accuracy_screen"]
 
 #: Baselines printed by default beside the Bayesian answer, as far as the terminal is wide.
-MAIN = ("ppi++[logit]", "naive", "rogan-gladen[shared]", "labelled", "rogan-gladen[specific]")
+MAIN = ("ppi++[best-judge,logit]", "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]", "ppi++[logit]",
+        "naive", "rogan-gladen[shared]", "labelled", "rogan-gladen[specific]")  # fmt: skip
+#: The baseline whose intervals show what a judge is worth to the panel.
+WITHOUT = "ppi++[multi-proxy]"
 #: Widths of a printed interval (with two signs) and of a column with a single figure, gaps included.
 CELL, FIGURE = 25, 9
 #: Differences printed by default.
@@ -33,35 +39,59 @@ MOST_PAIRS = 12
 
 
 def accuracy_screen(answer: Comparison, width: int) -> list[Table | str]:
-    """Accuracies, differences and the judge's quality; for several judges, a line a judge and model."""
-    if len(set(answer.ranks["judge"])) > 1:
+    """Accuracies, differences and the judge's quality; for several judges the panel, then each of them."""
+    alone = [judge for judge in dict.fromkeys(answer.ranks["judge"]) if judge != PANEL]
+    panel: list[Table | str] = []
+    if answer.settings["panel"]:
+        joint = _of_judges(answer, [PANEL])
+        panel = [_accuracies(joint, width), *_differences(joint, width), _panel(answer)]
+        answer = _of_judges(answer, alone)
+    if len(alone) > 1:
         more = "Every method and difference: --all, --json or the report."
-        return [_judges(answer), _agreement(answer), more]
-    return [_accuracies(answer, width), *_differences(answer, width), _quality(answer, width)]
+        return [*panel, _judges(answer), _agreement(answer), more]
+    return [*panel, _accuracies(answer, width), *_differences(answer, width), _quality(answer, width)]
+
+
+def _of_judges(answer: Comparison, judges: list[str]) -> Comparison:
+    """The part of the answer that some judges gave."""
+    ranks = answer.ranks[answer.ranks["judge"].isin(judges)].reset_index(drop=True)
+    return replace(answer, estimates=answer.estimates.where(judge=judges), ranks=ranks)
+
+
+def _title(answer: Comparison, name: str) -> str:
+    """What a table shows, on which population, and by whom where all judges answer together."""
+    together = set(answer.ranks["judge"]) == {PANEL}
+    return f"{_estimand(answer, name).capitalize()}{', all judges together' if together else ''}"
+
+
+def _estimand(answer: Comparison, name: str) -> str:
+    return estimand_of(name, answer.settings["population"])
 
 
 def _accuracies(answer: Comparison, width: int) -> Table:
     """One line a model (and group), best first, one column a method."""
-    rows = answer.estimates.where(estimand="accuracy").frame
+    rows = answer.estimates.where(estimand=_estimand(answer, "accuracy")).frame
     best = answer.ranks.set_index("model")["p_best"]
     order = {model: place for place, model in enumerate(answer.ranks["model"])}
     rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
     last = (
         ("P(best)", {("", model): f"{share:.3f}" for model, share in best.items()}) if len(best) > 1 else None
     )
-    return _side_by_side(rows, f"Accuracy, {percent(answer)} intervals", "model", width, last)
+    title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
+    return _side_by_side(rows, title, "model", width, last)
 
 
 def _differences(answer: Comparison, width: int) -> list[Table]:
     """One line a pair, the largest differences first."""
-    rows = answer.estimates.where(estimand="difference", group="").frame
+    rows = answer.estimates.where(estimand=_estimand(answer, "difference"), group="").frame
     if rows.empty:
         return []
     paired = rows[rows["p_positive"].notna()].drop_duplicates("unit", keep="last").set_index("unit")
     order = paired["point"].abs().sort_values(ascending=False, kind="stable").index
     rows = rows.set_index("unit").loc[list(order[:MOST_PAIRS])].reset_index()
     last = ("P(> 0)", {("", unit): f"{p:.3f}" for unit, p in paired["p_positive"].items()})
-    table = _side_by_side(rows, f"Difference, {percent(answer)} intervals", "difference", width, last)
+    title = f"{_title(answer, 'difference')}, {percent(answer)} intervals"
+    table = _side_by_side(rows, title, "difference", width, last)
     hidden = len(order) - MOST_PAIRS
     table.caption = f"{hidden} smaller differences not shown" if hidden > 0 else None
     return [table]
@@ -90,7 +120,7 @@ def _main_methods(rows: pd.DataFrame, *, most: int) -> list[str]:
     """The Bayesian model made for the estimand, then the main baselines."""
     present = list(dict.fromkeys(rows["method"]))
     bayes = [method for method in present if method.startswith("bayes:")]
-    first = bayes[:1] if rows["estimand"].iloc[0] == "accuracy" else bayes[-1:]
+    first = bayes[:1] if rows["estimand"].iloc[0].startswith("accuracy") else bayes[-1:]
     return [*first, *(method for method in MAIN if method in present)][:most]
 
 
@@ -111,15 +141,33 @@ def _quality(answer: Comparison, width: int) -> Table:
     return table
 
 
+def _panel(answer: Comparison) -> Table:
+    """What each judge brings to the panel."""
+    weights = answer.diagnostics.where(estimand="judge weight").frame.set_index("unit")
+    judges = answer.checks["judges"].set_index("judge")
+    headings = ["agreement", "weight in logits", "chosen as best", "wider without it"]
+    table = empty_table("Judges of the panel", ["judge"], headings)
+    wider = f"wider without, {WITHOUT}"
+    for name, row in judges.sort_values("agreement", ascending=False, kind="stable").iterrows():
+        judge, change = str(name), float(row.get(wider, math.nan))
+        shown = "" if math.isnan(change) else f"{change:+.1%}"
+        chosen = f"{row['chosen as best']:.0%}"
+        table.add_row(
+            escape(judge), figure(row["agreement"]), interval_cell(weights.loc[judge]), chosen, shown
+        )
+    table.caption = escape(f"wider without it: the intervals of {WITHOUT}")
+    return table
+
+
 def _judges(answer: Comparison) -> Table:
     """Several judges: one line a judge and model, with accuracy, raw rate, J and rank."""
-    rows = answer.estimates.where(estimand="accuracy", group="").frame
+    rows = answer.estimates.where(estimand=_estimand(answer, "accuracy"), group="").frame
     key = ["judge", "unit"]
     bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
     naive = rows[rows["method"] == "naive"].set_index(key)["point"]
     youden = quality_rows(answer.diagnostics, "youden").set_index(key)["point"]
     headings = ["accuracy", "naive", "Youden's J", "P(best)"]
-    title = f"Accuracy, {percent(answer)} intervals, by judge"
+    title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals, by judge"
     table = empty_table(title, ["judge", "model"], headings)
     for judge, ranks in answer.ranks.groupby("judge", sort=False):
         table.add_section()
@@ -132,7 +180,7 @@ def _judges(answer: Comparison) -> Table:
 
 def _agreement(answer: Comparison) -> Table:
     """Several judges: for each pair of models, how many judges' intervals lie on which side of 0."""
-    rows = answer.estimates.where(estimand="difference", group="").frame
+    rows = answer.estimates.where(estimand=_estimand(answer, "difference"), group="").frame
     rows = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
     title = f"Differences by judge: how many {percent(answer)} intervals lie above, around and below 0"
     table = empty_table(title, ["difference"], ["mean", "above", "around", "below"])

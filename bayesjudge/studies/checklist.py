@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayesjudge.counts import VerdictCounts
-from bayesjudge.estimates import Estimates
-from bayesjudge.studies.reading import LOW_YOUDEN, quality_rows, shared_calibration
+from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.studies.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
 
 if TYPE_CHECKING:
     from bayesjudge.studies.comparison import ChecklistItem
@@ -18,13 +18,14 @@ __all__ = ["checklist"]
 
 
 def checklist(
-    counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, *, prob: float, labels: str
-) -> tuple[ChecklistItem, ...]:
+    counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, *, prob: float, labels: str,
+    population: Population = "superpopulation",
+) -> tuple[ChecklistItem, ...]:  # fmt: skip
     """The seven items with what these data say."""
     shared, sentence = shared_calibration(diagnostics)
     return (
-        _estimand(),
-        _comparison(counts, estimates),
+        _estimand(population),
+        _comparison(counts, estimates.where(estimand=estimand_of("difference", population))),
         _calibration(counts, labels),
         _intervals(counts, prob),
         _quality(counts, diagnostics),
@@ -33,16 +34,16 @@ def checklist(
     )
 
 
-def _estimand() -> ChecklistItem:
+def _estimand(population: Population) -> ChecklistItem:
     text = (
-        "Accuracy on the superpopulation the items are drawn from; raw verdict rates are the rows called "
-        "naive, every other row is corrected and names its estimator."
+        f"{about(population)} Raw verdict rates are the rows called naive, every other row is corrected and "
+        "names its estimator."
     )
     return "Estimand and correction", "yes", text
 
 
-def _comparison(counts: VerdictCounts, estimates: Estimates) -> ChecklistItem:
-    models, rows = len(counts.models), len(estimates.where(estimand="difference").frame)
+def _comparison(counts: VerdictCounts, differences: Estimates) -> ChecklistItem:
+    models, rows = len(counts.models), len(differences.frame)
     if models == 1:
         return "Single model or comparison", "warn", "One model: no comparison is made."
     text = f"{models} models: accuracies and {rows} rows of differences, paired on the same items."

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
+from bayesjudge.studies.accuracy_part import PANEL
 from bayesjudge.studies.cautions import fallback_warnings, predictive_warnings, sensitivity_warnings
 from bayesjudge.studies.reading import LOW_YOUDEN, quality_rows, shared_calibration
 
@@ -33,7 +34,8 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
     found = []
     for one in fits:
         for label, single in one.everything.items():
-            found += fallback_warnings({f"{label}, judge {one.judge}": single})
+            whose = "" if one.judge == PANEL else f", judge {one.judge}"
+            found += fallback_warnings({f"{label}{whose}": single})
         found += [
             f"{label}, judge {one.judge}: the comparison of poolings rests on a fit that did not converge "
             f"({'; '.join(single.gate.reasons)})"
@@ -45,11 +47,11 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
 
 def warnings_of(
     counts: VerdictCounts, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame], judges: Sequence[str],
-    *, labels: str,
+    *, labels: str, panel: bool = False,
 ) -> list[str]:  # fmt: skip
     """What a reader must know before the numbers, most serious first."""
     found = list(counts.warnings)
-    if len(judges) > 1:
+    if len(judges) > 1 and not panel:
         found.append(
             f"{len(judges)} judges: each is analysed on its own. Their verdicts are not pooled, because "
             "judges err together and treating them as independent gives intervals that are far too narrow."

@@ -6,15 +6,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import Estimates, Population
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LOW_YOUDEN", "quality_rows", "shared_calibration"]
+__all__ = ["LOW_YOUDEN", "about", "quality_rows", "shared_calibration"]
 
 #: J below which every corrected estimate is called fragile; the paper's failing cases lie under it.
 LOW_YOUDEN = 0.3
+
+
+def about(population: Population) -> str:
+    """What the intervals are about, in one sentence.
+
+    Examples
+    --------
+    >>> about("items")
+    'Intervals are about accuracy on exactly these items: labels count as they are, the rest is predicted.'
+    """
+    if population == "items":
+        return (
+            "Intervals are about accuracy on exactly these items: labels count as they are, the rest is "
+            "predicted."
+        )
+    return "Intervals are about accuracy on questions like these: the items are a sample of them."
 
 
 def quality_rows(diagnostics: Estimates, estimand: str) -> pd.DataFrame:

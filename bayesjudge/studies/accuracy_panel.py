@@ -1,0 +1,83 @@
+"""Several judges at once: the panel's part of the accuracy question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.baselines.panel import choose_judge, drop_one, error_correlations, panel_baselines
+from bayesjudge.estimates import Estimates, estimand_of
+from bayesjudge.inference import fit
+from bayesjudge.models.judge_panel import JudgePanel
+from bayesjudge.panel_counts import PanelVotes, panel_votes
+from bayesjudge.studies.accuracy_checks import check_judge
+from bayesjudge.studies.accuracy_fits import JudgeFits
+from bayesjudge.studies.accuracy_part import PANEL, Part
+from bayesjudge.studies.ranks import rank_probabilities
+from bayesjudge.tables import Verdicts
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from bayesjudge.studies.accuracy_options import AccuracyOptions
+
+__all__ = ["panel_part", "panel_table", "panel_warnings"]
+
+#: Correlation of two judges' errors from which one is called an echo of the other.
+ECHO = 0.5
+
+
+def panel_table(
+    verdicts: Verdicts | ir.Table, judges: Sequence[str], *, group: str | None,
+    cluster: str | Sequence[str] | None,
+) -> PanelVotes:  # fmt: skip
+    """Votes of the chosen judges, side by side."""
+    return panel_votes(verdicts, group_by=group, cluster=cluster).for_judges(judges)
+
+
+def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
+    """Fit the panel, and set its baselines, its judges and its checks beside it."""
+    model = JudgePanel()
+    # Its posterior is near normal, and the sampler of fit_many is the faster one there.
+    engine = "hmc" if options.engine == "nuts" else options.engine
+    one = fit(model, votes, **{**options.sampling, "engine": engine})
+    population, prob = options.population, options.prob
+    rows = one.estimates(prob=prob)
+    fits = JudgeFits(judge=PANEL, headline={model.label: one})
+    quality = Estimates.concat([rows.where(estimand="judge weight"), error_correlations(votes, prob=prob)])
+    names = [estimand_of(name, population) for name in ("accuracy", "difference")]
+    return Part(
+        fits=fits, bayes=rows.where(estimand=names), quality=quality,
+        baselines=panel_baselines(votes, prob=prob, population=population, seed=options.seed),
+        ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
+        checks={**check_judge(fits), "judges": _judges(votes, options)},
+    )  # fmt: skip
+
+
+def _judges(votes: PanelVotes, options: AccuracyOptions) -> pd.DataFrame:
+    """One row a judge: agreement with the labels, and how much wider the panel's intervals are without it."""
+    chosen = choose_judge(votes, seed=options.seed)
+    dropped = drop_one(votes, prob=options.prob, population=options.population, seed=options.seed)
+    wider = dropped.pivot_table(index="judge", columns="method", values="change", aggfunc="first")
+    wider.columns = [f"wider without, {name}" for name in wider.columns]
+    votes_cast = pd.Series((votes.runs > 0).sum((0, 1)), index=votes.judges, name="votes")
+    table = chosen.table.rename(columns={"chosen": "chosen as best"}).set_index("judge")
+    return table.join(votes_cast).join(wider).reset_index()
+
+
+def panel_warnings(part: Part, votes: PanelVotes) -> list[str]:
+    """What the panel's own tables ask a reader to know first."""
+    pairs = part.quality.where(estimand="error_correlation").frame
+    echoes = pairs[(pairs["point"] >= ECHO) & (pairs["lower"] > 0)]
+    found = list(votes.warnings)
+    if len(echoes):
+        worst = echoes.iloc[int(np.argmax(echoes["point"]))]
+        found.append(
+            f"judges err together: given the label, errors correlate at {ECHO} or more in {len(echoes)} of "
+            f"{len(pairs)} pairs (most {worst['unit']}, {worst['point']:.2f}); counting "
+            "their votes as independent would be overconfident"
+        )
+    return found
