@@ -97,14 +97,22 @@ def _bayes(estimates: Estimates, judge: str) -> Estimates:
 
 def _accuracies(answer: Comparison) -> Section:
     overall, estimand = answer.estimates.where(group=""), _estimand(answer, "accuracy")
-    panels = len(overall.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates())
-    caption = "Accuracy of each model by the main methods. A diamond is the truth, where it is known."
-    figures = [figure_of(forest(overall, estimand=estimand, methods=MAIN), caption,
-                       "Forest plot of accuracies: " + "; ".join(_headline(answer)))]  # fmt: skip
-    if panels <= MOST_PANELS:
-        every = forest(overall, estimand=estimand, layout="panels")
-        alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
-        figures.append(figure_of(every, "Every method. The band is the first Bayesian interval.", alt))
+    figures = []
+    for who, part in _panel_and_alone(overall):
+        panels = len(part.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates())
+        caption = (
+            f"Accuracy of each model by the main methods{who}. A diamond is the truth, where it is known."
+        )
+        drawing = forest(part, estimand=estimand, methods=_main_methods(part, estimand))
+        figures.append(
+            figure_of(drawing, caption, "Forest plot of accuracies: " + "; ".join(_headline(answer)))
+        )
+        if panels <= MOST_PANELS:
+            every = forest(part, estimand=estimand, layout="panels")
+            alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
+            figures.append(
+                figure_of(every, f"Every method{who}. The band is the first Bayesian interval.", alt)
+            )
     return Section(title="Accuracy", tables=_side_by_side(overall, estimand), figures=figures)
 
 
@@ -113,14 +121,25 @@ def _differences(answer: Comparison) -> Section | None:
     rows = overall.where(estimand=estimand).frame
     if rows.empty:
         return None
-    drawing = forest(overall, estimand=estimand, methods=MAIN)
     paired = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
     decided = int(((paired["lower"] > 0) | (paired["upper"] < 0)).sum())
     text = f"The paired Bayesian interval excludes 0 for {decided} of {len(paired)} differences."
-    caption = "Differences between models on the same items, largest first."
-    figure = figure_of(drawing, caption, f"Forest plot. {text}")
+    figures = []
+    for who, part in _panel_and_alone(overall):
+        drawing = forest(part, estimand=estimand, methods=_main_methods(part, estimand))
+        caption = f"Differences between models on the same items{who}, largest first."
+        figures.append(figure_of(drawing, caption, f"Forest plot. {text}"))
     tables = _side_by_side(overall, estimand)
-    return Section(title="Differences", text=[text], figures=[figure], tables=tables)
+    return Section(title="Differences", text=[text], figures=figures, tables=tables)
+
+
+def _panel_and_alone(overall: Estimates) -> list[tuple[str, Estimates]]:
+    """All judges together and each alone have other methods, so they are drawn apart; how, and what."""
+    judges = list(dict.fromkeys(overall.frame["judge"]))
+    if PANEL not in judges:
+        return [("", overall)]
+    alone = overall.where(judge=[judge for judge in judges if judge != PANEL])
+    return [(by_judge(PANEL), overall.where(judge=PANEL)), (", each judge alone", alone)]
 
 
 def _side_by_side(overall: Estimates, estimand: str) -> list[Table]:
@@ -129,10 +148,14 @@ def _side_by_side(overall: Estimates, estimand: str) -> list[Table]:
     for judge in dict.fromkeys(overall.frame["judge"]):
         caption = f"{estimand.capitalize()}, side by side{by_judge(judge)}"
         part = overall.where(judge=judge)
-        there = set(part.where(estimand=estimand).frame["method"])
-        methods = [name for name in MAIN if name == "bayes:" or name in there]
+        methods = _main_methods(part, estimand)
         tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption))
     return tables
+
+
+def _main_methods(part: Estimates, estimand: str) -> list[str]:
+    there = set(part.where(estimand=estimand).frame["method"])
+    return [name for name in MAIN if name == "bayes:" or name in there]
 
 
 def _ranks(answer: Comparison) -> Section | None:
