@@ -63,6 +63,7 @@ def _trials() -> Any:
 #: A small table that each registered model can be fitted to; a new model needs a line here.
 TABLES: dict[str, Callable[[], Any]] = {
     "bradley_terry": _battles,
+    "conditional_panel": _panel,
     "judge_elo": _battles,
     "judge_error": _verdicts,
     "judge_panel": _panel,
