@@ -110,9 +110,7 @@ class JudgeElo:
         with numpyro.plate("judge", data.size("judge"), dim=-2):
             slope = numpyro.sample("slope", dist.Normal(1.0, 1.0))
             scale = numpyro.sample("taste_spread", dist.HalfNormal(self.taste_scale))
-            with numpyro.plate("model", data.size("model"), dim=-1):
-                z = numpyro.sample("z_taste", dist.Normal(0.0, 1.0))
-        eye = slope * theta + scale * (density.numpyro_taste_root(data) @ z)
+        eye = slope * theta + density.numpyro_tastes(scale, data)
         density.numpyro_votes(theta, data)
         effects = density.numpyro_effects(data)
         if data.facts["verdicts"]:
@@ -126,7 +124,7 @@ class JudgeElo:
 
         from bayesjudge.models import judge_elo_twin as density
 
-        zero, one = np.float64(0), np.float64(1)
+        one = np.float64(1)
         named = ("model", "judge", "effect", "judge_pair", "verdict_judge", "score_judge")
         coords = {name: list(data.coords[name]) for name in named}
         with pm.Model(coords=coords) as model:
@@ -135,8 +133,9 @@ class JudgeElo:
             column = (data.size("judge"), 1)
             slope = pm.Normal("slope", one, one, shape=column)
             scale = pm.HalfNormal("taste_spread", np.float64(self.taste_scale), shape=column)
-            z = pm.Normal("z_taste", zero, one, dims=("judge", "model"))
-            eye = slope * theta[None, :] + scale * density.pymc_tastes(z, data)
+            unit = scale ** data["taste_power"][:, None]
+            z = pm.Normal("z_taste", np.float64(0), unit, dims=("judge", "model"))
+            eye = slope * theta[None, :] + scale * density.pymc_tastes(z / unit, data)
             density.pymc_votes(theta, data)
             effects = density.pymc_effects(data)
             if data.facts["verdicts"]:

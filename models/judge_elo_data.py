@@ -13,6 +13,7 @@ from bayesjudge.model import Data
 from bayesjudge.models.battle_rows import human_rows, judged_rows, standardised
 from bayesjudge.models.davidson import OUTCOMES
 from bayesjudge.models.elo_results import sizes
+from bayesjudge.models.taste_scales import taste_powers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,8 +39,8 @@ def prepare(counts: BattleCounts, *, graded: bool, length: bool, families: Mappi
     verdicts, scores = _verdicts(counts, stating, length=length), _scores(counts, scoring, length=length)
     parts = [part for part in (("verdict", stating, verdicts), ("score", scoring, scores)) if part[1]]
     effects = _effects(parts, counts, families=families, length=length)
-    arrays = votes.arrays("vote_") | verdicts | scores
-    pairs = tuple(f"{a} − {b}" for a, b in itertools.combinations(counts.judges, 2))
+    arrays = votes.arrays("vote_") | verdicts | scores | {"taste_power": taste_powers(counts)}
+    pairs = tuple(f"{a} & {b}" for a, b in itertools.combinations(counts.judges, 2))
     dims = {name: _axes(name) for name in arrays}
     return Data(
         arrays=arrays, dims=dims,
@@ -59,8 +60,8 @@ _LENGTHS = {"vote_n": "vote_pattern", "verdict_n": "verdict_pattern", "score": "
 
 def _axes(name: str) -> tuple[str, ...]:
     kind = name.split("_", maxsplit=1)[0]
-    if name == "score_scale":
-        return ("score_judge",)
+    if name in {"score_scale", "taste_power"}:
+        return ("score_judge",) if name == "score_scale" else ("judge",)
     rows = {"vote": "vote_pattern", "verdict": "verdict_pattern", "score": "score_battle"}[kind]
     return (rows, *(("outcome",) if name.endswith("_n") else ("effect",) if name.endswith("_x") else ()))
 

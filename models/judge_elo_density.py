@@ -11,11 +11,13 @@ from numpyro import distributions as dist
 
 from bayesjudge.model import Data
 from bayesjudge.models.davidson import LOG_TIE, OutcomeCounts, jax_log_outcomes
+from bayesjudge.models.score_gaps import ScoreGaps
 
 __all__ = [
     "numpyro_effects",
     "numpyro_scores",
     "numpyro_taste_root",
+    "numpyro_tastes",
     "numpyro_verdicts",
     "numpyro_votes",
     "vine_shapes",
@@ -52,6 +54,17 @@ def numpyro_taste_root(data: Data) -> Any:
     return (lower + jnp.eye(judges)) * before
 
 
+def numpyro_tastes(scale: Any, data: Data) -> Any:
+    """Tastes δ (J, M) with spreads ``scale`` (J, 1), sampled in the units that `taste_scales` chose."""
+    unit = scale ** data["taste_power"][:, None]
+    with (
+        numpyro.plate("judge", data.size("judge"), dim=-2),
+        numpyro.plate("model", data.size("model"), dim=-1),
+    ):
+        z = numpyro.sample("z_taste", dist.Normal(0.0, unit))
+    return scale * (numpyro_taste_root(data) @ (z / unit))
+
+
 def numpyro_votes(theta: Any, data: Data) -> None:
     """People's votes."""
     log_tie = numpyro.sample("vote_log_tie", dist.Normal(*LOG_TIE))
@@ -72,31 +85,40 @@ def numpyro_effects(data: Data) -> Any:
 
 def numpyro_verdicts(eye: Any, effects: Any, data: Data) -> None:
     """Verdicts, on the scale of each judge's own eye (J, M)."""
-    d = _differences("verdict", eye, effects, data.facts["verdicts"], data)
-    with numpyro.plate("verdict_judge", len(data.facts["verdicts"]), dim=-1):
+    judges = data.facts["verdicts"]
+    own = _own("verdict", judges, data)
+    d = _differences("verdict", eye, effects, judges, data)
+    with numpyro.plate("verdict_judge", len(judges), dim=-1):
         log_tie = numpyro.sample("verdict_log_tie", dist.Normal(*LOG_TIE))
-    outcomes = OutcomeCounts(jax_log_outcomes(d, log_tie[data["verdict_judge"]]), data["verdict_total"])
+    outcomes = OutcomeCounts(jax_log_outcomes(d, own @ log_tie), data["verdict_total"])
     with numpyro.plate("verdict_pattern", data.size("verdict_pattern"), dim=-2), _outcome():
         numpyro.sample("verdict_n", outcomes, obs=data.arrays.get("verdict_n"))
 
 
 def numpyro_scores(eye: Any, effects: Any, data: Data) -> None:
     """Score gaps; padding (``score_seen`` 0) adds nothing."""
-    d = _differences("score", eye, effects, data.facts["graded"], data)
-    with numpyro.plate("score_judge", len(data.facts["graded"]), dim=-1):
+    judges = data.facts["graded"]
+    own = _own("score", judges, data)
+    d = _differences("score", eye, effects, judges, data)
+    with numpyro.plate("score_judge", len(judges), dim=-1):
         noise = numpyro.sample("noise", dist.HalfNormal(1.0))
         freedom = numpyro.sample("freedom", dist.Gamma(2.0, 0.1))
-    judge = data["score_judge"]
-    gaps = dist.StudentT(freedom[judge], d, noise[judge]).mask(data["score_seen"] > 0)
+    gaps = ScoreGaps(d, noise, freedom, own).mask(data["score_seen"] > 0)
     with numpyro.plate("score_battle", data.size("score_battle"), dim=-1):
         numpyro.sample("score", gaps, obs=data.arrays.get("score"))
+
+
+def _own(kind: str, judges: tuple[int, ...], data: Data) -> Any:
+    """Which of these judges a row is of, (R, judges) of 0 and 1: a product with it needs no scatter."""
+    return jnp.asarray(data[f"{kind}_judge"][:, None] == jnp.arange(len(judges)), dtype=float)
 
 
 def _differences(kind: str, eye: Any, effects: Any, judges: tuple[int, ...], data: Data) -> Any:
     """What separates the two models of each row in its judge's eye."""
     judge = jnp.array(judges)[data[f"{kind}_judge"]]
     apart = eye[judge, data[f"{kind}_first"]] - eye[judge, data[f"{kind}_second"]]
-    return apart + (data[f"{kind}_x"] * effects[judge]).sum(-1)
+    shown = data[f"{kind}_x"] @ effects[np.array(judges)].T
+    return apart + (shown * _own(kind, judges, data)).sum(-1)
 
 
 def _outcome() -> Any:

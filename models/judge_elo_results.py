@@ -50,7 +50,7 @@ def _judge_rows(
 ) -> list[dict[str, Any]]:
     """Effects of each judge, and its taste for each model, on its own scale."""
     rows = []
-    own = tastes(posterior)
+    own = tastes(posterior, data)
     for judge in map(str, data.coords["judge"]):
         extra = {"judge": judge}
         if "effects" in posterior:
@@ -85,12 +85,13 @@ def _slope(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     return slope
 
 
-def tastes(posterior: xr.Dataset) -> xr.DataArray:
+def tastes(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     """Draws of δ_ji, each judge's own taste for each model, dims ``chain, draw, judge, model``."""
     z = posterior["z_taste"].transpose("chain", "draw", "judge", "model")
     root = _roots(posterior)
     spread = posterior["taste_spread"].transpose("chain", "draw", "judge").to_numpy()[..., None]
-    found: xr.DataArray = z.copy(data=spread * (root @ z.to_numpy()))
+    unit = np.asarray(data["taste_power"])[:, None]
+    found: xr.DataArray = z.copy(data=spread * (root @ (z.to_numpy() / spread**unit)))
     return found
 
 

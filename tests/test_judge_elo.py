@@ -24,6 +24,7 @@ from bayesjudge.model import Data
 from bayesjudge.models import judge_elo_results
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_elo_density import numpyro_taste_root, vine_shapes
+from bayesjudge.models.taste_scales import taste_powers
 from bayesjudge.strengths import anchored_strengths, solve_strengths, to_elo
 from bayesjudge.tables import Battles
 
@@ -51,6 +52,12 @@ def _mixed() -> Battles:
     return Battles.from_frame(pd.concat(frame, ignore_index=True))
 
 
+def _strong_tastes() -> BattleCounts:
+    """Tastes that stand out from the noise: they are sampled half-way."""
+    strengths = tuple(np.linspace(-1, 1, 9).tolist())
+    return _counts(strengths=strengths, battles=3000, taste=0.6)
+
+
 @pytest.fixture(scope="module")
 def fitted() -> Fit:
     counts = _counts(judges=2, battles=3000).without_votes_on("m2")
@@ -63,17 +70,28 @@ def fitted() -> Fit:
 @pytest.mark.parametrize(
     ("model", "counts"),
     [
-        (JudgeElo(), lambda: _counts(battles=150)),
+        (JudgeElo(), _strong_tastes),
         (JudgeElo(families=(("j0", "x"), ("m1", "x"))), lambda: _counts(battles=150, judges=4)),
         (JudgeElo(length_effect=True), lambda: count_battles(_mixed())),
         pytest.param(JudgeElo(scores="verdicts"), lambda: count_battles(_mixed()), marks=pytest.mark.slow),
     ],
-    ids=["one judge", "four judges, a family", "verdicts and scores, length", "scores as verdicts"],
+    ids=[
+        "one judge of strong tastes",
+        "four judges, a family",
+        "verdicts and scores, length",
+        "scores as verdicts",
+    ],
 )
 def test_the_same_density_in_both_languages(
     model: JudgeElo, counts: Callable[[], BattleCounts], same_density: Callable[..., None]
 ) -> None:
     same_density(model, model.prepare(counts()), points=20)
+
+
+def test_tastes_are_sampled_half_way_only_where_they_stand_out() -> None:
+    powers = [taste_powers(counts).tolist() for counts in (_strong_tastes(), _counts(taste=0.6))]
+    # Six models say too little of how strong tastes are.
+    assert powers == [[0.5], [0.0]]
 
 
 def test_adding_to_both_scores_changes_nothing() -> None:
