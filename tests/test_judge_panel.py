@@ -258,6 +258,23 @@ def test_equal_posteriors_give_equal_answers() -> None:
     assert set(one["group"]) == {"", "g", "h"}
 
 
+# Judges
+
+
+def test_with_every_answer_labelled_agreement_is_what_was_seen() -> None:
+    from bayesjudge.models.judge_panel_judges import PANEL, expected_agreement, panel_beats_best
+
+    votes, model = _labels(_panel()), JudgePanel()
+    data = model.prepare(votes)
+    found = expected_agreement(_prior_draws(model, data), data)
+    seen = np.where(votes.runs > 0, (votes.votes > 0.5) == (votes.label > 0.5)[..., None], np.nan)
+    want = np.nanmean(seen, axis=(0, 1))
+    np.testing.assert_allclose(found.sel(judge=list(votes.judges)).mean(("chain", "draw")), want)
+    # The panel's verdict is the posterior mean of known labels: it agrees with all of them.
+    np.testing.assert_allclose(found.sel(judge=PANEL), 1.0)
+    assert panel_beats_best(found) == 1.0
+
+
 # Odd panels
 
 
