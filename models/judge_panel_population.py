@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Population
     from bayesjudge.model import Data
 
-__all__ = ["accuracy_draws", "mean_probability", "over_draws", "prediction_sites", "probability"]
+__all__ = ["accuracy_draws", "effective_logits", "mean_probability", "over_draws", "prediction_sites",
+           "probability"]  # fmt: skip
 
 #: Cells times draws that are predicted at most: past it draws are thinned.
 MOST_WORK = 400_000_000
@@ -158,6 +159,13 @@ def _probability_here(sites: Sites, arrays: Sites) -> Any:
 
 def _predictive_labels(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
     key_item, key_cluster, key_label = jax.random.split(key, 3)
+    eta = effective_logits(sites, arrays, (key_item, key_cluster), facts)
+    return jax.random.bernoulli(key_label, jax.nn.sigmoid(eta)).astype(float)
+
+
+def effective_logits(sites: Sites, arrays: Sites, keys: tuple[Any, Any], facts: Sites) -> Any:
+    """Logit of every answer with the effects of its item and cluster, fresh where they were not sampled."""
+    key_item, key_cluster = keys
     eta = row_logits(sites, arrays, "cell")
     if "cluster_effect" in sites:
         code, fresh = arrays["cell_cluster"], jax.random.normal(key_cluster, (facts["units"],))
@@ -167,7 +175,7 @@ def _predictive_labels(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> A
         u = jax.random.normal(key_item, (facts["items"],))
         u = u.at[arrays["item_place"]].set(sites["item_effect"])
         eta = eta + sites["item_spread"] * u[arrays["cell_item"]]
-    return jax.random.bernoulli(key_label, jax.nn.sigmoid(eta)).astype(float)
+    return eta
 
 
 def _normal_part(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,9 @@ from bayesjudge.label_planning import (
     plan_labels,
     retrospective,
 )
-from bayesjudge.panel_counts import panel_votes
+from bayesjudge.models.judge_panel import JudgePanel
+from bayesjudge.models.judge_panel_answers import answer_probabilities
+from bayesjudge.panel_counts import PanelVotes, panel_votes
 from bayesjudge.tables import Verdicts
 
 
@@ -221,3 +224,39 @@ def test_nothing_left_to_ask_is_an_empty_plan():
     plan = plan_labels(p, budget=3, labelled=np.ones((4, 2), dtype=bool))
     assert len(plan.order) == 0
     assert plan.advantage == 0
+
+
+def test_plans_start_from_judge_panel():
+    """Draws of every answer: NaN where there is none, item effects shared by the models, a plan from them."""
+    rng = np.random.default_rng(10)
+    y = (rng.random((12, 1)) < 0.6) & (rng.random((12, 3)) < 0.9)
+    votes = np.where(rng.random((12, 3, 2)) < 0.2, ~y[..., None], y[..., None]).astype(float)
+    label = np.where(np.arange(12)[:, None] < 4, y, np.nan)
+    votes[5, 0], label[5, 0] = np.nan, np.nan
+    panel = PanelVotes(
+        models=("a", "b", "c"), judges=("j", "k"), groups=("all",), items=tuple(map(str, range(12))),
+        votes=votes, label=label, runs=np.isfinite(votes).astype(np.int64),
+        annotations=np.isfinite(label).astype(np.int64), group=np.zeros(12, np.int64), cluster=np.arange(12),
+    )  # fmt: skip
+    model = JudgePanel()
+    data = model.prepare(panel)
+    sites = {"intercept": 0.0, "model_spread": 0.1, "weight_mean": 1.0, "weight_spread": 0.1,
+             "item_spread": 2.0, "model_rate_slope": 0.0, "item_rate_slope": 0.0, "z_model": np.zeros(3), "z_weight": np.zeros(2),
+             "item_effect": np.zeros(4)}  # fmt: skip
+    posterior = xr.Dataset({
+        name: (("chain", "draw", *(f"of_{name}" for _ in np.shape(value))),
+               np.broadcast_to(value, (1, 300, *np.shape(value))))
+        for name, value in sites.items()
+    })  # fmt: skip
+    draws = answer_probabilities(posterior, data, panel, draws=300)
+    assert draws.shape == (300, 12, 3)
+    assert np.isnan(draws[:, 5, 0]).all()
+    assert np.isfinite(np.delete(draws, 5, axis=1)).all()
+    # Labelled items have the sampled effect, here 0; the others a fresh one, the same for all models.
+    assert draws[:, :4].std(0).max() < 1e-6
+    logit = np.log(draws[:, 6]) - np.log1p(-draws[:, 6])
+    assert np.corrcoef(logit.T)[0, 1] > 0.999
+    assert logit.std(0)[0] == pytest.approx(2.0, rel=0.25)  # 300 draws: 4 % a standard error
+    plan = plan_labels(draws, budget=3, labelled=np.isfinite(label), population="items")
+    assert len(plan.order) == 3
+    assert (plan.order >= 4).all()

@@ -46,7 +46,7 @@ class Patterns:
 
 
 def patterns_of(votes: PanelVotes, keep: NDArray[np.bool_], *, label_free: bool, by_model: bool) -> Patterns:
-    """Patterns of the items marked (I,); no labels if ``label_free``, a stratum for each model if ``by_model``."""
+    """Patterns of the items marked (I,); no labels if ``label_free``, one stratum a model if ``by_model``."""
     item, model = np.nonzero(votes.answered & keep[:, None])
     share, runs = np.nan_to_num(votes.votes[item, model]), votes.runs[item, model]
     label = np.where(labelled_cells(votes) & (not label_free), votes.label, np.nan)[item, model]
