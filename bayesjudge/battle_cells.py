@@ -8,12 +8,13 @@ frame of its first model (the one whose name comes first). Votes, orders and run
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesjudge.battle_covariates import covariate_keys, frame_differences, table_differences
 from bayesjudge.cells import IbisTable, cached, fetch, texts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
@@ -49,6 +50,8 @@ class BattleCells:
         The same with both orders averaged.
     models, judges, groups : tuple of str
         Sorted names.
+    covariates : tuple of str
+        Names of the covariates, which are the columns ``x_0, x_1, ...`` of every table.
     dropped : mapping of str to int
         Rows that could not be used.
     warnings : tuple of str
@@ -62,39 +65,43 @@ class BattleCells:
     models: tuple[str, ...]
     judges: tuple[str, ...]
     groups: tuple[str, ...]
+    covariates: tuple[str, ...]
     dropped: Mapping[str, int]
     warnings: tuple[str, ...]
 
 
 def make_battle_cells(
-    battles: Battles | ir.Table, *, group: str | None, lengths: bool, digits: int = _DIGITS
-) -> BattleCells:
+    battles: Battles | ir.Table, *, group: str | None, lengths: bool, digits: int = _DIGITS,
+    covariates: Sequence[str] = (),
+) -> BattleCells:  # fmt: skip
     """Collapse rows to cells; see `bayesjudge.battle_counts.count_battles` for what is refused."""
-    rows, dropped, warnings = _rows(battles, group, lengths)
+    x = covariate_keys(covariates)
+    rows, dropped, warnings = _rows(battles, group, lengths, covariates)
     models = _distinct(rows, "model_a", "model_b")
-    turned = _turn(rows, models)
-    shown = cached(_shown(turned, digits))
-    judged = cached(_both_orders(shown, digits))
+    turned = _turn(rows, models, x)
+    shown = cached(_shown(turned, digits, x))
+    judged = cached(_both_orders(shown, digits, x))
     # Most of a long log may have votes alone: only those beside a judge's view are kept battle by battle.
     beside = turned.view().semi_join(judged, list(_BATTLE))
     return BattleCells(
-        votes=_votes(turned), judged_votes=cached(_votes(beside)), shown=shown, judged=judged, models=models,
-        judges=_distinct(rows, "judge"), groups=_distinct(rows, "group"), dropped=dropped, warnings=warnings,
+        votes=_votes(turned, x), judged_votes=cached(_votes(beside, ())), shown=shown, judged=judged,
+        models=models, judges=_distinct(rows, "judge"), groups=_distinct(rows, "group"),
+        covariates=tuple(covariates), dropped=dropped, warnings=warnings,
     )  # fmt: skip
 
 
 def _rows(
-    battles: Battles | ir.Table, group: str | None, lengths: bool
+    battles: Battles | ir.Table, group: str | None, lengths: bool, covariates: Sequence[str]
 ) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
     columns = battles.frame.columns if isinstance(battles, Battles) else battles.columns
     if group is not None and group not in columns:
         raise UsageError(f"no column {group!r} to group by; the table has {list(columns)}")
     if isinstance(battles, Battles):
-        return _from_battles(battles, group, lengths), dict(battles.dropped), battles.warnings
-    return *_from_ibis(battles, group, lengths), ()
+        return _from_battles(battles, group, lengths, covariates), dict(battles.dropped), battles.warnings
+    return *_from_ibis(battles, group, lengths, covariates), ()
 
 
-def _from_battles(battles: Battles, group: str | None, lengths: bool) -> IbisTable:
+def _from_battles(battles: Battles, group: str | None, lengths: bool, covariates: Sequence[str]) -> IbisTable:
     import ibis
     import pyarrow as pa
 
@@ -106,13 +113,17 @@ def _from_battles(battles: Battles, group: str | None, lengths: bool) -> IbisTab
         item=pd.factorize(frame["item"])[0],
         length=frame["length_a"] - frame["length_b"] if has_length else float("nan"),
         group=texts(frame[group]).fillna(NO_GROUP) if group else ALL,
+        **frame_differences(frame, covariates),
     )
     table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
-    return table.mutate(length=table.length.cast("float64"), judge=table.judge.cast("string"),
+    known = {name: table[name].cast("float64") for name in ("length", *covariate_keys(covariates))}
+    return table.mutate(**known, judge=table.judge.cast("string"),
                         voter=table.voter.cast("string"), order=table.order.cast("string"))  # fmt: skip
 
 
-def _from_ibis(table: IbisTable, group: str | None, lengths: bool) -> tuple[IbisTable, dict[str, int]]:
+def _from_ibis(
+    table: IbisTable, group: str | None, lengths: bool, covariates: Sequence[str]
+) -> tuple[IbisTable, dict[str, int]]:
     import ibis
 
     there = set(table.columns)
@@ -135,7 +146,7 @@ def _from_ibis(table: IbisTable, group: str | None, lengths: bool) -> tuple[Ibis
     has_length = lengths and {"length_a", "length_b"} <= there
     columns["length"] = (table.length_a - table.length_b).cast("float64") if has_length else number
     columns["group"] = table[group].cast("string").fill_null(NO_GROUP) if group else ibis.literal(ALL)
-    rows = table.select(**columns)
+    rows = table.select(**columns, **table_differences(table, covariates))
     _require_known(rows)
     judged: Any = rows.verdict.notnull() | rows.gap.notnull()
     rows = rows.mutate(judge=judged.ifelse(rows.judge, text), voter=rows.voter.fill_null("human"))
@@ -166,7 +177,7 @@ def _require_known(rows: IbisTable) -> None:
         raise InputError(bad)
 
 
-def _turn(rows: IbisTable, models: tuple[str, ...]) -> IbisTable:
+def _turn(rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...]) -> IbisTable:
     """Models as codes, everything in the frame of the one with the smaller code."""
     import ibis
 
@@ -180,33 +191,38 @@ def _turn(rows: IbisTable, models: tuple[str, ...]) -> IbisTable:
         first=as_is.ifelse(rows.code_a, rows.code_b), second=as_is.ifelse(rows.code_b, rows.code_a),
         place=as_is.ifelse(place, -place), gap=as_is.ifelse(rows.gap, -rows.gap),
         human=as_is.ifelse(rows.human, 1 - rows.human), verdict=as_is.ifelse(rows.verdict, 1 - rows.verdict),
-        length=as_is.ifelse(rows.length, -rows.length),
+        **{name: as_is.ifelse(rows[name], -rows[name]) for name in ("length", *x)},
     )  # fmt: skip
 
 
-def _votes(turned: IbisTable) -> IbisTable:
+def _votes(turned: IbisTable, x: tuple[str, ...]) -> IbisTable:
     """One row a battle; what its voters saw first is known where the row is not also a judge's."""
     rows = turned.filter(turned.human.notnull())
     rows = rows.mutate(alone=rows.judge.isnull().ifelse(rows.place, 0))
     cast = rows.group_by([*_BATTLE, "voter"]).aggregate(
         human=rows.human.max(), torn=(rows.human.max() > rows.human.min()).cast("int64"),
-        group=rows.group.max(), length=rows.length.mean(), place=rows.alone.max() + rows.alone.min(),
+        group=rows.group.max(), **_means(rows, x), place=rows.alone.max() + rows.alone.min(),
     )  # fmt: skip
     return cast.group_by(_BATTLE).aggregate(
         a=(cast.human == 1).sum(), tie=(cast.human == 0.5).sum(), b=(cast.human == 0).sum(),
         torn=cast.torn.sum(), group=cast.group.max(), place=cast.place.sum().sign(),
-        length=cast.length.mean(),
+        **_means(cast, x),
     )  # fmt: skip
 
 
-def _shown(turned: IbisTable, digits: int) -> IbisTable:
+def _shown(turned: IbisTable, digits: int, x: tuple[str, ...]) -> IbisTable:
     """One row for each judge, battle and order: runs are averaged, since they are not independent."""
     rows = turned.filter(turned.verdict.notnull() | turned.gap.notnull())
     cells = rows.group_by([*_BATTLE, "judge", "place"]).aggregate(
         gap=rows.gap.mean().round(digits), stated=rows.verdict.mean(), group=rows.group.max(),
-        length=rows.length.mean(),
+        **_means(rows, x),
     )  # fmt: skip
     return cells.mutate(label=cells.gap.sign().fill_null(_side(cells.stated)), stated=_side(cells.stated))
+
+
+def _means(rows: IbisTable, x: tuple[str, ...]) -> dict[str, Any]:
+    """What one battle's rows say of its answers, averaged."""
+    return {name: rows[name].mean() for name in ("length", *x)}
 
 
 def _side(mean: Any) -> Any:
@@ -214,11 +230,11 @@ def _side(mean: Any) -> Any:
     return (mean - 0.5).sign()
 
 
-def _both_orders(shown: IbisTable, digits: int) -> IbisTable:
+def _both_orders(shown: IbisTable, digits: int, x: tuple[str, ...]) -> IbisTable:
     """One row for each judge and battle; a preference that turns with the order is a tie."""
     both = shown.group_by([*_BATTLE, "judge"]).aggregate(
         gap=shown.gap.mean().round(digits), stated=shown.stated.sum(), group=shown.group.max(),
-        length=shown.length.mean(), high=shown.label.max(), low=shown.label.min(),
+        **_means(shown, x), high=shown.label.max(), low=shown.label.min(),
         sides=shown.label.sum(), places=shown.place.sum(), n_places=shown.place.count(),
     )  # fmt: skip
     turns = both.high * both.low < 0

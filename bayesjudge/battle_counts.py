@@ -8,7 +8,7 @@ judges' verdicts is counted once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.battle_cells import BattleCells, make_battle_cells
+from bayesjudge.battle_covariates import covariate_keys
 from bayesjudge.battle_patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
 from bayesjudge.cells import IbisTable, fetch
 from bayesjudge.errors import InputError, Problem, UsageError
@@ -47,6 +48,8 @@ class BattleCounts:
         The same with the two orders kept apart, for everything about position.
     swaps : Swaps
         How labels and gaps change with the order.
+    covariates : tuple of str
+        Names of the covariates that were counted, the columns of `HumanVotes.covariates`.
     dropped : mapping of str to int
         Rows of the input that could not be used, by reason.
     warnings : tuple of str
@@ -60,6 +63,7 @@ class BattleCounts:
     judged: JudgedBattles
     shown: JudgedBattles
     swaps: Swaps
+    covariates: tuple[str, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -133,6 +137,7 @@ def count_battles(
     group: str | None = None,
     lengths: bool = True,
     keep_battles: bool = False,
+    covariates: Sequence[str] = (),
     digits: int = 9,
 ) -> BattleCounts:
     """Count battles in one pass where the data lives.
@@ -149,6 +154,10 @@ def count_battles(
         so memory then grows with the number of battles.
     keep_battles : bool
         Give every battle a code, so that its votes and its judges' gaps can be linked; the same remark holds.
+    covariates : sequence of str
+        Numeric columns by which the two answers of a battle differ (``X``, or ``X_a`` and ``X_b``). Patterns
+        are told apart by them: where a covariate takes a few values the table stays small, else it grows
+        with the number of battles. A missing value counts as no difference, and is warned about.
     digits : int
         Decimal digits of gaps that are told apart; fewer make fewer patterns.
 
@@ -163,7 +172,7 @@ def count_battles(
     InputError
         Two votes of one voter on a battle, values that are no outcomes, no rows.
     UsageError
-        A group column that the table does not have.
+        A group column or a covariate that the table does not have.
 
     Examples
     --------
@@ -173,20 +182,33 @@ def count_battles(
     >>> counts.human_pairs().n.tolist(), counts.judge_pairs("j").n.tolist()
     ([[2, 0, 0]], [[1, 0, 1]])
     """
-    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits)
+    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits, covariates=covariates)
     if not cells.models:
         raise InputError([Problem(column="(table)", found=f"no usable battle: {dict(cells.dropped)}",
                                   allowed="at least one", fix="Check the file.")])  # fmt: skip
     names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
+    human, judged = _human(cells), _judged(cells, cells.judged, keep_battles)
     return BattleCounts(
-        **names, human=_human(cells), judged=_judged(cells, cells.judged, keep_battles),
-        shown=_judged(cells, cells.shown, keep_battles), swaps=_swaps(cells),
-        dropped=cells.dropped, warnings=cells.warnings,
+        **names, human=human, judged=judged, shown=_judged(cells, cells.shown, keep_battles),
+        swaps=_swaps(cells), covariates=cells.covariates, dropped=cells.dropped,
+        warnings=(*cells.warnings, *_unknown(human, judged, cells.covariates)),
     )  # fmt: skip
 
 
+def _unknown(human: HumanVotes, judged: JudgedBattles, names: Sequence[str]) -> list[str]:
+    """Covariates that are missing somewhere, and how often."""
+    found = []
+    for k, name in enumerate(names):
+        votes = int(human.votes[np.isnan(human.covariates[:, k])].sum())
+        views = int(judged.n[np.isnan(judged.covariates[:, k])].sum())
+        if votes or views:
+            found.append(f"covariate {name!r} is not known for {votes} votes and {views} judged battles: "
+                         "taken as no difference there")  # fmt: skip
+    return found
+
+
 def _human(cells: BattleCells) -> HumanVotes:
-    keys = ["first", "second", "group", "place", "length"]
+    keys = ["first", "second", "group", "place", "length", *covariate_keys(cells.covariates)]
     sums = {name: cells.votes[name].sum() for name in ("a", "tie", "b", "torn")}
     frame = fetch(cells.votes.group_by(keys).aggregate(**sums)).sort_values(keys, ignore_index=True)
     if frame["torn"].sum():
@@ -200,7 +222,7 @@ def _human(cells: BattleCells) -> HumanVotes:
 
 def _judged(cells: BattleCells, rows: IbisTable, keep_battles: bool) -> JudgedBattles:
     keys = ["judge", "first", "second", "group", "place", "label", "stated", "gap", "length", "a", "tie", "b"]
-    keys += ["item"] if keep_battles else []
+    keys += [*covariate_keys(cells.covariates), *(["item"] if keep_battles else [])]
     votes = cells.judged_votes.select("item", "first", "second", "a", "tie", "b")
     joined = rows.left_join(votes, ["item", "first", "second"]).select(*keys)
     joined = joined.mutate(**{side: joined[side].fill_null(0) for side in ("a", "tie", "b")})
@@ -229,6 +251,7 @@ def _common(frame: pd.DataFrame, cells: BattleCells) -> dict[str, Any]:
         "first": frame["first"].to_numpy(np.int64), "second": frame["second"].to_numpy(np.int64),
         "group": _codes(frame["group"], cells.groups), "order": frame["place"].to_numpy(np.int64),
         "length": frame["length"].to_numpy(np.float64),
+        "covariates": frame[list(covariate_keys(cells.covariates))].to_numpy(np.float64),
     }  # fmt: skip
 
 

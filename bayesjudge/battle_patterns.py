@@ -63,6 +63,8 @@ class HumanVotes(_Rows):
         1 the voters saw the first model's answer first, −1 the second's, 0 both or unknown.
     length : float array (R,)
         Length of the first model's answer minus that of the second's, NaN where unknown.
+    covariates : float array (R, K)
+        Differences of whatever `count_battles` was asked for, NaN where unknown.
     votes : int array (R, 3)
         Votes for the first model, neither and the second, over all battles of the pattern.
     """
@@ -72,6 +74,7 @@ class HumanVotes(_Rows):
     group: Ints
     order: Ints
     length: Floats
+    covariates: Floats
     votes: Ints
 
 
@@ -94,6 +97,8 @@ class JudgedBattles(_Rows):
         Score of the first model's answer minus the second's, mean over orders and runs; NaN without scores.
     length : float array (R,)
         As in `HumanVotes`.
+    covariates : float array (R, K)
+        As in `HumanVotes`.
     battle : int array (R,)
         Code of the battle where `count_battles` was asked to keep battles apart, else −1.
     votes : int array (R, 3)
@@ -111,6 +116,7 @@ class JudgedBattles(_Rows):
     verdict: Floats
     gap: Floats
     length: Floats
+    covariates: Floats
     battle: Ints
     votes: Ints
     n: Ints

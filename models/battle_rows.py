@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 #: Entries up to which differences are a matrix product: its gradient is one too, and no scatter.
 DENSE = 400_000
 
-__all__ = ["OutcomeRows", "human_rows", "judged_rows", "resampled", "standardised"]
+__all__ = ["OutcomeRows", "human_rows", "judged_rows", "resampled", "root_mean_square", "standardised"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,6 +33,8 @@ class OutcomeRows:
         1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
     length : float array (R,)
         Length of the first answer minus the second's; 0 where it is not used or not known.
+    covariates : float array (R, K)
+        The same of each covariate that was asked for.
     n : int array (R, 3)
         Battles that the first won, neither, the second.
     """
@@ -40,6 +43,7 @@ class OutcomeRows:
     second: NDArray[np.int64]
     order: NDArray[np.float64]
     length: NDArray[np.float64]
+    covariates: NDArray[np.float64]
     n: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -71,33 +75,39 @@ def incidence(first: NDArray[np.int64], second: NDArray[np.int64], models: int) 
     return {"incidence": eye[first] - eye[second]}
 
 
-def human_rows(counts: BattleCounts, *, order: bool = False, length: bool = False) -> OutcomeRows:
-    """People's votes, merged over groups and over whatever is not asked for."""
-    return _merge(counts.human, counts.human.votes, order=order, length=length)
+def human_rows(
+    counts: BattleCounts, *, order: bool = False, length: bool = False, columns: Sequence[int] = ()
+) -> OutcomeRows:
+    """People's votes, merged over groups and over whatever is not asked for; ``columns`` are covariates."""
+    return _merge(counts.human, counts.human.votes, order=order, length=length, columns=columns)
 
 
 def judged_rows(
-    counts: BattleCounts, judge: str, *, order: bool = False, length: bool = False
-) -> OutcomeRows:
+    counts: BattleCounts, judge: str, *, order: bool = False, length: bool = False,
+    columns: Sequence[int] = (),
+) -> OutcomeRows:  # fmt: skip
     """Labels of one judge; a battle judged in both orders counts once: its halves are not independent."""
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     outcome = np.stack([rows.label == 1, rows.label == 0.5, rows.label == 0], axis=1)
-    return _merge(rows, outcome * rows.n[:, None], order=order, length=length)
+    return _merge(rows, outcome * rows.n[:, None], order=order, length=length, columns=columns)
 
 
 def _merge(
-    rows: HumanVotes | JudgedBattles, n: NDArray[np.int64], *, order: bool, length: bool
-) -> OutcomeRows:
+    rows: HumanVotes | JudgedBattles, n: NDArray[np.int64], *, order: bool, length: bool,
+    columns: Sequence[int],
+) -> OutcomeRows:  # fmt: skip
     zero = np.zeros(len(rows))
     known = np.nan_to_num(rows.length) if length else zero
     keys: NDArray[np.float64] = np.column_stack(
-        [rows.first, rows.second, rows.order if order else zero, known]
-    )
+        [rows.first, rows.second, rows.order if order else zero, known,
+         np.nan_to_num(rows.covariates[:, list(columns)])]
+    )  # fmt: skip
     distinct, place = np.unique(keys, axis=0, return_inverse=True)
     total = np.zeros((len(distinct), len(OUTCOMES)), dtype=np.int64)
     np.add.at(total, place.reshape(-1), n)
-    pair, order_of, length_of = distinct[:, :2].astype(np.int64), *distinct[:, 2:].T.astype(np.float64)
-    return OutcomeRows(first=pair[:, 0], second=pair[:, 1], order=order_of, length=length_of, n=total)
+    pair = distinct[:, :2].astype(np.int64)
+    return OutcomeRows(first=pair[:, 0], second=pair[:, 1], order=distinct[:, 2], length=distinct[:, 3],
+                       covariates=distinct[:, 4:], n=total)  # fmt: skip
 
 
 def standardised(length: NDArray[np.float64], n: NDArray[np.int64], *, of: str) -> NDArray[np.float64]:
@@ -113,11 +123,16 @@ def standardised(length: NDArray[np.float64], n: NDArray[np.int64], *, of: str) 
     >>> standardised(np.array([3.0, -4.0]), np.array([1, 1]), of="votes").round(3).tolist()
     [0.849, -1.131]
     """
-    size = float(np.sqrt(np.average(length**2, weights=n)))
+    size = root_mean_square(length, n)
     if size == 0:
         raise UsageError(f"the table has no lengths for {of} (columns length_a and length_b), or they are "
                          "all equal; leave the length effect out")  # fmt: skip
     return length / size
+
+
+def root_mean_square(values: NDArray[np.float64], n: NDArray[np.int64]) -> float:
+    """Of the values of battles that occur n times each; a change of sign does not move it."""
+    return float(np.sqrt(np.average(values**2, weights=n)))
 
 
 def resampled(n: NDArray[np.int64], *, replicates: int, seed: int) -> NDArray[np.int64]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models import battle_statistics
@@ -26,7 +28,10 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
     rows += summary_rows(tie, estimand="tie_rate", method=method, prob=prob, n={"equal models": battles})
     if data.facts["effects"]:
         n = dict.fromkeys(map(str, data.coords["effect"]), battles)
-        rows += summary_rows(posterior["beta"], estimand="effect", method=method, prob=prob, n=n, signed=True)
+        found = summary_rows(posterior["beta"], estimand="effect", method=method, prob=prob, n=n, signed=True)
+        scale = dict(zip(map(str, data.coords["effect"]), np.asarray(data["x_scale"]), strict=True))
+        units = {name: f"logits for a difference of {scale[name]:.4g}" for name in data.facts["covariates"]}
+        rows += [{**row, "note": units.get(row["unit"], "")} for row in found]
     return Estimates.from_rows(rows)
 
 

@@ -54,8 +54,8 @@ def _raw_strengths(pairs: PairCounts, models: int) -> tuple[NDArray[np.float64],
     """Strengths with ties as half a win, and battles of each model."""
     total = pairs.n.sum(axis=1)
     wins = pairs.n[:, 0] + pairs.n[:, 1] / 2
-    battles = sum(np.bincount(side, weights=total, minlength=models) for side in (pairs.first, pairs.second))
-    return solve_strengths(pairs.first, pairs.second, total, wins, models)[0], np.asarray(battles)
+    battles = [np.bincount(side, weights=total, minlength=models) for side in (pairs.first, pairs.second)]
+    return solve_strengths(pairs.first, pairs.second, total, wins, models)[0], battles[0] + battles[1]
 
 
 def _ratio(people: NDArray[Any], votes: NDArray[Any], judged: NDArray[Any], battles: NDArray[Any]) -> float:
@@ -67,6 +67,6 @@ def _ratio(people: NDArray[Any], votes: NDArray[Any], judged: NDArray[Any], batt
     if both.sum() < LEAST_MODELS:
         return 0.0
     x, y = people[both] - people[both].mean(), judged[both] - judged[both].mean()
-    slope = (x @ y) / max(x @ x, 1e-12)
+    slope = (x @ y) / max(float(x @ x), 1e-12)
     variance = 4 / battles[both] + slope**2 * 4 / votes[both]
     return float(((y - slope * x) ** 2 / variance).sum() / (both.sum() - 2))

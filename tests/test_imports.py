@@ -36,11 +36,12 @@ ROOMS = {
     "cells": {"errors", "tables"},  # the first half of counts: rows to one cell an answer
     "counts": {"errors", "tables", "cells"},
     "panel_counts": {"errors", "tables", "cells", "counts"},  # votes of all judges on an answer together
-    "battle_cells": {"errors", "tables", "cells"},
+    "battle_covariates": {"errors", "cells"},
+    "battle_cells": {"errors", "tables", "cells", "battle_covariates"},
     "battle_patterns": set(),
     "comparison_graph": set(),
     "strengths": {"errors"},  # Bradley–Terry by Newton, for models and baselines alike
-    "battle_counts": {"errors", "tables", "cells", "battle_cells", "battle_patterns"},
+    "battle_counts": {"errors", "tables", "cells", "battle_cells", "battle_covariates", "battle_patterns"},
     "conditions": {"errors", "tables", "cells"},  # what trials and scores share before they are counted
     "majority": {"errors"},  # who wins K trials: for models, baselines, planning and simulators alike
     "trial_counts": {"errors", "tables", "cells", "conditions"},
