@@ -90,6 +90,14 @@ def test_the_panel_comes_first_and_every_judge_after_it(log: pd.DataFrame) -> No
     assert set(answer.checks["judges"]["judge"]) == set(JUDGES)
     pairs = answer.diagnostics.where(estimand="error_correlation").frame
     assert pairs["unit"].tolist() == [" ~ ".join(sorted(JUDGES))]
+    agreement = answer.diagnostics.where(estimand="agreement").frame
+    assert agreement["unit"].tolist() == ["panel", *sorted(JUDGES)]
+    beats = answer.diagnostics.where(estimand="panel beats best judge").frame["point"].iloc[0]
+    assert 0 <= beats <= 1
+    planned = answer.checks["next_labels"]
+    labelled = set(log.loc[log["label"].notna(), "item"])
+    assert not labelled & set(planned["item"])
+    assert (np.diff(planned["standard error left"]) <= 0).all()
     assert any("exactly these items" in text for _, _, text in answer.checklist)
     assert not any("analysed on its own" in text for text in answer.warnings)
     console = Console(width=120, record=True, quiet=True)

@@ -10,9 +10,13 @@ import pandas as pd
 
 from bayesjudge.baselines.panel import choose_judge, drop_one, error_correlations, panel_baselines
 from bayesjudge.estimates import Estimates, estimand_of
-from bayesjudge.inference import fit
+from bayesjudge.inference import Fit, fit
+from bayesjudge.label_planning import plan_labels
 from bayesjudge.models.judge_panel import JudgePanel
+from bayesjudge.models.judge_panel_answers import answer_probabilities
+from bayesjudge.models.judge_panel_judges import expected_agreement, panel_beats_best
 from bayesjudge.panel_counts import PanelVotes, panel_votes
+from bayesjudge.posterior import summary_rows
 from bayesjudge.studies.accuracy_checks import check_judge
 from bayesjudge.studies.accuracy_fits import JudgeFits
 from bayesjudge.studies.accuracy_part import PANEL, Part
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["panel_part", "panel_table", "panel_warnings"]
 
+#: Items that are named as the next to label, and items in all up to which they are looked for.
+NEXT, PLANNED_UP_TO = 20, 2000
 #: Correlation of two judges' errors from which one is called an echo of the other.
 ECHO = 0.5
 
@@ -47,14 +53,41 @@ def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob)
     fits = JudgeFits(judge=PANEL, headline={model.label: one})
-    quality = Estimates.concat([rows.where(estimand="judge weight"), error_correlations(votes, prob=prob)])
+    quality = [
+        rows.where(estimand="judge weight"),
+        _agreement(one, prob),
+        error_correlations(votes, prob=prob),
+    ]
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     return Part(
-        fits=fits, bayes=rows.where(estimand=names), quality=quality,
+        fits=fits, bayes=rows.where(estimand=names), quality=Estimates.concat(quality),
         baselines=panel_baselines(votes, prob=prob, population=population, seed=options.seed),
         ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
-        checks={**check_judge(fits), "judges": _judges(votes, options)},
+        checks={**check_judge(fits), "judges": _judges(votes, options), **_next_labels(one, votes, options)},
     )  # fmt: skip
+
+
+def _agreement(one: Fit, prob: float) -> Estimates:
+    """How often the panel's verdict and every judge's agree with people, and whether the panel's is best."""
+    draws, method = expected_agreement(one.posterior, one.data), one.model.label
+    rows = summary_rows(draws, estimand="agreement", method=method, prob=prob)
+    beats = {"estimand": "panel beats best judge", "unit": "panel", "method": method,
+             "point": panel_beats_best(draws)}  # fmt: skip
+    return Estimates.from_rows([*rows, beats])
+
+
+def _next_labels(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> dict[str, pd.DataFrame]:
+    """Items whose labels would teach most, best first; nothing where items were merged to patterns."""
+    if len(votes.items) > PLANNED_UP_TO or not one.data.facts["items"]:
+        return {}
+    probabilities = answer_probabilities(one.posterior, one.data, votes, seed=options.seed)
+    plan = plan_labels(probabilities, budget=NEXT, labelled=votes.annotations > 0, seed=options.seed,
+                       population=options.population)  # fmt: skip
+    spread, random = (np.sqrt(path[1:] / path[0]) for path in (plan.variance, plan.random))
+    return {"next_labels": pd.DataFrame({
+        "item": np.array(votes.items, dtype=object)[plan.order], "labels": np.arange(1, len(plan.order) + 1),
+        "standard error left": spread, "with random items": random,
+    })}  # fmt: skip
 
 
 def _judges(votes: PanelVotes, options: AccuracyOptions) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from bayesjudge.studies.accuracy_part import PANEL
 from bayesjudge.studies.sections import figure_of
 
 if TYPE_CHECKING:
+    from bayesjudge.estimates import Estimates
     from bayesjudge.studies.comparison import Comparison
 
 __all__ = ["by_judge", "panel_section"]
@@ -52,4 +53,20 @@ def panel_section(answer: Comparison) -> Section | None:
     )
     figures.append(figure_of(forest(weights, estimand="judge weight"), caption, f"Forest plot. {caption}"))
     tables = [Table(caption="Judges of the panel", frame=answer.checks["judges"])]
-    return Section(title="The panel of judges", text=[_TEXT], figures=figures, tables=tables)
+    if "next_labels" in answer.checks:
+        caption = "Label these items next: share of the accuracies' standard error that is left after each"
+        tables.append(Table(caption=caption, frame=answer.checks["next_labels"]))
+    text = [_TEXT, _beats(quality)]
+    return Section(title="The panel of judges", text=text, figures=figures, tables=tables)
+
+
+def _beats(quality: Estimates) -> str:
+    """Whether the panel's verdicts agree with people more often than the best single judge's."""
+    prob = quality.where(estimand="panel beats best judge").frame["point"].iloc[0]
+    rows = quality.where(estimand="agreement").frame.set_index("unit")["point"]
+    alone = rows.drop(index=rows.index[0]).sort_values(ascending=False)
+    return (
+        f"The panel's own verdicts agree with people on {rows.iloc[0]:.1%} of the answers, those of its best "
+        f"judge ({alone.index[0]}) on {alone.iloc[0]:.1%}; the panel is better than every judge with "
+        f"probability {prob:.2f}."
+    )

@@ -155,7 +155,9 @@ def _panel(answer: Comparison) -> Table:
         table.add_row(
             escape(judge), figure(row["agreement"]), interval_cell(weights.loc[judge]), chosen, shown
         )
-    table.caption = escape(f"wider without it: the intervals of {WITHOUT}")
+    beats = answer.diagnostics.where(estimand="panel beats best judge").frame["point"].iloc[0]
+    table.caption = escape(f"wider without it: the intervals of {WITHOUT}; the panel's own verdicts agree with people "
+                           f"more often than every judge's with probability {beats:.2f}")  # fmt: skip
     return table
 
 
