@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.estimates import POPULATIONS, Estimates, Population, estimand_of
-from bayesjudge.posterior import differences, summary_rows
+from bayesjudge.estimates import POPULATIONS, Estimates
+from bayesjudge.posterior import accuracy_rows, summary_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,25 +27,18 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
     rows: list[dict[str, Any]] = []
     for population in POPULATIONS:
         overall, by_group = accuracy_draws(posterior, data, population=population)
-        rows += _accuracy_rows(overall, population, method=method, prob=prob, n=data.units)
+        rows += accuracy_rows(overall, population=population, method=method, prob=prob, n=data.units)
         for group in data.coords["group"] if len(data.coords["group"]) > 1 else ():
             part = by_group.sel(group=group, drop=True)
             part = part.isel(model=np.isfinite(part.isel(chain=0, draw=0).to_numpy()))
             n = {model: data.units[f"{model} | {group}"] for model in data.coords["model"]}
-            rows += _accuracy_rows(part, population, method=method, prob=prob, n=n, group=str(group))
+            rows += accuracy_rows(
+                part, population=population, method=method, prob=prob, n=n, group=str(group)
+            )
     weights = judge_weights(posterior)
     n = {judge: data.units[f"votes:{judge}"] for judge in data.coords["judge"]}
     rows += summary_rows(weights, estimand="judge weight", method=method, prob=prob, n=n, signed=True)
     return _noted(Estimates.from_rows(rows), data)
-
-
-def _accuracy_rows(
-    theta: xr.DataArray, population: Population, *, method: str, prob: float, n: Any, group: str = ""
-) -> list[dict[str, Any]]:
-    common: dict[str, Any] = {"method": method, "prob": prob, "n": n, "extra": {"group": group}}
-    rows = summary_rows(theta, estimand=estimand_of("accuracy", population), **common)
-    return rows + summary_rows(differences(theta, "model"), signed=True,
-                               estimand=estimand_of("difference", population), **common)  # fmt: skip
 
 
 def judge_weights(posterior: xr.Dataset) -> xr.DataArray:

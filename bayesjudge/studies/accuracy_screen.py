@@ -156,8 +156,10 @@ def _panel(answer: Comparison) -> Table:
             escape(judge), figure(row["agreement"]), interval_cell(weights.loc[judge]), chosen, shown
         )
     beats = answer.diagnostics.where(estimand="panel beats best judge").frame["point"].iloc[0]
-    table.caption = escape(f"wider without it: the intervals of {WITHOUT}; the panel's own verdicts agree with people "
-                           f"more often than every judge's with probability {beats:.2f}")  # fmt: skip
+    table.caption = escape(
+        f"wider without it: the intervals of {WITHOUT}; the panel's own verdicts agree with people more often "
+        f"than every judge's with probability {beats:.2f}"
+    )
     return table
 
 
