@@ -157,8 +157,8 @@ def _panel(answer: Comparison) -> Table:
         )
     beats = answer.diagnostics.where(estimand="panel beats best judge").frame["point"].iloc[0]
     table.caption = escape(
-        f"wider without it: the intervals of {WITHOUT}; the panel's own verdicts agree with people more often "
-        f"than every judge's with probability {beats:.2f}"
+        f"wider without it: the intervals of {WITHOUT}; the panel's own verdicts agree with people more "
+        f"often than every judge's with probability {beats:.2f}"
     )
     return table
 
