@@ -22,10 +22,11 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.report import render_page
 from bayesjudge.studies import Comparison, json_schema
-from bayesjudge.studies.elo_guidance import elo_warnings
+from bayesjudge.studies.elo_guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo_held_out import ESTIMAND, predict_held_out, scores_of
 from bayesjudge.studies.elo_options import EloOptions
 from bayesjudge.studies.screens import show_answer
+from bayesjudge.tables import Battles
 
 PEOPLE = BattleDesign(strengths=(0.8, 0.0, -0.8), battles=400, judges=0)
 CHEAP: dict[str, Any] = {"draws": 300, "tune": 300, "bootstrap": 200}
@@ -91,6 +92,28 @@ def test_every_table_and_posterior_is_written(people: Comparison, tmp_path: Path
 def counted(**changes: Any) -> Any:
     design = BattleDesign(**{"strengths": (0.5, 0.0, -0.5), "battles": 200, **changes})
     return count_battles(simulate_battles(seed=2, design=design).battles)
+
+
+@pytest.mark.slow
+def test_a_covariate_is_told_on_the_screen_and_has_an_elo_of_its_own() -> None:
+    frame = simulate_battles(seed=1, design=PEOPLE).battles.frame.drop(columns="gap")
+    style = np.random.default_rng(1).integers(-2, 3, len(frame))
+    battles = Battles.from_frame(frame.assign(style=style))
+    answer = bj.elo(battles, covariates="style", engine="laplace", **CHEAP)
+    assert "bayes:bradley_terry[human,style]" in set(answer.estimates.frame["method"])
+    text = shown(answer)
+    assert "What the answers' differences are worth" in text
+    assert "logits for a difference of 1.4" in text
+
+
+def test_a_judge_who_prefers_a_column_is_told_when_the_order_is_not_known() -> None:
+    frame = simulate_battles(seed=1, design=BattleDesign(battles=200, position=2.0)).battles.frame
+    frame = frame.drop(columns="gap")
+    always = Battles.from_frame(frame.assign(verdict=1.0, order=pd.NA))
+    (told,) = order_warnings(always)
+    assert told.startswith("judge j0 prefers model_a in 100% of its verdicts")
+    assert "--order ab" in told
+    assert order_warnings(Battles.from_frame(frame)) == []
 
 
 def test_votes_that_cannot_be_hidden_are_named() -> None:

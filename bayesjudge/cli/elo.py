@@ -33,15 +33,21 @@ HeldOut = Annotated[
 Scores = Annotated[str, typer.Option(help="graded or verdicts: what to make of judges who give scores.")]
 Family = Annotated[list[str] | None, typer.Option(help="Name = family, of models and judges: gpt-4=openai.")]
 Length = Annotated[bool, typer.Option("--length-effect", help="Learn what length is worth to a judge.")]
+Covariate = Annotated[
+    list[str] | None, typer.Option(help="Column X, or X_a and X_b, by which answers differ: length.")
+]
+Order = Annotated[
+    str | None, typer.Option(help="ab or ba: which answer was shown first, where no column says.")
+]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples; 0 gives sandwich errors.")]
 
 
 def elo(
-    *, file: File, column: Column = None, judge: Judge = None, group: Language = None,
+    *, file: File, column: Column = None, judge: Judge = None, group: Language = None, order: Order = None,
     held_out: HeldOut = None, scores: Scores = "graded", family: Family = None, length_effect: Length = False,
-    out: Out = None, html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95,
-    seed: Seed = 0, engine: Engine = "hmc", chains: Chains = 4, draws: Draws = 1000,
-    bootstrap: Resamples = 1000, strict: Strict = False, quiet: Quiet = False,
+    covariate: Covariate = None, out: Out = None, html: Html = None, as_json: Json = False,
+    every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "hmc", chains: Chains = 4,
+    draws: Draws = 1000, bootstrap: Resamples = 1000, strict: Strict = False, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
     with plain_messages():
@@ -50,10 +56,10 @@ def elo(
 
         require_targets(out, html)
         answer = study(
-            read_battles(file, columns=mapping(column)), group=group, judges=judge or None,
+            read_battles(file, columns=mapping(column), order=order), group=group, judges=judge or None,
             held_out=held_out or (), scores=cast("Any", scores), families=mapping(family, "--family"),
-            length_effect=length_effect, engine=engine, prob=prob, seed=seed, chains=chains, draws=draws,
-            tune=draws, bootstrap=bootstrap, progress=not quiet,
+            length_effect=length_effect, covariates=covariate or (), engine=engine, prob=prob, seed=seed,
+            chains=chains, draws=draws, tune=draws, bootstrap=bootstrap, progress=not quiet,
         )  # fmt: skip
         deliver(answer, out=out, html=html, as_json=as_json, every=every)
     finish(answer, strict=strict, as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from bayesjudge.readers import read_battles
 from bayesjudge.studies.checking import check_fits, joint_gate
 from bayesjudge.studies.comparison import Comparison
 from bayesjudge.studies.elo_fits import EloFits, elo_of, fit_leaderboards
-from bayesjudge.studies.elo_guidance import elo_warnings
+from bayesjudge.studies.elo_guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo_held_out import predict_held_out, scores_of
 from bayesjudge.studies.elo_options import EloOptions
 from bayesjudge.studies.ranks import rank_probabilities
@@ -40,9 +41,10 @@ KEEP_LENGTHS = 200_000
 def elo(
     battles: Any, *, group: str | None = None, judges: Iterable[str] | None = None,
     held_out: str | Sequence[str] = (), scores: Scores = "graded", length_effect: bool = False,
-    families: Mapping[str, str] | None = None, engine: str = "hmc", prob: float = 0.95, seed: int = 0,
-    bootstrap: int = 1000, chains: int = 4, draws: int = 1000, tune: int = 1000,
-    truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
+    families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
+    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 1000, chains: int = 4,
+    draws: int = 1000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
+    progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """Each model's Elo and every difference, Bayesian and frequentist intervals side by side.
 
@@ -63,6 +65,10 @@ def elo(
         Let `judge_elo` learn what a longer answer is worth to a judge.
     families : mapping of str to str, optional
         Family of models and of judges: what a judge makes of its own family is then looked at.
+    covariates : iterable of str
+        Numeric columns by which the two answers of a battle differ (``X``, or ``X_a`` and ``X_b``: length,
+        lists, bold words). `bradley_terry` is then fitted a second time with them: what each is worth, and
+        the Elo of answers alike in them.
     engine : {"hmc", "nuts", "laplace", "pymc"}
         As in `fit`, with ``chains, draws, tune``. These posteriors are nearly normal and their parameters
         many: HMC with one number of steps for all chains is far faster than NUTS (benchmarks).
@@ -99,8 +105,9 @@ def elo(
     options = EloOptions(
         engine=engine, prob=prob, seed=seed, bootstrap=bootstrap, chains=chains, draws=draws, tune=tune,
         progress=progress, scores=scores, length_effect=length_effect, families=families or {},
+        covariates=(covariates,) if isinstance(covariates, str) else tuple(covariates),
     )  # fmt: skip
-    counts = _chosen(_counted(battles, group, length_effect), judges)
+    counts = _chosen(_counted(battles, group, options), judges)
     asked = [held_out] if isinstance(held_out, str) else list(held_out)
     predicted, told = predict_held_out(counts, asked, options) if asked else (Estimates.from_rows([]), ())
     fits = fit_leaderboards(counts, options)
@@ -109,7 +116,7 @@ def elo(
                      truth=truth or {})  # fmt: skip
 
 
-def _counted(battles: Any, group: str | None, lengths: bool) -> BattleCounts:
+def _counted(battles: Any, group: str | None, options: EloOptions) -> BattleCounts:
     if isinstance(battles, BattleCounts):
         if group:
             raise UsageError("these are counts already: give group= to count_battles")
@@ -119,7 +126,10 @@ def _counted(battles: Any, group: str | None, lengths: bool) -> BattleCounts:
     table = battles if isinstance(battles, Battles) or lives_elsewhere else read_battles(battles)
     # Lengths make a pattern of nearly every battle: they are kept where someone looks at them.
     few = isinstance(table, Battles) and len(table) <= KEEP_LENGTHS
-    return count_battles(table, group=group, lengths=lengths or few)
+    counts = count_battles(table, group=group, lengths=options.length_effect or few,
+                           covariates=options.covariates)  # fmt: skip
+    told = order_warnings(table) if isinstance(table, Battles) else []
+    return replace(counts, warnings=(*counts.warnings, *told))
 
 
 def _chosen(counts: BattleCounts, judges: Iterable[str] | None) -> BattleCounts:

@@ -25,6 +25,7 @@ class EloFits:
     ----------
     fits : mapping of str to Fit
         `judge_elo` and `bradley_terry` of people's votes; without votes, `bradley_terry` of each judge.
+        With covariates, `bradley_terry` that knows them too.
     judge_of : mapping of str to str
         Whose scale each fit is on: a judge, or the empty string for people.
     """
@@ -45,9 +46,11 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     """Fit what the data allow, the human scale wherever there are votes."""
     votes = bool(counts.human.votes.sum())
     models: list[tuple[str, Any]] = [("", options.judge_elo())] if votes and counts.judges else []
-    models += (
-        [("", BradleyTerry())] if votes else [(judge, BradleyTerry(judge=judge)) for judge in counts.judges]
-    )
+    scales = [("", None)] if votes else [(judge, judge) for judge in counts.judges]
+    models += [(scale, BradleyTerry(judge=judge)) for scale, judge in scales]
+    if options.covariates:
+        alike = options.covariates
+        models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
     return EloFits(
         fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
         judge_of={model.label: judge for judge, model in models},

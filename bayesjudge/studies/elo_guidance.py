@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesjudge.inference import Fit
+    from bayesjudge.tables import Battles
 
-__all__ = ["LOW_BETA", "elo_warnings"]
+__all__ = ["LOW_BETA", "elo_warnings", "order_warnings"]
 
 #: Temperature below which scores say little: the paper's failing judges have about .13, others .36 to .60.
 LOW_BETA = 0.2
 #: Share of first-shown answers preferred that is called a position bias when its interval lies outside.
 FAIR = (0.4, 0.6)
+#: Verdicts below which a share says too little.
+LEAST_VERDICTS = 50
 #: Slopes between which a judge's scale is about the human one.
 SAME_SCALE = (0.8, 1.25)
 
@@ -42,6 +45,29 @@ def elo_warnings(
         *predictive_warnings(checks),
         *sensitivity_warnings(checks),
     ]
+
+
+def order_warnings(battles: Battles) -> list[str]:
+    """Judges who prefer one column whatever the models, where nothing says which answer was shown first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesjudge.tables import Battles
+    >>> rows = {"model_a": ["x", "y"] * 50, "model_b": ["y", "x"] * 50, "judge": "j", "verdict": "a"}
+    >>> order_warnings(Battles.from_frame(pd.DataFrame(rows)))[0][:52]
+    'judge j prefers model_a in 100% of its verdicts, and'
+    """
+    frame = battles.frame
+    decided = frame[frame["order"].isna() & frame["verdict"].isin([0.0, 1.0])]
+    found = []
+    for judge, verdicts in decided.groupby("judge")["verdict"]:
+        share = float(verdicts.mean())
+        if len(verdicts) >= LEAST_VERDICTS and not FAIR[0] <= share <= FAIR[1]:
+            found.append(f"judge {judge} prefers model_a in {share:.0%} of its verdicts, and nothing tells "
+                         "which answer was shown first: if it was always model_a's, say so (order='ab', "
+                         "--order ab); a preference for a place otherwise compresses its scale")  # fmt: skip
+    return found
 
 
 def _scale(counts: BattleCounts) -> list[str]:

@@ -33,6 +33,7 @@ class EloOptions(SamplingOptions):
     scores: Scores = "graded"
     length_effect: bool = False
     families: Mapping[str, str] = field(default_factory=dict)
+    covariates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,4 +50,4 @@ class EloOptions(SamplingOptions):
     def settings(self) -> Mapping[str, Any]:
         """What the manifest of the answer records."""
         return {**super().settings, "scores": self.scores, "length_effect": self.length_effect,
-                "families": dict(self.families)}  # fmt: skip
+                "families": dict(self.families), "covariates": list(self.covariates)}  # fmt: skip

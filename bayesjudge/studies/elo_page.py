@@ -80,7 +80,9 @@ def _named(estimates: Estimates) -> Estimates:
 
 def _leaderboard(answer: Comparison) -> Section:
     rows = _named(answer.estimates.where(estimand="elo", group=""))
-    figures = [figure_of(forest(rows, estimand="elo", layout="rows"), "Elo of each model by every method.",
+    # Label smoothing compresses the scale by design: it is in the table, and would fill the figure.
+    drawn = Estimates(rows.frame[~rows.frame["method"].str.startswith("label-smoothing")])
+    figures = [figure_of(forest(drawn, estimand="elo", layout="rows"), "Elo of each model by method.",
                          "Forest plot of Elo: " + " ".join(_headline(answer)))]  # fmt: skip
     for judge in dict.fromkeys(answer.ranks["judge"]):
         ranks = answer.ranks[answer.ranks["judge"] == judge].head(MOST_RANKED)

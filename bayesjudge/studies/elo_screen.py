@@ -28,7 +28,7 @@ JUDGE = {"agreement": "agreement", "kappa": "κ", "slope": "slope", "beta": "β"
 def elo_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Leaderboards, then the judges, then the models whose votes were hidden."""
     boards = [_board(answer, str(judge), width) for judge in dict.fromkeys(answer.ranks["judge"])]
-    return [*boards, *_judges(answer), *_held_out(answer, width)]
+    return [*boards, *_covariates(answer), *_judges(answer), *_held_out(answer, width)]
 
 
 def _board(answer: Comparison, judge: str, width: int) -> Table:
@@ -52,6 +52,19 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
                   for name in columns]  # fmt: skip
         table.add_row(escape(str(model)), *shown, f"{best:.3f}")
     return table
+
+
+def _covariates(answer: Comparison) -> list[Table]:
+    """What each covariate is worth, where any was asked for."""
+    rows = answer.diagnostics.where(estimand="effect", unit=answer.settings.get("covariates", [])).frame
+    if rows.empty:
+        return []
+    title = f"What the answers' differences are worth, {percent(answer)} intervals"
+    table = empty_table(title, ["covariate"], ["effect", "in"])
+    for row in rows.to_dict("records"):
+        name = f"{row['unit']} by {row['judge']}" if row["judge"] else str(row["unit"])
+        table.add_row(escape(name), interval_cell(row, ".2f"), escape(str(row["note"]).split(";")[0]))
+    return [table]
 
 
 def _judges(answer: Comparison) -> list[Table]:
