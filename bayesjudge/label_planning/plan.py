@@ -114,9 +114,10 @@ def plan_labels(
     UsageError
         Shapes that do not fit, probabilities outside [0, 1], costs or a budget that are not positive.
 
-    Notes ----- Items chosen by a plan are no random sample. A model of the labels given the votes may use
-    them (the choice looked at votes and earlier labels only); design-based estimators, PPI++ among them,
-    may not.
+    Notes
+    -----
+    Items chosen by a plan are no random sample. A model of the labels given the votes may use them (the
+    choice looked at votes and earlier labels only); design-based estimators, PPI++ among them, may not.
 
     Examples
     --------

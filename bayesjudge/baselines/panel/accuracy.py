@@ -78,12 +78,14 @@ def panel_baselines(
     UsageError
         An unknown method or population, a probability outside (0, 1), negative replicates.
 
-    Notes ----- ``ppi++[...]`` is PPI++ on the best judge, the mean or majority vote (METHODS 1.3);
-    ``ppi++[multi-proxy]`` on the shrunk regression weights of all votes; ``eif[panel-logit]`` the efficient
-    estimator with a cross-fitted hierarchical logit; ``[...,logit]`` the same with limits on the logit
-    scale and n − 1 variances, which hold better with few labels. ``dawid-skene`` assumes that judges err
-    independently given the label; where they err together it is confidently wrong, and the label-free
-    methods are more so.
+    Notes
+    -----
+    ``ppi++[...]`` is PPI++ on the best judge, the mean or majority vote (METHODS 1.3);
+    ``ppi++[multi-proxy]`` on the shrunk regression weights of all votes; ``eif[panel-logit]`` the
+    efficient estimator with a cross-fitted hierarchical logit; ``[...,logit]`` the same with limits on
+    the logit scale and n − 1 variances, which hold better with few labels. ``dawid-skene`` assumes that
+    judges err independently given the label; where they err together it is confidently wrong, and the
+    label-free methods are more so.
 
     Examples
     --------
