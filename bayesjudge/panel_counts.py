@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PanelVotes", "panel_votes"]
 
+#: Who gave a label that stands in the verdict table itself, where other labels name their annotators.
+UNNAMED = "(label column)"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PanelVotes:
@@ -48,6 +51,10 @@ class PanelVotes:
     scores : float array (I, M, J), optional
         Mean graded score over the runs, on the judge's own scale, where a score column was named; NaN where
         the judge gave none.
+    annotators : tuple of str
+        People who labelled, where the table tells them apart; else empty.
+    marks : int array (I, M, annotators), optional
+        Each annotator's label, 0 or 1, and -1 where they gave none.
     dropped : mapping of str to int
         Rows of the input that could not be used, by reason.
     warnings : tuple of str
@@ -65,6 +72,8 @@ class PanelVotes:
     group: NDArray[np.int64]
     cluster: NDArray[np.int64]
     scores: NDArray[np.float64] | None = None
+    annotators: tuple[str, ...] = ()
+    marks: NDArray[np.int64] | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -84,9 +93,9 @@ class PanelVotes:
         [1.0, nan]
         """
         cells = keep if keep.ndim == 2 else keep[:, None]
-        return replace(self, label=np.where(cells, self.label, np.nan),
+        marks = None if self.marks is None else np.where(cells[..., None], self.marks, -1)
+        return replace(self, label=np.where(cells, self.label, np.nan), marks=marks,
                        annotations=np.where(cells, self.annotations, 0))  # fmt: skip
-
 
     def for_judges(self, judges: Sequence[str]) -> PanelVotes:
         """The panel of some of its judges, in its own order.
@@ -155,7 +164,7 @@ def panel_votes(
     place = (item, _codes(frame["model"], cells.models))
     shape = (len(items), len(cells.models), len(cells.judges))
     votes, runs, label = _dense(frame, place, shape)
-    return PanelVotes(
+    found = PanelVotes(
         models=cells.models, judges=cells.judges, groups=cells.groups, items=tuple(map(str, items)),
         votes=votes, runs=runs, label=label, annotations=np.isfinite(label).astype(np.int64),
         group=_of_items(frame, item, "group", cells.groups, np.zeros(len(items), np.int64)),
@@ -163,6 +172,28 @@ def panel_votes(
         scores=None if score is None else _scores(verdicts, score, items, cells),
         dropped=cells.dropped, warnings=cells.warnings,
     )  # fmt: skip
+    marks = verdicts.annotations if isinstance(verdicts, Verdicts) else None
+    return found if marks is None else _annotated(found, marks)
+
+
+def _annotated(votes: PanelVotes, annotations: pd.DataFrame) -> PanelVotes:
+    """The same votes with every annotator's own mark, and their mean as the label."""
+    annotators = tuple(sorted(annotations["annotator"].unique()))
+    named = {"item": votes.items, "model": votes.models, "annotator": annotators}
+    place = tuple(_codes(annotations[column], names) for column, names in named.items())
+    # Answers without a usable verdict are not among the items.
+    known = (place[0] >= 0) & (place[1] >= 0)
+    marks = np.full((*votes.label.shape, len(annotators)), -1, np.int64)
+    marks[tuple(code[known] for code in place)] = annotations["label"].to_numpy(np.int64)[known]
+    # A label of the verdict table itself has no annotator's name: one more annotator gave it.
+    alone = (votes.annotations > 0) & (marks < 0).all(axis=-1)
+    if alone.any():
+        own = np.where(alone, votes.label > 0.5, -1).astype(np.int64)
+        marks, annotators = np.concatenate([marks, own[..., None]], axis=-1), (*annotators, UNNAMED)
+    given = (marks >= 0).sum(axis=-1)
+    mean = (marks == 1).sum(axis=-1) / np.maximum(given, 1)
+    return replace(votes, annotators=annotators, marks=marks, annotations=given,
+                   label=np.where(given > 0, mean, np.nan))  # fmt: skip
 
 
 def _one_row_an_answer(cells: Cells) -> Any:

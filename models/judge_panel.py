@@ -13,7 +13,8 @@ Only labelled answers enter the likelihood. Judges err together, and a model of 
 turns whatever it leaves out of that into false confidence (see `conditional_panel`); a model of the label
 given the votes need not say how judges err. u_i is sampled for labelled items and averaged over for others.
 A missing vote adds nothing. Groups of items have effects ``N(0, s_g)`` of their own and by model; clusters of
-items share an effect ``s_c t_c`` instead of counting as independent evidence.
+items share an effect ``s_c t_c`` instead of counting as independent evidence. Where several people labelled,
+each is taken to err at a rate of their own and the true label is summed out (judge_panel_annotators.py).
 """
 
 from __future__ import annotations
@@ -124,10 +125,22 @@ class JudgePanel:
         from bayesjudge.models import judge_panel_density as likelihood
 
         logit = likelihood.answer_logits(likelihood.sample_sites(self, data), data)
+        if data.facts["annotators"]:
+            self._marked(data, logit)
+            return
         with numpyro.plate("answer", data.size("answer"), dim=-1):
             # Rows that count nothing (padding, or no label at all) carry no density.
             labels = dist.Bernoulli(logits=logit).mask(data["answer_n"] > 0)
             numpyro.sample("label", labels, obs=data.arrays.get("label"))
+
+    def _marked(self, data: Data, logit: Any) -> None:
+        import numpyro
+
+        from bayesjudge.models.judge_panel_annotators import Marks, numpyro_annotators
+
+        marks = Marks(logit, numpyro_annotators(data.size("annotator")), data["mark_given"])
+        with numpyro.plate("answer", data.size("answer"), dim=-1):
+            numpyro.sample("mark", marks, obs=data.arrays.get("mark"), infer={"event_dims": ("annotator",)})
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -143,7 +156,7 @@ class JudgePanel:
     def exchangeable(self) -> tuple[str, ...]:
         """Effects of models, judges, groups and clusters: part of the model, not guesses about one number."""
         return ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "cluster_effect",
-                "item_effect")  # fmt: skip
+                "item_effect", "z_annotator")  # fmt: skip
 
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0

@@ -39,18 +39,22 @@ def prepare(votes: PanelVotes, *, scale: Scale, item_effect: bool) -> Data:
     listing = all_cells if len(votes.items) <= MOST_ITEMS else pattern_cells
     cells = listing(votes, seen)
     place = np.flatnonzero(labelled) if labelled.any() else np.zeros(1, np.int64)
+    marks = _marks(votes, cells.items > 0)
     arrays = {"model_rate": seen.model_rate, "label": answers.pop("answer_label"), "item_place": place,
-              **answers, **cells.arrays}  # fmt: skip
-    known = {"model_rate": ("model",), "label": ("answer",), "item_place": ("item",)}
+              **answers, **cells.arrays, **marks}  # fmt: skip
+    known = {"model_rate": ("model",), "item_place": ("item",),
+             **dict.fromkeys(("label", "mark_cell"), ("answer",)),
+             **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator"))}  # fmt: skip
     dims = {name: known.get(name) or row_dims(name) for name in arrays}
     axes = {dim: size for name in arrays for dim, size in zip(dims[name], arrays[name].shape, strict=True)}
     named = {"model": votes.models, "judge": votes.judges, "group": votes.groups}
     return Data(
-        arrays=arrays, dims=dims, observed="label",
+        arrays=arrays, dims=dims, observed="mark" if marks else "label",
         coords={**{dim: tuple(range(size)) for dim, size in axes.items()}, **named,
-                "cluster": tuple(range(clusters))},
+                "cluster": tuple(range(clusters)), "annotator": votes.annotators if marks else ()},
         ragged=tuple(dim for dim in ("answer", "cell", "sampled") if dim in axes),
         facts={"groups": len(votes.groups), "clusters": clusters, "units": cells.units, "items": cells.items,
+               "annotators": len(votes.annotators) if marks else 0,
                "all_units": len(np.unique(votes.cluster)),
                # With one answer an item, a normal effect only rescales the logit, which nothing can tell.
                "item_effect": item_effect and len(votes.models) > 1},
@@ -68,6 +72,21 @@ def _labelled_answers(votes: PanelVotes, seen: Regressors) -> dict[str, NDArray[
     rows["answer_cluster"] = np.maximum(rows["answer_cluster"], 0)
     del rows["answer_unit"]
     return rows
+
+
+def _marks(votes: PanelVotes, singly: bool) -> dict[str, NDArray[np.int64]]:
+    """Every annotator's marks on the labelled answers, where they are several: (answers, annotators)."""
+    if votes.marks is None or len(votes.annotators) < 2 or not (votes.annotations > 0).any():
+        return {}
+    if not singly:
+        raise UsageError(
+            f"marks of several annotators need {MOST_ITEMS} items at most, not {len(votes.items)}; "
+            "sample items at random, or give one label an answer"
+        )
+    marks = votes.marks[votes.annotations > 0]
+    place = np.cumsum(votes.answered).reshape(votes.answered.shape) - 1
+    return {"mark": (marks > 0).astype(np.int64), "mark_given": (marks >= 0).astype(np.int64),
+            "mark_cell": place[votes.annotations > 0]}  # fmt: skip
 
 
 def regressors(votes: PanelVotes, scale: Scale, latent: NDArray[np.int64]) -> Regressors:

@@ -79,8 +79,8 @@ def panel_beats_best(agreement: xr.DataArray) -> float:
 
 def _right(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
     """P(right) of every row, 0 or 1 where a person said so."""
-    label = arrays["cell_label"]
-    return jnp.where(label >= 0, label, probability(sites, arrays))
+    label, given = arrays["cell_label"], probability(sites, arrays)
+    return given if facts["annotators"] else jnp.where(label >= 0, label, given)
 
 
 def _agreement(sites: Any, arrays: Any, key: Any, facts: Any, *, verdict: Any) -> Any:

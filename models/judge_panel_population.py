@@ -139,7 +139,9 @@ def _superpopulation(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any
 
 
 def _items(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
-    known, weight = arrays["cell_label"] >= 0, arrays["cell_n"].astype(float)
+    # What several annotators marked is evidence of the label, not the label.
+    known = (arrays["cell_label"] >= 0) & (facts["annotators"] == 0)
+    weight = arrays["cell_n"].astype(float)
     if facts["items"]:
         predicted = _predictive_labels(sites, arrays, key, facts)
     else:
@@ -167,6 +169,11 @@ def effective_logits(sites: Sites, arrays: Sites, keys: tuple[Any, Any], facts: 
     """Logit of every answer with the effects of its item and cluster, fresh where they were not sampled."""
     key_item, key_cluster = keys
     eta = row_logits(sites, arrays, "cell")
+    if "z_annotator" in sites:
+        # A mark by an annotator who is right with log odds λ adds ±λ to the log odds of the label.
+        accuracy = sites["annotator_mean"] + sites["annotator_spread"] * sites["z_annotator"]
+        said = ((2 * arrays["mark"] - 1) * arrays["mark_given"]) @ accuracy
+        eta = eta.at[arrays["mark_cell"]].add(said)
     if "cluster_effect" in sites:
         code, fresh = arrays["cell_cluster"], jax.random.normal(key_cluster, (facts["units"],))
         effect = jnp.where(code >= 0, sites["cluster_effect"][code], fresh[arrays["cell_unit"]])

@@ -84,10 +84,32 @@ def _by_vote(label: Any, data: Data) -> dict[str, Any]:
     )
 
 
+def _of_label(statistic: Statistic) -> Statistic:
+    """The same of the annotators' majority (a tie is not right), where several marked."""
+
+    def of_marks(seen: Any, data: Data) -> Any:
+        if data.observed == "label":
+            return statistic(seen, data)
+        given = np.asarray(data["mark_given"])
+        return statistic((2 * (np.asarray(seen) * given).sum(axis=-1) > given.sum(axis=-1)).astype(int), data)
+
+    return of_marks
+
+
+def _torn(seen: Any, data: Data) -> dict[str, Any]:
+    """Share of the answers with several marks whose marks differ."""
+    if data.observed == "label":
+        return {}
+    given = np.asarray(data["mark_given"])
+    several, yes = given.sum(axis=-1) > 1, (np.asarray(seen) * given).sum(axis=-1)
+    return _means((yes > 0) & (yes < given.sum(axis=-1)), {"annotators": several})
+
+
 STATISTICS: Mapping[str, Statistic] = {
-    "labels: right, by model": _by_model,
-    "labels: right, by vote of the panel": _by_vote,
-    "labels: agreement with a judge": _agreement,
-    "labels: both models right": _both_right,
-    "labels: items with equal labels": _extremes,
+    "labels: right, by model": _of_label(_by_model),
+    "labels: right, by vote of the panel": _of_label(_by_vote),
+    "labels: agreement with a judge": _of_label(_agreement),
+    "labels: both models right": _of_label(_both_right),
+    "labels: items with equal labels": _of_label(_extremes),
+    "marks: annotators differ": _torn,
 }

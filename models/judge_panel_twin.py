@@ -8,6 +8,8 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from bayesjudge.models.judge_panel_annotators import pymc_marks
+
 if TYPE_CHECKING:
     from bayesjudge.model import Data
     from bayesjudge.models.judge_panel import JudgePanel
@@ -19,7 +21,8 @@ _ZERO, _ONE = np.float64(0), np.float64(1)
 
 def build(model: JudgePanel, data: Data) -> Any:
     """The whole model; sites and priors as in `judge_panel_density.sample_sites`."""
-    coords = {name: list(data.coords[name]) for name in ("model", "judge", "group", "cluster", "item")}
+    axes = ("model", "judge", "group", "cluster", "item", "annotator")
+    coords = {name: list(data.coords[name]) for name in axes}
     with pm.Model(coords=coords) as twin:
         logit = _votes_part(model, data)
         if data.facts["groups"] > 1:
@@ -29,6 +32,9 @@ def build(model: JudgePanel, data: Data) -> Any:
                 spread = pm.HalfNormal(f"{name}_spread", np.float64(model.prior.item_spread))
                 effect = pm.Normal(f"{name}_effect", _ZERO, _ONE, dims=name)
                 logit = logit + spread * effect[data[f"answer_{name}"]]
+        if data.facts["annotators"]:
+            pm.Potential("mark", pymc_marks(logit, data))
+            return twin
         right, n = data["label"].astype(float), data["answer_n"].astype(float)
         pm.Potential("label", -n * (right * pt.softplus(-logit) + (_ONE - right) * pt.softplus(logit)))
     return twin

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from bayesjudge.checks import sbc
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import accelerator, fit
@@ -63,6 +64,22 @@ def _prior_draws(model: JudgePanel, data: Data, draws: int = 50, seed: int = 0) 
 
 # One density in two languages
 
+
+def _marked(votes: PanelVotes, annotators: int = 3, error: float = 0.1) -> PanelVotes:
+    """Marks of several annotators on the labelled answers, wrong at a rate, each on most answers."""
+    rng = np.random.default_rng(9)
+    known = votes.annotations > 0
+    truth = np.where(known, votes.label > 0.5, False)[..., None]
+    shape = (*known.shape, annotators)
+    marks = np.where(rng.random(shape) < error, ~truth, truth).astype(np.int64)
+    given = known[..., None] & ((rng.random(shape) < 0.8) | (np.arange(annotators) == 0))
+    n = given.sum(axis=-1)
+    return replace(
+        votes, annotators=tuple(f"p{k}" for k in range(annotators)), marks=np.where(given, marks, -1),
+        annotations=n, label=np.where(n > 0, (marks * given).sum(axis=-1) / np.maximum(n, 1), np.nan),
+    )  # fmt: skip
+
+
 OPTIONS = {
     "default": (JudgePanel(), {}),
     "no item effect": (JudgePanel(item_effect=False), {}),
@@ -77,6 +94,10 @@ OPTIONS = {
 def test_the_same_density_in_both_languages(option: str, same_density: Callable[..., None]) -> None:
     model, design = OPTIONS[option]
     same_density(model, model.prepare(_panel(**design)), points=25)
+
+
+def test_the_same_density_with_several_annotators(same_density: Callable[..., None]) -> None:
+    same_density(JudgePanel(), JudgePanel().prepare(_marked(_panel())), points=25)
 
 
 def test_the_density_is_the_equation_of_the_card() -> None:
@@ -249,6 +270,38 @@ def test_patterns_of_votes_give_what_all_answers_give(
         np.testing.assert_allclose(each.std(axis=0), patterns.std(axis=0), rtol=0.15)
 
 
+def test_marks_that_differ_leave_these_items_uncertain() -> None:
+    """All answers marked: with one annotator's labels nothing is left open, with torn marks a little is."""
+    votes, model = _labels(_panel()), JudgePanel()
+    data = model.prepare(_marked(votes, error=0.2))
+    drawn = _prior_draws(model, data)
+    draws = drawn.assign(annotator_mean=0 * drawn["annotator_mean"] + 2.5)
+    assert data.observed == "mark"
+    # One draw of the parameters many times over: what varies is the labels given the marks.
+    alone = draws.isel(chain=[0], draw=np.zeros(400, int)).assign_coords(draw=np.arange(400))
+    spread = model.accuracy(alone, data, population="items").std(("chain", "draw"))
+    # Bernoulli labels of 60 answers at most: their mean has a standard deviation of at most .5/√60.
+    assert (spread > 0.005).all()
+    assert (spread < 0.065).all()
+    # Annotators who are always right settle it: λ = 50 makes a mark certain.
+    sure = draws.assign(annotator_mean=0 * draws["annotator_mean"] + 50.0)
+    agreed = model.prepare(_marked(votes, error=0.0))
+    known = model.accuracy(sure, agreed, population="items")
+    np.testing.assert_allclose(known, np.broadcast_to(votes.label.mean(axis=0), known.shape))
+
+
+def test_statistics_of_marks_are_those_of_their_majority() -> None:
+    model, votes = JudgePanel(), _panel()
+    data, plain = model.prepare(_marked(votes, error=0.0)), model.prepare(votes)
+    for name, statistic in model.statistics.items():
+        if not name.startswith("marks"):
+            assert statistic(data["mark"], data) == statistic(plain["label"], plain)
+    torn = model.statistics["marks: annotators differ"]
+    assert torn(data["mark"], data) == {"annotators": 0.0}
+    wrong = model.prepare(_marked(votes, error=0.4))
+    assert torn(wrong["mark"], wrong)["annotators"] > 0.3
+
+
 def test_equal_posteriors_give_equal_answers() -> None:
     model = JudgePanel()
     data = model.prepare(_panel(groups=2))
@@ -323,6 +376,29 @@ def test_unknown_options_are_named_with_those_allowed(options: dict[str, Any]) -
         JudgePanel(**options)
     with pytest.raises(UsageError, match="above 0"):
         PanelPrior(item_spread=0.0)
+
+
+# Calibration
+
+
+@pytest.mark.slow
+def test_calibration_passes_and_finds_votes_that_count_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = JudgePanel()
+    data = model.prepare(_panel(items=30, models=2, judges=2, labelled=30, missing=0.0))
+    options: dict[str, Any] = {"replicates": 120, "chains": 2, "draws": 100, "tune": 100, "seed": 5}
+    right = sbc(model, data, **options)
+    # A right model fails with probability 0.01 (Holm over all quantities); the seed is fixed.
+    assert right.passed, right.summary
+    simulate = JudgePanel.simulate
+
+    def twice(self: JudgePanel, key: Any, given: Data) -> Any:
+        return simulate(
+            self, key, given.with_arrays({**given.arrays, "answer_votes": 2 * given["answer_votes"]})
+        )
+
+    monkeypatch.setattr(JudgePanel, "simulate", twice)
+    wrong = sbc(model, data, **options)
+    assert not wrong.passed
 
 
 # Real judges

@@ -83,6 +83,48 @@ def test_hiding_labels_leaves_the_votes() -> None:
     assert np.isnan(hidden.label[0]).all()
 
 
+def _marks() -> pd.DataFrame:
+    rows = [("i1", "a", "ann", 1), ("i1", "a", "bob", 0), ("i1", "a", "cy", 1), ("i2", "a", "ann", 0),
+            ("i2", "a", "bob", 1)]  # fmt: skip
+    return pd.DataFrame(rows, columns=["item", "model", "annotator", "label"])
+
+
+def test_each_annotators_marks_are_kept_and_their_mean_is_the_label() -> None:
+    verdicts = Verdicts.from_frame(_small().drop(columns="label"), labels=_marks())
+    assert verdicts.annotations is not None
+    assert len(verdicts.annotations) == 5
+    assert any("leave 1 answers with a tie unlabelled" in text for text in verdicts.warnings)
+    # The majority where one label is asked for; the tie is missing.
+    assert verdicts.frame["label"].tolist() == [1, pd.NA, pd.NA, pd.NA]
+    votes = panel_votes(verdicts)
+    assert votes.annotators == ("ann", "bob", "cy")
+    assert votes.marks is not None
+    assert votes.marks[0, 0].tolist() == [1, 0, 1]
+    np.testing.assert_allclose(votes.label[:2, 0], [2 / 3, 0.5])
+    assert votes.annotations[:, 0].tolist() == [3, 2, 0]
+    hidden = votes.with_labels_of(np.array([False, True, True]))
+    assert hidden.marks is not None
+    assert (hidden.marks[0] == -1).all()
+
+
+def test_an_annotator_who_disagrees_with_himself_is_refused() -> None:
+    torn = pd.concat([_marks(), pd.DataFrame([{"item": "i1", "model": "a", "annotator": "ann", "label": 0}])])
+    with pytest.raises(InputError, match="annotator 'ann'"):
+        Verdicts.from_frame(_small().drop(columns="label"), labels=torn)
+    with pytest.raises(InputError, match="or name an annotator column"):
+        Verdicts.from_frame(_small().drop(columns="label"), labels=_marks().drop(columns="annotator"))
+
+
+def test_a_label_without_a_name_is_one_more_annotators() -> None:
+    marks = _marks()[_marks()["item"] == "i1"]
+    votes = panel_votes(
+        Verdicts.from_frame(_small().assign(label=pd.array([None, 0, 0, None], dtype="Int8")), labels=marks)
+    )
+    assert votes.annotators == ("ann", "bob", "cy", "(label column)")
+    assert votes.label[:2].tolist()[1][0] == 0.0
+    assert votes.annotations.sum() == 5
+
+
 def test_scores_must_be_a_numeric_column() -> None:
     verdicts = Verdicts.from_frame(_small())
     with pytest.raises(UsageError, match="no column 'points'"):

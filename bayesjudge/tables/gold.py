@@ -34,6 +34,9 @@ class Gold:
         Rows without a label or a name.
     warnings : tuple of str
         What was assumed on the way in.
+    marks : pandas.DataFrame, optional
+        Where several people labelled (column ``annotator``): ``item, model`` (if any), ``annotator, label``,
+        one row a mark. The labels above are then the annotators' majority, and ties are left out.
     """
 
     item: pd.Index[Any]
@@ -41,6 +44,7 @@ class Gold:
     label: NDArray[np.int8]
     dropped: Mapping[str, int]
     warnings: tuple[str, ...]
+    marks: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,12 +67,12 @@ class GoldMatch:
 
 
 def read_gold(frame: pd.DataFrame, columns: Mapping[str, str] | None) -> tuple[Gold | None, list[Problem]]:
-    """Validate a table of gold labels: ``item``, optional ``model``, ``label``.
+    """Validate a table of gold labels: ``item``, optional ``model`` and ``annotator``, ``label``.
 
     Mapped columns that the labels table does not have are left to the verdict table.
     """
     here = {name: source for name, source in (columns or {}).items() if source in map(str, frame.columns)}
-    keys = ("item", "model", "label")
+    keys = ("item", "model", "label", "annotator")
     named, warnings = name_columns(frame, {name: here[name] for name in keys if name in here}, names=keys)
     problems = require_columns(named.columns, ("item", "label"), where="the labels table")
     if problems:
@@ -111,31 +115,59 @@ def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | N
         code_names(named["model"]) if has_model else (np.zeros_like(item), pd.Index([""], dtype="str"))
     )
     label = code_binary(named["label"])
-    present = (item >= 0) & (model >= 0)
+    has_annotator = "annotator" in named
+    annotator, annotators = (
+        code_names(named["annotator"])
+        if has_annotator
+        else (np.zeros_like(item), pd.Index([""], dtype="str"))
+    )
+    present = (item >= 0) & (model >= 0) & (annotator >= 0)
     key = pd.factorize(item.astype(np.int64) * max(len(models), 1) + model)[0]
-    answer = np.where(present, key, MISSING)
-    coded = pd.DataFrame({"item": item, "model": model, "label": label, "answer": answer})
-    name = lambda row: f"item {items[item[row]]!r}" + (f", model {models[model[row]]!r}" if has_model else "")  # noqa: E731  # fmt: skip
+    answer = np.where(present, key.astype(np.int64) * max(len(annotators), 1) + annotator, MISSING)
+    coded = pd.DataFrame(
+        {"item": item, "model": model, "label": label, "annotator": annotator, "answer": answer}
+    )
+    parts = [("item", item, items), *([("model", model, models)] if has_model else []),
+             *([("annotator", annotator, annotators)] if has_annotator else [])]  # fmt: skip
+
+    def name(row: int) -> str:
+        return ", ".join(f"{part} {names[codes[row]]!r}" for part, codes, names in parts)
+
     rules = [
         readable("item", named["item"], binary=False, where=_WHERE),
         *([readable("model", named["model"], binary=False, where=_WHERE)] if has_model else []),
+        *([readable("annotator", named["annotator"], binary=False, where=_WHERE)] if has_annotator else []),
         readable("label", named["label"], binary=True, where=_WHERE),
-        same_within("label", "answer", unit="answer", name=name, where=_WHERE,
-                    fix="Keep one gold label for each answer."),
+        same_within("label", "answer", unit="answer and annotator" if has_annotator else "answer", name=name,
+                    where=_WHERE, fix="Keep one gold label for each answer, or name an annotator column."),
     ]  # fmt: skip
     problems = broken_rules(coded, rules)
     if problems:
         return None, problems
     use = present & (label >= 0)
     dropped = {"labels table: row without a name or label": int((~use).sum())} if not use.all() else {}
-    gold = Gold(
-        item=items.take(item[use]),
-        model=models.take(model[use]) if has_model else None,
-        label=label[use],
-        dropped=dropped,
-        warnings=warnings,
+    names = {part: names.take(codes[use]) for part, codes, names in parts}
+    gold = Gold(item=names["item"], model=names.get("model"), label=label[use], dropped=dropped,
+                warnings=warnings)  # fmt: skip
+    return (_majority(gold, names["annotator"]) if has_annotator else gold), []
+
+
+def _majority(gold: Gold, annotator: pd.Index[Any]) -> Gold:
+    """One label an answer, the majority of its annotators; all marks are kept beside it."""
+    columns = {"item": gold.item, **({} if gold.model is None else {"model": gold.model})}
+    marks = pd.DataFrame({**columns, "annotator": annotator, "label": gold.label}).drop_duplicates(
+        ignore_index=True
     )
-    return gold, []
+    share = marks.groupby(list(columns), sort=False)["label"].mean().reset_index()
+    ties = int((share["label"] == 0.5).sum())
+    share = share[share["label"] != 0.5]
+    told = (f"the labels table has {marks['annotator'].nunique()} annotators: methods that take one label an "
+            f"answer take the majority, and leave {ties} answers with a tie unlabelled")  # fmt: skip
+    return Gold(
+        item=pd.Index(share["item"]), model=None if gold.model is None else pd.Index(share["model"]),
+        label=np.asarray(share["label"] > 0.5, dtype=np.int8), dropped=gold.dropped,
+        warnings=(*gold.warnings, told), marks=marks,
+    )  # fmt: skip
 
 
 def _look_up(row: NDArray[np.int64], key: NDArray[np.int64], label: NDArray[np.int8]) -> NDArray[np.int8]:

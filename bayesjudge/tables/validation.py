@@ -44,8 +44,8 @@ class _Coded:
 
 def validate(
     frame: pd.DataFrame, columns: Mapping[str, str] | None, labels: pd.DataFrame | None
-) -> tuple[pd.DataFrame, dict[str, int], tuple[str, ...]]:
-    """Usable rows, the count of the others by reason, and what was assumed; see `Verdicts`."""
+) -> tuple[pd.DataFrame, dict[str, int], tuple[str, ...], pd.DataFrame | None]:
+    """Usable rows, the count of the others by reason, what was assumed, annotators' marks; see `Verdicts`."""
     table, warnings = name_columns(frame, _of_verdicts(frame, columns, labels), names=NAMES)
     gold, problems = (None, []) if labels is None else read_gold(labels, columns)
     missing = require_columns(table.columns, REQUIRED)
@@ -65,7 +65,17 @@ def validate(
             **gold.dropped,
             **({"labels table: row that matches no verdict": unmatched} if unmatched else {}),
         }
-    return _assemble(coded, chosen, dropped), dropped, warnings + numbered
+    rows = _assemble(coded, chosen, dropped)
+    return rows, dropped, warnings + numbered, None if gold is None else _marks_on(rows, gold)
+
+
+def _marks_on(rows: pd.DataFrame, gold: Gold) -> pd.DataFrame | None:
+    """Annotators' marks on the answers of the table; marks on an item count for every model's answer."""
+    if gold.marks is None:
+        return None
+    by = ["item", *([] if gold.model is None else ["model"])]
+    found = gold.marks.merge(rows[["item", "model"]].drop_duplicates(), on=by)
+    return found[["item", "model", "annotator", "label"]]
 
 
 def _of_verdicts(

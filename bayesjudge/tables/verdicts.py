@@ -30,11 +30,15 @@ class Verdicts:
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
+    annotations : pandas.DataFrame, optional
+        Where the labels table names annotators: ``item, model, annotator, label``, one row a mark. ``label``
+        of the frame is then their majority, missing where it is a tie.
     """
 
     frame: pd.DataFrame
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    annotations: pd.DataFrame | None = None
 
     @classmethod
     def from_frame(
@@ -56,7 +60,8 @@ class Verdicts:
             Our name to yours: ``{"verdict": "score"}`` reads verdicts from your column ``score``.
         labels : pandas.DataFrame, optional
             Gold labels: ``item``, ``label`` and ``model``; without the last, a label counts for every model's
-            answer to the item.
+            answer to the item. With a column ``annotator``, each person's labels on an answer, which may
+            differ.
 
         Returns
         -------
