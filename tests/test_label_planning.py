@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayesjudge.baselines.panel import active_baselines
 from bayesjudge.baselines.panel.panel_logit import panel_design, penalised_logit
 from bayesjudge.errors import UsageError
 from bayesjudge.label_planning import (
@@ -18,6 +21,7 @@ from bayesjudge.label_planning import (
     labels_saved,
     plan_labels,
     retrospective,
+    sample_labels,
 )
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.models.judge_panel_answers import answer_probabilities
@@ -241,8 +245,8 @@ def test_plans_start_from_judge_panel():
     model = JudgePanel()
     data = model.prepare(panel)
     sites = {"intercept": 0.0, "model_spread": 0.1, "weight_mean": 1.0, "weight_spread": 0.1,
-             "item_spread": 2.0, "model_rate_slope": 0.0, "item_rate_slope": 0.0, "z_model": np.zeros(3), "z_weight": np.zeros(2),
-             "item_effect": np.zeros(4)}  # fmt: skip
+             "item_spread": 2.0, "model_rate_slope": 0.0, "item_rate_slope": 0.0, "z_model": np.zeros(3),
+             "z_weight": np.zeros(2), "item_effect": np.zeros(4)}  # fmt: skip
     posterior = xr.Dataset({
         name: (("chain", "draw", *(f"of_{name}" for _ in np.shape(value))),
                np.broadcast_to(value, (1, 300, *np.shape(value))))
@@ -260,3 +264,80 @@ def test_plans_start_from_judge_panel():
     plan = plan_labels(draws, budget=3, labelled=np.isfinite(label), population="items")
     assert len(plan.order) == 3
     assert (plan.order >= 4).all()
+
+
+# Labels drawn with known probabilities
+
+
+@given(seed=st.integers(0, 10_000))
+def test_inclusion_probabilities_add_up_and_items_are_distinct(seed):
+    rng = np.random.default_rng(seed)
+    p = logistic_draws(rng, draws=50, items=30)
+    labelled = np.repeat(rng.random((30, 1)) < 0.2, 2, axis=1)
+    size = int(rng.integers(1, (~labelled[:, 0]).sum() + 1))
+    found = sample_labels(p, size=size, labelled=labelled, uniform=float(rng.uniform(0.05, 1)), seed=seed)
+    assert len(set(found.chosen.tolist())) == size
+    assert found.inclusion[~labelled[:, 0]].sum() == pytest.approx(size, rel=1e-9)
+    assert (found.inclusion[labelled[:, 0]] == 1).all()
+    assert not labelled[found.chosen, 0].any()
+    assert (found.inclusion <= 1).all()
+
+
+def test_items_are_drawn_as_often_as_said():
+    p = logistic_draws(np.random.default_rng(11), draws=200, items=12)
+    drawn = np.zeros(12)
+    for seed in range(2000):
+        found = sample_labels(p, size=4, seed=seed)
+        drawn[found.chosen] += 1
+    # Four standard errors of a share of 2,000.
+    spread = np.sqrt(found.inclusion * (1 - found.inclusion) / 2000)
+    assert (np.abs(drawn / 2000 - found.inclusion) < 4 * spread + 1e-9).all()
+    assert found.efficiency < 1
+    assert sample_labels(p, size=4, uniform=1.0).efficiency == pytest.approx(1)
+
+
+def test_a_share_is_checked():
+    p = logistic_draws(np.random.default_rng(12), items=5, draws=50)
+    with pytest.raises(UsageError, match="above 0 and up to 1"):
+        sample_labels(p, size=2, uniform=0)
+    with pytest.raises(UsageError, match="size must be 1 to 5"):
+        sample_labels(p, size=6)
+
+
+def test_drawn_labels_are_unbiased_and_save_labels_on_triviaqa(triviaqa):
+    """A pilot of 20 random items, then 40 drawn: covered like uniform ones, narrower, right on average."""
+    votes = panel_votes(Verdicts.from_frame(triviaqa))
+    votes = votes.with_labels_of(np.isfinite(votes.label).all(1))
+    keep = np.isfinite(votes.label).all(1)
+    truth, posterior = np.nanmean(votes.label, axis=0), laplace_panel(votes)
+    parts = []
+    for seed in range(8):
+        pilot = keep & (np.random.default_rng(seed).permutation(len(keep)) < 20)
+        draws = posterior(np.where(pilot[:, None], votes.label, np.nan))
+        draws[:, ~keep] = np.nan
+        size = 60 - int(pilot.sum())
+        for uniform in (0.2, 1.0):
+            known = np.broadcast_to(pilot[:, None], votes.label.shape)
+            drawn = sample_labels(draws, size=size, labelled=known, uniform=uniform, seed=seed)
+            shown = pilot | np.isin(np.arange(len(keep)), drawn.chosen)
+            part = _without(votes.with_labels_of(shown), keep)
+            found = active_baselines(part, drawn.inclusion[keep], population="items").frame
+            accuracy = found[found["estimand"] == "accuracy (these items)"]
+            inside = (accuracy["lower"] <= truth) & (truth <= accuracy["upper"])
+            error, width = accuracy["point"] - truth, accuracy["upper"] - accuracy["lower"]
+            parts.append({"uniform": uniform, "covered": inside.mean(), "error": error.mean(),
+                          "width": width.mean()})  # fmt: skip
+    mean = pd.DataFrame(parts).groupby("uniform").mean()
+    assert mean["width"][0.2] < 0.97 * mean["width"][1.0]
+    # Seventy-two correlated intervals a row: a few effective dozen, of which Wald limits lose some.
+    assert mean["covered"].min() > 0.85
+    # Accuracies err together: widths of .1 are a standard error of .025, eight draws .009; three of those.
+    assert mean["error"].abs().max() < 0.027
+
+
+def _without(votes, keep):
+    """The panel of some items alone."""
+    names = tuple(name for name, kept in zip(votes.items, keep, strict=True) if kept)
+    fields = ("votes", "runs", "label", "annotations", "group", "cluster")
+    arrays = {name: getattr(votes, name)[keep] for name in fields}
+    return replace(votes, items=names, **arrays)

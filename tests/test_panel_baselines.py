@@ -16,6 +16,7 @@ from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.baselines.panel import (
     LABEL_FREE_METHODS,
     PANEL_METHODS,
+    active_baselines,
     choose_judge,
     dawid_skene,
     drop_one,
@@ -486,3 +487,56 @@ def test_options_are_checked():
         panel_baselines(votes, population="these")
     with pytest.raises(UsageError, match="prob must lie"):
         error_correlations(votes, prob=0)
+
+
+# Labels drawn with known probabilities
+
+
+def test_equal_probabilities_are_a_random_sample():
+    """Hájek's variance is (1 − f)s²/n there; with every item labelled for certain nothing is left."""
+    rng = np.random.default_rng(24)
+    y, votes = simulated(rng, items=80, shown=20, models=1)
+    blind = panel(np.full_like(votes.votes, 1.0), votes.label)
+    row = active_baselines(blind, np.full(80, 0.25), population="items").frame.iloc[0]
+    shown = votes.label[np.isfinite(votes.label)]
+    assert row["point"] == pytest.approx(shown.mean(), abs=0.02)  # predictions of a blind panel cancel nearly
+    assert row["upper"] - row["lower"] == pytest.approx(
+        2 * 1.96 * np.sqrt(0.75 * shown.var(ddof=1) / 20), rel=0.08
+    )
+    every = active_baselines(panel(votes.votes, y), np.ones(80), population="items").frame.iloc[0]
+    assert every[["point", "lower", "upper"]].tolist() == pytest.approx([y.mean()] * 3, abs=ROUNDING)
+    assert every["note"] == "every item is labelled: nothing left to estimate"
+
+
+@pytest.mark.slow
+def test_unequal_probabilities_cover_both_populations():
+    """Hard items drawn three times as often: covered, where ignoring the probabilities is biased."""
+    rng, theta = np.random.default_rng(25), norm.cdf(0.8 / np.sqrt(2))
+    hits, naive = {"items": 0, "superpopulation": 0}, []
+    for _ in range(100):
+        y, votes = simulated(rng, items=200, shown=200, models=2, shared=0.5)
+        chance = np.where(votes.votes.mean((1, 2)) < 0.7, 0.45, 0.15)
+        drawn = rng.random(200) < chance
+        part = votes.with_labels_of(drawn)
+        for which, truth in (("items", y[:, 0].mean()), ("superpopulation", theta)):
+            row = active_baselines(part, chance, population=which).frame.iloc[0]
+            hits[which] += row["lower"] <= truth <= row["upper"]
+        naive.append(y[drawn, 0].mean() - y[:, 0].mean())
+    # Bounds at 1e-4 around 91 to 98 %: Wald limits, a few dozen labels, Poisson draws of varying size.
+    for count in hits.values():
+        assert binom.ppf(1e-4, 100, 0.91) <= count <= binom.ppf(1 - 1e-4, 100, 0.98)
+    assert np.mean(naive) < -0.05
+
+
+def test_drawn_items_must_be_labelled_whole():
+    _, votes = simulated(np.random.default_rng(26), items=40, shown=10)
+    with pytest.raises(UsageError, match="for each of the 40 items"):
+        active_baselines(votes, np.zeros(40))
+    with pytest.raises(UsageError, match="30 items were drawn for certain and have no label"):
+        active_baselines(votes, np.ones(40))
+    part = panel(votes.votes, votes.label * [1.0, np.nan])
+    with pytest.raises(UsageError, match="10 items are labelled for some models only"):
+        active_baselines(part, np.full(40, 0.25))
+    none = active_baselines(votes.with_labels_of(np.zeros(40, dtype=bool)), np.full(40, 0.25)).frame
+    assert none["point"].isna().all()
+    assert none["note"].str.contains("no labelled item").all()

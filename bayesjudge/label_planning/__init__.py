@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bayesjudge.label_planning.plan import LabelPlan, difference_contrast, expected_variance, plan_labels
+from bayesjudge.label_planning.sampling import LabelSample, sample_labels
 from bayesjudge.label_planning.savings import accuracy_draws, labels_saved, retrospective
 
 __all__ = [
-    "LabelPlan", "accuracy_draws", "difference_contrast", "expected_variance", "labels_saved", "plan_labels",
-    "retrospective",
+    "LabelPlan", "LabelSample", "accuracy_draws", "difference_contrast", "expected_variance", "labels_saved",
+    "plan_labels", "retrospective", "sample_labels",
 ]  # fmt: skip

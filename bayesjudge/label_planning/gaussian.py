@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import POPULATIONS
 
-__all__ = ["Array", "Flags", "Problem", "factor_of", "make_problem", "path_of"]
+__all__ = [
+    "Array",
+    "Flags",
+    "Problem",
+    "checked_contrast",
+    "checked_draws",
+    "factor_of",
+    "make_problem",
+    "path_of",
+]
 
 type Array = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
@@ -46,6 +55,26 @@ class Problem:
     def cells(self, items: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions of the items' cells."""
         return (items[:, None] * self.models + np.arange(self.models)).ravel()
+
+
+def checked_draws(probabilities: ArrayLike, labelled: ArrayLike | None) -> tuple[Array, Flags]:
+    """Draws (D, I, M) and which answers are labelled (I, M), or a `UsageError`."""
+    draws = np.asarray(probabilities, dtype=float)
+    if draws.ndim != 3 or len(draws) < 2 or (draws < 0).any() or (draws > 1).any():
+        raise UsageError(f"probabilities must be draws in [0, 1] of shape (draws, items, models), two draws "
+                         f"or more; got {draws.shape}")  # fmt: skip
+    done = np.zeros(draws.shape[1:], dtype=bool) if labelled is None else np.asarray(labelled)
+    if done.shape != draws.shape[1:] or done.dtype != bool:
+        raise UsageError(f"labelled must be True or False for each of {draws.shape[1:]} (items, models)")
+    return draws, done
+
+
+def checked_contrast(contrast: ArrayLike | None, models: int) -> Array:
+    """Contrasts (T, M), every accuracy by default, or a `UsageError`."""
+    weights = np.eye(models) if contrast is None else np.atleast_2d(np.asarray(contrast, dtype=float))
+    if weights.ndim != 2 or weights.shape[1] != models:
+        raise UsageError(f"contrast must have one weight for each of the {models} models in every row")
+    return weights
 
 
 def make_problem(draws: Array, done: Flags, contrast: Array, population: str) -> Problem:

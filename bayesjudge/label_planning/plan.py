@@ -25,7 +25,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population
-from bayesjudge.label_planning.gaussian import Array, Flags, Problem, factor_of, make_problem, path_of
+from bayesjudge.label_planning.gaussian import (
+    Array,
+    Problem,
+    checked_contrast,
+    checked_draws,
+    factor_of,
+    make_problem,
+    path_of,
+)
 
 __all__ = ["LabelPlan", "difference_contrast", "expected_variance", "plan_labels"]
 
@@ -117,7 +125,8 @@ def plan_labels(
     Notes
     -----
     Items chosen by a plan are no random sample. A model of the labels given the votes may use them (the
-    choice looked at votes and earlier labels only); design-based estimators, PPI++ among them, may not.
+    choice looked at votes and earlier labels only), and is then trusted on the answers that the plan never
+    asks for; design-based estimators, PPI++ among them, may not. `sample_labels` serves both.
 
     Examples
     --------
@@ -126,8 +135,10 @@ def plan_labels(
     >>> plan_labels(np.stack([known, open_question], axis=1), budget=1).order.tolist()
     [1]
     """
-    draws, price, done = _checked(probabilities, costs, labelled, budget, random_orders)
-    weights = _contrast(contrast, draws.shape[2])
+    draws, done = checked_draws(probabilities, labelled)
+    price, weights = _priced(costs, draws.shape[1]), checked_contrast(contrast, draws.shape[2])
+    if not budget > 0 or random_orders < 1:
+        raise UsageError(f"budget and random_orders must be positive, not {budget!r} and {random_orders!r}")
     problem = make_problem(draws, done, weights, population)
     order, variance = _greedy(problem, price, budget)
     cost = np.cumsum(price[order])
@@ -150,34 +161,16 @@ def expected_variance(
     >>> expected_variance(draws, [0]).round(3).tolist()
     [0.085, 0.056]
     """
-    draws, _, done = _checked(probabilities, None, labelled, 1, 1)
-    problem = make_problem(draws, done, _contrast(contrast, draws.shape[2]), population)
+    draws, done = checked_draws(probabilities, labelled)
+    problem = make_problem(draws, done, checked_contrast(contrast, draws.shape[2]), population)
     return path_of(problem, np.asarray(order, dtype=np.int64))
 
 
-def _checked(
-    probabilities: ArrayLike, costs: ArrayLike | None, labelled: ArrayLike | None, budget: float, orders: int
-) -> tuple[Array, Array, Flags]:
-    draws = np.asarray(probabilities, dtype=float)
-    if draws.ndim != 3 or len(draws) < 2 or (draws < 0).any() or (draws > 1).any():
-        raise UsageError(f"probabilities must be draws in [0, 1] of shape (draws, items, models), two draws "
-                         f"or more; got {draws.shape}")  # fmt: skip
-    price = np.ones(draws.shape[1]) if costs is None else np.asarray(costs, dtype=float)
-    if price.shape != draws.shape[1:2] or not (np.isfinite(price) & (price > 0)).all():
-        raise UsageError(f"costs must be {draws.shape[1]} positive numbers, one an item")
-    done = np.zeros(draws.shape[1:], dtype=bool) if labelled is None else np.asarray(labelled)
-    if done.shape != draws.shape[1:] or done.dtype != bool:
-        raise UsageError(f"labelled must be True or False for each of {draws.shape[1:]} (items, models)")
-    if not budget > 0 or orders < 1:
-        raise UsageError(f"budget and random_orders must be positive, not {budget!r} and {orders!r}")
-    return draws, price, done
-
-
-def _contrast(contrast: ArrayLike | None, models: int) -> Array:
-    weights = np.eye(models) if contrast is None else np.atleast_2d(np.asarray(contrast, dtype=float))
-    if weights.ndim != 2 or weights.shape[1] != models:
-        raise UsageError(f"contrast must have one weight for each of the {models} models in every row")
-    return weights
+def _priced(costs: ArrayLike | None, items: int) -> Array:
+    price = np.ones(items) if costs is None else np.asarray(costs, dtype=float)
+    if price.shape != (items,) or not (np.isfinite(price) & (price > 0)).all():
+        raise UsageError(f"costs must be {items} positive numbers, one an item")
+    return price
 
 
 def _greedy(problem: Problem, price: Array, budget: float) -> tuple[NDArray[np.int64], Array]:

@@ -3,9 +3,11 @@
 Planned and random choice start from the same labelled items and see the same posterior; each round buys a
 batch of items. The widths after each round say how many random labels the planned ones replace.
 
-On TriviaQA (nine models, nine judges; a logit with item effects, Laplace's approximation, four starts) 40
-planned items gave the intervals of 45 random ones. The same logit without item effects planned no better than
-chance and covered less, because the items it chose were the hard ones, which it took for independent facts.
+On TriviaQA (nine models, nine judges; a logit with item effects, Laplace's approximation, eight starts from
+20 items) 60 planned items gave the intervals of 66 random ones, but erred by .020 against .018 and covered
+.93 against .97, with 80 .79 against .94: the plan asks about open answers and trusts the model on the rest,
+where it is a little wrong. Intervals alone do not show that; `sampling.sample_labels` buys less trust for
+the same labels.
 """
 
 from __future__ import annotations

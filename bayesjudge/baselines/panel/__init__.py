@@ -8,12 +8,13 @@ what choosing the best judge on few labels flatters it by, `error_correlations` 
 from __future__ import annotations
 
 from bayesjudge.baselines.panel.accuracy import panel_baselines
+from bayesjudge.baselines.panel.active import active_baselines
 from bayesjudge.baselines.panel.choice import JudgeChoice, choose_judge
 from bayesjudge.baselines.panel.dawid_skene import Observers, dawid_skene
 from bayesjudge.baselines.panel.methods import LABEL_FREE_METHODS, PANEL_METHODS
 from bayesjudge.baselines.panel.redundancy import drop_one, error_correlations
 
 __all__ = [
-    "LABEL_FREE_METHODS", "PANEL_METHODS", "JudgeChoice", "Observers", "choose_judge", "dawid_skene",
-    "drop_one", "error_correlations", "panel_baselines",
+    "LABEL_FREE_METHODS", "PANEL_METHODS", "JudgeChoice", "Observers", "active_baselines", "choose_judge",
+    "dawid_skene", "drop_one", "error_correlations", "panel_baselines",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from bayesjudge.baselines.fits import analytic
 from bayesjudge.baselines.moments import Array
 from bayesjudge.baselines.pairs import pair_names
 from bayesjudge.baselines.panel.choice import choose_judge
-from bayesjudge.baselines.panel.crossfit import cross_fitted
+from bayesjudge.baselines.panel.crossfit import UNFITTED, cross_fitted
 from bayesjudge.baselines.panel.latent_class import latent_class_columns
 from bayesjudge.baselines.panel.methods import PROXIES, choose_panel, interval_of
 from bayesjudge.baselines.panel.multi_proxy import multi_proxy_rule
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from bayesjudge.panel_counts import PanelVotes
 
 __all__ = ["Proxy", "panel_baselines", "panel_proxy"]
-
-_UNFITTED = "labels on fewer than two items: no prediction fitted"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -161,6 +159,4 @@ def panel_proxy(votes: PanelVotes, name: str, *, bootstrap: int = 500, seed: int
     rule = multi_proxy_rule(votes, seed=seed) if kind == "multi-proxy" else panel_logit_rule(votes)
     fitted = cross_fitted(votes, rule, seed=seed)
     value = np.zeros(votes.label.shape) if fitted is None else fitted
-    return Proxy(
-        value=value, note=_UNFITTED if fitted is None else "", missing=missing_notes(votes, everyone)
-    )
+    return Proxy(value=value, note=UNFITTED if fitted is None else "", missing=missing_notes(votes, everyone))

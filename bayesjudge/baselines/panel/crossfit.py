@@ -20,10 +20,12 @@ from bayesjudge.baselines.panel.proxies import labelled_cells
 if TYPE_CHECKING:
     from bayesjudge.panel_counts import PanelVotes
 
-__all__ = ["FOLDS", "Rule", "cross_fitted", "folds_of"]
+__all__ = ["FOLDS", "UNFITTED", "Rule", "cross_fitted", "folds_of"]
 
 #: Folds where there are that many labelled clusters.
 FOLDS = 10
+#: Note of estimates for which there was nothing to fit on.
+UNFITTED = "labels on fewer than two items: no prediction fitted"
 
 #: Training cells (I, M) to predictions (I, M) of every answer.
 type Rule = Callable[[NDArray[np.bool_]], Array]

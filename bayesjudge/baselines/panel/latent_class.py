@@ -21,20 +21,17 @@ errors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines import intervals
-from bayesjudge.baselines.columns import Column, Context, finished
+from bayesjudge.baselines.columns import Column
 from bayesjudge.baselines.moments import Array
-from bayesjudge.baselines.pairs import pair_reasons, pairs
 from bayesjudge.baselines.panel.dawid_skene import class_probabilities, dawid_skene
 from bayesjudge.baselines.panel.patterns import Patterns, patterns_of
-from bayesjudge.baselines.solutions import ALL_LABELLED
-from bayesjudge.baselines.variance import difference_variance
+from bayesjudge.baselines.panel.wald import clustered_covariance, wald_columns
 from bayesjudge.estimates import Population
 
 if TYPE_CHECKING:
@@ -48,7 +45,6 @@ _SMOOTHING = 0.5
 _STEP = 1e-4
 _WARNING = ("label-free: right only if the judges err independently of each other given the label, which "
             "judges of one kind do not; look at their error correlations before believing it")  # fmt: skip
-_NO_ERROR = "no standard error: the data do not determine the error rates"
 #: Least eigenvalue of the information, relative to the largest, that counts as determined.
 _SINGULAR = 1e-10
 _TOGETHER = "takes the judges' errors to be independent given the label"
@@ -78,13 +74,14 @@ def latent_class_columns(
     reasons = _reasons(patterns, label_free=label_free)
     if not len(patterns.model) or all(reasons):
         nothing = np.full(len(votes.models), np.nan)
-        return _finish(
-            nothing, np.full((len(nothing),) * 2, np.nan), patterns, reasons, caution="", prob=prob
-        )
-    point, cov, caution = _solved(patterns, population)
-    text = _WARNING if label_free else _TOGETHER
-    text = f"{text}; {caution}" if caution else text
-    return _finish(point, cov, patterns, reasons, caution=text, prob=prob)
+        point, cov, text = nothing, np.full((len(nothing),) * 2, np.nan), ""
+    else:
+        point, cov, caution = _solved(patterns, population)
+        text = _WARNING if label_free else _TOGETHER
+        text = f"{text}; {caution}" if caution else text
+    unknown = np.isnan(patterns.known[:, 0])
+    known = np.bincount(patterns.model, weights=unknown, minlength=patterns.models) == 0
+    return wald_columns(point, cov, n=patterns.size, reasons=reasons, caution=text, known=known, prob=prob)
 
 
 def _reasons(patterns: Patterns, *, label_free: bool) -> list[str]:
@@ -115,10 +112,10 @@ def _solved(patterns: Patterns, population: Population) -> tuple[Array, Array, s
     if population == "items":
         unknown = np.isnan(patterns.known[:, 0])
         left = patterns.model_means(np.where(unknown, w * (1.0 - w), 0.0)) / np.maximum(patterns.size, 1.0)
-        return point, _clustered(through[patterns.cell], patterns.cluster) + np.diag(left), caution
+        return point, clustered_covariance(through[patterns.cell], patterns.cluster) + np.diag(left), caution
     apart = (w - point[patterns.model]) / patterns.size[patterns.model]
     own = np.eye(patterns.models)[patterns.model] * apart[:, None]
-    return point, _clustered((own + through)[patterns.cell], patterns.cluster), caution
+    return point, clustered_covariance((own + through)[patterns.cell], patterns.cluster), caution
 
 
 def _solve(information: Array, scores: Array) -> Array:
@@ -179,34 +176,3 @@ def _derivative(function: Callable[[Array], Array], psi: Array) -> Array:
     """Jacobian (..., P) by central differences."""
     steps = _STEP * np.eye(len(psi))
     return np.stack([(function(psi + h) - function(psi - h)) / (2.0 * _STEP) for h in steps], axis=-1)
-
-
-def _clustered(influence: Array, cluster: NDArray[np.int64]) -> Array:
-    """Sum over clusters of the outer products of their summed influences, times G/(G − 1)."""
-    names, code = np.unique(cluster, return_inverse=True)
-    sums = np.zeros((len(names), influence.shape[1]))
-    np.add.at(sums, code.reshape(-1), influence)
-    several = len(names) / (len(names) - 1.0) if len(names) > 1 else np.nan
-    return np.asarray(sums.T @ sums * several)
-
-
-def _told(known: NDArray[np.bool_], caution: str) -> list[str]:
-    return [ALL_LABELLED if one else caution for one in known]
-
-
-def _finish(
-    point: Array, cov: Array, patterns: Patterns, reasons: list[str], *, caution: str, prob: float
-) -> tuple[Column, Column]:
-    z, (first, second) = intervals.normal_quantile(prob), pairs(len(point))
-    known = (
-        np.bincount(patterns.model, weights=np.isnan(patterns.known[:, 0]), minlength=patterns.models) == 0
-    )
-    one = Context(n=patterns.size, reasons=reasons, cautions=_told(known, caution), bounds=(0.0, 1.0),
-                  bounded=True, no_error=_NO_ERROR, exact=known)  # fmt: skip
-    accuracy = finished(point, *intervals.wald(point, np.diag(cov), z), context=one)
-    between, both = pair_reasons(reasons), known[first] & known[second]
-    two = replace(one, n=patterns.size[first] + patterns.size[second], reasons=between, bounds=(-1.0, 1.0),
-                  cautions=_told(both, caution), exact=both)  # fmt: skip
-    delta = point[first] - point[second]
-    limits = intervals.wald(delta, difference_variance(cov, first, second), z)
-    return accuracy, finished(delta, *limits, context=two)

@@ -1,0 +1,65 @@
+"""Normal intervals from estimates and their covariance, for estimators that are not of the moments' kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.baselines import intervals
+from bayesjudge.baselines.columns import Column, Context, finished
+from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.pairs import pair_reasons, pairs
+from bayesjudge.baselines.solutions import ALL_LABELLED
+from bayesjudge.baselines.variance import difference_variance
+
+__all__ = ["clustered_covariance", "wald_columns"]
+
+_NO_ERROR = "no standard error: the data do not determine it"
+
+
+def clustered_covariance(influence: Array, cluster: NDArray[np.int64]) -> Array:
+    """Sum (M, M) over clusters of the outer products of their summed influences (N, M), times G/(G − 1)."""
+    names, code = np.unique(cluster, return_inverse=True)
+    sums = np.zeros((len(names), influence.shape[1]))
+    np.add.at(sums, code.reshape(-1), influence)
+    several = len(names) / (len(names) - 1.0) if len(names) > 1 else np.nan
+    return np.asarray(sums.T @ sums * several)
+
+
+def wald_columns(
+    point: Array, cov: Array, *, n: Array, reasons: list[str], caution: str, known: NDArray[np.bool_],
+    prob: float,
+) -> tuple[Column, Column]:  # fmt: skip
+    """Accuracies and differences of M models.
+
+    Parameters
+    ----------
+    point, n : array (M,)
+        Estimates, and the answers behind them.
+    cov : array (M, M)
+        Of their errors.
+    reasons : list of str
+        Why each is undefined, empty where it is not.
+    caution : str
+        Note of every estimate that is not known exactly.
+    known : bool array (M,)
+        Where every answer is labelled.
+    prob : float
+        Probability of the intervals.
+    """
+    z, (first, second) = intervals.normal_quantile(prob), pairs(len(point))
+    one = Context(n=n, reasons=reasons, cautions=_told(known, caution), bounds=(0.0, 1.0), bounded=True,
+                  no_error=_NO_ERROR, exact=known)  # fmt: skip
+    accuracy = finished(point, *intervals.wald(point, np.diag(cov), z), context=one)
+    both = known[first] & known[second]
+    two = replace(one, n=n[first] + n[second], reasons=pair_reasons(reasons), bounds=(-1.0, 1.0),
+                  cautions=_told(both, caution), exact=both)  # fmt: skip
+    delta = point[first] - point[second]
+    limits = intervals.wald(delta, difference_variance(cov, first, second), z)
+    return accuracy, finished(delta, *limits, context=two)
+
+
+def _told(known: NDArray[np.bool_], caution: str) -> list[str]:
+    return [ALL_LABELLED if one else caution for one in known]
