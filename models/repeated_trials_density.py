@@ -34,7 +34,8 @@ def margin(prior: TrialPrior, data: Data) -> Any:
         ):
             z = numpyro.sample("disagreement", dist.Normal(0.0, 1.0))
         # In units of the spread: on nine judges and 72 items, 283 effective draws of the spread in 4,000,
-        # against 42 halfway and 7 with the effects themselves.
+        # against 42 halfway and 7 with the effects themselves. With those effects as they are whose verdicts
+        # differ, and the others in units, 10 in 1,200 on 42 items, against 164.
         inside = inside + spread * z[judge, item]
     if data.size("prompt") > 1:
         spread = numpyro.sample("prompt_spread", _spread(prior.prompt_spread))

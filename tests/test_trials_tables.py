@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayesjudge as bj
+from bayesjudge.errors import InputError
+from bayesjudge.readers import read_repeats
 from bayesjudge.score_counts import count_scores
 from bayesjudge.trial_counts import TrialCounts, count_trials
 
@@ -186,3 +188,13 @@ def test_only_complete_responses_and_common_trials_are_crossed() -> None:
 def test_continuous_scores_have_no_levels() -> None:
     frame = pd.DataFrame({"item": range(30), "score": np.linspace(0, 1, 30)})
     assert count_scores(bj.Scores.from_frame(frame)).levels == ()
+
+
+def test_repeats_of_one_condition_are_chosen_and_told_by_their_rows() -> None:
+    log = pd.DataFrame({"item": ["q"] * 4, "winner": ["a", "b", "a", "?"], "prompt": ["x", "y", "x", "y"]})
+    trials, scores = read_repeats(log, where={"prompt": "x"})
+    assert scores is None
+    assert trials is not None
+    assert trials.frame["outcome"].tolist() == ["a", "a"]
+    with pytest.raises(InputError, match="row 4: found"):
+        read_repeats(log, where={"prompt": "y"})

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
+from bayesjudge.readers.choosing import keep_where
 from bayesjudge.readers.names import SCORE_ALIASES, TRIAL_ALIASES, recognise
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Scores, Trials
@@ -91,8 +92,9 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
 
 
 def read_repeats(
-    source: Any, *, scores: Any = None, columns: Mapping[str, str] | None = None
-) -> tuple[Trials | None, Scores | None]:
+    source: Any, *, scores: Any = None, columns: Mapping[str, str] | None = None,
+    where: Mapping[str, Any] | None = None,
+) -> tuple[Trials | None, Scores | None]:  # fmt: skip
     """Read a table that holds comparisons, scores, or both (a verdict and ``score_a``, ``score_b`` a row).
 
     Parameters
@@ -103,6 +105,8 @@ def read_repeats(
         A second table, of scores; then the first holds comparisons.
     columns : mapping of str to str, optional
         Our name to yours, of either.
+    where : mapping of str to value or list of values, optional
+        Use only the rows of the first table whose columns have these values: ``{"prompt": "base"}``.
 
     Returns
     -------
@@ -116,7 +120,7 @@ def read_repeats(
     InputError
         Neither, or every problem that the tables find.
     UsageError
-        An unknown file ending, or a mapping that fits no column.
+        An unknown file ending, a mapping that fits no column, a choice of rows that there are none of.
 
     Examples
     --------
@@ -126,7 +130,7 @@ def read_repeats(
     (1, ['a', 'b'])
     """
     mapped = dict(columns or {})
-    parts = read_parts(source)
+    parts = keep_where(read_parts(source), where)
     if scores is not None:
         beside = read_parts(scores)
         return _trials(parts, _here(mapped, parts, beside)), _scores(beside, _here(mapped, beside, parts))
@@ -205,7 +209,6 @@ def _named(
         mapping, doubts = recognise(found, columns, aliases=aliases)
         named, moved = name_columns(frame, mapping, names=names)
         files.append(name)
-        frames.append(named)
+        frames.append(named.set_axis(frame.index))
         warnings += doubts + moved
-    frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-    return frame, (files, frames), warnings
+    return pd.concat(frames, ignore_index=True), (files, frames), warnings
