@@ -50,7 +50,7 @@ def patterns_of(votes: PanelVotes, keep: NDArray[np.bool_], *, label_free: bool,
     item, model = np.nonzero(votes.answered & keep[:, None])
     share, runs = np.nan_to_num(votes.votes[item, model]), votes.runs[item, model]
     label = np.where(labelled_cells(votes) & (not label_free), votes.label, np.nan)[item, model]
-    cell, first = _alike(np.column_stack([model, label, runs, share]))
+    cell, first = _alike(np.column_stack([model.astype(float), label, runs.astype(float), share]))
     _, stratum = np.unique(model[first] if by_model else np.zeros_like(first), return_inverse=True)
     return Patterns(
         reports=np.stack([(1.0 - share[first]) * runs[first], share[first] * runs[first]], axis=2),
