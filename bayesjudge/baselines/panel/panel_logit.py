@@ -85,7 +85,8 @@ def _damped(design: Array, y: Array, mean: Array, precision: Array, beta: Array,
     start = _objective(design, y, mean, precision, beta)
     for halvings in range(40):
         trial = beta + step / 2.0**halvings
-        if _objective(design, y, mean, precision, trial) >= start:
+        # At the mode a step changes nothing but rounding.
+        if _objective(design, y, mean, precision, trial) >= start - 1e-12 * (1.0 + abs(start)):
             return np.asarray(trial)
     return beta
 
