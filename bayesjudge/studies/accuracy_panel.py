@@ -11,7 +11,7 @@ import pandas as pd
 from bayesjudge.baselines.panel import choose_judge, drop_one, error_correlations, panel_baselines
 from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.inference import Fit, fit
-from bayesjudge.label_planning import plan_labels
+from bayesjudge.label_planning import sample_labels
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.models.judge_panel_answers import answer_probabilities
 from bayesjudge.models.judge_panel_judges import expected_agreement, panel_beats_best
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["panel_part", "panel_table", "panel_warnings"]
 
-#: Items that are named as the next to label, and items in all up to which they are looked for.
+#: Items that are drawn to be labelled next, and items in all up to which that is done.
 NEXT, PLANNED_UP_TO = 20, 2000
 #: Correlation of two judges' errors from which one is called an echo of the other.
 ECHO = 0.5
@@ -77,16 +77,22 @@ def _agreement(one: Fit, prob: float) -> Estimates:
 
 
 def _next_labels(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> dict[str, pd.DataFrame]:
-    """Items whose labels would teach most, best first; nothing where items were merged to patterns."""
-    if len(votes.items) > PLANNED_UP_TO or not one.data.facts["items"]:
+    """Items to label next, drawn more often where the panel is unsure; nothing where items were merged.
+
+    A greedy plan would promise more and keep less: it trusts the model about the items that it never asks for
+    (`bayesjudge.label_planning.savings` has the figures).
+    """
+    answered = votes.answered
+    open_ = int((answered & (votes.annotations == 0)).any(1).sum())
+    if len(votes.items) > PLANNED_UP_TO or not one.data.facts["items"] or not open_:
         return {}
     probabilities = answer_probabilities(one.posterior, one.data, votes, seed=options.seed)
-    plan = plan_labels(probabilities, budget=NEXT, labelled=votes.annotations > 0, seed=options.seed,
-                       population=options.population)  # fmt: skip
-    spread, random = (np.sqrt(path[1:] / path[0]) for path in (plan.variance, plan.random))
+    drawn = sample_labels(
+        probabilities, size=min(NEXT, open_), labelled=votes.annotations > 0, seed=options.seed
+    )
     return {"next_labels": pd.DataFrame({
-        "item": np.array(votes.items, dtype=object)[plan.order], "labels": np.arange(1, len(plan.order) + 1),
-        "standard error left": spread, "with random items": random,
+        "item": np.array(votes.items, dtype=object)[drawn.chosen],
+        "probability": drawn.inclusion[drawn.chosen], "against uniform": drawn.efficiency,
     })}  # fmt: skip
 
 

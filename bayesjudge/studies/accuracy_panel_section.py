@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["by_judge", "panel_section"]
 
+_NEXT = (
+    "Label these items next: drawn at random, more often where the panel is unsure. Keep the probabilities: "
+    "active_baselines stays unbiased with them; PPI++ and EIF as if labels were a plain sample do not."
+)
 _TEXT = (
     "The panel regresses the human label on the votes of all judges at once, with partially pooled weights "
     "of judges and models and an effect of the item. It says nothing about how judges err, so judges that "
@@ -54,8 +58,7 @@ def panel_section(answer: Comparison) -> Section | None:
     figures.append(figure_of(forest(weights, estimand="judge weight"), caption, f"Forest plot. {caption}"))
     tables = [Table(caption="Judges of the panel", frame=answer.checks["judges"])]
     if "next_labels" in answer.checks:
-        caption = "Label these items next: share of the accuracies' standard error that is left after each"
-        tables.append(Table(caption=caption, frame=answer.checks["next_labels"]))
+        tables.append(Table(caption=_NEXT, frame=answer.checks["next_labels"]))
     text = [_TEXT, _beats(quality)]
     return Section(title="The panel of judges", text=text, figures=figures, tables=tables)
 
