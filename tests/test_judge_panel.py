@@ -245,8 +245,7 @@ def test_mean_probability_is_the_integral(spread: float) -> None:
     np.testing.assert_allclose(mean_probability(jnp.asarray(eta), spread), want, atol=2e-5)
 
 
-@pytest.mark.parametrize("population", ["superpopulation", "items"])
-@pytest.mark.parametrize("cluster", [1, 10])
+@pytest.mark.parametrize(("population", "cluster"), [("superpopulation", 1), ("items", 1), ("items", 10)])
 def test_patterns_of_votes_give_what_all_answers_give(
     population: Any, cluster: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     return frame.astype({"item": str, "model": str, "judge": str})
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(tables())
 def test_every_cell_is_what_a_groupby_says(frame: pd.DataFrame) -> None:
     found = panel_votes(Verdicts.from_frame(frame), score="score")
