@@ -22,10 +22,12 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | script | question |
 |---|---|
 | `triviaqa.py` | real judges and labels: hide most labels, compare every method with all of them |
+| `panel.py` | several real judges, few labels: `judge_panel` beside PPI++ on the best judge; three tables |
 | `simulation.py` | known truth: bias, coverage, width of the difference of models (`--sweeps`: 15 cells) |
 | `speed.py` | bootstrap, counting 10 million rows, one fit, hundreds of fits |
 | `peers.py` | the same work by ppi_py, NumPyro's own loop and PyMC |
 | `reliability.py` | repeated judging: 1.2 million scores, exact curves against sampling, trials planned |
+| `reliability_models.py` | coverage of both models of repeats on simulated judges, and fits of real repeats |
 | `audit.py` | thirteen judges, every decision verified: hide most, audit, count what each method gains |
 | `elo.py` | bootstrap beside evalica's, the leave-one-model-out study, ten million battles in memory |
 | `elo_heldout.py` | what people would say of models that only judges have seen, beside conformal intervals |
@@ -122,6 +124,14 @@ def _reliability(result: Mapping[str, Any]) -> list[str]:
     return [picked(result[part], list(result[part][0])) for part in parts]
 
 
+def _reliability_models(result: Mapping[str, Any]) -> list[str]:
+    words = ("`seconds` are wall-clock; `checks`: predictive checks that are flagged; `found`: what the "
+             "models say of real judges, and the F-interval of the ICC beside them.")  # fmt: skip
+    parts = [f"### {part}\n\n" + picked(result[part], list(result[part][0]))
+             for part in ("coverage", "fits", "checks", "found") if result[part]]  # fmt: skip
+    return [words, *parts]
+
+
 def _audit(result: Mapping[str, Any]) -> list[str]:
     names = ("design", "method", "runs", "before", "gain", "worst", "losing", "flips", "precision", "auc",
              "ece", "in_band", "brier")  # fmt: skip
@@ -163,10 +173,25 @@ def _gpu(result: Mapping[str, Any]) -> list[str]:
     return [picked(result[part], list(result[part][0])) for part in ("densities", "nuts", "fit_many")]
 
 
+def _panel(result: Mapping[str, Any]) -> list[str]:
+    names = ("table", "method", "n_cal", "mae", "coverage", "coverage_lower", "coverage_upper",
+             "splits_lower", "splits_upper", "width", "interval_score", "wrong_sign")  # fmt: skip
+    words = ("`ppi++[best-judge]` takes the judge that agrees best with the labels it has; `accuracy (these "
+             "items)` is about exactly the items of the table. Rows with other numbers of labels, on fewer "
+             "splits, show how many PPI++ needs for the panel's width "
+             "(`or more`: more than were tried).")  # fmt: skip
+    rows = result["scores"]
+    estimands = dict.fromkeys(row["estimand"] for row in rows)
+    tables = [f"### {estimand}\n\n" + picked([r for r in rows if r["estimand"] == estimand], names)
+              for estimand in estimands]  # fmt: skip
+    needed = "### labels that PPI++ needs\n\n" + picked(result["needed"], list(result["needed"][0]))
+    return [words, *tables, needed, _gates(result)]
+
+
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
-    "reliability": _reliability, "audit": _audit, "elo": _elo, "elo_heldout": _elo_heldout,
-    "elo_speed": _elo_speed,
+    "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
+    "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "panel": _panel,
 }  # fmt: skip
 
 if __name__ == "__main__":
