@@ -112,15 +112,21 @@ class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
         return value * self.log_p
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Two binomials a pattern: wins of the first, then ties among the rest."""
-        first_key, tie_key = jax.random.split(key)
-        total = jnp.broadcast_to(
-            jnp.asarray(self.total, self.log_p.dtype), (*sample_shape, *self.total.shape)
-        )
+        """Two binomials a pattern: wins of the first, then ties among the rest.
+
+        In a loop of two: compiling a binomial takes seconds, and one is enough.
+        """
+        shape = (*sample_shape, *self.total.shape)
+        total = jnp.broadcast_to(jnp.asarray(self.total, self.log_p.dtype), shape)
         p = jnp.exp(self.log_p)
-        first = _binomial(first_key, total, p[..., 0])
-        tie = _binomial(tie_key, total - first, p[..., 1] / (p[..., 1] + p[..., 2]))
-        return jnp.stack([first, tie, total - first - tie], axis=-1)
+        shares = jnp.stack([p[..., 0], p[..., 1] / (p[..., 1] + p[..., 2])])
+
+        def stage(left: Any, at: Any) -> tuple[Any, Any]:
+            drawn = _binomial(at[0], left, at[1])
+            return left - drawn, drawn
+
+        rest, (first, tie) = jax.lax.scan(stage, total, (jax.random.split(key), shares))
+        return jnp.stack([first, tie, rest], axis=-1)
 
 
 def _binomial(key: Any, n: Any, p: Any) -> Any:
