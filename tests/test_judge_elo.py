@@ -18,12 +18,12 @@ from bayesjudge.battle_counts import BattleCounts, count_battles
 from bayesjudge.checks import predictive_check, sbc
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, accelerator, fit
 from bayesjudge.inference.density import density
 from bayesjudge.model import Data
 from bayesjudge.models import judge_elo_results
 from bayesjudge.models.judge_elo import JudgeElo
-from bayesjudge.models.judge_elo_density import numpyro_taste_root, vine_shapes
+from bayesjudge.models.judge_elo_density import numpyro_taste_root, numpyro_tastes, vine_shapes
 from bayesjudge.models.taste_scales import taste_powers
 from bayesjudge.strengths import anchored_strengths, solve_strengths, to_elo
 from bayesjudge.tables import Battles
@@ -92,6 +92,20 @@ def test_tastes_are_sampled_half_way_only_where_they_stand_out() -> None:
     powers = [taste_powers(counts).tolist() for counts in (_strong_tastes(), _counts(taste=0.6))]
     # Six models say too little of how strong tastes are.
     assert powers == [[0.5], [0.0]]
+
+
+def test_half_way_tastes_are_the_same_in_results_and_in_the_density() -> None:
+    accelerator.prepare()
+    data = JudgeElo().prepare(_strong_tastes())
+    z, spread = np.random.default_rng(1).normal(size=(1, 9)), np.array([[0.3]])
+    fixed = numpyro.handlers.substitute(numpyro_tastes, data={"z_taste": jnp.asarray(z)})
+    here = numpyro.handlers.seed(fixed, jax.random.key(0))(jnp.asarray(spread), data)
+    draws = {"z_taste": (("chain", "draw", "judge", "model"), z[None, None]),
+             "taste_spread": (("chain", "draw", "judge"), spread[None])}  # fmt: skip
+    there = judge_elo_results.tastes(xr.Dataset(draws), data)
+    np.testing.assert_allclose(np.asarray(here), there.to_numpy()[0, 0], rtol=1e-12)
+    # Standardised, z would be sampled with a spread of 1.
+    np.testing.assert_allclose(np.asarray(here), np.sqrt(0.3) * z, rtol=1e-12)
 
 
 def test_adding_to_both_scores_changes_nothing() -> None:
