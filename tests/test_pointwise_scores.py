@@ -140,7 +140,7 @@ def test_shares_of_variance_are_recovered() -> None:
 @pytest.mark.slow
 def test_the_four_layers_of_variance_cover_the_truth() -> None:
     """Responses, responses within a judge, trials, noise: spreads drawn as the prior draws them."""
-    rng, unit, n = np.random.default_rng(7), 2.0, 60
+    rng, unit, n = np.random.default_rng(7), 2.0, 40
     scale = {"response_spread": 1.0, "interaction_spread": 0.5, "trial_spread": 0.25, "noise": 1.0}
     # No spread below a tenth: scores that are all alike are refused.
     drawn = {name: np.abs(rng.normal(0, size * unit, n)) + 0.1 for name, size in scale.items()}
@@ -152,7 +152,7 @@ def test_the_four_layers_of_variance_cover_the_truth() -> None:
         for k, truth in enumerate(truths):
             low, high = fits.posterior(k)[name].quantile([0.1, 0.9], dim=("chain", "draw")).to_numpy()
             inside += np.ravel((low <= truth[name]) & (truth[name] <= high)).tolist()
-        # Two judges of one log are counted as one, the least favourable: exact bounds of 60 intervals of .8,
+        # Two judges of one log are counted as one, the least favourable: exact bounds of 40 intervals of .8,
         # family-wise 1 % over four layers.
         bounds = stats.binom.ppf([0.00125, 0.99875], n, 0.8) / n
         assert bounds[0] <= np.mean(inside) <= bounds[1], name
