@@ -22,7 +22,7 @@ settings.register_profile("bayesjudge", deadline=None, derandomize=True)
 settings.load_profile("bayesjudge")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def room_for_programs() -> Iterator[None]:
     """Tests that call models directly, not through a fit, leave compiled programs behind too."""
     yield
