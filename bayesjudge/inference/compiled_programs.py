@@ -2,8 +2,8 @@
 
 XLA maps every compiled program into memory piece by piece: a whole accuracy study takes a thousand to three
 thousand maps, and Linux grants a process ``vm.max_map_count`` of them, 65,530 by default. Past that the next
-allocation inside the compiler kills the process without a word, so a loop over some thirty logs would end in
-a segmentation fault. JAX keeps programs for ever; this module lets them go in time.
+allocation inside the compiler fails and takes the process with it. Two files of slow tests left 37,164 maps
+behind; a loop over some thirty logs would run out. JAX keeps programs for ever; here they are let go in time.
 """
 
 from __future__ import annotations

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesjudge.estimates import estimand_of
 from bayesjudge.plots import forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report import Page, Section, Table, comparison_table
 from bayesjudge.studies.accuracy_panel_section import by_judge, panel_section
 from bayesjudge.studies.accuracy_part import PANEL
-from bayesjudge.studies.reading import about
+from bayesjudge.studies.reading import about, estimand_in
 from bayesjudge.studies.sections import checks_section, dropped_lines, estimates_section, figure_of
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def _headline(answer: Comparison) -> list[str]:
         by = "By all judges together" if judge == PANEL else f"By judge {judge}"
         who = f"{by}: " if len(judges) > 1 else ""
         rows = _bayes(answer.estimates, judge)
-        row = rows.where(estimand=_estimand(answer, "accuracy"), unit=best["model"], group="").frame.iloc[0]
+        row = rows.where(estimand=estimand_in(answer, "accuracy"), unit=best["model"], group="").frame.iloc[0]
         interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
         rank = f" and is the best model with probability {best['p_best']:.2f}" if len(ranks) > 1 else ""
         sentences.append(f"{who}{best['model']} has accuracy {row['point']:.3f} ({interval}){rank}.")
@@ -71,7 +70,7 @@ def _headline(answer: Comparison) -> list[str]:
 
 def _naive_gap(answer: Comparison) -> list[str]:
     """How far the raw verdict rate lies from the corrected accuracy, at its worst."""
-    rows = answer.estimates.where(estimand=_estimand(answer, "accuracy"), group="").frame
+    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="").frame
     key = ["judge", "unit"]
     naive = rows[rows["method"] == "naive"].set_index(key)["point"]
     bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
@@ -86,17 +85,13 @@ def _naive_gap(answer: Comparison) -> list[str]:
     return [f"Raw verdict rates are {spread}; {outside} of {len(gap)} lie outside the Bayesian interval."]
 
 
-def _estimand(answer: Comparison, name: str) -> str:
-    return estimand_of(name, answer.settings["population"])
-
-
 def _bayes(estimates: Estimates, judge: str) -> Estimates:
     names = [name for name in dict.fromkeys(estimates.frame["method"]) if name.startswith("bayes:")]
     return estimates.where(method=names, judge=["", judge])
 
 
 def _accuracies(answer: Comparison) -> Section:
-    overall, estimand = answer.estimates.where(group=""), _estimand(answer, "accuracy")
+    overall, estimand = answer.estimates.where(group=""), estimand_in(answer, "accuracy")
     figures = []
     for who, part in _panel_and_alone(overall):
         panels = len(part.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates())
@@ -117,7 +112,7 @@ def _accuracies(answer: Comparison) -> Section:
 
 
 def _differences(answer: Comparison) -> Section | None:
-    overall, estimand = answer.estimates.where(group=""), _estimand(answer, "difference")
+    overall, estimand = answer.estimates.where(group=""), estimand_in(answer, "difference")
     rows = overall.where(estimand=estimand).frame
     if rows.empty:
         return None
@@ -185,8 +180,8 @@ def _checks(answer: Comparison) -> Section:
 
 
 def _tables(answer: Comparison) -> Section:
-    kinds = {"Accuracy": answer.estimates.where(estimand=_estimand(answer, "accuracy")),
-             "Differences": answer.estimates.where(estimand=_estimand(answer, "difference")),
+    kinds = {"Accuracy": answer.estimates.where(estimand=estimand_in(answer, "accuracy")),
+             "Differences": answer.estimates.where(estimand=estimand_in(answer, "difference")),
              "Judge quality": answer.diagnostics}  # fmt: skip
     return estimates_section(answer, kinds)
 

@@ -10,9 +10,8 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-from bayesjudge.estimates import estimand_of
 from bayesjudge.studies.accuracy_part import PANEL
-from bayesjudge.studies.reading import quality_rows
+from bayesjudge.studies.reading import estimand_in, quality_rows
 from bayesjudge.studies.screens import (
     empty_table,
     figure,
@@ -61,16 +60,12 @@ def _of_judges(answer: Comparison, judges: list[str]) -> Comparison:
 def _title(answer: Comparison, name: str) -> str:
     """What a table shows, on which population, and by whom where all judges answer together."""
     together = set(answer.ranks["judge"]) == {PANEL}
-    return f"{_estimand(answer, name).capitalize()}{', all judges together' if together else ''}"
-
-
-def _estimand(answer: Comparison, name: str) -> str:
-    return estimand_of(name, answer.settings["population"])
+    return f"{estimand_in(answer, name).capitalize()}{', all judges together' if together else ''}"
 
 
 def _accuracies(answer: Comparison, width: int) -> Table:
     """One line a model (and group), best first, one column a method."""
-    rows = answer.estimates.where(estimand=_estimand(answer, "accuracy")).frame
+    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy")).frame
     best = answer.ranks.set_index("model")["p_best"]
     order = {model: place for place, model in enumerate(answer.ranks["model"])}
     rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
@@ -83,7 +78,7 @@ def _accuracies(answer: Comparison, width: int) -> Table:
 
 def _differences(answer: Comparison, width: int) -> list[Table]:
     """One line a pair, the largest differences first."""
-    rows = answer.estimates.where(estimand=_estimand(answer, "difference"), group="").frame
+    rows = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="").frame
     if rows.empty:
         return []
     paired = rows[rows["p_positive"].notna()].drop_duplicates("unit", keep="last").set_index("unit")
@@ -165,7 +160,7 @@ def _panel(answer: Comparison) -> Table:
 
 def _judges(answer: Comparison) -> Table:
     """Several judges: one line a judge and model, with accuracy, raw rate, J and rank."""
-    rows = answer.estimates.where(estimand=_estimand(answer, "accuracy"), group="").frame
+    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="").frame
     key = ["judge", "unit"]
     bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
     naive = rows[rows["method"] == "naive"].set_index(key)["point"]
@@ -184,7 +179,7 @@ def _judges(answer: Comparison) -> Table:
 
 def _agreement(answer: Comparison) -> Table:
     """Several judges: for each pair of models, how many judges' intervals lie on which side of 0."""
-    rows = answer.estimates.where(estimand=_estimand(answer, "difference"), group="").frame
+    rows = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="").frame
     rows = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
     title = f"Differences by judge: how many {percent(answer)} intervals lie above, around and below 0"
     table = empty_table(title, ["difference"], ["mean", "above", "around", "below"])

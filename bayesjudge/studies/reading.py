@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesjudge.estimates import Estimates, Population
+from bayesjudge.estimates import Estimates, Population, estimand_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LOW_YOUDEN", "about", "quality_rows", "shared_calibration"]
+    from bayesjudge.studies.comparison import Comparison
+
+__all__ = ["LOW_YOUDEN", "about", "estimand_in", "quality_rows", "shared_calibration"]
 
 #: J below which every corrected estimate is called fragile; the paper's failing cases lie under it.
 LOW_YOUDEN = 0.3
@@ -31,6 +33,11 @@ def about(population: Population) -> str:
             "predicted."
         )
     return "Intervals are about accuracy on questions like these: the items are a sample of them."
+
+
+def estimand_in(answer: Comparison, name: str) -> str:
+    """Name of an estimand on the population that an accuracy answer is about."""
+    return estimand_of(name, answer.settings["population"])
 
 
 def quality_rows(diagnostics: Estimates, estimand: str) -> pd.DataFrame:
