@@ -95,11 +95,14 @@ def prior_sensitivity(
     log_prior = fit.tree["log_prior"].to_dataset()[list(scaled)]
     log_likelihood = fit.tree["log_likelihood"].to_dataset()
     weights = {"prior": _weights(_total(log_prior)), "likelihood": _weights(_total(log_likelihood))}
-    found = _quantities(fit) if quantities is None else quantities
     kept = log_likelihood["draw"].to_numpy()
+    if quantities is None:
+        found = _quantities(fit, kept)
+    else:
+        found = {name: draws.isel(draw=kept) for name, draws in quantities.items()}
     rows = []
     for estimand, draws in found.items():
-        for names, values in _scalars(draws.isel(draw=kept)):
+        for names, values in _scalars(draws):
             moved = {component: _rate(values, *pair) for component, pair in weights.items()}
             rows.append({"estimand": estimand, **names, **moved,
                          "prior_sensitive": not moved["prior"] < SENSITIVE_ABOVE,
@@ -120,8 +123,9 @@ def _scaled_priors(fit: Fit, priors: Iterable[str] | None) -> tuple[str, ...]:
     return chosen
 
 
-def _quantities(fit: Fit) -> Mapping[str, xr.DataArray]:
-    posterior = fit.posterior
+def _quantities(fit: Fit, kept: NDArray[np.int64]) -> Mapping[str, xr.DataArray]:
+    """What the model derives from the draws that have log densities: a model may thin where it has many."""
+    posterior = fit.posterior.isel(draw=kept)
     derive = getattr(fit.model, "quantities", None)
     if derive is None:
         return {str(name): draws for name, draws in posterior.data_vars.items()}
