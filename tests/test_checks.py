@@ -360,6 +360,19 @@ def test_a_prior_that_does_not_exist_is_named(urn: Fit) -> None:
         prior_sensitivity(urn, priors=["theta"])
 
 
+def test_a_model_that_thins_its_draws_is_asked_for_those_looked_at(coin: Fit) -> None:
+    class Thinning(type(coin.model)):  # type: ignore[misc] # a class of another package
+        def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+            assert data is coin.data
+            step = max(posterior.sizes["draw"] // 250, 1)
+            return {"p": posterior["p"].isel(draw=slice(None, None, step))}
+
+    thinning = replace(coin, model=Thinning())
+    found, whole = prior_sensitivity(thinning).frame, prior_sensitivity(coin).frame
+    columns = ["prior", "likelihood", "diagnosis"]
+    pd.testing.assert_frame_equal(found[columns], whole[whole["estimand"] == "p"][columns])
+
+
 # All of them on real data
 
 
