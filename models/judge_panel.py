@@ -2,7 +2,7 @@
 
 For model m's answer to item i, judges j with votes v (METHODS 1.11)::
 
-    logit P(y_im = 1) = α_m + γ ℓ_m + Σ_j β_j (v_imj − ½) + δ c_i + s_u u_i
+    logit P(y_im = 1) = α_m + γ ℓ_m + Σ_j β_j (v_imj − v̄_j) + δ c_i + s_u u_i
 
     α_m ~ N(α_0, s_α)     α_0 ~ N(0, 1.5),  s_α ~ HalfNormal(0.7)
     β_j ~ N(b_0, s_b)     b_0 ~ N(1, 1),    s_b ~ HalfNormal(1)
@@ -12,7 +12,7 @@ For model m's answer to item i, judges j with votes v (METHODS 1.11)::
 Only labelled answers enter the likelihood. Judges err together, and a model of the votes given the label
 turns whatever it leaves out of that into false confidence (see `conditional_panel`); a model of the label
 given the votes need not say how judges err. u_i is sampled for labelled items and averaged over for others.
-A missing vote adds nothing. Groups of items have effects ``N(0, s_g)`` of their own and by model; clusters of
+v̄_j is judge j's mean vote, and a missing vote adds nothing. Groups of items have effects ``N(0, s_g)`` of their own and by model; clusters of
 items share an effect ``s_c t_c`` instead of counting as independent evidence. Where several people labelled,
 each is taken to err at a rate of their own and the true label is summed out (judge_panel_annotators.py).
 """

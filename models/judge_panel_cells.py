@@ -35,7 +35,9 @@ class Regressors:
     Attributes
     ----------
     features : float array (I, M, J)
-        Votes less ½, 0 where missing.
+        Votes less the judge's mean vote, 0 where missing.
+    centre : float array (J,)
+        What the features lack to be votes less ½: the mean vote less ½.
     item_rate : float array (I,)
         c_i, the mean vote on the item over models and judges, centred.
     model_rate : float array (M,)
@@ -45,6 +47,7 @@ class Regressors:
     """
 
     features: NDArray[np.float64]
+    centre: NDArray[np.float64]
     item_rate: NDArray[np.float64]
     model_rate: NDArray[np.float64]
     latent: NDArray[np.int64]

@@ -1,7 +1,7 @@
 """From a panel's votes to what `judge_panel` sees: the labelled answers, and the answers to predict.
 
-Likelihood and prediction look at the same regressors: every judge's vote (less ½, 0 where missing), the mean
-vote on the item over models and judges (centred), and the logit of the mean vote on each model (centred).
+Likelihood and prediction look at the same regressors, all of them centred: every judge's vote (0 where
+missing), the mean vote on the item over models and judges, and the logit of the mean vote on each model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bayesjudge.panel_counts import PanelVotes
 
-__all__ = ["MOST_ITEMS", "Scale", "prepare", "regressors"]
+__all__ = ["MOST_ITEMS", "Scale", "half_votes", "prepare", "regressors"]
 
 Scale = Literal["binary", "graded"]
 
@@ -40,9 +40,9 @@ def prepare(votes: PanelVotes, *, scale: Scale, item_effect: bool) -> Data:
     cells = listing(votes, seen)
     place = np.flatnonzero(labelled) if labelled.any() else np.zeros(1, np.int64)
     marks = _marks(votes, cells.items > 0)
-    arrays = {"model_rate": seen.model_rate, "label": answers.pop("answer_label"), "item_place": place,
+    arrays = {"model_rate": seen.model_rate, "vote_centre": seen.centre, "label": answers.pop("answer_label"), "item_place": place,
               **answers, **cells.arrays, **marks}  # fmt: skip
-    known = {"model_rate": ("model",), "item_place": ("item",),
+    known = {"model_rate": ("model",), "vote_centre": ("judge",), "item_place": ("item",),
              **dict.fromkeys(("label", "mark_cell"), ("answer",)),
              **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator"))}  # fmt: skip
     dims = {name: known.get(name) or row_dims(name) for name in arrays}
@@ -92,17 +92,24 @@ def _marks(votes: PanelVotes, singly: bool) -> dict[str, NDArray[np.int64]]:
 def regressors(votes: PanelVotes, scale: Scale, latent: NDArray[np.int64]) -> Regressors:
     """Votes as features, mean votes of items and of models.
 
+    Votes are centred at the judge's mean vote. Judges are lenient or strict, and a prior for the level of the
+    labels where all votes are ½ would depend on how lenient they are, and on how many. Centred, the intercept
+    is the level at average votes; a judge who always says the same adds nothing, and neither does a missing
+    vote.
+
     Graded scores enter by mid-rank among the judge's own scores, ``2 r − 1``: whatever scale a judge uses,
-    only its order counts, and a score of two levels is exactly the binary vote less a constant.
+    only its order counts. Mid-ranks are centred as they are, and a score of two levels is exactly the vote.
     """
     if scale == "graded":
         if votes.scores is None:
             raise UsageError("votes='graded' needs scores: panel_votes(verdicts, score='your column')")
         level = _mid_ranks(votes.scores)
         feature, weight = 2 * level - 1, np.isfinite(level).astype(float)
+        centre = np.zeros(feature.shape[-1])
     else:
         level, weight = votes.votes, (votes.runs > 0).astype(float)
-        feature = level - 0.5
+        centre = _mean_votes(level, weight) - 0.5
+        feature = level - 0.5 - centre
     value = np.where(weight > 0, level, 0.0)
     # The usual half a success and half a failure keep the logit finite.
     yes, n = value.sum(axis=(0, 2)) + 0.5, weight.sum(axis=(0, 2)) + 1
@@ -112,8 +119,25 @@ def regressors(votes: PanelVotes, scale: Scale, latent: NDArray[np.int64]) -> Re
     given = weight.sum(axis=(1, 2))
     mean = value.sum(axis=(1, 2)) / np.maximum(given, 1)
     item_rate = np.where(given > 0, mean - (mean[given > 0].mean() if (given > 0).any() else 0.0), 0.0)
-    return Regressors(features=np.where(weight > 0, feature, 0.0), item_rate=item_rate,
+    return Regressors(features=np.where(weight > 0, feature, 0.0), centre=centre, item_rate=item_rate,
                       model_rate=model_rate, latent=latent)  # fmt: skip
+
+
+def _mean_votes(level: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean vote of each judge (J,), ½ for one that never voted."""
+    n = weight.sum(axis=(0, 1))
+    total = np.where(weight > 0, level, 0.0).sum(axis=(0, 1))
+    return np.where(n > 0, total / np.maximum(n, 1), 0.5)
+
+
+def half_votes(data: Data, rows: str) -> NDArray[np.float64]:
+    """Votes less ½ of the rows ``answer_...`` or ``cell_...``, (R, J), 0 where a judge did not vote.
+
+    A judge who always said the same is taken to have said it everywhere. Graded votes come as their
+    mid-ranks, above 0 in the upper half of the judge's own scores.
+    """
+    features, centre = np.asarray(data[f"{rows}_votes"]), np.asarray(data["vote_centre"])
+    return np.where((features != 0) | (np.abs(centre) == 0.5), features + centre, 0.0)
 
 
 def _mid_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:

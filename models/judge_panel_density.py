@@ -62,7 +62,7 @@ def _standardised(name: str, **axes: int) -> dict[str, Any]:
 def linear_predictor(
     sites: Mapping[str, Any], *, votes: Any, model: Any, model_rate: Any, rate: Any, group: Any
 ) -> Any:
-    """η = α_m + γ ℓ_m + Σ_j β_jm (v_j − ½) + δ c_i, and what groups add, without item and cluster effects.
+    """η = α_m + γ ℓ_m + Σ_j β_jm (v_j − v̄_j) + δ c_i, and what groups add, without item and cluster effects.
 
     ``model``, ``rate`` and ``group`` broadcast against ``votes`` without its last axis (judges).
     """

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bayesjudge.models.judge_panel_data import half_votes
 from bayesjudge.models.judge_panel_population import over_draws, prediction_sites, probability
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def expected_agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     thin = prediction_sites(posterior, data)
     some = thin.isel(draw=slice(None, None, max(thin.sizes["chain"] * thin.sizes["draw"] // _FOR_MEAN, 1)))
     mean = over_draws(_right, some, data).mean(axis=(0, 1))
-    verdict = np.column_stack([np.where(mean > 0.5, 1.0, -1.0), np.sign(data["cell_votes"])])
+    verdict = np.column_stack([np.where(mean > 0.5, 1.0, -1.0), np.sign(half_votes(data, "cell"))])
     values = over_draws(_agreement, thin, data, verdict=jnp.asarray(verdict))
     names = [PANEL, *data.coords["judge"]]
     return xr.DataArray(values, dims=("chain", "draw", "judge"), coords={"judge": names})

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.model import Data, Statistic
+from bayesjudge.models.judge_panel_data import half_votes
 
 __all__ = ["STATISTICS"]
 
@@ -68,7 +69,7 @@ def _extremes(label: Any, data: Data) -> dict[str, Any]:
 
 def _agreement(label: Any, data: Data) -> dict[str, Any]:
     """Share of labelled answers on which each judge agrees with the label."""
-    votes, (_, _, counted) = np.asarray(data["answer_votes"]), _rows(data)
+    votes, (_, _, counted) = half_votes(data, "answer"), _rows(data)
     found: dict[str, Any] = {}
     for j, judge in enumerate(data.coords["judge"]):
         found |= _means(label == (votes[:, j] > 0), {judge: counted & (votes[:, j] != 0)})
@@ -77,7 +78,7 @@ def _agreement(label: Any, data: Data) -> dict[str, Any]:
 
 def _by_vote(label: Any, data: Data) -> dict[str, Any]:
     """Mean label where the panel mostly said no, was torn, mostly said yes."""
-    votes, (_, _, counted) = np.asarray(data["answer_votes"]), _rows(data)
+    votes, (_, _, counted) = half_votes(data, "answer"), _rows(data)
     mean = votes.sum(axis=-1) / np.maximum((votes != 0).sum(axis=-1), 1)
     return _means(
         label, {name: counted & (mean >= low) & (mean < high) for name, (low, high) in _PARTS.items()}

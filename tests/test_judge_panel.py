@@ -22,7 +22,7 @@ from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data
 from bayesjudge.models import judge_panel_cells, judge_panel_data
 from bayesjudge.models.judge_panel import JudgePanel, PanelPrior
-from bayesjudge.models.judge_panel_data import regressors
+from bayesjudge.models.judge_panel_data import half_votes, regressors
 from bayesjudge.models.judge_panel_results import judge_weights
 from bayesjudge.panel_counts import PanelVotes, panel_votes
 from bayesjudge.tables import Verdicts
@@ -101,7 +101,7 @@ def test_the_same_density_with_several_annotators(same_density: Callable[..., No
 
 
 def test_the_density_is_the_equation_of_the_card() -> None:
-    """One labelled answer, by hand: Bernoulli with logit α + γℓ + Σβ(v − ½) + δc + s u."""
+    """One labelled answer, by hand: Bernoulli with logit α + γℓ + Σβ(v − v̄) + δc + s u."""
     votes = _panel(items=8, models=2, judges=3, labelled=1, missing=0.0)
     model = JudgePanel()
     data = model.prepare(votes)
@@ -113,7 +113,8 @@ def test_the_density_is_the_equation_of_the_card() -> None:
     ell = np.log(level * n + 0.5) - np.log((1 - level) * n + 0.5)
     c = votes.votes.mean(axis=(1, 2)) - votes.votes.mean()
     weight = values["weight_mean"] + values["weight_spread"] * values["z_weight"]
-    logit = values["intercept"] + values["model_spread"] * values["z_model"] + (votes.votes[0] - 0.5) @ weight
+    centred = votes.votes[0] - votes.votes.mean(axis=(0, 1))
+    logit = values["intercept"] + values["model_spread"] * values["z_model"] + centred @ weight
     logit += values["model_rate_slope"] * (ell - ell.mean()) + values["item_rate_slope"] * c[0]
     logit += values["item_spread"] * values["item_effect"][0]
     arrays = accelerator.to_device(data.arrays)
@@ -160,22 +161,38 @@ def test_a_missing_vote_says_nothing_and_is_counted() -> None:
 
 def test_repeated_runs_enter_as_their_mean() -> None:
     votes = _panel()
-    split = replace(votes, votes=np.where(votes.runs > 0, 0.25, np.nan), runs=4 * votes.runs)
-    seen = regressors(split, "binary", np.zeros(60, np.int64))
-    np.testing.assert_allclose(seen.features[split.runs > 0], -0.25)
+    split = replace(votes, votes=0.25 + votes.votes / 2, runs=4 * votes.runs)
+    latent, voted = np.zeros(60, np.int64), votes.runs > 0
+    once, often = regressors(votes, "binary", latent), regressors(split, "binary", latent)
+    np.testing.assert_allclose(often.features, once.features / 2, atol=1e-15)
+    np.testing.assert_allclose((often.features + often.centre)[voted], split.votes[voted] - 0.5)
+
+
+def test_a_judge_that_always_says_yes_adds_nothing() -> None:
+    votes = _panel()
+    eager = replace(votes, votes=np.where([True, False, False, False], 1.0, votes.votes),
+                    runs=np.maximum(votes.runs, [1, 0, 0, 0]))  # fmt: skip
+    data = JudgePanel().prepare(eager)
+    assert (data["answer_votes"][:, 0] == 0).all()
+    assert (half_votes(data, "answer")[:, 0] == 0.5).all()
+
+
+def test_votes_are_found_again_from_the_features() -> None:
+    votes = _panel(missing=0.3)
+    data, known = JudgePanel().prepare(votes), votes.annotations > 0
+    want = np.where(votes.runs > 0, votes.votes - 0.5, 0.0)[known]
+    np.testing.assert_allclose(half_votes(data, "answer"), want, atol=1e-15)
 
 
 # Graded votes
 
 
 def test_graded_votes_of_two_levels_are_the_binary_votes() -> None:
-    votes = _panel(missing=0.0)
+    votes = _panel(missing=0.2)
     graded = replace(votes, scores=3.0 + 7.0 * votes.votes)
     latent = np.zeros(60, np.int64)
     one, other = regressors(votes, "binary", latent), regressors(graded, "graded", latent)
-    shift = other.features - one.features
-    # One constant a judge, which the intercept takes up.
-    np.testing.assert_allclose(shift, np.broadcast_to(shift[:1, :1], shift.shape), atol=1e-12)
+    np.testing.assert_allclose(other.features, one.features, atol=1e-12)
 
 
 def test_only_the_order_of_scores_counts() -> None:
