@@ -47,10 +47,15 @@ def _once(key: tuple[Any, ...], build: Any) -> Any:
 
 def posterior_dataset(target: Density, data: Data, flat: NDArray[np.float64]) -> xr.Dataset:
     """Constrained draws (chains, draws, d) as a data set with named axes."""
+    return to_dataset(_constrained(target, data, flat), target.dims, data)
+
+
+def _constrained(target: Density, data: Data, flat: NDArray[np.float64]) -> dict[str, Any]:
+    """Latent values (chains, draws, ...) at unconstrained draws (chains, draws, d)."""
     constrain = _once((id(target), "constrain"), lambda: jax.jit(
         jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))))  # fmt: skip
     values = constrain(jnp.asarray(flat), accelerator.to_device(data.arrays))
-    return to_dataset({name: np.asarray(value) for name, value in values.items()}, target.dims, data)
+    return {name: np.asarray(value) for name, value in values.items()}
 
 
 def to_dataset(values: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], data: Data) -> xr.Dataset:
@@ -75,12 +80,10 @@ def assemble(
     """Every group of the tree from the unconstrained draws."""
     chains, draws = flat.shape[:2]
     keep = np.unique(np.linspace(0, draws - 1, min(PREDICTIVE_DRAWS, draws)).astype(int))
-    thin = flat[:, keep].reshape(-1, flat.shape[-1])
-    arrays = accelerator.to_device(data.arrays)
     key_posterior, key_prior = jax.random.split(jax.random.key(seed + 1))
-    again = _once((id(target), "replicate"), lambda: jax.jit(
-        _replicator(model, data, target)))  # fmt: skip
-    replicated, log_likelihood, log_prior = again(key_posterior, jnp.asarray(thin), arrays)
+    values = _constrained(target, data, flat)
+    drawn = {name: value[:, keep].reshape(-1, *value.shape[2:]) for name, value in values.items()}
+    replicated, log_likelihood, log_prior = _replicated(model, data, target, key_posterior, drawn)
     names, thinned = list(data.observations), {"draw": keep}
     shape = (chains, len(keep))
 
@@ -90,7 +93,7 @@ def assemble(
         dims = {name: target.dims[name][: v.ndim - 2] for name, v in shaped.items()}
         return to_dataset(shaped, dims, data).assign_coords(thinned)
 
-    prior = _prior(model, data, target, keys=jax.random.split(key_prior, chains * len(keep)))
+    prior, prior_predictive = _prior(model, data, target, key=key_prior, draws=chains * len(keep))
     constants = {name: (data.dims[name], np.asarray(a)) for name, a in data.arrays.items()}
     groups = {
         "posterior": posterior,
@@ -98,8 +101,8 @@ def assemble(
         "log_likelihood": dataset(log_likelihood),
         "log_prior": dataset(log_prior),
         "posterior_predictive": dataset(replicated),
-        "prior": prior.drop_vars(names),
-        "prior_predictive": prior[names],
+        "prior": prior,
+        "prior_predictive": prior_predictive,
         "observed_data": xr.Dataset({name: constants.pop(name) for name in names}),
         "constant_data": xr.Dataset(constants),
     }
@@ -109,11 +112,15 @@ def assemble(
     return tree
 
 
-def _replicator(model: Model, data: Data, target: Density) -> Any:
+def _replicated(model: Model, data: Data, target: Density, key: Any, values: Mapping[str, Any]) -> Any:
+    """Replicated observations, log likelihood of the observed ones and log prior, at latent values.
+
+    Draws of the posterior and of the prior go through one compiled program: to compile the samplers of the
+    observations takes seconds.
+    """
     run = replay(model, data)
 
-    def one(key: Any, flat: Any, arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        values = target.constrain(flat, arrays)
+    def one(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         sites = run(key, values, arrays)
         likelihoods = {name: sites[name]["fn"] for name in data.observations}
         log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
@@ -121,26 +128,33 @@ def _replicator(model: Model, data: Data, target: Density) -> Any:
         replicated = {name: fn.sample(keys[name]) for name, fn in likelihoods.items()}
         return replicated, {name: fn.log_prob(arrays[name]) for name, fn in likelihoods.items()}, log_prior
 
-    def many(key: Any, flat: Any, arrays: Mapping[str, Any]) -> Any:
-        keys = jax.random.split(key, flat.shape[0])
-        return jax.lax.map(lambda row: one(row[0], row[1], arrays), (keys, flat), batch_size=250)
+    def many(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
+        keys = jax.random.split(key, next(iter(values.values())).shape[0])
+        return jax.lax.map(lambda row: one(row[0], row[1], arrays), (keys, values), batch_size=250)
 
-    return many
+    again = _once((id(target), "replicate"), lambda: jax.jit(many))
+    return again(key, values, accelerator.to_device(data.arrays))
 
 
-def _prior(model: Model, data: Data, target: Density, *, keys: Any) -> xr.Dataset:
-    def build() -> Any:
-        def one(key: Any, arrays: Any) -> dict[str, Any]:
-            sites = model.simulate(key, data.with_arrays(arrays))
-            return {name: value for name, value in sites.items() if name in target.dims}
+def _prior(
+    model: Model, data: Data, target: Density, *, key: Any, draws: int
+) -> tuple[xr.Dataset, xr.Dataset]:
+    """Draws from the prior, and data replicated from them."""
 
-        def many(keys: Any, arrays: Any) -> Any:
-            return jax.lax.map(lambda key: one(key, arrays), keys, batch_size=250)
+    def one(key: Any, arrays: Any) -> dict[str, Any]:
+        sites = model.simulate(key, data.with_arrays(arrays))
+        return {name: sites[name] for name in target.dims if name not in data.observations}
 
-        return jax.jit(many)
+    def many(keys: Any, arrays: Any) -> Any:
+        return jax.lax.map(lambda key: one(key, arrays), keys, batch_size=250)
 
-    sites = _once((id(target), "prior"), build)(keys, accelerator.to_device(data.arrays))
-    return to_dataset({name: np.asarray(value)[None] for name, value in sites.items()}, target.dims, data)
+    key_values, key_data = jax.random.split(key)
+    simulated = _once((id(target), "prior"), lambda: jax.jit(many))
+    values = simulated(jax.random.split(key_values, draws), accelerator.to_device(data.arrays))
+    observed, _, _ = _replicated(model, data, target, key_data, values)
+    both = ({name: np.asarray(value)[None] for name, value in part.items()} for part in (values, observed))
+    latent, replicated = (to_dataset(part, target.dims, data) for part in both)
+    return latent, replicated
 
 
 def data_hash(data: Data) -> str:
