@@ -1,11 +1,14 @@
 """Whether a result may be believed: checks of one fit, of one model, and of any method's intervals."""
 
+from bayesjudge.checks.calibration import Calibration
 from bayesjudge.checks.comparison import ModelComparison, compare
 from bayesjudge.checks.convergence import Convergence, convergence
 from bayesjudge.checks.coverage import clopper_pearson, coverage_table
+from bayesjudge.checks.data_quantities import data_quantities
 from bayesjudge.checks.loo import Loo, loo
 from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
-from bayesjudge.checks.sbc import Calibration, sbc
+from bayesjudge.checks.sbc import sbc
+from bayesjudge.checks.score import score_check
 from bayesjudge.checks.sensitivity import PriorSensitivity, prior_sensitivity
 
 __all__ = [
@@ -19,8 +22,10 @@ __all__ = [
     "compare",
     "convergence",
     "coverage_table",
+    "data_quantities",
     "loo",
     "predictive_check",
     "prior_sensitivity",
     "sbc",
+    "score_check",
 ]

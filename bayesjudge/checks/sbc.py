@@ -3,20 +3,22 @@
 Parameters are drawn from the prior, data from the model given them, and the model is fitted to the data.
 Over replicates, the rank of each true value among posterior draws is uniform (Talts, Betancourt, Simpson,
 Vehtari & Gelman 2018). The log likelihood is ranked too: it sees errors that single parameters do not,
-such as data that were ignored or counted twice (Modrák et al. 2023).
+such as data that were ignored or counted twice (Modrák et al. 2023). A second opinion, which needs no
+sampler that has converged, is in ``exact_ranks.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from bayesjudge.checks.replicates import Quantity, Ranked, quantities_of, simulate
-from bayesjudge.checks.uniformity import RankTest
+from bayesjudge.checks.blocks import kept_or_made
+from bayesjudge.checks.calibration import Calibration, rank_rows
+from bayesjudge.checks.exact_ranks import exact_ranks
+from bayesjudge.checks.replicates import Quantity, Simulator
 from bayesjudge.errors import UsageError
 from bayesjudge.inference.gate import MOST_PARETO_K
 from bayesjudge.model import Data, Model
@@ -24,59 +26,15 @@ from bayesjudge.model import Data, Model
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from bayesjudge.inference import ManyFits
 
 __all__ = ["Calibration", "sbc"]
 
-#: Probability of a false alarm over all quantities together.
-FALSE_ALARM = 0.01
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Calibration:
-    """Ranks of true values among posterior draws, and what they say.
-
-    Attributes
-    ----------
-    label : str
-        The model's method name.
-    frame : pandas.DataFrame
-        One row a quantity: ``quantity, p_value`` (ECDF test), ``adjusted`` (Holm, over all quantities),
-        ``bias`` (mean of (posterior mean − truth)/posterior sd, 0 when calibrated), ``contraction`` (1 − mean
-        posterior variance/prior variance; missing for quantities that look at the data), ``failed``.
-    ranks : int array (replicates, quantities)
-        Rank of the truth, 0 to ``draws``.
-    draws : int
-        Posterior draws that each rank is among.
-    unreliable : int
-        Replicates whose fit had divergent transitions or too large a Pareto k; they are not left out.
-    """
-
-    label: str
-    frame: pd.DataFrame
-    ranks: NDArray[np.int64]
-    draws: int
-    unreliable: int
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """Quantities whose ranks are not uniform."""
-        return tuple(self.frame.loc[self.frame["failed"], "quantity"])
-
-    @property
-    def passed(self) -> bool:
-        """Whether every quantity's ranks may be uniform, at `FALSE_ALARM` for all together."""
-        return not self.failures
-
-    @property
-    def summary(self) -> str:
-        """The result in one sentence."""
-        size = f"{len(self.frame)} quantities over {len(self.ranks)} replicates"
-        if self.passed:
-            return f"calibrated: ranks of {size} are uniform"
-        return f"not calibrated: ranks of {', '.join(self.failures)} are not uniform ({size})"
+#: Between the seeds of two blocks; a prime, so that blocks of neighbouring seeds do not meet.
+_STRIDE = 104_729
 
 
 def sbc(
@@ -91,6 +49,9 @@ def sbc(
     seed: int = 0,
     engine: str = "hmc",
     quantities: Mapping[str, Quantity] | None = None,
+    second_opinion: bool = False,
+    folder: Path | None = None,
+    block: int | None = None,
     progress: bool = False,
     batch: int | None = None,
     executor: Executor | None = None,
@@ -110,9 +71,17 @@ def sbc(
     chains, draws, tune, engine, progress, batch, executor
         As in `fit_many`.
     seed : int
-        Equal seeds give equal ranks.
+        Equal seeds (and blocks) give equal ranks.
     quantities : mapping of str to callable, optional
-        Further test quantities, ``(latent values, arrays) -> scalar`` in JAX; they may look at the data.
+        Further test quantities, ``(latent values, arrays) -> scalar`` in JAX; they may look at the data, as
+        those of `data_quantities` do.
+    second_opinion : bool
+        Also rank each truth within a chain that starts there (Gandy & Scott 2020; see `exact_ranks`).
+    folder : Path, optional
+        Where blocks of replicates are kept as they are done; those already there, under the same settings,
+        are not computed again.
+    block : int, optional
+        Replicates in a block; by default all of them, or 100 with a folder.
 
     Returns
     -------
@@ -121,7 +90,8 @@ def sbc(
     Raises
     ------
     UsageError
-        Fewer draws than ranks are asked for.
+        Fewer draws than ranks are asked for; a folder that keeps the blocks of other settings; data that list
+        only the patterns that were seen.
 
     Examples
     --------
@@ -132,61 +102,70 @@ def sbc(
     >>> sbc(model, design, replicates=40, engine="laplace").passed
     True
     """
-    from bayesjudge.inference import fit_many
+    _check(replicates, ranked, chains, draws, second_opinion)
+    settings: dict[str, Any] = {"ranked": ranked, "chains": chains, "draws": draws, "tune": tune}
+    simulator = Simulator(model=model, data=data, extra=quantities or {})
+    size = min(block or (replicates if folder is None else 100), replicates)
 
+    def make(number: int) -> pd.DataFrame:
+        many: dict[str, Any] = {"engine": engine, "progress": progress, "batch": batch, "executor": executor}
+        first, at = number * size, seed + _STRIDE * number
+        here = min(size, replicates - first)
+        return _block(simulator, here, at, settings, many, second_opinion=second_opinion).assign(
+            replicate=lambda rows: rows["replicate"] + first
+        )
+
+    described = {**settings, "seed": seed, "engine": engine, "block": size, "second_opinion": second_opinion,
+                 "quantities": list(quantities or {})}  # fmt: skip
+    blocks = -(-replicates // size)
+    rows = kept_or_made(make, blocks, folder=folder, model=model, data=data, settings=described)
+    return Calibration.of(rows, label=model.label, draws=ranked, seed=seed)
+
+
+def _check(replicates: int, ranked: int, chains: int, draws: int, second_opinion: bool) -> None:
+    if replicates < 2:
+        raise UsageError(f"replicates={replicates}: ranks need at least 2, and say little below 100")
     if chains * draws < ranked:
         raise UsageError(
             f"ranked={ranked} needs that many draws; there are {chains * draws} (chains × draws)"
         )
-    world = simulate(model, data, replicates=replicates, seed=seed)
-    fits = fit_many(
-        model,
-        world.datasets,
-        engine=engine,
-        chains=chains,
-        draws=draws,
-        tune=tune,
-        seed=seed + 1,
-        progress=progress,
-        batch=batch,
-        executor=executor,
-    )
-    found = quantities_of(world, fits.flat, ranked=ranked, extra=quantities or {})
-    ranks, frame = _judge(found, seed)
-    return Calibration(
-        label=model.label, frame=frame, ranks=ranks, draws=ranked, unreliable=_unreliable(fits)
-    )
+    if second_opinion and (draws < ranked or chains < 2):
+        raise UsageError(
+            f"second_opinion=True reads {ranked} states of two chains: it needs chains of 2 or more and "
+            f"draws of {ranked} or more, there are {chains} and {draws}"
+        )
 
 
-def _unreliable(fits: ManyFits) -> int:
+def _block(
+    simulator: Simulator, replicates: int, seed: int, settings: Mapping[str, int], many: Mapping[str, Any],
+    *, second_opinion: bool,
+) -> pd.DataFrame:  # fmt: skip
+    """Tidy rows of one block of replicates."""
+    from bayesjudge.inference import fit_many
+
+    sampling = {name: settings[name] for name in ("chains", "draws", "tune")}
+    world = simulator.world(replicates, seed=seed)
+    fits = fit_many(simulator.model, world.datasets, seed=seed + 1, **sampling, **many)
+    drawn = np.stack([_spaced(one, settings["ranked"]) for one in fits.flat])
+    rows = rank_rows(simulator.rank(world, drawn), unreliable=_unreliable(fits))
+    if second_opinion:
+        exact = exact_ranks(simulator, world, length=settings["ranked"] + 1, seed=seed + 2, **sampling)
+        rows["exact_rank"] = exact.reshape(-1)
+    return rows
+
+
+def _spaced(flat: NDArray[np.float64], ranked: int) -> NDArray[np.float64]:
+    """``ranked`` of the draws, evenly spaced over all chains laid end to end."""
+    total = flat.reshape(-1, flat.shape[-1])
+    kept: NDArray[np.float64] = total[np.linspace(0, len(total) - 1, ranked).round().astype(int)]
+    return kept
+
+
+def _unreliable(fits: ManyFits) -> NDArray[np.bool_]:
+    """Whether each fit had divergent transitions or too large a Pareto k."""
+
     def bad(stats: Mapping[str, Any]) -> bool:
         k = np.max(stats.get("pareto_k", 0.0))
         return bool(np.sum(stats.get("diverging", 0)) > 0 or not k <= MOST_PARETO_K)
 
-    return sum(bad(stats) for stats in fits.stats)
-
-
-def _judge(found: Ranked, seed: int) -> tuple[NDArray[np.int64], pd.DataFrame]:
-    """Ranks (replicates, quantities) and one row of results a quantity."""
-    true, drawn = found.true, found.drawn
-    ranks = (drawn < true[..., None]).sum(-1)
-    test = RankTest(replicates=true.shape[1], draws=drawn.shape[-1], seed=seed)
-    p_values = np.array([test.p_value(one) for one in ranks])
-    adjusted = _holm(p_values)
-    spread = drawn.std(axis=-1, ddof=1)
-    contraction = 1 - (spread**2).mean(-1) / true.var(axis=-1, ddof=1)
-    frame = pd.DataFrame({
-        "quantity": found.names, "p_value": p_values, "adjusted": adjusted,
-        "bias": ((drawn.mean(-1) - true) / spread).mean(-1),
-        "contraction": np.where(found.of_data, np.nan, contraction), "failed": adjusted < FALSE_ALARM,
-    })  # fmt: skip
-    return ranks.T, frame
-
-
-def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P-values adjusted for their number (Holm 1979), valid whatever their dependence."""
-    order = np.argsort(p_values)
-    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
-    return adjusted
+    return np.array([bad(stats) for stats in fits.stats])

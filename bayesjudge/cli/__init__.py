@@ -11,6 +11,7 @@ import typer
 from bayesjudge.cli.about import doctor, models
 from bayesjudge.cli.accuracy import accuracy, demo
 from bayesjudge.cli.audit import audit
+from bayesjudge.cli.calibration import calibrate
 from bayesjudge.cli.elo import elo
 from bayesjudge.cli.reliability import reliability
 from bayesjudge.cli.simulate import simulate
@@ -23,6 +24,7 @@ app = typer.Typer(
 )  # fmt: skip
 for command in (accuracy, elo, audit, reliability, demo, models, doctor):
     app.command()(command)
+simulate.command("sbc")(calibrate)
 app.add_typer(simulate, name="simulate")
 
 

@@ -1,4 +1,4 @@
-"""``bayesjudge simulate ...``: data whose truth is known."""
+"""``bayesjudge simulate ...``: data whose truth is known; ``simulate sbc`` is in calibration.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from bayesjudge.cli.running import plain_messages, require_no_folder
 
 __all__ = ["simulate"]
 
-simulate = typer.Typer(no_args_is_help=True, help="Make data whose truth is known.")
+simulate = typer.Typer(
+    no_args_is_help=True, help="Make data whose truth is known, or calibrate a model on such data."
+)
 
 
 @simulate.command("verdicts")

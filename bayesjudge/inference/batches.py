@@ -12,12 +12,12 @@ import numpy as np
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import accelerator, compiled_programs
 from bayesjudge.inference.density import Sets, density
-from bayesjudge.inference.hmc import run_hmc
+from bayesjudge.inference.hmc import run_from, run_hmc
 from bayesjudge.inference.laplace import run_laplace
 from bayesjudge.inference.nuts import CAREFUL, Draws, NutsOptions, run_nuts
 from bayesjudge.model import Data, Model
 
-__all__ = ["SAMPLERS", "Batch", "fit_batch"]
+__all__ = ["SAMPLERS", "Batch", "chains_from", "fit_batch"]
 
 SAMPLERS: dict[str, Callable[..., Draws]] = {"hmc": run_hmc, "nuts": run_nuts}
 
@@ -54,6 +54,16 @@ def fit_batch(job: Batch, report: Callable[[int, int], None] | None = None) -> t
     return np.asarray(weighted.flat).reshape(*shape, -1), stats
 
 
+def chains_from(job: Batch, points: Any) -> Any:
+    """Chains (sets, chains, draws, d) that start at ``points`` (sets, d); see `hmc.run_from`."""
+    accelerator.prepare()
+    padded = _same_shape(job.data)
+    sets, arrays = _stack(padded)
+    target, key = density(job.model, padded[0]), jax.random.key(job.seed)
+    placed = accelerator.to_device(arrays)
+    return np.asarray(run_from(target, placed, key, job.options, many=sets, points=points).flat)
+
+
 def _repeated(job: Batch, flat: Any, stats: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Results in which the data sets whose chains diverged have been sampled again, with shorter steps."""
     diverged = np.flatnonzero(np.asarray(stats["diverging"]).any(axis=(1, 2)))
@@ -61,15 +71,21 @@ def _repeated(job: Batch, flat: Any, stats: dict[str, Any]) -> tuple[Any, dict[s
         return flat, stats
     careful = replace(job.options, target_accept=CAREFUL)
     # On a mesh the number of data sets must stay what it was, a multiple of the devices.
-    again = np.arange(len(flat)) if job.mesh is not None else diverged
+    again = np.arange(len(flat)) if job.mesh is not None else _rounded_up(diverged, len(flat))
     chosen = [_same_shape(job.data)[k] for k in again]
     new_flat, new_stats = fit_batch(replace(job, data=chosen, options=careful, seed=job.seed + 1))
-    taken = np.isin(again, diverged)
+    taken = [int(np.flatnonzero(again == k)[0]) for k in diverged]
     flat[diverged] = new_flat[taken]
     kept = {name: np.array(values) for name, values in stats.items()}
     for name, values in kept.items():
         values[diverged] = np.asarray(new_stats[name])[taken]
     return flat, kept
+
+
+def _rounded_up(chosen: Any, most: int) -> Any:
+    """The chosen data sets and some once more, a power of two in all: few sizes, so few programs."""
+    size = min(1 << (len(chosen) - 1).bit_length(), most)
+    return np.resize(chosen, size)
 
 
 def _same_shape(batch: Sequence[Data]) -> list[Data]:

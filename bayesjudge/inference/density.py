@@ -40,6 +40,8 @@ class Density:
         ``(flat (d,), arrays) -> dict`` of every latent site on its own support.
     unconstrain : callable
         ``dict of site values -> flat (d,)``, the inverse of ``constrain``.
+    unravel : callable
+        ``flat (d,) -> dict`` of unconstrained site values.
     dims : mapping of str to tuple of str
         Names of the axes of every site, from the model's plates.
     start : array (d,)
@@ -50,6 +52,7 @@ class Density:
     potential: Callable[[Any, Arrays], Any]
     constrain: Callable[[Any, Arrays], dict[str, Any]]
     unconstrain: Callable[[Mapping[str, Any]], Any]
+    unravel: Callable[[Any], dict[str, Any]]
     dims: Mapping[str, tuple[str, ...]]
     start: Any
 
@@ -110,7 +113,7 @@ def _build(model: Model, data: Data) -> Density:
         return ravel_pytree({name: move.inv(values[name]) for name, move in latent.items()})[0]
 
     return Density(
-        size=int(start.shape[0]), potential=potential, constrain=constrain, unconstrain=unconstrain,
+        size=int(start.shape[0]), potential=potential, constrain=constrain, unconstrain=unconstrain, unravel=unravel,
         dims={name: site.dims for name, site in sites.items()}, start=start,
     )  # fmt: skip
 

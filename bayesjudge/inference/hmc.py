@@ -22,7 +22,7 @@ from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.mode import find_start
 from bayesjudge.inference.nuts import Draws, NutsOptions
 
-__all__ = ["run_hmc"]
+__all__ = ["run_from", "run_hmc"]
 
 #: Mean integration time in whitened units. A Gaussian decorrelates best at π/2; on the hierarchical
 #: posteriors here (31 parameters, TriviaQA, 16 posteriors) 3 raised the smallest ESS from 81 to 264 of 2,000
@@ -68,24 +68,63 @@ def run_hmc(
     """Sample many posteriors at once; arguments as in `run_nuts`."""
     programs = _programs(target, options, many)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    state, total = programs["start"](jax.random.split(key, many.number), arrays), options.tune + options.draws
-    done, kept = 0, []
-    for share, renew in ((0.2, True), (0.4, True), (0.4, False)):
-        for size in _blocks(max(round(options.tune * share), 1)):
-            state = programs["adapt"](state, arrays, _lengths(state, size, rng))
-            done = _tell(report, done + size, total, state)
-        state = programs["renew"](state, renew)
+    tell = partial(_tell, report, options.tune + options.draws)
+    state, done = _warm(programs, arrays, key, options, many=many, rng=rng, tell=tell)
+    kept = []
     for size in _blocks(options.draws):
         state, block = programs["sample"](state, arrays, _lengths(state, size, rng))
         kept.append(jax.tree.map(np.asarray, block))
-        done = _tell(report, done + size, total, state)
+        done = tell(done + size, state)
+    return _joined(kept)
+
+
+def run_from(
+    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets, points: Any
+) -> Draws:
+    """Chains that all start at a given point of each posterior, with a kernel tuned without looking at it.
+
+    The trajectories have one length, a quarter turn of a Gaussian: the kernel is then one and the same
+    reversible kernel at every iteration, so chains from one point may be read forwards or backwards.
+
+    Parameters
+    ----------
+    points : array (sets, d)
+        Where the chains of each posterior start.
+    """
+    programs = _programs(target, options, many)
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+    state, _ = _warm(programs, arrays, key, options, many=many, rng=rng, tell=lambda done, _: done)
+    state = programs["place"](state, arrays, jnp.asarray(points))
+    steps = _mean_steps(state, TRAJECTORY / 2)
+    kept = []
+    for size in _blocks(options.draws):
+        state, block = programs["sample"](state, arrays, jnp.full(size, steps))
+        kept.append(jax.tree.map(np.asarray, block))
+    return _joined(kept)
+
+
+def _warm(
+    programs: dict[str, Any], arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets,
+    rng: np.random.Generator, tell: Callable[[int, _State], int],
+) -> tuple[_State, int]:  # fmt: skip
+    """State after warm-up, and the iterations done."""
+    state, done = programs["start"](jax.random.split(key, many.number), arrays), 0
+    for share, renew in ((0.2, True), (0.4, True), (0.4, False)):
+        for size in _blocks(max(round(options.tune * share), 1)):
+            state = programs["adapt"](state, arrays, _lengths(state, size, rng))
+            done = tell(done + size, state)
+        state = programs["renew"](state, renew)
+    return state, done
+
+
+def _joined(kept: list[Any]) -> Draws:
     return Draws(
         flat=np.concatenate([flat for flat, _ in kept], axis=-2),
         stats={name: np.concatenate([stats[name] for _, stats in kept], axis=-1) for name in kept[0][1]},
     )
 
 
-def _tell(report: Callable[[int, int], None] | None, done: int, total: int, state: _State) -> int:
+def _tell(report: Callable[[int, int], None] | None, total: int, done: int, state: _State) -> int:
     if report is not None:
         jax.block_until_ready(state.z)
         report(min(done, total), total)
@@ -98,8 +137,11 @@ def _blocks(length: int) -> list[int]:
 
 def _lengths(state: _State, size: int, rng: np.random.Generator) -> Any:
     """Leapfrog steps of each iteration, uniform from 1 to twice the mean that the median posterior needs."""
-    mean = int(np.clip(round(TRAJECTORY / float(np.median(np.exp(state.step.log_size)))), 2, MOST_STEPS))
-    return jnp.asarray(rng.integers(1, 2 * mean, size=size))
+    return jnp.asarray(rng.integers(1, 2 * _mean_steps(state, TRAJECTORY), size=size))
+
+
+def _mean_steps(state: _State, trajectory: float) -> int:
+    return int(np.clip(round(trajectory / float(np.median(np.exp(state.step.log_size)))), 2, MOST_STEPS))
 
 
 def _programs(target: Density, options: NutsOptions, many: Sets) -> dict[str, Any]:
@@ -111,6 +153,7 @@ def _programs(target: Density, options: NutsOptions, many: Sets) -> dict[str, An
             "start": jax.jit(jax.vmap(partial(_start, target, options), in_axes=over[:2])),
             "adapt": jax.jit(jax.vmap(partial(_adapt, target, options), in_axes=over)),
             "renew": jax.jit(jax.vmap(_renew, in_axes=(0, None))),
+            "place": jax.jit(jax.vmap(partial(_place, target), in_axes=(0, many.axes, 0))),
             "sample": jax.jit(jax.vmap(partial(_sample, target), in_axes=over)),
         }
     return _PROGRAMS[key]
@@ -132,6 +175,14 @@ def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> _
     return _State(
         z, value, slope, root, _fresh(jnp.log(0.3)), blank, jnp.zeros_like(root), jnp.zeros(()), key
     )
+
+
+def _place(target: Density, state: _State, arrays: Arrays, point: Any) -> _State:
+    """The same chains, all moved to one point."""
+    value, slope = jax.value_and_grad(lambda z: target.potential(z, arrays))(point)
+    chains = state.z.shape[0]
+    z, slope = (jnp.broadcast_to(part, (chains, part.shape[0])) for part in (point, slope))
+    return state._replace(z=z, value=jnp.broadcast_to(value, (chains,)), slope=slope)
 
 
 def _fresh(log_size: Any) -> _Step:

@@ -16,6 +16,7 @@ from bayesjudge.plots.ranks import rank_probabilities
 from bayesjudge.plots.reliability_curves import reliability_curves
 from bayesjudge.plots.repeated import gap_scatter, slopegraphs, variance_layers
 from bayesjudge.plots.ridge import ridge
+from bayesjudge.plots.simulated_ranks import rank_ecdfs, shrinkage
 from bayesjudge.plots.youden import youden
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "loo_comparison",
     "predictive",
     "preference_matrix",
+    "rank_ecdfs",
     "rank_probabilities",
     "rank_traces",
     "reliability_curves",
@@ -37,6 +39,7 @@ __all__ = [
     "residuals_by_strength",
     "ridge",
     "sensitivity_curves",
+    "shrinkage",
     "slopegraphs",
     "to_svg",
     "trust_map",

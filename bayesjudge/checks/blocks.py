@@ -1,0 +1,90 @@
+"""Long simulations in blocks that are kept as they are done: a killed run goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data, Model
+
+__all__ = ["kept_or_made", "write_parquet"]
+
+_SETTINGS = "settings.json"
+
+
+def kept_or_made(
+    make: Callable[[int], pd.DataFrame], blocks: int, *, folder: Path | None, model: Model, data: Data,
+    settings: Mapping[str, Any],
+) -> pd.DataFrame:  # fmt: skip
+    """Rows of all blocks: read where a file has them, made and kept where not.
+
+    Parameters
+    ----------
+    make : callable
+        Rows of the block of that number, the same at every call.
+    blocks : int
+        How many.
+    folder : Path or None
+        Where blocks lie, one Parquet file each; None keeps nothing.
+    model, data, settings
+        What the rows depend on, beside the number of blocks. A folder serves one of them.
+
+    Raises
+    ------
+    UsageError
+        The folder keeps blocks of another model, other data or other settings.
+    """
+    if folder is None:
+        return pd.concat([make(number) for number in range(blocks)], ignore_index=True)
+    _claim(folder, {"model": repr(model), "data": _hash(data), **settings})
+    parts = []
+    for number in range(blocks):
+        path = folder / f"block-{number:04d}.parquet"
+        if not path.is_file():
+            write_parquet(path, make(number))
+        parts.append(pd.read_parquet(path))
+    return pd.concat(parts, ignore_index=True)
+
+
+def write_parquet(path: Path, frame: pd.DataFrame) -> Path:
+    """Write a Parquet file through a temporary one in the same folder."""
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    os.close(handle)
+    try:
+        frame.to_parquet(name, index=False)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+    return path
+
+
+def _claim(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Write down what the folder's blocks depend on, or compare with what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, text = folder / _SETTINGS, json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=False)
+    if not path.is_file():
+        handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+        return
+    kept, asked = json.loads(path.read_text(encoding="utf-8")), json.loads(text)
+    differ = [name for name in sorted(kept.keys() | asked.keys()) if kept.get(name) != asked.get(name)]
+    if differ:
+        told = "; ".join(f"{name} was {kept.get(name)!r}, now {asked.get(name)!r}" for name in differ)
+        raise UsageError(f"{str(folder)!r} keeps blocks of another run ({told}); name another folder, or "
+                         "give the settings it was begun with")  # fmt: skip
+
+
+def _hash(data: Data) -> str:
+    from bayesjudge.inference.tree import data_hash
+
+    return data_hash(data)

@@ -1,0 +1,116 @@
+"""Small tables, one of each kind: what a model is calibrated on when no other design is named.
+
+Calibration fits a model to hundreds of data sets that are simulated on one design. With the designs here a
+posterior takes milliseconds, and every unknown of the models is in play: two judges or two models where there
+is anything to pool, labels on some answers only, ties, both orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from bayesjudge.datasets.battles import BattleDesign, simulate_battles
+from bayesjudge.datasets.pairs import simulate_pairs
+from bayesjudge.datasets.scores import simulate_scores
+from bayesjudge.datasets.trials import simulate_trials
+from bayesjudge.datasets.verdicts import simulate_verdicts
+from bayesjudge.errors import UsageError
+
+if TYPE_CHECKING:
+    from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
+
+__all__ = ["KIND_OF_MODEL", "small_table", "table_kinds"]
+
+_STRENGTHS = (0.5, 0.0, -0.5)
+
+
+def _verdicts() -> Verdicts:
+    return simulate_verdicts(seed=1, labelled=40, unlabelled=80).verdicts
+
+
+def _panel() -> Verdicts:
+    return simulate_verdicts(seed=1, labelled=20, unlabelled=10, judges=("heron", "otter")).verdicts
+
+
+def _battles() -> Battles:
+    return simulate_battles(seed=5, design=BattleDesign(strengths=_STRENGTHS, battles=60)).battles
+
+
+def _judged() -> Battles:
+    world = BattleDesign(strengths=_STRENGTHS, battles=60, judges=2, voted=0.7)
+    return simulate_battles(seed=5, design=world).battles
+
+
+def _graded() -> Battles:
+    world = BattleDesign(strengths=_STRENGTHS, battles=40, judges=2, graded=True)
+    table = simulate_battles(seed=1, design=world).battles
+    # Gaps as a judge states them, in whole points: battles of equal gaps are counted together.
+    rounded = table.frame.drop(columns="verdict").rename(columns={"gap": "score_gap"}).round({"score_gap": 0})
+    return type(table).from_frame(rounded)
+
+
+def _pairs() -> Pairs:
+    return simulate_pairs(seed=4, n=60, verified=50, dimensions=2).pairs
+
+
+def _scores() -> Scores:
+    return simulate_scores(seed=3, responses=12, trials=3).scores
+
+
+def _trials() -> Trials:
+    return simulate_trials(seed=1, items=8, trials=4).trials
+
+
+_MAKERS: Mapping[str, Callable[[], Verdicts | Battles | Pairs | Scores | Trials]] = {
+    "verdicts": _verdicts, "panel": _panel, "battles": _battles, "judged battles": _judged,
+    "graded battles": _graded, "pairs": _pairs, "scores": _scores, "trials": _trials,
+}  # fmt: skip
+
+#: The kind of small table that each registered model of this package is calibrated on.
+KIND_OF_MODEL: Mapping[str, str] = {
+    "bradley_terry": "battles",
+    "conditional_panel": "panel",
+    "judge_elo": "judged battles",
+    "judge_error": "verdicts",
+    "judge_panel": "panel",
+    "judge_temperature": "graded battles",
+    "paired_accuracy": "verdicts",
+    "pointwise_scores": "scores",
+    "repeated_trials": "trials",
+    "verdict_agreement": "pairs",
+}
+
+
+def table_kinds() -> tuple[str, ...]:
+    """Names of all small tables.
+
+    Examples
+    --------
+    >>> "verdicts" in table_kinds()
+    True
+    """
+    return tuple(_MAKERS)
+
+
+def small_table(kind: str) -> Verdicts | Battles | Pairs | Scores | Trials:
+    """The small table of that kind; always the same one.
+
+    Parameters
+    ----------
+    kind : str
+        One of `table_kinds`.
+
+    Raises
+    ------
+    UsageError
+        No such kind; the message lists them.
+
+    Examples
+    --------
+    >>> len(small_table("verdicts"))
+    240
+    """
+    if kind not in _MAKERS:
+        raise UsageError(f"no small table {kind!r}; there are: {', '.join(_MAKERS)}")
+    return _MAKERS[kind]()

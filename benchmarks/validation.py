@@ -1,0 +1,80 @@
+"""Simulation-based calibration of every registered model: ``python benchmarks/validation.py``.
+
+Each model is calibrated on a small table of its own kind: ranks of every parameter, of the log likelihood and
+of further quantities that look at the data, and the exact ranks of chains that start at the truth. One result
+a model, ``results/validation/MODEL.json``; VALIDATION.md is written from them by ``harness/validation.py``.
+Blocks of replicates are kept in ``--folder``, so that a killed run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness.command import parser
+from harness.machine import machine
+from harness.results import holds, report, show
+
+from bayesjudge.checks import Calibration, data_quantities, sbc
+from bayesjudge.checks.calibration import FALSE_ALARM
+from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.model import find_model
+
+RESULTS = Path(__file__).resolve().parent / "results" / "validation"
+#: Bins of the rank histograms that are kept: what 64 ranks divide into.
+BINS = 16
+
+
+def main() -> None:
+    """Calibrate the models asked for, one after another."""
+    options = parser(__doc__)
+    options.add_argument("--model", action="append", choices=list(KIND_OF_MODEL), help="default: every one")
+    options.add_argument("--replicates", type=int, help="default: 1000, quick: 40")
+    options.add_argument("--folder", type=Path, help="keep blocks of replicates here, and go on from them")
+    given = options.parse_args()
+    names: Sequence[str] = given.model or (["bradley_terry"] if given.quick else list(KIND_OF_MODEL))
+    given.replicates = given.replicates or (40 if given.quick else 1000)
+    for name in names:
+        out = given.out if len(names) == 1 and given.out else None
+        kept = None if given.quick and out is None else out or RESULTS / f"{name}.json"
+        _one(name, Namespace(**{**vars(given), "model": name, "out": kept}))
+
+
+def _one(name: str, options: Namespace) -> None:
+    facts, model = machine(), find_model(name)()
+    data = model.prepare(small_table(KIND_OF_MODEL[name]))
+    start, cpu = time.perf_counter(), time.process_time()
+    found = sbc(
+        model, data, replicates=options.replicates, draws=64, tune=150, seed=options.seed, progress=True,
+        quantities=data_quantities(model, data), second_opinion=True, block=250,
+        folder=None if options.folder is None else options.folder / name,
+    )  # fmt: skip
+    took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+    rows = quantities(found)
+    show(rows, found.label, columns=[column for column in rows[0] if column != "histogram"])
+    print(found.summary)
+    settings = Namespace(**{k: v for k, v in vars(options).items() if k != "folder"})
+    report("validation", settings, facts, must_hold=[must_hold(found)], label=found.label,
+           table=KIND_OF_MODEL[name], replicates=len(found.ranks), unreliable=found.unreliable, **took,
+           quantities=rows)  # fmt: skip
+
+
+def quantities(found: Calibration) -> list[dict[str, Any]]:
+    """One row a quantity, its rank histogram in `BINS` bins with it."""
+    counts = [np.bincount(one * BINS // (found.draws + 1), minlength=BINS).tolist() for one in found.ranks.T]
+    return [{**row, "histogram": bins}
+            for row, bins in zip(found.frame.to_dict("records"), counts, strict=True)]  # fmt: skip
+
+
+def must_hold(found: Calibration) -> dict[str, Any]:
+    """The smallest p-value of both rank tests, corrected for their number."""
+    claim = "smallest p-value of all ranks by both tests, corrected for their number (Holm)"
+    return holds(claim, float(found.frame["adjusted"].min()), least=FALSE_ALARM)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""The family-wise error budget of all statistical tests: every level in the suite is taken from here.
+
+A test that compares a random number with a bound is wrong now and then although the code is right. The whole
+suite may fail so with probability `SUITE`, shared equally by at most `TESTS` tests (Bonferroni, so valid
+however they depend on each other); a test that compares many numbers shares its part among them. Seeds are
+fixed, so a suite that has passed passes again; the budget is what makes a pass with new seeds, or a new
+version of a library that draws other numbers, a near certainty.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from statistics import NormalDist
+from typing import Any
+
+__all__ = ["SUITE", "TEST", "TESTS", "binomial_bounds", "level", "standard_errors"]
+
+#: Probability that any statistical test fails although nothing is wrong.
+SUITE = 0.02
+#: Statistical tests that share it.
+TESTS = 200
+#: Probability of a false alarm of one test.
+TEST = SUITE / TESTS
+
+
+def level(comparisons: int = 1) -> float:
+    """Level of each of so many comparisons within one test.
+
+    Examples
+    --------
+    >>> level(10)
+    1e-05
+    """
+    assert comparisons >= 1
+    return TEST / comparisons
+
+
+def standard_errors(comparisons: int = 1) -> float:
+    """How many standard errors an estimate may be off, both ways, in each of so many comparisons.
+
+    Examples
+    --------
+    >>> round(standard_errors(), 2), round(standard_errors(20), 2)
+    (3.89, 4.56)
+    """
+    return NormalDist().inv_cdf(1 - level(comparisons) / 2)
+
+
+def binomial_bounds(n: int, p: float, comparisons: int = 1) -> tuple[float, float]:
+    """Shares of n trials of probability p between which the observed share must lie (both included).
+
+    Exact: the probability beyond either bound is at most half of the level.
+
+    Examples
+    --------
+    >>> binomial_bounds(100, 0.95)
+    (0.85, 1.0)
+    """
+    from scipy.stats import binom
+
+    tail = level(comparisons) / 2
+    low, high = float(binom.ppf(tail, n, p)), float(binom.isf(tail, n, p))
+    assert isfinite(low)
+    assert isfinite(high)
+    return low / n, high / n
+
+
+def agrees(estimate: Any, truth: Any, error: Any) -> None:
+    """Assert that Monte Carlo estimates are within their standard errors of the truth, all together."""
+    import numpy as np
+
+    error = np.asarray(error)
+    assert np.all(np.isfinite(error))
+    assert np.all(error > 0)
+    z = np.abs(np.asarray(estimate) - np.asarray(truth)) / error
+    # Standard errors that are themselves estimated (MCSE from an ESS) are a few per cent off.
+    most = 1.05 * standard_errors(z.size)
+    assert np.all(z < most), f"off by {z.max():.1f} standard errors ({most:.1f} allowed): {estimate}, {truth}"
