@@ -9,9 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
+import twins
 from hypothesis import settings
 
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
@@ -66,21 +68,8 @@ def third_party() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def agree() -> Callable[..., None]:
-    """Assertion that Monte Carlo estimates are right to within their standard errors.
-
-    The family-wise error budget of all such assertions is 1e-3: with at most 500 comparisons, each may miss
-    with probability 2e-6, which is 4.75 standard errors. Standard errors that are themselves estimated (MCSE
-    from an ESS) are a few per cent off, hence 5.
-    """
-    return _agree
-
-
-def _agree(estimate: Any, truth: Any, error: Any) -> None:
-    error = np.asarray(error)
-    assert np.all(np.isfinite(error))
-    assert np.all(error > 0)
-    z = np.abs(np.asarray(estimate) - np.asarray(truth)) / error
-    assert np.all(z < 5), f"off by {z.max():.1f} standard errors: {estimate} against {truth}"
+    """Assertion that Monte Carlo estimates are right to within their standard errors: error_budget.py."""
+    return error_budget.agrees
 
 
 @pytest.fixture(scope="session")
@@ -93,43 +82,12 @@ def same_density() -> Callable[..., None]:
     return _same_density
 
 
-def _same_density(model: Model, data: Data, *, points: int = 100, scale: float = 1.5, seed: int = 7) -> None:
-    from bayesjudge.inference import accelerator
-    from bayesjudge.inference.density import density
-
-    accelerator.prepare()
-    at = np.random.default_rng(seed).normal(scale=scale, size=(points, density(model, data).size))
-    ours, theirs = _numpyro_log_density(model, data, at), _pymc_log_density(model, data, at)
+def _same_density(model: Model, data: Data, *, points: int = 1000, scale: float = 1.5, seed: int = 7) -> None:
+    at = twins.random_points(model, data, points=points, scale=scale, seed=seed)
+    ours, theirs = twins.numpyro_log_densities(model, data, at)[0], twins.pymc_log_densities(model, data, at)
     assert np.all(np.isfinite(ours))
     np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
     assert np.ptp(ours) > 1
-
-
-def _numpyro_log_density(model: Model, data: Data, points: Any) -> Any:
-    import jax
-
-    from bayesjudge.inference import accelerator
-    from bayesjudge.inference.density import density
-
-    target, arrays = density(model, data), accelerator.to_device(data.arrays)
-    return -np.asarray(jax.jit(jax.vmap(target.potential, in_axes=(0, None)))(points, arrays))
-
-
-def _pymc_log_density(model: Model, data: Data, points: Any) -> Any:
-    """PyMC's density on the same flat vectors: sites in alphabetical order, as NumPyro's are raveled."""
-    twin = model.pymc(data)
-    # Plain NumPy kernels: nothing of JAX in the second opinion, and no compiler to wait for.
-    log_density, start = twin.compile_logp(mode="FAST_COMPILE"), twin.initial_point()
-    values = [twin.rvs_to_values[rv].name for rv in sorted(twin.free_RVs, key=lambda rv: rv.name)]
-    ends = np.cumsum([np.size(start[name]) for name in values])
-    assert ends[-1] == points.shape[1]
-
-    def at(point: Any) -> float:
-        parts = np.split(point, ends[:-1])
-        return float(log_density({name: part.reshape(np.shape(start[name]))
-                                  for name, part in zip(values, parts, strict=True)}))  # fmt: skip
-
-    return np.array([at(point) for point in points])
 
 
 @pytest.fixture(scope="session")

@@ -143,7 +143,7 @@ def _block(
     """Tidy rows of one block of replicates."""
     from bayesjudge.inference import fit_many
 
-    sampling = {name: settings[name] for name in ("chains", "draws", "tune")}
+    sampling: dict[str, Any] = {name: settings[name] for name in ("chains", "draws", "tune")}
     world = simulator.world(replicates, seed=seed)
     fits = fit_many(simulator.model, world.datasets, seed=seed + 1, **sampling, **many)
     drawn = np.stack([_spaced(one, settings["ranked"]) for one in fits.flat])

@@ -83,8 +83,8 @@ def moments_of(program: Callable[..., Any], world: World, data: Data, *, seed: i
     shared = accelerator.to_device({k: a for k, a in data.arrays.items() if k not in data.observations})
     seen = {name: np.stack([one[name] for one in world.datasets]) for name in data.observations}
     # Signs: E[v_i (Hv)_i] is the i-th entry of the diagonal of H (Hutchinson 1990).
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=world.points.shape)
-    score, turned = (np.asarray(part) for part in program(world.points, signs, seen, shared))
+    signs = np.random.default_rng(seed).choice(np.array([-1.0, 1.0]), size=world.points.shape)
+    score, turned = (np.asarray(part, dtype=float) for part in program(world.points, signs, seen, shared))
     return score_moments(world.points, score, signs * turned)
 
 

@@ -113,8 +113,8 @@ def _build(model: Model, data: Data) -> Density:
         return ravel_pytree({name: move.inv(values[name]) for name, move in latent.items()})[0]
 
     return Density(
-        size=int(start.shape[0]), potential=potential, constrain=constrain, unconstrain=unconstrain, unravel=unravel,
-        dims={name: site.dims for name, site in sites.items()}, start=start,
+        size=int(start.shape[0]), potential=potential, constrain=constrain, unconstrain=unconstrain,
+        unravel=unravel, dims={name: site.dims for name, site in sites.items()}, start=start,
     )  # fmt: skip
 
 

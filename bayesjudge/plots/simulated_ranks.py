@@ -124,9 +124,11 @@ def _panels(count: int) -> tuple[Figure, NDArray[np.object_]]:
     return figure, grid
 
 
-def _ecdf(axes: Axes, line: NDArray[np.float64], band: tuple[NDArray[np.float64], ...], colour: str) -> None:
+def _ecdf(
+    axes: Axes, line: NDArray[np.float64], band: tuple[NDArray[np.float64], NDArray[np.float64]], colour: str
+) -> None:
     at = np.arange(1, len(line) + 1) / (len(line) + 1)
-    axes.fill_between(at, *band, color=GRID, alpha=0.7, linewidth=0)
+    axes.fill_between(at, band[0], band[1], color=GRID, alpha=0.7, linewidth=0)
     axes.axhline(0, color=MUTED, linewidth=0.8)
     axes.plot(at, line, color=colour, linewidth=1.1)
     bare(axes, grid=None)
