@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 #: Entries up to which differences are a matrix product: its gradient is one too, and no scatter.
 DENSE = 400_000
 
-__all__ = ["OutcomeRows", "human_rows", "judged_rows", "resampled", "root_mean_square", "standardised"]
+__all__ = [
+    "OutcomeRows",
+    "human_rows",
+    "judged_rows",
+    "pattern_places",
+    "resampled",
+    "root_mean_square",
+    "standardised",
+]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +56,10 @@ class OutcomeRows:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def less(self, n: NDArray[np.int64]) -> OutcomeRows:
+        """Without some of the battles, (R, 3)."""
+        return replace(self, n=self.n - n)
 
     def arrays(self, prefix: str = "") -> dict[str, Any]:
         """Arrays for `Data`, named after the prefix."""
@@ -96,18 +108,25 @@ def _merge(
     rows: HumanVotes | JudgedBattles, n: NDArray[np.int64], *, order: bool, length: bool,
     columns: Sequence[int],
 ) -> OutcomeRows:  # fmt: skip
-    zero = np.zeros(len(rows))
-    known = np.nan_to_num(rows.length) if length else zero
-    keys: NDArray[np.float64] = np.column_stack(
-        [rows.first, rows.second, rows.order if order else zero, known,
-         np.nan_to_num(rows.covariates[:, list(columns)])]
-    )  # fmt: skip
-    distinct, place = np.unique(keys, axis=0, return_inverse=True)
+    distinct, place = pattern_places(rows, order=order, length=length, columns=columns)
     total = np.zeros((len(distinct), len(OUTCOMES)), dtype=np.int64)
-    np.add.at(total, place.reshape(-1), n)
+    np.add.at(total, place, n)
     pair = distinct[:, :2].astype(np.int64)
     return OutcomeRows(first=pair[:, 0], second=pair[:, 1], order=distinct[:, 2], length=distinct[:, 3],
                        covariates=distinct[:, 4:], n=total)  # fmt: skip
+
+
+def pattern_places(
+    rows: HumanVotes | JudgedBattles, *, order: bool, length: bool, columns: Sequence[int] = ()
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Distinct patterns (P, 4 + columns): pair, order, length, covariates; and which one each row shows."""
+    zero = np.zeros(len(rows))
+    keys: NDArray[np.float64] = np.column_stack(
+        [rows.first, rows.second, rows.order if order else zero,
+         np.nan_to_num(rows.length) if length else zero, np.nan_to_num(rows.covariates[:, list(columns)])]
+    )  # fmt: skip
+    distinct, place = np.unique(keys, axis=0, return_inverse=True)
+    return distinct, place.reshape(-1)
 
 
 def standardised(length: NDArray[np.float64], n: NDArray[np.int64], *, of: str) -> NDArray[np.float64]:

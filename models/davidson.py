@@ -88,13 +88,13 @@ def expected_score(difference: NDArray[np.float64], log_tie: Any) -> NDArray[np.
 
 
 class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
-    """How often the battles of each pattern end in each of the three ways, (R, 3).
+    """How often the battles of each pattern end in each of K ways, (R, K): three, or joint ones of raters.
 
     The multinomial coefficient does not depend on the parameters and is left out.
 
     Parameters
     ----------
-    log_p : array (R, 3)
+    log_p : array (R, K)
         Log probabilities of the outcomes of one battle.
     total : int array (R,)
         Battles of each pattern.
@@ -112,21 +112,23 @@ class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
         return value * self.log_p
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """Two binomials a pattern: wins of the first, then ties among the rest.
+        """K − 1 binomials a pattern: how many end in the first way, in the second among the rest, and so on.
 
-        In a loop of two: compiling a binomial takes seconds, and one is enough.
+        In a loop: compiling a binomial takes seconds, and one is enough.
         """
         shape = (*sample_shape, *self.total.shape)
         total = jnp.broadcast_to(jnp.asarray(self.total, self.log_p.dtype), shape)
-        p = jnp.exp(self.log_p)
-        shares = jnp.stack([p[..., 0], p[..., 1] / (p[..., 1] + p[..., 2])])
+        p = jnp.moveaxis(jnp.exp(self.log_p), -1, 0)
+        still = jnp.maximum(jnp.cumsum(p[::-1], axis=0)[::-1], jnp.finfo(p.dtype).tiny)
+        # A share of exactly 1 has no binomial in JAX.
+        shares = jnp.minimum(p / still, 1 - 1e-15)[:-1]
 
         def stage(left: Any, at: Any) -> tuple[Any, Any]:
             drawn = _binomial(at[0], left, at[1])
             return left - drawn, drawn
 
-        rest, (first, tie) = jax.lax.scan(stage, total, (jax.random.split(key), shares))
-        return jnp.stack([first, tie, rest], axis=-1)
+        rest, drawn = jax.lax.scan(stage, total, (jax.random.split(key, len(shares)), shares))
+        return jnp.moveaxis(jnp.concatenate([drawn, rest[None]]), 0, -1)
 
 
 def _binomial(key: Any, n: Any, p: Any) -> Any:

@@ -11,6 +11,8 @@ For models i with strengths θ_i, people, and judges j (METHODS 4.8)::
     vote on i against k      Davidson in θ_i − θ_k                              (davidson.py)
     verdict of judge j       Davidson in η_ji − η_jk + o ρ_j + ℓ λ_j + f κ_j    its own ν_j
     score gap of judge j     StudentT(ν_j) about the same difference            scale ς_j
+    with battle_effect       outcomes of one battle share a factor: ρ_r ~ Uniform(0, 1) for people and for
+                             each judge, every one's own probabilities as above  (battle_effect.py)
 
 o is the order of showing, ℓ the difference of lengths, f whether the judge is of one family with one of the
 two; ρ, λ, κ ~ N(0, 1). Tastes are on the judge's own scale, so that a judge who does not feel θ at all (a =
@@ -56,6 +58,9 @@ class JudgeElo:
         A longer answer is worth something to a judge; lengths are scaled to a root mean square of 1.
     families : tuple of (str, str)
         ``(name, family)`` of judges and models; where a judge has one, favouring its own family is learned.
+    battle_effect : bool
+        People and judges who saw the same battle may agree, or err, together beyond what the models explain
+        (`battle_effect`); needs the battles themselves, and takes scores by whom they prefer.
     strength_scale, taste_scale : float
         Scales of the half-normal priors of τ and s_j, in logits (of a standardised gap for scores).
 
@@ -68,12 +73,15 @@ class JudgeElo:
     scores: Scores = "graded"
     length_effect: bool = False
     families: tuple[tuple[str, str], ...] = ()
+    battle_effect: bool = False
     strength_scale: float = 1.0
     taste_scale: float = 0.5
 
     def __post_init__(self) -> None:
         if self.scores not in get_args(Scores):
             raise UsageError(f"scores={self.scores!r} is not one of {', '.join(get_args(Scores))}")
+        if self.battle_effect and self.scores != "verdicts":
+            raise UsageError("battle_effect=True links verdicts, not score gaps: give scores='verdicts' too")
         for name in ("strength_scale", "taste_scale"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name} must be above 0, got {getattr(self, name)}")
@@ -86,23 +94,41 @@ class JudgeElo:
     @property
     def label(self) -> str:
         """Method name in tables: whatever differs from the defaults."""
-        given = {"verdicts": self.scores == "verdicts", "length": self.length_effect, "family": self.families}
+        given = {"verdicts": self.scores == "verdicts", "length": self.length_effect, "family": self.families,
+                 "battle": self.battle_effect}  # fmt: skip
         options = [name for name, is_given in given.items() if is_given]
         return f"bayes:judge_elo[{','.join(options)}]" if options else "bayes:judge_elo"
 
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Counts of votes and verdicts by pattern, and standardised score gaps."""
-        counts = table if isinstance(table, BattleCounts) else count_battles(table)
+        linked = self.battle_effect
+        counts = table if isinstance(table, BattleCounts) else count_battles(table, keep_battles=linked)
         return judge_elo_data.prepare(
-            counts, graded=self.scores == "graded", length=self.length_effect, families=dict(self.families)
-        )
+            counts, graded=self.scores == "graded", length=self.length_effect, families=dict(self.families),
+            linked=linked,
+        )  # fmt: skip
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
+        from bayesjudge.models import judge_elo_density as density
+        from bayesjudge.models.battle_effect import numpyro_links
+
+        theta, eye = self._strengths(data)
+        votes = density.numpyro_votes(theta, data)
+        effects = density.numpyro_effects(data)
+        if self.battle_effect:
+            numpyro_links(votes, density.numpyro_verdict_outcomes(eye, effects, data), data)
+        elif data.facts["verdicts"]:
+            density.numpyro_verdicts(eye, effects, data)
+        if data.facts["graded"]:
+            density.numpyro_scores(eye, effects, data)
+
+    def _strengths(self, data: Data) -> tuple[Any, Any]:
+        """θ (M,) and what each judge sees of it, η (J, M)."""
         import numpyro
         from numpyro import distributions as dist
 
-        from bayesjudge.models import judge_elo_density as density
+        from bayesjudge.models.judge_elo_density import numpyro_tastes
 
         tau = numpyro.sample("spread", dist.HalfNormal(self.strength_scale))
         prior = dist.ZeroSumNormal(tau, event_shape=(data.size("model"),))
@@ -110,18 +136,22 @@ class JudgeElo:
         with numpyro.plate("judge", data.size("judge"), dim=-2):
             slope = numpyro.sample("slope", dist.Normal(1.0, 1.0))
             scale = numpyro.sample("taste_spread", dist.HalfNormal(self.taste_scale))
-        eye = slope * theta + density.numpyro_tastes(scale, data)
-        density.numpyro_votes(theta, data)
-        effects = density.numpyro_effects(data)
-        if data.facts["verdicts"]:
-            density.numpyro_verdicts(eye, effects, data)
-        if data.facts["graded"]:
-            density.numpyro_scores(eye, effects, data)
+        return theta, slope * theta + numpyro_tastes(scale, data)
+
+    def _votes_given_verdicts(self, data: Data) -> Any:
+        """Chances of a vote on each stratum's battles, given what their judges said."""
+        from bayesjudge.models import judge_elo_density as density
+        from bayesjudge.models.battle_effect import numpyro_votes_given_verdicts
+
+        theta, eye = self._strengths(data)
+        verdicts = density.numpyro_verdict_outcomes(eye, density.numpyro_effects(data), data)
+        return numpyro_votes_given_verdicts(theta, verdicts, data)
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
         import pymc as pm
 
+        from bayesjudge.models import battle_effect_twin
         from bayesjudge.models import judge_elo_twin as density
 
         one = np.float64(1)
@@ -136,10 +166,11 @@ class JudgeElo:
             unit = scale ** data["taste_power"][:, None]
             z = pm.Normal("z_taste", np.float64(0), unit, dims=("judge", "model"))
             eye = slope * theta[None, :] + scale * density.pymc_tastes(z / unit, data)
-            density.pymc_votes(theta, data)
+            votes = density.pymc_votes(theta, data)
             effects = density.pymc_effects(data)
-            if data.facts["verdicts"]:
-                density.pymc_verdicts(eye, effects, data)
+            verdicts = density.pymc_verdicts(eye, effects, data)
+            if self.battle_effect:
+                battle_effect_twin.pymc_links(votes, verdicts, data)
             if data.facts["graded"]:
                 density.pymc_scores(eye, effects, data)
         return model
@@ -163,9 +194,12 @@ class JudgeElo:
     ) -> xr.DataArray:  # fmt: skip
         """Predictive draws of the Elo that people's votes would give models they have not seen.
 
-        See `bayesjudge.models.judge_elo_results.held_out`.
+        See `bayesjudge.models.judge_elo_held_out.held_out`.
         """
-        return judge_elo_results.held_out(posterior, data, models, votes=votes, seed=seed)
+        from bayesjudge.models.judge_elo_held_out import held_out
+
+        given = self._votes_given_verdicts if self.battle_effect else None
+        return held_out(posterior, data, models, votes=votes, given=given, seed=seed)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: every Elo and every slope."""

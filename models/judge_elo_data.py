@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.battle_links import PEOPLE, link_battles
 from bayesjudge.models.battle_rows import human_rows, judged_rows, standardised
 from bayesjudge.models.davidson import OUTCOMES
 from bayesjudge.models.elo_results import sizes
@@ -27,8 +28,13 @@ type Arrays = dict[str, Any]
 EFFECTS = ("shown first", "longer", "same family")
 
 
-def prepare(counts: BattleCounts, *, graded: bool, length: bool, families: Mapping[str, str]) -> Data:
-    """Patterns of votes and verdicts and battles with gaps, each with its judge and its effects."""
+def prepare(
+    counts: BattleCounts, *, graded: bool, length: bool, families: Mapping[str, str], linked: bool = False
+) -> Data:
+    """Patterns of votes and verdicts and battles with gaps, each with its judge and its effects.
+
+    ``linked`` counts the verdicts, and the votes on the same battles, by their joint outcomes instead.
+    """
     votes = human_rows(counts)
     if not votes.n.sum() or not counts.judges:
         missing = "people's votes" if counts.judges else "judges' verdicts or scores"
@@ -39,29 +45,43 @@ def prepare(counts: BattleCounts, *, graded: bool, length: bool, families: Mappi
     verdicts, scores = _verdicts(counts, stating, length=length), _scores(counts, scoring, length=length)
     parts = [part for part in (("verdict", stating, verdicts), ("score", scoring, scores)) if part[1]]
     effects = _effects(parts, counts, families=families, length=length)
-    arrays = votes.arrays("vote_") | verdicts | scores | {"taste_power": taste_powers(counts)}
+    joint, rest = link_battles(counts, votes, length=length) if linked else ({}, votes)
+    arrays = rest.arrays("vote_") | verdicts | scores | joint | {"taste_power": taste_powers(counts)}
+    if linked:
+        del arrays["verdict_n"]
     pairs = tuple(f"{a} & {b}" for a, b in itertools.combinations(counts.judges, 2))
     dims = {name: _axes(name) for name in arrays}
+    observed = tuple(name for name in ("linked_n", "vote_n", "verdict_n", "score") if name in arrays)
     return Data(
         arrays=arrays, dims=dims,
         coords={"model": counts.models, "judge": counts.judges, "judge_pair": pairs, "effect": effects,
                 "verdict_judge": stating, "score_judge": scoring, "outcome": OUTCOMES,
+                **_links(arrays, counts.judges),
                 **{dim: tuple(range(len(arrays[name]))) for name, dim in _LENGTHS.items() if name in arrays}},
-        observed="vote_n", weights="vote_n",
-        also_observed=tuple(name for name in ("verdict_n", "score") if name in arrays),
+        observed=observed[0], weights=observed[0], also_observed=observed[1:],
         ragged=tuple(dim for name, dim in _LENGTHS.items() if name in arrays),
         facts={"verdicts": _codes(stating, counts.judges), "graded": _codes(scoring, counts.judges)},
         units=sizes(votes, counts.models),
     )  # fmt: skip
 
 
-_LENGTHS = {"vote_n": "vote_pattern", "verdict_n": "verdict_pattern", "score": "score_battle"}
+_LENGTHS = {"vote_total": "vote_pattern", "verdict_total": "verdict_pattern", "score": "score_battle",
+            "linked_total": "linked_battle"}  # fmt: skip
+
+
+def _links(arrays: Arrays, judges: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
+    if "linked_n" not in arrays:
+        return {}
+    return {"rater": (PEOPLE, *judges), "joint_outcome": tuple(range(arrays["linked_n"].shape[1]))}
 
 
 def _axes(name: str) -> tuple[str, ...]:
     kind = name.split("_", maxsplit=1)[0]
     if name in {"score_scale", "taste_power"}:
         return ("score_judge",) if name == "score_scale" else ("judge",)
+    if kind == "linked":
+        last = {"linked_n": ("joint_outcome",), "linked_place": ("rater",), "linked_seen": ("rater",)}
+        return ("linked_battle", *last.get(name, ()))
     rows = {"vote": "vote_pattern", "verdict": "verdict_pattern", "score": "score_battle"}[kind]
     return (rows, *(("outcome",) if name.endswith("_n") else ("effect",) if name.endswith("_x") else ()))
 

@@ -18,6 +18,7 @@ __all__ = [
     "numpyro_scores",
     "numpyro_taste_root",
     "numpyro_tastes",
+    "numpyro_verdict_outcomes",
     "numpyro_verdicts",
     "numpyro_votes",
     "vine_shapes",
@@ -65,13 +66,13 @@ def numpyro_tastes(scale: Any, data: Data) -> Any:
     return scale * (numpyro_taste_root(data) @ (z / unit))
 
 
-def numpyro_votes(theta: Any, data: Data) -> None:
-    """People's votes."""
+def numpyro_votes(theta: Any, data: Data) -> Any:
+    """People's votes; gives the log probabilities of their outcomes, (V, 3)."""
     log_tie = numpyro.sample("vote_log_tie", dist.Normal(*LOG_TIE))
-    d = theta[data["vote_first"]] - theta[data["vote_second"]]
-    outcomes = OutcomeCounts(jax_log_outcomes(d, log_tie), data["vote_total"])
+    log_p = jax_log_outcomes(theta[data["vote_first"]] - theta[data["vote_second"]], log_tie)
     with numpyro.plate("vote_pattern", data.size("vote_pattern"), dim=-2), _outcome():
-        numpyro.sample("vote_n", outcomes, obs=data.arrays.get("vote_n"))
+        numpyro.sample("vote_n", OutcomeCounts(log_p, data["vote_total"]), obs=data.arrays.get("vote_n"))
+    return log_p
 
 
 def numpyro_effects(data: Data) -> Any:
@@ -85,14 +86,18 @@ def numpyro_effects(data: Data) -> Any:
 
 def numpyro_verdicts(eye: Any, effects: Any, data: Data) -> None:
     """Verdicts, on the scale of each judge's own eye (J, M)."""
+    outcomes = OutcomeCounts(numpyro_verdict_outcomes(eye, effects, data), data["verdict_total"])
+    with numpyro.plate("verdict_pattern", data.size("verdict_pattern"), dim=-2), _outcome():
+        numpyro.sample("verdict_n", outcomes, obs=data.arrays.get("verdict_n"))
+
+
+def numpyro_verdict_outcomes(eye: Any, effects: Any, data: Data) -> Any:
+    """Log probabilities of the outcomes of verdicts, (W, 3)."""
     judges = data.facts["verdicts"]
-    own = _own("verdict", judges, data)
     d = _differences("verdict", eye, effects, judges, data)
     with numpyro.plate("verdict_judge", len(judges), dim=-1):
         log_tie = numpyro.sample("verdict_log_tie", dist.Normal(*LOG_TIE))
-    outcomes = OutcomeCounts(jax_log_outcomes(d, own @ log_tie), data["verdict_total"])
-    with numpyro.plate("verdict_pattern", data.size("verdict_pattern"), dim=-2), _outcome():
-        numpyro.sample("verdict_n", outcomes, obs=data.arrays.get("verdict_n"))
+    return jax_log_outcomes(d, _own("verdict", judges, data) @ log_tie)
 
 
 def numpyro_scores(eye: Any, effects: Any, data: Data) -> None:

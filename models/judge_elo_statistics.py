@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models import battle_statistics
+from bayesjudge.models.battle_links import agreement, margin
 from bayesjudge.models.battle_rows import resampled
 from bayesjudge.models.battle_statistics import Patterns
+from bayesjudge.models.judge_elo_results import votes_of
 
 __all__ = ["STATISTICS", "bootstrap"]
 
@@ -26,7 +29,7 @@ def bootstrap(data: Data, *, replicates: int, seed: int) -> dict[str, Any]:
     """Votes and verdicts resampled within their patterns, gaps within judge and pair; (replicates, ...)."""
     found: dict[str, Any] = {
         name: resampled(np.asarray(data[name]), replicates=replicates, seed=seed + k)
-        for k, name in enumerate(("vote_n", "verdict_n")) if name in data.arrays
+        for k, name in enumerate(("vote_n", "verdict_n", "linked_n")) if name in data.arrays
     }  # fmt: skip
     if "score" in data.arrays:
         found["score"] = _resampled_gaps(data, replicates, np.random.default_rng(seed + 2))
@@ -47,22 +50,32 @@ def _resampled_gaps(data: Data, replicates: int, rng: np.random.Generator) -> ND
 
 
 def _of_votes(statistic: PatternStatistic) -> Statistic:
-    return lambda seen, data: statistic(seen["vote_n"], Patterns.of(data, "vote_"))
+    def voted(seen: Seen, data: Data) -> dict[str, Any]:
+        design, n = Patterns.of(data, "vote_"), seen["vote_n"]
+        if "linked_n" in seen:
+            n = n + margin(seen["linked_n"], data, 0)
+            design = replace(design, total=votes_of(data).sum(axis=1))
+        return statistic(n, design)
+
+    return voted
 
 
 def _of_verdicts(statistic: PatternStatistic) -> Statistic:
     def judged(seen: Seen, data: Data) -> dict[str, Any]:
-        if "verdict_n" not in seen:
-            return {}
         found: dict[str, Any] = {}
-        design = Patterns.of(data, "verdict_")
         for k, judge in enumerate(data.coords["verdict_judge"]):
             rows = np.asarray(data["verdict_judge"]) == k
-            own = statistic(seen["verdict_n"][..., rows, :], design.keep(rows))
+            n = margin(seen["linked_n"], data, k + 1) if "linked_n" in seen else seen["verdict_n"]
+            own = statistic(n[..., rows, :], Patterns.of(data, "verdict_").keep(rows))
             found |= {f"{judge}: {unit}": value for unit, value in own.items()}
         return found
 
     return judged
+
+
+def _agreement(seen: Seen, data: Data) -> dict[str, Any]:
+    """Battles on which two raters say the same, where battles are kept apart."""
+    return agreement(seen["linked_n"], data) if "linked_n" in seen else {}
 
 
 def _gaps(seen: Seen, data: Data) -> dict[str, Any]:
@@ -100,6 +113,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "verdicts: ties": _of_verdicts(battle_statistics.tie_rate),
     "verdicts: cycles": _of_verdicts(battle_statistics.cycle_rate),
     "verdicts: shown first": _of_verdicts(battle_statistics.shown_first),
+    "battles: agreement of two raters": _agreement,
     "scores: distribution of gaps": _gaps,
     "scores: gap of the answer shown first": _gap_of_first_shown,
 }

@@ -32,11 +32,13 @@ def pymc_tastes(z: Any, data: Data) -> Any:
     return pt.stack(rows)
 
 
-def pymc_votes(theta: Any, data: Data) -> None:
-    """People's votes."""
+def pymc_votes(theta: Any, data: Data) -> Any:
+    """People's votes; gives the log probabilities of their outcomes, (V, 3)."""
     log_tie = pm.Normal("vote_log_tie", *map(np.float64, LOG_TIE))
     d = theta[data["vote_first"]] - theta[data["vote_second"]]
-    pm.Potential("vote_n", data["vote_n"].astype(float) * pytensor_log_outcomes(d, log_tie))
+    log_p = pytensor_log_outcomes(d, log_tie)
+    pm.Potential("vote_n", data["vote_n"].astype(float) * log_p)
+    return log_p
 
 
 def pymc_effects(data: Data) -> Any:
@@ -46,14 +48,21 @@ def pymc_effects(data: Data) -> Any:
     return pm.Normal("effects", np.float64(0), np.float64(1), dims=("judge", "effect"))
 
 
-def pymc_verdicts(eye: Any, effects: Any, data: Data) -> None:
-    """Verdicts, on the scale of each judge's own eye (J, M)."""
+def pymc_verdicts(eye: Any, effects: Any, data: Data) -> list[Any]:
+    """Verdicts, on the scale of each judge's own eye (J, M); log probabilities of each judge's (W_j, 3)."""
+    if not data.facts["verdicts"]:
+        return []
     log_tie = pm.Normal("verdict_log_tie", *map(np.float64, LOG_TIE), dims="verdict_judge")
+    every = []
     for k, judge in enumerate(data.facts["verdicts"]):
         rows = data["verdict_judge"] == k
-        d = _differences("verdict", rows, eye[judge], effects[judge], data)
-        n = data["verdict_n"][rows].astype(float)
-        pm.Potential(f"verdict_n_{k}", n * pytensor_log_outcomes(d, log_tie[k]))
+        log_p = pytensor_log_outcomes(
+            _differences("verdict", rows, eye[judge], effects[judge], data), log_tie[k]
+        )
+        every.append(log_p)
+        if "verdict_n" in data.arrays:
+            pm.Potential(f"verdict_n_{k}", data["verdict_n"][rows].astype(float) * log_p)
+    return every
 
 
 def pymc_scores(eye: Any, effects: Any, data: Data) -> None:

@@ -33,6 +33,9 @@ HeldOut = Annotated[
 Scores = Annotated[str, typer.Option(help="graded or verdicts: what to make of judges who give scores.")]
 Family = Annotated[list[str] | None, typer.Option(help="Name = family, of models and judges: gpt-4=openai.")]
 Length = Annotated[bool, typer.Option("--length-effect", help="Learn what length is worth to a judge.")]
+Battle = Annotated[
+    bool, typer.Option("--battle-effect", help="People and judges may agree on a battle beyond the models.")
+]
 Covariate = Annotated[
     list[str] | None, typer.Option(help="Column X, or X_a and X_b, by which answers differ: length.")
 ]
@@ -45,9 +48,10 @@ Resamples = Annotated[int, typer.Option(help="Bootstrap resamples; 0 gives sandw
 def elo(
     *, file: File, column: Column = None, judge: Judge = None, group: Language = None, order: Order = None,
     held_out: HeldOut = None, scores: Scores = "graded", family: Family = None, length_effect: Length = False,
-    covariate: Covariate = None, out: Out = None, html: Html = None, as_json: Json = False,
-    every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "hmc", chains: Chains = 4,
-    draws: Draws = 1000, bootstrap: Resamples = 1000, strict: Strict = False, quiet: Quiet = False,
+    battle_effect: Battle = False, covariate: Covariate = None, out: Out = None, html: Html = None,
+    as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "hmc",
+    chains: Chains = 4, draws: Draws = 1000, bootstrap: Resamples = 1000, strict: Strict = False,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
     with plain_messages():
@@ -58,8 +62,9 @@ def elo(
         answer = study(
             read_battles(file, columns=mapping(column), order=order), group=group, judges=judge or None,
             held_out=held_out or (), scores=cast("Any", scores), families=mapping(family, "--family"),
-            length_effect=length_effect, covariates=covariate or (), engine=engine, prob=prob, seed=seed,
-            chains=chains, draws=draws, tune=draws, bootstrap=bootstrap, progress=not quiet,
+            length_effect=length_effect, battle_effect=battle_effect, covariates=covariate or (),
+            engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=draws, bootstrap=bootstrap,
+            progress=not quiet,
         )  # fmt: skip
         deliver(answer, out=out, html=html, as_json=as_json, every=every)
     finish(answer, strict=strict, as_json=as_json)

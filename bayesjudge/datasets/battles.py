@@ -13,6 +13,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from bayesjudge.datasets.design import Truth
 from bayesjudge.errors import UsageError
@@ -48,6 +49,9 @@ class BattleDesign:
         Each judge sees each battle twice, once in each order; half of the noise of its two gaps is shared.
     noise : float
         Standard deviation of a gap about its mean.
+    shared : float
+        Correlation ρ of everyone's judgement of a battle with what its two answers hold beyond their models:
+        people and judges then agree by ρ² more than the strengths explain, and each one's chances stay.
     unseen : tuple of str
         Models that people have not seen: nobody voted on their battles.
     """
@@ -63,12 +67,19 @@ class BattleDesign:
     graded: bool = False
     both_orders: bool = False
     noise: float = 1.0
+    shared: float = 0.0
     unseen: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.strengths) < 2 or self.battles < 1 or not 0 <= self.voted <= 1 or self.noise < 0:
-            raise UsageError("a log of battles needs two strengths or more, one battle or more, and a share "
-                             f"voted in [0, 1]; got {self}")  # fmt: skip
+        if (
+            len(self.strengths) < 2
+            or self.battles < 1
+            or not 0 <= self.voted <= 1
+            or self.noise < 0
+            or not 0 <= self.shared < 1
+        ):
+            raise UsageError("a log of battles needs two strengths or more, one battle or more, a share "
+                             f"voted in [0, 1] and shared in [0, 1); got {self}")  # fmt: skip
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -136,7 +147,9 @@ def simulate_battles(
     deviations = world.taste * rng.normal(size=(world.judges, len(theta)))
     a = rng.integers(len(theta), size=world.battles)
     b = (a + rng.integers(1, len(theta), size=world.battles)) % len(theta)
-    human = _outcome(theta[a] - theta[b], world.log_tie, rng)
+    # Drawn only where it matters: logs of earlier seeds stay what they were.
+    effect = rng.normal(size=world.battles) if world.shared else None
+    human = _outcome(theta[a] - theta[b], world, rng, effect)
     human[rng.random(world.battles) >= world.voted] = np.nan
     unseen = [world.models.index(name) for name in world.unseen]
     human[np.isin(a, unseen) | np.isin(b, unseen)] = np.nan
@@ -150,21 +163,32 @@ def simulate_battles(
         shared = np.sqrt(0.5) * rng.normal(size=world.battles) if world.both_orders else 0.0
         for place in (order, -order) if world.both_orders else (order,):
             d = eye[a] - eye[b] + world.position * place
-            own = rng.normal(size=len(d)) if world.graded else np.zeros(len(d))
+            own = _judgement(len(d), world, rng, effect) if world.graded else np.zeros(len(d))
             own = shared + np.sqrt(0.5) * own if world.both_orders else own
             seen = ({"score_gap": d + world.noise * own} if world.graded
-                    else {"verdict": _outcome(d, world.log_tie, rng)})  # fmt: skip
+                    else {"verdict": _outcome(d, world, rng, effect)})  # fmt: skip
             told = np.where(place > 0, "ab", "ba")
             parts.append(log.assign(judge=f"j{judge}", order=told, **seen))
     frame = pd.concat(parts, ignore_index=True) if parts else log.drop(columns="order")
     return SimulatedBattles(battles=Battles.from_frame(frame), design=world, deviations=deviations)
 
 
-def _outcome(difference: Floats, log_tie: float, rng: np.random.Generator) -> Floats:
+def _outcome(
+    difference: Floats, world: BattleDesign, rng: np.random.Generator, effect: Floats | None
+) -> Floats:
     """1 a wins, .5 tie, 0 b wins."""
-    edges = np.cumsum(_chances(difference, log_tie), axis=1)
-    found: Floats = 1 - (rng.random(len(difference))[:, None] > edges[:, :2]).sum(axis=1) / 2
+    edges = np.cumsum(_chances(difference, world.log_tie), axis=1)
+    drawn = (
+        rng.random(len(difference)) if effect is None else ndtr(-_judgement(len(effect), world, rng, effect))
+    )
+    found: Floats = 1 - (drawn[:, None] > edges[:, :2]).sum(axis=1) / 2
     return found
+
+
+def _judgement(n: int, world: BattleDesign, rng: np.random.Generator, effect: Floats | None) -> Floats:
+    """Standard normal noise in favour of a, of which the battle's effect is a part."""
+    own = rng.normal(size=n)
+    return own if effect is None else world.shared * effect + np.sqrt(1 - world.shared**2) * own
 
 
 def _chances(difference: Floats, log_tie: float) -> Floats:

@@ -41,7 +41,7 @@ KEEP_LENGTHS = 200_000
 def elo(
     battles: Any, *, group: str | None = None, judges: Iterable[str] | None = None,
     held_out: str | Sequence[str] = (), scores: Scores = "graded", length_effect: bool = False,
-    families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
+    battle_effect: bool = False, families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
     engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 1000, chains: int = 4,
     draws: int = 1000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
     progress: bool = False,
@@ -63,6 +63,9 @@ def elo(
         Whether judges who score answers are modelled by their score gaps or by whom they prefer.
     length_effect : bool
         Let `judge_elo` learn what a longer answer is worth to a judge.
+    battle_effect : bool
+        Let people and judges who saw the same battle agree, or err, together beyond what the models explain:
+        honest where several judges see few battles, and some twenty times slower. With ``scores="verdicts"``.
     families : mapping of str to str, optional
         Family of models and of judges: what a judge makes of its own family is then looked at.
     covariates : iterable of str
@@ -104,7 +107,8 @@ def elo(
     """
     options = EloOptions(
         engine=engine, prob=prob, seed=seed, bootstrap=bootstrap, chains=chains, draws=draws, tune=tune,
-        progress=progress, scores=scores, length_effect=length_effect, families=families or {},
+        progress=progress, scores=scores, length_effect=length_effect, battle_effect=battle_effect,
+        families=families or {},
         covariates=(covariates,) if isinstance(covariates, str) else tuple(covariates),
     )  # fmt: skip
     counts = _chosen(_counted(battles, group, options), judges)
@@ -127,7 +131,7 @@ def _counted(battles: Any, group: str | None, options: EloOptions) -> BattleCoun
     # Lengths make a pattern of nearly every battle: they are kept where someone looks at them.
     few = isinstance(table, Battles) and len(table) <= KEEP_LENGTHS
     counts = count_battles(table, group=group, lengths=options.length_effect or few,
-                           covariates=options.covariates)  # fmt: skip
+                           keep_battles=options.battle_effect, covariates=options.covariates)  # fmt: skip
     told = order_warnings(table) if isinstance(table, Battles) else []
     return replace(counts, warnings=(*counts.warnings, *told))
 

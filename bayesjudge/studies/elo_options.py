@@ -32,6 +32,7 @@ class EloOptions(SamplingOptions):
     bootstrap: int = 1000
     scores: Scores = "graded"
     length_effect: bool = False
+    battle_effect: bool = False
     families: Mapping[str, str] = field(default_factory=dict)
     covariates: tuple[str, ...] = ()
 
@@ -44,10 +45,12 @@ class EloOptions(SamplingOptions):
     def judge_elo(self) -> JudgeElo:
         """The joint model of people and judges."""
         families = tuple(sorted(self.families.items()))
-        return JudgeElo(scores=self.scores, length_effect=self.length_effect, families=families)
+        return JudgeElo(scores=self.scores, length_effect=self.length_effect, families=families,
+                        battle_effect=self.battle_effect)  # fmt: skip
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """What the manifest of the answer records."""
         return {**super().settings, "scores": self.scores, "length_effect": self.length_effect,
+                "battle_effect": self.battle_effect,
                 "families": dict(self.families), "covariates": list(self.covariates)}  # fmt: skip

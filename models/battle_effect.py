@@ -1,0 +1,131 @@
+"""What several raters' verdicts on one battle share beyond the models' strengths: one factor, in JAX.
+
+Two answers to one prompt differ by more than their models do, and everyone who reads them sees the same two.
+For a battle with effect e ~ N(0, 1), rater r's outcome is where a latent normal with correlation ρ_r to e
+falls between two thresholds (METHODS 4.8; Nikoloulopoulos & Joe 2015, "Factor copula models for item response
+data", Psychometrika 80)::
+
+    P(first wins | e)  = Φ((Φ⁻¹(p_first) + ρ e) / √(1 − ρ²))
+    P(second wins | e) = Φ((Φ⁻¹(p_second) − ρ e) / √(1 − ρ²))
+
+p are Davidson's probabilities. Averaged over e they come back exactly: strengths, Elo and ties keep their
+meaning whatever ρ is, and a battle that one rater saw tells what it told before. An effect added to the
+difference of strengths instead would make strengths larger the more raters agree.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+from jax.scipy.special import ndtri
+from numpy.typing import NDArray
+from numpyro import distributions as dist
+
+from bayesjudge.model import Data
+from bayesjudge.models.davidson import LOG_TIE, OUTCOMES, OutcomeCounts, jax_log_outcomes
+
+_once: Any = jax.lax.optimization_barrier
+
+__all__ = ["FLOOR", "joint_outcomes", "nodes", "numpyro_links", "numpyro_votes_given_verdicts", "outcomes_at"]
+
+#: Nodes of Gauss–Hermite quadrature over e.
+NODES = 9
+#: Smallest probability of a joint outcome: what nobody saw may have none, and its logarithm must be a number.
+FLOOR = 1e-280
+
+
+def nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values of e and their weights, which add up to 1."""
+    at, weight = np.polynomial.hermite_e.hermegauss(NODES)
+    return at, weight / weight.sum()
+
+
+def outcomes_at(log_p: Any, loading: Any) -> Any:
+    """Probabilities (Q, 3, R) of the outcomes at each node, from log probabilities (R, 3) and ρ.
+
+    Patterns come last: the same arithmetic for each of them then runs through the memory in one go.
+
+    Examples
+    --------
+    >>> there = outcomes_at(jnp.log(jnp.array([[0.5, 0.2, 0.3]])), 0.6)
+    >>> (nodes()[1] @ there[..., 0]).round(4).tolist()
+    [0.5, 0.2, 0.3]
+    """
+    first, tie, second = jnp.exp(log_p).T
+    # Worked out once: the compiler would else repeat it for every node, and outcomes for every joint one.
+    low, high = _once((_quantile(first, tie + second), -_quantile(second, first + tie)))
+    shift, apart = (loading * nodes()[0])[:, None], jnp.sqrt(1 - loading**2)
+    wins, losses = _normal((low + shift) / apart), _normal(-(high + shift) / apart)
+    return _once(jnp.stack([wins, jnp.maximum(1 - wins - losses, 0.0), losses], axis=1))
+
+
+def _normal(x: Any) -> Any:
+    """Φ: JAX's own works out both of its branches everywhere."""
+    return 0.5 * jax.lax.erfc(-x / math.sqrt(2))
+
+
+def _quantile(p: Any, rest: Any) -> Any:
+    """Φ⁻¹(p), from the nearer tail; p and ``rest`` add up to 1."""
+    small = jnp.minimum(p, rest)
+    return jnp.where(p < rest, 1.0, -1.0) * ndtri(small)
+
+
+def joint_outcomes(each: list[Any]) -> Any:
+    """Probabilities (D, 3^raters) of joint outcomes from each rater's at the nodes, (Q, 3, D).
+
+    Raters are multiplied out in two halves, which one matrix product over the nodes brings together.
+    """
+    half = (len(each) + 1) // 2
+    one, other = _outer(each[:half]), _outer(each[half:])
+    found = jnp.einsum("qad,qbd->dab", one * nodes()[1][:, None, None], other)
+    return found.reshape(found.shape[0], -1)
+
+
+def _outer(each: list[Any]) -> Any:
+    found = each[0]
+    for other in each[1:]:
+        found = (found[:, :, None] * other[:, None]).reshape(len(found), -1, found.shape[-1])
+    return found
+
+
+def numpyro_loadings(data: Data) -> Any:
+    """ρ of people and of each judge, (J + 1,)."""
+    with numpyro.plate("rater", data.size("rater"), dim=-1):
+        return numpyro.sample("loading", dist.Uniform(0.0, 1.0))
+
+
+def numpyro_links(vote_log_p: Any, verdict_log_p: Any, data: Data) -> None:
+    """Joint outcomes of the battles of each stratum."""
+    people = vote_log_p[data["linked_place"][:, 0]]
+    joint = _joint(people, verdict_log_p, numpyro_loadings(data), data, seen=data["linked_seen"][:, 0])
+    with (
+        numpyro.plate("linked_battle", data.size("linked_battle"), dim=-2),
+        numpyro.plate("joint_outcome", data.size("joint_outcome"), dim=-1),
+    ):
+        outcomes = OutcomeCounts(jnp.log(joint), data["linked_total"])
+        numpyro.sample("linked_n", outcomes, obs=data.arrays.get("linked_n"))
+
+
+def numpyro_votes_given_verdicts(theta: Any, verdict_log_p: Any, data: Data) -> Any:
+    """Probabilities (D, 3^J, 3) of a vote on a battle, given what each of its judges said of it."""
+    log_tie = numpyro.sample("vote_log_tie", dist.Normal(*LOG_TIE))
+    people = jax_log_outcomes(theta[data["linked_first"]] - theta[data["linked_second"]], log_tie)
+    every = jnp.ones(len(people))
+    joint = _joint(people, verdict_log_p, numpyro_loadings(data), data, seen=every)
+    joint = joint.reshape(len(people), len(OUTCOMES), -1)
+    return jnp.moveaxis(joint / joint.sum(axis=1, keepdims=True), 1, -1)
+
+
+def _joint(people: Any, verdict_log_p: Any, loading: Any, data: Data, *, seen: Any) -> Any:
+    """Joint outcomes in the strata, (D, 3^(J + 1)); a rater who saw nothing says 0 for certain."""
+    saw = jnp.column_stack([seen, data["linked_seen"][:, 1:]]) > 0
+    judged = [verdict_log_p[data["linked_place"][:, rater]] for rater in range(1, data.size("rater"))]
+    nothing = jnp.array([[1.0], [0.0], [0.0]])
+    each = [jnp.where(saw[:, rater], outcomes_at(log_p, loading[rater]), nothing)
+            for rater, log_p in enumerate([people, *judged])]  # fmt: skip
+    return jnp.maximum(joint_outcomes(each), FLOOR)
