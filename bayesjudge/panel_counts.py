@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.cell_codes import coded, packed_cells, unpacked_cells
 from bayesjudge.cells import Cells, fetch, make_cells
-from bayesjudge.counts import packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.validation import NAMES
@@ -161,7 +161,7 @@ def panel_votes(
     cells = make_cells(verdicts, group=group_by, clusters=clusters)
     frame = fetch(_one_row_an_answer(cells))
     item, items = pd.factorize(frame["item"], sort=True)
-    place = (item, _codes(frame["model"], cells.models))
+    place = (item, coded(frame["model"], cells.models))
     shape = (len(items), len(cells.models), len(cells.judges))
     votes, runs, label = _dense(frame, place, shape)
     found = PanelVotes(
@@ -180,7 +180,7 @@ def _annotated(votes: PanelVotes, annotations: pd.DataFrame) -> PanelVotes:
     """The same votes with every annotator's own mark, and their mean as the label."""
     annotators = tuple(sorted(annotations["annotator"].unique()))
     named = {"item": votes.items, "model": votes.models, "annotator": annotators}
-    place = tuple(_codes(annotations[column], names) for column, names in named.items())
+    place = tuple(coded(annotations[column], names) for column, names in named.items())
     # Answers without a usable verdict are not among the items.
     known = (place[0] >= 0) & (place[1] >= 0)
     marks = np.full((*votes.label.shape, len(annotators)), -1, np.int64)
@@ -222,7 +222,7 @@ def _of_items(
     if name not in frame:
         return default
     codes = np.empty(len(default), np.int64)
-    codes[item] = _codes(frame[name], names)
+    codes[item] = coded(frame[name], names)
     return codes
 
 
@@ -240,13 +240,9 @@ def _scores(
     rows = table.select(item=table.item.cast("string"), model=table.model.cast("string"), judge=judge,
                         score=table[score].cast("float64")).drop_null()  # fmt: skip
     means = fetch(rows.group_by(["item", "model", "judge"]).aggregate(score=rows.score.mean()))
-    place = (items.get_indexer(pd.Index(means["item"])), _codes(means["model"], cells.models),
-             _codes(means["judge"], cells.judges))  # fmt: skip
+    place = (items.get_indexer(pd.Index(means["item"])), coded(means["model"], cells.models),
+             coded(means["judge"], cells.judges))  # fmt: skip
     known = np.logical_and.reduce([code >= 0 for code in place])
     scores = np.full((len(items), len(cells.models), len(cells.judges)), np.nan)
     scores[tuple(code[known] for code in place)] = means["score"].to_numpy()[known]
     return scores
-
-
-def _codes(values: pd.Series[str], names: Sequence[str]) -> NDArray[np.int64]:
-    return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)

@@ -8,26 +8,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_tables import verdict_tables
 
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts, count_verdicts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Verdicts
-
-ROW = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1))
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> pd.DataFrame:
-    """Random verdicts with gaps, repeated runs and labels on some rows of some answers."""
-    frame = pd.DataFrame(
-        draw(st.lists(ROW, min_size=1, max_size=25)), columns=["item", "model", "judge", "verdict"]
-    )
-    truth = draw(st.lists(st.sampled_from([0, 1, None]), min_size=12, max_size=12))
-    shown = draw(st.lists(st.booleans(), min_size=len(frame), max_size=len(frame)))
-    places = frame["item"] * 3 + frame["model"]
-    frame["label"] = [truth[place] if show else None for place, show in zip(places, shown, strict=True)]
-    names = {"item": "q", "model": "m", "judge": "j"}
-    return frame.assign(**{name: frame[name].astype(str).radd(mark) for name, mark in names.items()})
 
 
 def by_hand(verdicts: Verdicts) -> pd.DataFrame:
@@ -82,7 +67,7 @@ def equal(one: VerdictCounts, other: VerdictCounts, *, times: int = 1) -> bool:
 
 
 @settings(max_examples=25)
-@given(tables())
+@given(verdict_tables())
 def test_counts_are_those_of_a_plain_groupby(frame: pd.DataFrame) -> None:
     verdicts = Verdicts.from_frame(frame)
     counts, cells = count_verdicts(verdicts), by_hand(verdicts)
@@ -97,7 +82,7 @@ def test_counts_are_those_of_a_plain_groupby(frame: pd.DataFrame) -> None:
 
 
 @settings(max_examples=10)
-@given(tables(), st.randoms(use_true_random=False))
+@given(verdict_tables(), st.randoms(use_true_random=False))
 def test_row_order_is_irrelevant(frame: pd.DataFrame, random: object) -> None:
     order = list(range(len(frame)))
     random.shuffle(order)  # type: ignore[attr-defined]  # Hypothesis gives a random.Random
@@ -106,7 +91,7 @@ def test_row_order_is_irrelevant(frame: pd.DataFrame, random: object) -> None:
 
 
 @settings(max_examples=10)
-@given(tables())
+@given(verdict_tables())
 def test_the_same_items_again_under_new_names_double_every_count(frame: pd.DataFrame) -> None:
     again = frame.assign(item=frame["item"].radd("again "))
     twice = count_verdicts(Verdicts.from_frame(pd.concat([frame, again], ignore_index=True)))
@@ -114,7 +99,7 @@ def test_the_same_items_again_under_new_names_double_every_count(frame: pd.DataF
 
 
 @settings(max_examples=10)
-@given(tables())
+@given(verdict_tables())
 def test_renaming_models_permutes_the_columns(frame: pd.DataFrame) -> None:
     names = {"m0": "z", "m1": "y", "m2": "x"}
     counts = count_verdicts(Verdicts.from_frame(frame))
@@ -126,7 +111,7 @@ def test_renaming_models_permutes_the_columns(frame: pd.DataFrame) -> None:
 
 
 @settings(max_examples=8)
-@given(tables())
+@given(verdict_tables())
 @pytest.mark.parametrize("backend", ["sqlite", "polars"])
 def test_other_backends_count_the_same(backend: str, frame: pd.DataFrame) -> None:
     pytest.importorskip("polars" if backend == "polars" else "sqlite3")

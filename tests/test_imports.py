@@ -34,8 +34,9 @@ ROOMS = {
     "tables": {"errors"},
     "readers": {"errors", "tables"},
     "cells": {"errors", "tables"},  # the first half of counts: rows to one cell an answer
-    "counts": {"errors", "tables", "cells"},
-    "panel_counts": {"errors", "tables", "cells", "counts"},  # votes of all judges on an answer together
+    "cell_codes": {"cells"},  # names and cells as integers, for both counts
+    "counts": {"errors", "tables", "cells", "cell_codes"},
+    "panel_counts": {"errors", "tables", "cells", "cell_codes"},  # votes of all judges on an answer together
     "battle_covariates": {"errors", "cells"},
     "battle_cells": {"errors", "tables", "cells", "battle_covariates"},
     "battle_patterns": set(),

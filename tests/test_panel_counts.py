@@ -7,31 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from random_tables import verdict_tables
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.panel_counts import PanelVotes, panel_votes
 from bayesjudge.tables import Verdicts
 
-ROW = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1))
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> pd.DataFrame:
-    """Random verdicts with gaps and repeated runs, some answers labelled on some of their rows."""
-    frame = pd.DataFrame(
-        draw(st.lists(ROW, min_size=1, max_size=25)), columns=["item", "model", "judge", "verdict"]
-    )
-    truth = draw(st.lists(st.sampled_from([0, 1, None]), min_size=12, max_size=12))
-    shown = draw(st.lists(st.booleans(), min_size=len(frame), max_size=len(frame)))
-    places = frame["item"] * 3 + frame["model"]
-    frame["label"] = [truth[place] if show else None for place, show in zip(places, shown, strict=True)]
-    frame["score"] = frame["verdict"] * 2.5 + frame["judge"]
-    return frame.astype({"item": str, "model": str, "judge": str})
-
 
 @settings(max_examples=10)
-@given(tables())
+@given(verdict_tables())
 def test_every_cell_is_what_a_groupby_says(frame: pd.DataFrame) -> None:
     found = panel_votes(Verdicts.from_frame(frame), score="score")
     cells = frame.groupby(["item", "model", "judge"]).agg(
