@@ -12,9 +12,10 @@ For model m's answer to item i, judges j with votes v (METHODS 1.11)::
 Only labelled answers enter the likelihood. Judges err together, and a model of the votes given the label
 turns whatever it leaves out of that into false confidence (see `conditional_panel`); a model of the label
 given the votes need not say how judges err. u_i is sampled for labelled items and averaged over for others.
-v̄_j is judge j's mean vote, and a missing vote adds nothing. Groups of items have effects ``N(0, s_g)`` of their own and by model; clusters of
-items share an effect ``s_c t_c`` instead of counting as independent evidence. Where several people labelled,
-each is taken to err at a rate of their own and the true label is summed out (judge_panel_annotators.py).
+v̄_j is judge j's mean vote, and a missing vote adds nothing. Groups of items have effects ``N(0, s_g)`` of
+their own and by model; clusters of items share an effect ``s_c t_c`` instead of counting as independent
+evidence. Where several people labelled, each is taken to err at a rate of their own and the true label is
+summed out (judge_panel_annotators.py).
 """
 
 from __future__ import annotations

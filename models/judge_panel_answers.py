@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from bayesjudge.errors import UsageError
-from bayesjudge.models.judge_panel_population import effective_logits, over_draws
+from bayesjudge.models.judge_panel_population import effective_logits, over_answers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -52,7 +52,7 @@ def answer_probabilities(
                          f"thousands of them, for instance a random sample")  # fmt: skip
     every = posterior.sizes["chain"] * posterior.sizes["draw"]
     thin = posterior.isel(draw=slice(None, None, max(every // draws, 1)))
-    found = over_draws(_probabilities, thin, data, seed=seed)
+    found = over_answers(_probabilities, thin, data, seed=seed)
     rows = found.reshape(-1, found.shape[-1])
     whole = np.full((len(rows), len(votes.items), len(votes.models)), np.nan)
     # In double precision the last bit may lie outside.

@@ -40,8 +40,8 @@ def prepare(votes: PanelVotes, *, scale: Scale, item_effect: bool) -> Data:
     cells = listing(votes, seen)
     place = np.flatnonzero(labelled) if labelled.any() else np.zeros(1, np.int64)
     marks = _marks(votes, cells.items > 0)
-    arrays = {"model_rate": seen.model_rate, "vote_centre": seen.centre, "label": answers.pop("answer_label"), "item_place": place,
-              **answers, **cells.arrays, **marks}  # fmt: skip
+    arrays = {"model_rate": seen.model_rate, "vote_centre": seen.centre, "item_place": place,
+              "label": answers.pop("answer_label"), **answers, **cells.arrays, **marks}  # fmt: skip
     known = {"model_rate": ("model",), "vote_centre": ("judge",), "item_place": ("item",),
              **dict.fromkeys(("label", "mark_cell"), ("answer",)),
              **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator"))}  # fmt: skip

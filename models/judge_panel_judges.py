@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bayesjudge.models.judge_panel_data import half_votes
-from bayesjudge.models.judge_panel_population import over_draws, prediction_sites, probability
+from bayesjudge.models.judge_panel_population import over_answers, prediction_sites, probability
 
 if TYPE_CHECKING:
     from bayesjudge.model import Data
@@ -54,9 +54,9 @@ def expected_agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     """
     thin = prediction_sites(posterior, data)
     some = thin.isel(draw=slice(None, None, max(thin.sizes["chain"] * thin.sizes["draw"] // _FOR_MEAN, 1)))
-    mean = over_draws(_right, some, data).mean(axis=(0, 1))
+    mean = over_answers(_right, some, data).mean(axis=(0, 1))
     verdict = np.column_stack([np.where(mean > 0.5, 1.0, -1.0), np.sign(half_votes(data, "cell"))])
-    values = over_draws(_agreement, thin, data, verdict=jnp.asarray(verdict))
+    values = over_answers(_agreement, thin, data, verdict=verdict)
     names = [PANEL, *data.coords["judge"]]
     return xr.DataArray(values, dims=("chain", "draw", "judge"), coords={"judge": names})
 
@@ -84,9 +84,9 @@ def _right(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG00
     return given if facts["annotators"] else jnp.where(label >= 0, label, given)
 
 
-def _agreement(sites: Any, arrays: Any, key: Any, facts: Any, *, verdict: Any) -> Any:
+def _agreement(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
     """Share of each column's verdicts (1, −1, or 0 for none) that agree with the label, (1 + J,)."""
-    right = _right(sites, arrays, key, facts)[:, None]
+    right, verdict = _right(sites, arrays, key, facts)[:, None], arrays["verdict"]
     weight = arrays["cell_n"][:, None] * jnp.abs(verdict)
     agrees = jnp.where(verdict > 0, right, 1 - right)
     return (weight * agrees).sum(0) / weight.sum(0)

@@ -15,7 +15,6 @@ mean.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -23,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bayesjudge.models.at_draws import over_draws
 from bayesjudge.models.judge_panel_density import row_logits
 from bayesjudge.models.verdict_runs import gauss_hermite
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Population
     from bayesjudge.model import Data
 
-__all__ = ["accuracy_draws", "effective_logits", "mean_probability", "over_draws", "prediction_sites",
-           "probability"]  # fmt: skip
+__all__ = ["accuracy_draws", "effective_logits", "mean_probability", "over_answers",
+           "prediction_sites", "probability"]  # fmt: skip
 
 #: Cells times draws that are predicted at most: past it draws are thinned.
 MOST_WORK = 400_000_000
-#: The logits that mean probabilities are tabulated for, and how finely: linear interpolation between points
-#: is off by at most h²/8 · max|p''| = 2e-5.
-_EDGE, _POINTS = 20.0, 1025
+#: The logits that mean probabilities are tabulated for, and how finely: cubic interpolation between points
+#: h apart is off by at most h⁴/384 · max|p⁗| = 4e-6.
+_EDGE, _POINTS = 20.0, 129
 #: Replicated labels of the sampled items, to see how predictive sums vary.
 _REPLICATES = 400
 
@@ -53,7 +53,7 @@ def accuracy_draws(
     """
     thin = prediction_sites(posterior, data)
     draw = _superpopulation if population == "superpopulation" else _items
-    sums = np.array(over_draws(draw, thin, data, seed=seed))
+    sums = np.array(over_answers(draw, thin, data, seed=seed))
     if not data.facts["units" if population == "superpopulation" else "items"]:
         sums += _normal_part(posterior, data, population, seed, sums.shape[:2])
     groups, models = data.facts["groups"], data.size("model")
@@ -73,20 +73,13 @@ def prediction_sites(posterior: xr.Dataset, data: Data) -> xr.Dataset:
     return posterior.isel(draw=slice(None, None, max(-(-work // MOST_WORK), 1)))
 
 
-def over_draws(function: Any, posterior: xr.Dataset, data: Data, *, seed: int = 0, **extra: Any) -> Any:
-    """``function(sites, arrays, key, facts, **extra)`` at every draw, leading axes chain and draw."""
-    shape = (posterior.sizes["chain"], posterior.sizes["draw"])
-    ordered = {str(name): values.transpose("chain", "draw", ...) for name, values in posterior.items()}
-    flat = {name: jnp.asarray(values.to_numpy().reshape(-1, *values.shape[2:])) for name, values in
-            ordered.items()}  # fmt: skip
-    keys = jax.random.split(jax.random.key(seed), shape[0] * shape[1])
+def over_answers(function: Any, posterior: xr.Dataset, data: Data, *, seed: int = 0, **extra: Any) -> Any:
+    """``function(sites, arrays, key, facts)`` at every draw, with the arrays of the answers to predict."""
     # Labelled answers are not looked at: splits of one table then share a program.
     needed = {name: a for name, a in data.arrays.items() if not name.startswith(("answer_", "label"))}
-    arrays = {name: jnp.asarray(a) for name, a in needed.items()}
-    facts = tuple(sorted(data.facts.items()))
-    together = _together(len(keys), data.size("cell"))
-    found = _mapped(flat, keys, arrays, extra, function=function, facts=facts, together=together)
-    return np.asarray(found).reshape(*shape, *found.shape[1:])
+    draws = posterior.sizes["chain"] * posterior.sizes["draw"]
+    return over_draws(function, posterior, arrays={**needed, **extra}, facts=data.facts, seed=seed,
+                      together=_together(draws, data.size("cell")))  # fmt: skip
 
 
 def _together(draws: int, cells: int) -> int:
@@ -95,24 +88,17 @@ def _together(draws: int, cells: int) -> int:
     return max(size for size in range(1, most + 1) if draws % size == 0)
 
 
-@partial(jax.jit, static_argnames=("function", "facts", "together"))
-def _mapped(
-    flat: Sites, keys: Any, arrays: Sites, extra: Sites, *, function: Any, facts: Any, together: int
-) -> Any:
-    def one(at: tuple[Any, Sites]) -> Any:
-        return function(at[1], arrays, at[0], dict(facts), **extra)
-
-    return jax.lax.map(one, (keys, flat), batch_size=together)
-
-
 def mean_probability(eta: Any, spread: Any) -> Any:
-    """E σ(η + s u) over u ~ N(0, 1), from a table in η made for this s."""
-    grid = jnp.linspace(-_EDGE, _EDGE, _POINTS)
+    """E σ(η + s u) over u ~ N(0, 1), from a table in η of values and slopes made for this s."""
+    grid, step = jnp.linspace(-_EDGE, _EDGE, _POINTS, retstep=True)
     u, log_w = gauss_hermite(41)
-    table = jax.nn.sigmoid(grid[:, None] + spread * jnp.asarray(u)) @ jnp.exp(jnp.asarray(log_w))
-    at = (jnp.clip(eta, -_EDGE, _EDGE) + _EDGE) * ((_POINTS - 1) / (2 * _EDGE))
+    p, weight = jax.nn.sigmoid(grid[:, None] + spread * jnp.asarray(u)), jnp.exp(jnp.asarray(log_w))
+    value, slope = p @ weight, step * ((p * (1 - p)) @ weight)
+    at = (jnp.clip(eta, -_EDGE, _EDGE) + _EDGE) / step
     low = jnp.clip(jnp.floor(at).astype(jnp.int32), 0, _POINTS - 2)
-    return table[low] + (at - low) * (table[low + 1] - table[low])
+    t, rest = at - low, low + 1 - at
+    ends = value[low] * rest**2 * (1 + 2 * t) + value[low + 1] * t**2 * (1 + 2 * rest)
+    return ends + t * rest * (slope[low] * rest - slope[low + 1] * t)
 
 
 def probability(sites: Sites, arrays: Sites, rows: str = "cell") -> Any:

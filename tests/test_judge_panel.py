@@ -233,9 +233,9 @@ def test_the_superpopulation_average_is_a_bayesian_bootstrap() -> None:
     one = _prior_draws(model, data).isel(chain=[0], draw=[0])
     many = one.isel(draw=np.zeros(4000, int)).assign_coords(draw=np.arange(4000))
     theta = model.accuracy(many, data).to_numpy()[0]
-    from bayesjudge.models.judge_panel_population import over_draws
+    from bayesjudge.models.judge_panel_population import over_answers
 
-    p = over_draws(_cell_probability, one, data)[0, 0].reshape(200, 3)
+    p = over_answers(_cell_probability, one, data)[0, 0].reshape(200, 3)
     np.testing.assert_allclose(
         theta.mean(axis=0), p.mean(axis=0), atol=5 * theta.std(axis=0).max() / 4000**0.5
     )
