@@ -26,8 +26,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population
@@ -41,9 +39,6 @@ from bayesjudge.models.verdict_channel import (
     numpyro_channel,
     numpyro_leniency,
     numpyro_run_correlation,
-    pymc_channel,
-    pymc_leniency,
-    pymc_run_correlation,
 )
 
 if TYPE_CHECKING:
@@ -54,9 +49,6 @@ if TYPE_CHECKING:
     from bayesjudge.tables import Verdicts
 
 __all__ = ["PairedAccuracy"]
-
-#: Beta parameters of the sticks that make a flat Dirichlet over four cells.
-_STICKS = ((1.0, 1.0, 1.0), (3.0, 2.0, 1.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +145,7 @@ class PairedAccuracy:
 
         channel = self._verdict_channel(data)
         with numpyro.plate("step", 3, dim=-1):
-            stick = numpyro.sample("stick", dist.Beta(*map(jnp.array, _STICKS)))
+            stick = numpyro.sample("stick", dist.Beta(*map(jnp.array, paired_accuracy_data.STICKS)))
         return channel, log_joint_cells(stick)
 
     def _items(self, data: Data) -> Items:
@@ -173,35 +165,9 @@ class PairedAccuracy:
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
-        import pymc as pm
+        from bayesjudge.models import paired_accuracy_twin
 
-        from bayesjudge.models import paired_accuracy_twin as likelihood
-
-        clusters, enriched = data.facts["clusters"], self.labels == "enriched"
-        with pm.Model(
-            coords={name: list(data.coords[name]) for name in ("judge", "model", "cluster", "step", "label")}
-        ) as model:
-            logit_1, logit_0 = pymc_channel(self.pooling, self.channel, "model")
-            rho, shift = pymc_run_correlation(data.facts["most_runs"]), pymc_leniency(clusters)
-            if data.facts["form"] == "two models":
-                log_v = likelihood.log_verdicts([-logit_0, logit_1], data, rho=rho)
-                log_pi = likelihood.log_joint_cells(pm.Beta("stick", *map(np.array, _STICKS), dims="step"))
-                log_p = likelihood.two_model_log_prob(log_pi, log_v, data, enriched=enriched)
-            else:
-                alpha = pm.Logistic("alpha", np.float64(0), np.float64(1), dims="model")
-                spread = pm.HalfNormal("item_spread", np.float64(self.item_spread))
-                leniency = pm.Normal(
-                    "item_leniency", np.float64(0), np.float64(self.item_leniency), dims="label"
-                )
-                (u, log_w), of = likelihood.pymc_item_effect(clusters), data["cluster_of"]
-                says_yes = likelihood.item_says_yes(
-                    logit_1, logit_0, u[of], leniency=leniency, shift=shift[of]
-                )
-                log_v = likelihood.log_verdicts(says_yes, data, rho=rho)
-                logit = alpha[:, None] + spread * u[of][:, None, :]
-                log_p = likelihood.item_log_prob(logit, log_w, log_v, data, enriched=enriched)
-            pm.Potential("n", data["n"][data.facts["margins"] :].astype(float) * log_p)
-        return model
+        return paired_accuracy_twin.build(self, data)
 
     def estimates(
         self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95,

@@ -22,8 +22,10 @@ from bayesjudge.models.item_margins import answer_features, margin_count, summed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["prepare"]
+__all__ = ["STICKS", "prepare"]
 
+#: Beta parameters of the sticks that make a flat Dirichlet over four cells.
+STICKS = ((1.0, 1.0, 1.0), (3.0, 2.0, 1.0))
 #: Most outcomes of two models that are listed.
 MOST_OUTCOMES = 65_536
 #: Most items in one replicate of many models; past it a replicate stands for a sample of the items.

@@ -1,24 +1,53 @@
-"""The likelihood of `paired_accuracy` in PyTensor, pattern by pattern, for the PyMC twin."""
+"""`paired_accuracy` in PyMC, its likelihood in PyTensor pattern by pattern."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
+from bayesjudge.models.paired_accuracy_data import STICKS
+from bayesjudge.models.verdict_channel import pymc_channel, pymc_leniency, pymc_run_correlation
 from bayesjudge.models.verdict_runs import gauss_hermite, pytensor_runs_log_prob
 
-__all__ = [
-    "item_log_prob",
-    "item_says_yes",
-    "log_joint_cells",
-    "log_verdicts",
-    "pymc_item_effect",
-    "two_model_log_prob",
-]
+if TYPE_CHECKING:
+    from bayesjudge.models.paired_accuracy import PairedAccuracy
+
+__all__ = ["build"]
+
+
+def build(model: PairedAccuracy, data: Data) -> Any:
+    """The whole model; sites and priors as in `PairedAccuracy.numpyro`."""
+    axes, clusters = ("judge", "model", "cluster", "step", "label"), data.facts["clusters"]
+    with pm.Model(coords={name: list(data.coords[name]) for name in axes}) as twin:
+        logit_1, logit_0 = pymc_channel(model.pooling, model.channel, "model")
+        rho, shift = pymc_run_correlation(data.facts["most_runs"]), pymc_leniency(clusters)
+        if data.facts["form"] == "two models":
+            log_p = _two_models(model, data, log_verdicts([-logit_0, logit_1], data, rho=rho))
+        else:
+            log_p = _many_models(model, data, (logit_1, logit_0, shift), rho=rho)
+        pm.Potential("n", data["n"][data.facts["margins"] :].astype(float) * log_p)
+    return twin
+
+
+def _two_models(model: PairedAccuracy, data: Data, log_v: list[Any]) -> Any:
+    log_pi = log_joint_cells(pm.Beta("stick", *map(np.array, STICKS), dims="step"))
+    return two_model_log_prob(log_pi, log_v, data, enriched=model.labels == "enriched")
+
+
+def _many_models(model: PairedAccuracy, data: Data, channel: tuple[Any, Any, Any], *, rho: Any) -> Any:
+    (logit_1, logit_0, shift), of = channel, data["cluster_of"]
+    alpha = pm.Logistic("alpha", np.float64(0), np.float64(1), dims="model")
+    spread = pm.HalfNormal("item_spread", np.float64(model.item_spread))
+    leniency = pm.Normal("item_leniency", np.float64(0), np.float64(model.item_leniency), dims="label")
+    u, log_w = pymc_item_effect(data.facts["clusters"])
+    says_yes = item_says_yes(logit_1, logit_0, u[of], leniency=leniency, shift=shift[of])
+    log_v = log_verdicts(says_yes, data, rho=rho)
+    logit = alpha[:, None] + spread * u[of][:, None, :]
+    return item_log_prob(logit, log_w, log_v, data, enriched=model.labels == "enriched")
 
 
 def log_verdicts(says_yes: list[Any], data: Data, *, rho: Any) -> list[Any]:
