@@ -103,14 +103,10 @@ class RepeatedTrials:
 
         from bayesjudge.models import repeated_trials_density as density
 
-        eta = density.margin(self.prior, data)
-        gamma, nu, rho = (
-            density.position(self.prior, data),
-            density.ties(self.prior, data),
-            density.repeats(data),
-        )
+        cells = density.traits(self.prior, data)
+        eta = density.margin(self.prior, cells, data)
         with numpyro.plate("cell", data.size("cell"), dim=-1):
-            numpyro.sample("n", density.likelihood(eta, gamma, nu, rho, data), obs=data.arrays.get("n"))
+            numpyro.sample("n", density.likelihood(eta, cells, data), obs=data.arrays.get("n"))
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -119,12 +115,11 @@ class RepeatedTrials:
         from bayesjudge.models import repeated_trials_twin as twin
         from bayesjudge.models.trial_outcomes import pytensor_log_outcomes, pytensor_log_prob
 
-        judge = data["judge"]
         with pm.Model(coords={name: list(labels) for name, labels in data.coords.items()}) as model:
-            eta, gamma = twin.margin(self.prior, data), twin.position(self.prior, data)
-            nu, rho = twin.ties(self.prior), twin.repeats(data)
-            log_p = pytensor_log_outcomes(eta, gamma[judge], nu[judge], data["order"])
-            pm.Potential("n", pytensor_log_prob(np.asarray(data["n"]), log_p, rho[judge]), dims="cell")
+            cells = twin.traits(self.prior, data)
+            eta = twin.margin(self.prior, cells, data)
+            log_p = pytensor_log_outcomes(eta, cells.gamma, cells.nu, data["order"])
+            pm.Potential("n", pytensor_log_prob(np.asarray(data["n"]), log_p, cells.rho), dims="cell")
         return model
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,10 @@ from bayesjudge.model import Data
 from bayesjudge.models.trial_outcomes import OUTCOMES
 from bayesjudge.trial_counts import TrialCounts
 
-__all__ = ["CENTRED_FROM", "prepare", "reference"]
+__all__ = ["prepare", "reference", "rough_preference"]
 
-#: Trials of an item from which its preference is sampled as it is rather than in units of the spread: with
-#: fewer the data say less than the prior, and the centred form funnels.
-CENTRED_FROM = 40
+#: Correlation of a judge's trials of an item, where its preference is guessed before anything is known.
+REPEAT = 0.5
 #: Name of an unrecorded prompt or of items without a category.
 NONE = "(not recorded)"
 
@@ -25,35 +24,76 @@ def prepare(counts: TrialCounts) -> Data:
     """Codes of every cell; temperatures stand in the order of `reference`, the first one having κ = 1."""
     prompts, prompt = _codes([c.prompt for c in counts.conditions])
     temperatures, temperature = _codes([c.temperature for c in counts.conditions])
-    total = counts.n.sum(axis=1)
-    order = reference(temperature[counts.condition], total, len(temperatures))
+    order = reference(temperature[counts.condition], counts.n.sum(axis=1), len(temperatures))
     rank = np.argsort(order)
     position_of, ordered = _identified(counts)
-    items = np.bincount(counts.item, weights=total, minlength=len(counts.items))
+    grid = _grid(counts)
+    n, condition = grid.filled(counts.n), grid.filled(counts.condition)
     arrays = {
-        "n": counts.n, "total": total, "judge": counts.judge, "item": counts.item, "order": counts.order,
-        "condition": counts.condition, "prompt": prompt[counts.condition],
-        "temperature": rank[temperature[counts.condition]],
+        "n": n, "seen": n, "total": n.sum(axis=1), "judge": grid.judge, "item": grid.item,
+        "order": grid.filled(counts.order), "condition": condition, "prompt": prompt[condition],
+        "temperature": rank[temperature[condition]], "rough": rough_preference(counts),
         "category_of": counts.category + int((counts.category < 0).any()), "position_of": position_of,
     }  # fmt: skip
-    axes = {"n": ("cell", "outcome"), "category_of": ("item",), "position_of": ("judge",)}
+    axes = {"n": ("cell", "outcome"), "seen": ("cell", "outcome"), "rough": ("item",),
+            "category_of": ("item",), "position_of": ("judge",)}  # fmt: skip
     named = [str(temperatures[k]) for k in order]
     judges = np.array(counts.judges, dtype=object)
     return Data(
         arrays=arrays,
         dims={name: axes.get(name, ("cell",)) for name in arrays},
         coords={
-            "cell": tuple(range(len(total))), "outcome": OUTCOMES, "judge": counts.judges,
+            "cell": tuple(range(len(n))), "outcome": OUTCOMES, "judge": counts.judges,
             "item": counts.items, "prompt": prompts, "other_temperature": tuple(named[1:]),
             "reference_temperature": tuple(named[:1]), "category": _categories(counts),
             "condition": tuple(map(str, counts.conditions)),
             "ordered_judge": tuple(judges[ordered]), "unordered_judge": tuple(judges[~ordered]),
         },
-        observed="n", ragged=("cell",),
-        facts={"most_trials": int(total.max()), "any_unknown": bool((counts.order == 0).any()),
-               "centred": bool(np.median(items) >= CENTRED_FROM), "both_orders": _both_orders(counts)},
+        observed="n",
+        facts={"most_trials": int(n.sum(axis=1).max()), "any_unknown": bool((counts.order == 0).any()),
+               "both_orders": _both_orders(counts)},
         units=_sizes(counts),
     )  # fmt: skip
+
+
+class _Grid(NamedTuple):
+    """Cells laid out (slot, judge, item), with room for what was not asked: sums and look-ups are then free.
+
+    A slot is one of the conditions and orders that a judge met an item under, in their order.
+    """
+
+    judge: NDArray[np.int64]
+    item: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    def filled(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Values of the cells at their places, 0 elsewhere."""
+        out = np.zeros((len(self.judge), *values.shape[1:]), dtype=np.int64)
+        out[self.place] = values
+        return out
+
+
+def _grid(counts: TrialCounts) -> _Grid:
+    """Where each cell stands."""
+    judges, items = len(counts.judges), len(counts.items)
+    unit = counts.judge * items + counts.item
+    rows = np.lexsort((counts.order, counts.condition, unit))
+    first = np.searchsorted(unit[rows], unit[rows])
+    slot = np.empty(len(unit), dtype=np.int64)
+    slot[rows] = np.arange(len(unit)) - first
+    judge, item = (part.ravel() for part in np.indices((int(slot.max()) + 1, judges, items))[1:])
+    return _Grid(judge, item, slot * judges * items + unit)
+
+
+def rough_preference(counts: TrialCounts) -> NDArray[np.float64]:
+    """Empirical logit of every item (Anscombe 1956), trials of a judge counting as correlated by `REPEAT`."""
+    shape = (len(counts.judges), len(counts.items))
+    trials, wins = np.zeros(shape), np.zeros(shape)
+    np.add.at(trials, (counts.judge, counts.item), counts.n.sum(axis=1))
+    np.add.at(wins, (counts.judge, counts.item), counts.n[:, 0] + counts.n[:, 2] / 2)
+    weight = 1 / (1 + np.maximum(trials - 1, 0) * REPEAT)
+    won, lost = (weight * wins).sum(0), (weight * (trials - wins)).sum(0)
+    return np.asarray(np.log((won + 0.5) / (lost + 0.5)))
 
 
 def reference(temperature: NDArray[np.int64], total: NDArray[np.int64], count: int) -> list[int]:

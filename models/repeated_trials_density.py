@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpyro
 from numpyro import distributions as dist
 
 from bayesjudge.model import Data
-from bayesjudge.models.trial_outcomes import TrialOutcomes, jax_log_outcomes
+from bayesjudge.models.effect_units import Guess
+from bayesjudge.models.trial_outcomes import TrialOutcomes, jax_gap, jax_log_outcomes
 
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior
 
-__all__ = ["likelihood", "margin", "position", "repeats", "ties"]
+__all__ = ["Cells", "likelihood", "margin", "scored", "traits"]
 
 
 def _spread(mean: float) -> Any:
@@ -22,33 +23,83 @@ def _spread(mean: float) -> Any:
     return dist.Gamma(2.0, 2.0 / mean)
 
 
-def margin(prior: TrialPrior, data: Data) -> Any:
-    """κ (m + w + τ) of every cell, (cells,)."""
-    item, judge = data["item"], data["judge"]
-    inside = _item_preference(prior, data)[item]
-    if data.size("judge") > 1:
-        spread = numpyro.sample("judge_spread", _spread(prior.judge_spread))
-        with (
-            numpyro.plate("judge", data.size("judge"), dim=-2),
-            numpyro.plate("item", data.size("item"), dim=-1),
-        ):
-            z = numpyro.sample("disagreement", dist.Normal(0.0, 1.0))
-        # In units of the spread: on nine judges and 72 items, 283 effective draws of the spread in 4,000,
-        # against 42 halfway and 7 with the effects themselves. With those effects as they are whose verdicts
-        # differ, and the others in units, 10 in 1,200 on 42 items, against 164.
-        inside = inside + spread * z[judge, item]
+class Cells(NamedTuple):
+    """What a cell's judge is like: decisiveness κ, bias γ, readiness to tie ν, correlation of trials ρ."""
+
+    kappa: Any
+    gamma: Any
+    nu: Any
+    rho: Any
+
+
+def traits(prior: TrialPrior, data: Data) -> Cells:
+    """Traits of every cell's judge, and of its temperature; they spread to (slots, judges, items)."""
+    log_kappa = _judge_decisiveness(prior, data)[:, None] + _heat(prior, data)
+    by_judge = (_position(prior, data), _ties(prior, data), _repeats(data))
+    return Cells(jnp.exp(log_kappa), *(values[:, None] for values in by_judge))
+
+
+def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+    """κ (m + w + τ) of every cell, (slots, judges, items)."""
+    judges = _layer("judge_spread", prior.judge_spread, data.size("judge"))
+    prompts = _layer("prompt_spread", prior.prompt_spread, data.size("prompt"))
+    guess = scored(data["rough"], cells, data).blurred(prompts).over(0).blurred(judges)
+    inside = _item_preference(prior, guess.over(0), data)
+    if data.size("judge") > 1 or data.size("prompt") > 1:
+        guess = scored(inside, cells, data)
     if data.size("prompt") > 1:
-        spread = numpyro.sample("prompt_spread", _spread(prior.prompt_spread))
-        with (
-            numpyro.plate("prompt", data.size("prompt"), dim=-2),
-            numpyro.plate("item", data.size("item"), dim=-1),
-        ):
-            z = numpyro.sample("prompt_effect", dist.Normal(0.0, 1.0))
-        inside = inside + spread * z[data["prompt"], item]
-    return jnp.exp(_log_decisiveness(prior, data)) * inside
+        tau = _effects("prompt_effect", "prompt", guess.blurred(judges).over(1), prompts, data)
+        inside, guess = inside + _under(tau[:, None], data), guess.around(tau[:, None])
+    if data.size("judge") > 1:
+        inside = inside + _effects("disagreement", "judge", guess.over(0), judges, data)
+    return cells.kappa * inside
 
 
-def _item_preference(prior: TrialPrior, data: Data) -> Any:
+def _layer(name: str, mean: float, size: int) -> Any:
+    """Spread of a layer; 0 where there is but one of what it is named after."""
+    return numpyro.sample(name, _spread(mean)) if size > 1 else 0.0
+
+
+def _effects(name: str, plate: str, guess: Guess, spread: Any, data: Data) -> Any:
+    """N(0, spread) effects of every item under each of what the plate counts, (plate, items)."""
+    units = guess.units(spread)
+    with numpyro.plate(plate, data.size(plate), dim=-2), numpyro.plate("item", data.size("item"), dim=-1):
+        return units.effect(numpyro.sample(name, dist.Normal(units.centre, units.width)))
+
+
+def scored(inside: Any, cells: Cells, data: Data) -> Guess:
+    """What the counts say of how m + w + τ differs from ``inside``, (prompts, judges, items).
+
+    One step of Fisher's scoring, N correlated trials counting for N / (1 + (N − 1) ρ).
+    """
+    n = _grid(data["seen"], data)
+    total = n.sum(-1)
+    gap, decided = jax_gap(cells.kappa * inside, cells.gamma, cells.nu, _grid(data["order"], data))
+    weight = cells.kappa / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
+    pull = weight * (n[..., 0] - n[..., 1] - total * gap) / 2
+    information = weight * cells.kappa * total * (decided - gap**2) / 4
+    if data.size("prompt") == 1:
+        return Guess(information=information.sum(0)[None], pull=pull.sum(0)[None])
+    asked = _prompts(data)
+    return Guess(information=(asked * information).sum(1), pull=(asked * pull).sum(1))
+
+
+def _grid(values: Any, data: Data) -> Any:
+    """Cells as (slots, judges, items, ...): the order in which `prepare` lays them out."""
+    return jnp.reshape(values, (-1, data.size("judge"), data.size("item"), *jnp.shape(values)[1:]))
+
+
+def _prompts(data: Data) -> Any:
+    """Whether a cell was asked under each prompt, (prompts, slots, judges, items)."""
+    return _grid(data["prompt"], data) == jnp.arange(data.size("prompt")).reshape(-1, 1, 1, 1)
+
+
+def _under(by_prompt: Any, data: Data) -> Any:
+    """What belongs to each cell's prompt of values (prompts, judges or 1, items)."""
+    return (_prompts(data) * by_prompt[:, None]).sum(0)
+
+
+def _item_preference(prior: TrialPrior, guess: Guess, data: Data) -> Any:
     """M of every item, (items,): a mean, its category's effect, and its own."""
     mean = numpyro.sample("preference_mean", dist.Normal(0.0, prior.preference))
     if data.size("category") > 1:
@@ -57,28 +108,30 @@ def _item_preference(prior: TrialPrior, data: Data) -> Any:
             mean = mean + spread * numpyro.sample("category_effect", dist.Normal(0.0, 1.0))
         mean = mean[data["category_of"]]
     spread = numpyro.sample("item_spread", _spread(prior.item_spread))
+    units = guess.around(mean - data["rough"]).units(spread)
     with numpyro.plate("item", data.size("item"), dim=-1):
-        if data.facts["centred"]:
-            return numpyro.sample("item_preference", dist.Normal(mean, spread))
-        return mean + spread * numpyro.sample("item_preference", dist.Normal(0.0, 1.0))
+        return mean + units.effect(numpyro.sample("item_preference", dist.Normal(units.centre, units.width)))
 
 
-def _log_decisiveness(prior: TrialPrior, data: Data) -> Any:
-    """Log κ of every cell: its judge's and its temperature's."""
-    total: Any = 0.0
-    if data.size("judge") > 1:
-        with numpyro.plate("judge", data.size("judge"), dim=-1):
-            by_judge = numpyro.sample("judge_decisiveness", dist.Normal(0.0, prior.decisiveness))
-        # Relative to their mean: how large margins are altogether is said by the spreads.
-        total = (by_judge - by_judge.mean())[data["judge"]]
-    if data.size("other_temperature"):
-        with numpyro.plate("other_temperature", data.size("other_temperature"), dim=-1):
-            by_heat = numpyro.sample("decisiveness", dist.Normal(0.0, prior.decisiveness))
-        total = total + jnp.concatenate([jnp.zeros(1), by_heat])[data["temperature"]]
-    return total
+def _judge_decisiveness(prior: TrialPrior, data: Data) -> Any:
+    """Log κ of every judge, (judges,), relative to their mean: the spreads say how large margins are."""
+    if data.size("judge") == 1:
+        return jnp.zeros(1)
+    with numpyro.plate("judge", data.size("judge"), dim=-1):
+        by_judge = numpyro.sample("judge_decisiveness", dist.Normal(0.0, prior.decisiveness))
+    return by_judge - by_judge.mean()
 
 
-def position(prior: TrialPrior, data: Data) -> Any:
+def _heat(prior: TrialPrior, data: Data) -> Any:
+    """Log κ of every cell's temperature, 0 at the reference."""
+    if not data.size("other_temperature"):
+        return 0.0
+    with numpyro.plate("other_temperature", data.size("other_temperature"), dim=-1):
+        by_heat = numpyro.sample("decisiveness", dist.Normal(0.0, prior.decisiveness))
+    return jnp.concatenate([jnp.zeros(1), by_heat])[_grid(data["temperature"], data)]
+
+
+def _position(prior: TrialPrior, data: Data) -> Any:
     """γ of every judge, (judges,); its size alone where a judge's orders were not recorded."""
     parts = []
     if data.size("ordered_judge"):
@@ -90,13 +143,13 @@ def position(prior: TrialPrior, data: Data) -> Any:
     return jnp.concatenate(parts)[data["position_of"]]
 
 
-def ties(prior: TrialPrior, data: Data) -> Any:
+def _ties(prior: TrialPrior, data: Data) -> Any:
     """ν of every judge, (judges,)."""
     with numpyro.plate("judge", data.size("judge"), dim=-1):
         return numpyro.sample("tie", dist.Normal(*prior.tie))
 
 
-def repeats(data: Data) -> Any:
+def _repeats(data: Data) -> Any:
     """ρ of every judge, (judges,); 0 where no cell has two trials."""
     if data.facts["most_trials"] == 1:
         return jnp.zeros(data.size("judge"))
@@ -104,10 +157,10 @@ def repeats(data: Data) -> Any:
         return numpyro.sample("repeat_correlation", dist.Uniform(0.0, 1.0))
 
 
-def likelihood(margin: Any, gamma: Any, nu: Any, rho: Any, data: Data) -> TrialOutcomes:
+def likelihood(margin: Any, cells: Cells, data: Data) -> TrialOutcomes:
     """Outcome counts of every cell."""
-    judge = data["judge"]
-    log_p = jax_log_outcomes(
-        margin, gamma[judge], nu[judge], data["order"], any_unknown=data.facts["any_unknown"]
-    )
-    return TrialOutcomes(log_p, rho[judge], data["total"], most=data.facts["most_trials"])
+    log_p = jax_log_outcomes(margin, cells.gamma, cells.nu, _grid(data["order"], data),
+                             any_unknown=data.facts["any_unknown"])  # fmt: skip
+    rho = jnp.broadcast_to(cells.rho, log_p.shape[:-1])
+    return TrialOutcomes(log_p.reshape(-1, log_p.shape[-1]), rho.ravel(), data["total"],
+                         most=data.facts["most_trials"])  # fmt: skip

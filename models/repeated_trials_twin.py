@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -13,7 +13,7 @@ from bayesjudge.model import Data
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior
 
-__all__ = ["margin", "position", "repeats", "ties"]
+__all__ = ["Cells", "margin", "traits"]
 
 
 def _normal(name: str, scale: float, dims: Any) -> Any:
@@ -24,41 +24,88 @@ def _spread(name: str, mean: float) -> Any:
     return pm.Gamma(name, alpha=np.float64(2), beta=np.float64(2 / mean))
 
 
-def margin(prior: TrialPrior, data: Data) -> Any:
-    """κ (m + w + τ) of every cell, (cells,)."""
-    judge, item = data["judge"], data["item"]
-    inside = _item_preference(prior, data)[item]
-    log_scale = np.zeros(len(item))
+class Cells(NamedTuple):
+    """What a cell's judge is like: decisiveness κ, bias γ, readiness to tie ν, correlation of trials ρ."""
+
+    kappa: Any
+    gamma: Any
+    nu: Any
+    rho: Any
+
+
+def traits(prior: TrialPrior, data: Data) -> Cells:
+    """Traits of every cell's judge, and of its temperature."""
+    judge, log_scale = data["judge"], np.zeros(len(data["judge"]))
     if data.size("judge") > 1:
-        inside += (
-            _spread("judge_spread", prior.judge_spread)
-            * _normal("disagreement", 1, ("judge", "item"))[judge, item]
-        )
         raw = _normal("judge_decisiveness", prior.decisiveness, "judge")
         log_scale = log_scale + (raw - pt.mean(raw))[judge]
-    if data.size("prompt") > 1:
-        z = _normal("prompt_effect", 1, ("prompt", "item"))[data["prompt"], item]
-        inside += _spread("prompt_spread", prior.prompt_spread) * z
     if data.size("other_temperature"):
-        log_heat = pt.concatenate(
-            [np.zeros(1), _normal("decisiveness", prior.decisiveness, "other_temperature")]
-        )
-        log_scale = log_scale + log_heat[data["temperature"]]
-    return pt.exp(log_scale) * inside
+        by_heat = _normal("decisiveness", prior.decisiveness, "other_temperature")
+        log_scale = log_scale + pt.concatenate([np.zeros(1), by_heat])[data["temperature"]]
+    nu = pm.Normal("tie", *map(np.float64, prior.tie), dims="judge")
+    return Cells(
+        pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu[judge], _repeats(data)[judge]
+    )
 
 
-def _item_preference(prior: TrialPrior, data: Data) -> Any:
+def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+    """κ (m + w + τ) of every cell, (cells,)."""
+    judge, item, prompt = data["judge"], data["item"], data["prompt"]
+    judges, prompts = np.float64(0), np.float64(0)
+    if data.size("judge") > 1:
+        judges = _spread("judge_spread", prior.judge_spread)
+    if data.size("prompt") > 1:
+        prompts = _spread("prompt_spread", prior.prompt_spread)
+    information, pull = _scored(pt.as_tensor(data["rough"])[item], cells, data)
+    one = 1 + prompts**2 * information
+    information, pull = (information / one).sum(0), (pull / one).sum(0)
+    other = 1 + judges**2 * information
+    inside = _item_preference(prior, (information / other).sum(0), (pull / other).sum(0), data)[item]
+    information, pull = _scored(inside, cells, data)
+    if data.size("prompt") > 1:
+        blur = 1 + judges**2 * information
+        tau = _effects("prompt_effect", (information / blur).sum(1), (pull / blur).sum(1), prompts,
+                       ("prompt", "item"))  # fmt: skip
+        inside, pull = inside + tau[prompt, item], pull - information * tau[:, None, :]
+    if data.size("judge") > 1:
+        own = _effects("disagreement", information.sum(0), pull.sum(0), judges, ("judge", "item"))
+        inside = inside + own[judge, item]
+    return cells.kappa * inside
+
+
+def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
+    """Effects N(0, spread), from the units that an approximate posterior gives them; see `effect_units`."""
+    precision = spread**-2.0 + information
+    z = pm.Normal(name, -pull / pt.sqrt(precision), spread * pt.sqrt(precision), dims=dims)
+    return pull / precision + z / pt.sqrt(precision)
+
+
+def _scored(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
+    """Information and pull of m + w + τ around ``inside``, (prompts, judges, items)."""
+    n, total = data["seen"].astype(float), data["seen"].sum(1).astype(float)
+    half = np.float64(0.5) * (cells.kappa * inside + data["order"].astype(float) * cells.gamma)
+    p = pt.special.softmax(pt.stack([half, -half, cells.nu], axis=-1), axis=-1)
+    worth = np.array([0.5, -0.5, 0.0])
+    mean = (p * worth).sum(-1)
+    variance = (p * (worth - mean[:, None]) ** 2).sum(-1)
+    weight = cells.kappa / (1 + np.maximum(total - 1, 0) * cells.rho)
+    shape = (data.size("prompt"), data.size("judge"), data.size("item"))
+    empty = pt.as_tensor(np.zeros(shape))[data["prompt"], data["judge"], data["item"]]
+    information = pt.inc_subtensor(empty, weight * cells.kappa * total * variance)
+    return information, pt.inc_subtensor(empty, weight * (n @ worth - total * mean))
+
+
+def _item_preference(prior: TrialPrior, information: Any, pull: Any, data: Data) -> Any:
     mean = _normal("preference_mean", prior.preference, None) * np.ones(data.size("item"))
     if data.size("category") > 1:
         spread = _spread("category_spread", prior.category_spread)
         mean = mean + spread * _normal("category_effect", 1, "category")[data["category_of"]]
+    pull = pull - information * (mean - data["rough"])
     spread = _spread("item_spread", prior.item_spread)
-    if data.facts["centred"]:
-        return pm.Normal("item_preference", mean, spread, dims="item")
-    return mean + spread * _normal("item_preference", 1, "item")
+    return mean + _effects("item_preference", information, pull, spread, "item")
 
 
-def position(prior: TrialPrior, data: Data) -> Any:
+def _position(prior: TrialPrior, data: Data) -> Any:
     """γ of every judge, (judges,)."""
     parts = []
     if data.size("ordered_judge"):
@@ -68,12 +115,7 @@ def position(prior: TrialPrior, data: Data) -> Any:
     return pt.concatenate(parts)[data["position_of"]]
 
 
-def ties(prior: TrialPrior) -> Any:
-    """ν of every judge, (judges,)."""
-    return pm.Normal("tie", *map(np.float64, prior.tie), dims="judge")
-
-
-def repeats(data: Data) -> Any:
+def _repeats(data: Data) -> Any:
     """ρ of every judge, (judges,)."""
     if data.facts["most_trials"] == 1:
         return pt.as_tensor(np.zeros(data.size("judge")))

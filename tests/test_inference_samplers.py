@@ -13,7 +13,7 @@ from arviz_stats.base import array_stats
 
 from bayesjudge.inference import accelerator
 from bayesjudge.inference.density import Density, Sets
-from bayesjudge.inference.hmc import run_hmc
+from bayesjudge.inference.hmc import DENSE_UP_TO, run_hmc
 from bayesjudge.inference.laplace import run_laplace
 from bayesjudge.inference.mode import find_mode
 from bayesjudge.inference.nuts import NutsOptions, run_nuts
@@ -29,7 +29,7 @@ OPTIONS = NutsOptions(chains=4, draws=1000, tune=500)
 def flat_density(potential: Callable[[Any, Any], Any], size: int) -> Density:
     return Density(
         size=size, potential=potential, start=jnp.zeros(size), dims={"z": ("k",)},
-        constrain=lambda z, _: {"z": z}, unconstrain=lambda values: values["z"],
+        unravel=lambda z: {"z": z}, constrain=lambda z, _: {"z": z}, unconstrain=lambda values: values["z"],
     )  # fmt: skip
 
 
@@ -109,6 +109,20 @@ def test_lock_step_hmc_draws_many_gaussians_at_once(agree: Callable[..., None]) 
     assert drawn.flat.shape == (3, 4, 1000, 3)
     for flat, shift in zip(drawn.flat, shifts, strict=True):
         check_moments(flat, agree, mean=MEAN + shift)
+
+
+def test_a_posterior_too_large_for_a_matrix_is_whitened_by_its_scales(agree: Callable[..., None]) -> None:
+    size = DENSE_UP_TO + 1
+    scale = jnp.geomspace(0.1, 10.0, size)
+    target = flat_density(lambda z, arrays: 0.5 * jnp.sum(((z - arrays["mean"]) / scale) ** 2), size)
+    sets = Sets(number=1, names=("mean",), stacked=frozenset({"mean"}))
+    short = NutsOptions(chains=4, draws=400, tune=300, target_accept=0.9)
+    drawn = run_hmc(target, {"mean": jnp.full((1, 1), 3.0)}, jax.random.key(2), short, many=sets)
+    series = np.moveaxis(drawn.flat[0], -1, 0)
+    axes: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
+    agree(series.mean((1, 2)), 3.0, array_stats.mcse(series, method="mean", **axes))
+    # With scales left as they were, 1 to 100 apart, a trajectory would need hundreds of steps.
+    assert drawn.stats["n_steps"].mean() < 30
 
 
 def test_laplace_is_all_but_exact_for_a_gaussian() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -21,10 +22,13 @@ from bayesjudge.inference.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.majority import majority_probability, most_likely, swap_risk
 from bayesjudge.model import Data
+from bayesjudge.models import repeated_trials_density
+from bayesjudge.models.effect_units import Guess
 from bayesjudge.models.repeated_trials import RepeatedTrials, TrialPrior
 from bayesjudge.models.trial_layers import LAYERS, layer_shares
 from bayesjudge.models.trial_outcomes import TrialOutcomes
 from bayesjudge.models.verdict_draws import verdict_draws
+from bayesjudge.tables import Trials
 
 MODEL = RepeatedTrials()
 ONE = {"judges": ("heron",)}
@@ -36,6 +40,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "one order": {"orders": "ab", **ONE},
     "prompts and temperatures": {"prompts": PROMPTS, "temperatures": HEATS, "trials": 2},
     "single trials": {"trials": 1},
+    "unbalanced": {"prompts": PROMPTS, "trials": 2, "holes": True},
     "many trials": {"trials": 30, **ONE},
 }
 
@@ -45,8 +50,15 @@ def _float64() -> None:
     accelerator.prepare()
 
 
-def _log(seed: int = 1, **options: Any) -> SimulatedTrials:
-    return simulate_trials(seed=seed, **{"items": 6, "trials": 3, **options})
+def _log(seed: int = 1, *, holes: bool = False, **options: Any) -> SimulatedTrials:
+    log = simulate_trials(seed=seed, **{"items": 6, "trials": 3, **options})
+    if not holes:
+        return log
+    # A third of the trials is missing, and one judge has not seen two items.
+    frame = log.trials.frame
+    kept = np.random.default_rng(0).random(len(frame)) > 1 / 3
+    unseen = (frame["judge"] == "heron") & frame["item"].isin(frame["item"].unique()[:2])
+    return replace(log, trials=Trials.from_frame(frame[kept & ~unseen]))
 
 
 def _posterior(data: Data) -> Any:
@@ -104,7 +116,8 @@ def _at(data: Data, values: dict[str, Any]) -> float:
 
 def test_swapping_a_and_b_negates_the_preferences() -> None:
     data = MODEL.prepare(_log(prompts=PROMPTS).trials)
-    swapped = data.with_arrays({**data.arrays, "n": data["n"][:, [1, 0, 2]], "order": -data["order"]})
+    counts, mirrored = data["n"][:, [1, 0, 2]], {name: -data[name] for name in ("order", "rough")}
+    swapped = data.with_arrays({**data.arrays, "n": counts, "seen": counts, **mirrored})
     values = _values(data, 3)
     signed = ("item_preference", "disagreement", "prompt_effect", "preference_mean")
     turned = {name: -v if name in signed else v for name, v in values.items()}
@@ -112,8 +125,9 @@ def test_swapping_a_and_b_negates_the_preferences() -> None:
 
 
 def test_relabelling_judges_permutes_the_density() -> None:
-    data = MODEL.prepare(_log(position={"heron": 1.0, "otter": -1.0}).trials)
-    turned = data.with_arrays({**data.arrays, "judge": 1 - data["judge"]})
+    frame = _log(position={"heron": 1.0, "otter": -1.0}).trials.frame
+    renamed = frame.assign(judge=frame["judge"].map({"heron": "otter", "otter": "heron"}))
+    data, turned = (MODEL.prepare(Trials.from_frame(part)) for part in (frame, renamed))
     values = _values(data, 4)
     by_judge = ("disagreement", "judge_decisiveness", "position", "repeat_correlation", "tie")
     flipped = {name: jnp.flip(v, 0) if name in by_judge else v for name, v in values.items()}
@@ -121,12 +135,52 @@ def test_relabelling_judges_permutes_the_density() -> None:
 
 
 def test_row_order_does_not_matter() -> None:
-    from bayesjudge.tables import Trials
-
     frame = _log().trials.frame
     one, other = (MODEL.prepare(Trials.from_frame(f)) for f in (frame, frame.sample(frac=1, random_state=1)))
     assert one.signature == other.signature
     assert all(np.array_equal(one[name], other[name]) for name in one.arrays)
+
+
+# Coordinates
+
+
+def test_units_are_a_choice_of_coordinates_and_not_of_the_density() -> None:
+    rng = np.random.default_rng(0)
+    guess = Guess(information=rng.gamma(1, 3, 50), pull=rng.normal(0, 9, 50))
+    for spread in (1e-6, 0.3, 4.0):
+        units = guess.units(spread)
+        # z ~ N(centre, width) makes x = shift + scale z normal with mean 0 and standard deviation s.
+        np.testing.assert_allclose(units.effect(units.centre), 0.0, atol=1e-12 * spread * guess.pull.max())
+        np.testing.assert_allclose(units.scale * units.width, spread, rtol=1e-12)
+
+
+def test_a_good_guess_makes_a_standard_normal_of_the_posterior() -> None:
+    information, location, spread = 2.0, 1.5, 0.7
+    units = Guess(information=information, pull=information * location).units(spread)
+    z = np.linspace(-8, 8, 2001)
+    x = units.effect(z)
+    log = stats.norm.logpdf(z, units.centre, units.width) - information * (x - location) ** 2 / 2
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    assert weight @ z == pytest.approx(0, abs=1e-9)
+    assert weight @ z**2 == pytest.approx(1, abs=1e-9)
+
+
+def test_what_the_counts_say_is_the_curvature_of_their_density() -> None:
+    data = MODEL.prepare(_log(**ONE).trials)
+    cells = repeated_trials_density.Cells(*(jnp.full((1, 1), x) for x in (0.8, 0.3, -1.0, 0.0)))
+    at = jnp.linspace(-1.0, 1.0, data.size("item"))
+
+    def log_density(inside: Any) -> Any:
+        found = repeated_trials_density.likelihood(0.8 * inside, cells, data).log_prob(data["n"])
+        return found.reshape(-1, data.size("item")).sum(0)
+
+    guess = repeated_trials_density.scored(at, cells, data)
+    slope = jax.grad(lambda m: log_density(m).sum())(at)
+    np.testing.assert_allclose(guess.pull[0, 0], slope, atol=1e-10)
+    # Expected and observed information differ where the third category makes them.
+    curve = -jnp.diag(jax.hessian(lambda m: log_density(m).sum())(at))
+    np.testing.assert_allclose(guess.information[0, 0], curve, atol=1e-10)
 
 
 # What is not identified is said
@@ -158,8 +212,6 @@ def test_the_density_without_orders_is_even_in_the_position_bias() -> None:
 
 def test_the_reference_temperature_has_most_trials() -> None:
     frame = _log(temperatures=HEATS).trials.frame
-    from bayesjudge.tables import Trials
-
     few = frame[(frame["temperature"] == 1.0) | (frame["item"] == frame["item"].iloc[0])]
     data = MODEL.prepare(Trials.from_frame(few))
     assert data.coords["reference_temperature"] == ("T = 1",)
@@ -215,8 +267,6 @@ def test_a_judge_that_follows_the_order_alone_has_one_layer() -> None:
     data = data.with_arrays({**data.arrays, "n": n})
     draws = verdict_draws(MODEL, _posterior(data), data)
     certain = np.broadcast_to(np.where(first[:, None], [1.0, 0, 0], [0, 1.0, 0]), draws.pi.shape)
-    from dataclasses import replace
-
     shares, varied = layer_shares(replace(draws, pi=certain))
     assert float(shares["position"].min()) == 1.0
     assert not varied["judge"]

@@ -22,7 +22,7 @@ from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.mode import find_start
 from bayesjudge.inference.nuts import Draws, NutsOptions
 
-__all__ = ["run_from", "run_hmc"]
+__all__ = ["DENSE_UP_TO", "run_from", "run_hmc"]
 
 #: Mean integration time in whitened units. A Gaussian decorrelates best at π/2; on the hierarchical
 #: posteriors here (31 parameters, TriviaQA, 16 posteriors) 3 raised the smallest ESS from 81 to 264 of 2,000
@@ -30,6 +30,10 @@ __all__ = ["run_from", "run_hmc"]
 TRAJECTORY = 3.0
 #: Longest mean trajectory in leapfrog steps; a posterior that would need more is flagged by its gate.
 MOST_STEPS = 64
+#: Dimensions up to which posteriors are whitened by a full matrix: its products cost d² a leapfrog step.
+DENSE_UP_TO = 400
+#: Draws' worth of the old diagonal in a new one.
+_FEW = 10.0
 #: Iterations between two reports of progress.
 BLOCK = 100
 #: Energy error past which a trajectory counts as divergent, as in Stan and NumPyro.
@@ -166,9 +170,10 @@ def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> _
         return target.potential(z, arrays)
 
     mode = find_start(potential, target.start)
-    root = jnp.linalg.cholesky(mode.covariance)
+    whole = target.size <= DENSE_UP_TO
+    root = jnp.linalg.cholesky(mode.covariance) if whole else jnp.sqrt(jnp.diag(mode.covariance))
     key, scatter = jax.random.split(key)
-    z = mode.at + jax.random.normal(scatter, (options.chains, target.size)) @ root.T
+    z = mode.at + _stretched(jax.random.normal(scatter, (options.chains, target.size)), root)
     z = jnp.where(jnp.isfinite(jax.vmap(potential)(z))[:, None], z, mode.at)
     value, slope = jax.vmap(jax.value_and_grad(potential))(z)
     blank = jnp.zeros((target.size,))
@@ -199,10 +204,10 @@ def _move(target: Density, state: _State, arrays: Arrays, steps: Any) -> tuple[_
 
     def leap(_: Any, at: Any) -> Any:
         z, p, _, slope = at
-        p = p - 0.5 * size * slope @ state.root
-        z = z + size * p @ state.root.T
+        p = p - 0.5 * size * _whitened(slope, state.root)
+        z = z + size * _stretched(p, state.root)
         value, slope = gradient(z)
-        return z, p - 0.5 * size * slope @ state.root, value, slope
+        return z, p - 0.5 * size * _whitened(slope, state.root), value, slope
 
     z, p, value, slope = jax.lax.fori_loop(0, steps, leap, (state.z, momentum, state.value, state.slope))
     before = state.value + 0.5 * (momentum**2).sum(-1)
@@ -229,10 +234,21 @@ def _adapt(target: Density, options: NutsOptions, state: _State, arrays: Arrays,
         seen = state.seen + state.z.shape[0]
         off = state.z - state.mean
         mean = state.mean + off.sum(0) / seen
-        product = state.product + off.T @ (state.z - mean)
+        whole = state.root.ndim == 2
+        product = state.product + (off.T @ (state.z - mean) if whole else (off * (state.z - mean)).sum(0))
         return state._replace(step=step, mean=mean, product=product, seen=seen), None
 
     return jax.lax.scan(one, state, lengths)[0]
+
+
+def _stretched(x: Any, root: Any) -> Any:
+    """From whitened units to those of the posterior; ``root`` is a triangle, or standard deviations."""
+    return x @ root.T if root.ndim == 2 else x * root
+
+
+def _whitened(slope: Any, root: Any) -> Any:
+    """A gradient in whitened units."""
+    return slope @ root if root.ndim == 2 else slope * root
 
 
 def _average(step: _Step, shortfall: Any) -> _Step:
@@ -247,11 +263,12 @@ def _average(step: _Step, shortfall: Any) -> _Step:
 
 def _renew(state: _State, metric: Any) -> _State:
     """Settle the step size; with ``metric`` also whiten by the covariance seen, shrunk to the old one."""
-    dim = state.z.shape[-1]
-    weight = state.seen / (state.seen + 2.0 * dim)
-    old = state.root @ state.root.T
+    whole = state.root.ndim == 2
+    # A matrix needs as many draws as it has rows, a diagonal but a few.
+    weight = state.seen / (state.seen + (2.0 * state.z.shape[-1] if whole else _FEW))
+    old = state.root @ state.root.T if whole else state.root**2
     covariance = weight * state.product / jnp.maximum(state.seen - 1, 1) + (1 - weight) * old
-    new = jnp.linalg.cholesky(covariance)
+    new = jnp.linalg.cholesky(covariance) if whole else jnp.sqrt(covariance)
     good = metric & jnp.all(jnp.isfinite(new))
     settled = state.step.log_average
     step = jax.tree.map(
