@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -38,7 +39,24 @@ class Problem:
             shown = ", ".join(str(row) for row in list(self.rows)[:5])
             more = f" and {len(self.rows) - 5} more" if len(self.rows) > 5 else ""
             where += f", row {shown}{more}"
-        return f"{where}: found {self.found}; allowed: {self.allowed}. {self.fix}"
+        return _readable(f"{where}: found {_cut(self.found)}; allowed: {self.allowed}. {self.fix}")
+
+
+#: Longest description of what was found: a column can be named with a page of text.
+_MOST = 1000
+#: What a terminal obeys instead of showing: control characters, and marks that turn the reading direction.
+_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MOST:
+        return text
+    return f"{text[: _MOST // 2]} [... {len(text) - _MOST} characters ...] {text[-_MOST // 2 :]}"
+
+
+def _readable(text: str) -> str:
+    """Messages quote what files hold, and must not do to a terminal what the file's author had in mind."""
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class InputError(ValueError):
@@ -58,6 +76,9 @@ class InputError(ValueError):
 
 class UsageError(ValueError):
     """An option or argument is not one of those allowed; the message says which are."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_readable(message))
 
 
 class EngineError(RuntimeError):

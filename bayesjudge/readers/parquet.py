@@ -24,8 +24,9 @@ def read_parquet(source: Source) -> pd.DataFrame:
 
     try:
         with source.open() as stream:
-            table = parquet.read_table(pa.PythonFile(stream, mode="r"))
-    except (pa.ArrowException, OSError) as error:
+            return arrow_to_pandas(parquet.read_table(pa.PythonFile(stream, mode="r")))
+    # Damaged text is found out when it becomes a data frame.
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             [
                 file_problem(
@@ -35,4 +36,3 @@ def read_parquet(source: Source) -> pd.DataFrame:
                 )
             ]
         ) from error
-    return arrow_to_pandas(table)

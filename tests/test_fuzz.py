@@ -1,0 +1,181 @@
+"""Damaged and hostile input: read with every row counted or refused in plain words, and never markup."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import fuzzing
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import bayesjudge as bj
+import bayesjudge.studies
+from bayesjudge import cli
+from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_verdicts
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers import read_verdicts
+from bayesjudge.report import Page, render_page
+from bayesjudge.tables import Battles
+
+#: The table that each command asks for.
+COMMANDS = {"accuracy": "verdicts", "elo": "battles", "reliability": "repeats", "audit": "pairs"}
+
+
+def outcomes(seeds: range, folder: Path) -> Counter[str]:
+    """What became of the inputs of these seeds; a fault shows its seed."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        outcome = fuzzing.read_or_refused(fuzzing.damaged(seed), folder)
+        assert outcome.state != "fault", (seed, outcome.message)
+        found[outcome.state] += 1
+    return found
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(1500, marks=pytest.mark.slow)])
+def test_damaged_files_are_read_whole_or_refused(count: int, tmp_path: Path) -> None:
+    found = outcomes(range(20_000, 20_000 + count), tmp_path)
+    # Inputs that are all refused, or all read, would test one half of this only.
+    assert min(found["read"], found["refused"]) > count / 5
+
+
+def _loses_a_row(source: Any) -> Any:
+    table = read_verdicts(source)
+    return type(table)(table.frame.iloc[1:], table.dropped, table.warnings)
+
+
+def _raises(source: Any) -> Any:
+    raise KeyError(source)
+
+
+@pytest.mark.parametrize("broken", [_loses_a_row, _raises])
+def test_a_reader_that_loses_rows_or_raises_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: Callable[[Any], Any]
+) -> None:
+    kind = fuzzing.Kind(
+        frame=fuzzing.KINDS["verdicts"].frame, read=broken, rows=fuzzing.KINDS["verdicts"].rows
+    )
+    monkeypatch.setattr(fuzzing, "KINDS", {"verdicts": kind})
+    states = [fuzzing.read_or_refused(fuzzing.damaged(seed), tmp_path).state for seed in range(20)]
+    assert "fault" in states
+
+
+@pytest.mark.parametrize("mark", ["\x1b[2J", "\x07", "\u202e", "\x00", "\r"])
+def test_messages_show_what_a_terminal_would_obey(mark: str) -> None:
+    problem = Problem(column="a", found=f"b{mark}", allowed="c", fix="d")
+    for error in (InputError([problem]), UsageError(f"no {mark}")):
+        assert mark not in str(error)
+        assert mark.encode("unicode_escape").decode() in str(error)
+
+
+def test_a_page_of_text_is_cut_in_a_message() -> None:
+    problem = Problem(column="a", found="first" + "x" * 9000 + "last", allowed="c", fix="d")
+    assert len(str(problem)) < 1200
+    assert all(word in str(problem) for word in ("first", "last", "8009 characters"))
+
+
+# Commands --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies end where they begin: what a command reads is what is tested."""
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise UsageError("the study was reached")
+
+    for name in COMMANDS:
+        monkeypatch.setattr(bayesjudge.studies, name, stop)
+
+
+@pytest.mark.usefixtures("reached")
+@pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.slow)])
+def test_commands_never_end_in_a_traceback(count: int, tmp_path: Path) -> None:
+    ends: Counter[bool] = Counter()
+    for seed in range(30_000, 30_000 + count):
+        case = fuzzing.damaged(seed)
+        path = tmp_path / f"input.{case.format}"
+        path.write_bytes(case.content)
+        for command in (name for name, kind in COMMANDS.items() if kind == case.kind):
+            result = CliRunner().invoke(cli.app, [command, str(path), "--quiet"])
+            assert isinstance(result.exception, SystemExit), (seed, command, result.exception)
+            assert (result.exit_code, result.stdout) == (2, ""), (seed, command)
+            ends["the study was reached" in result.stderr] += 1
+    assert min(ends[True], ends[False]) > sum(ends.values()) / 5
+
+
+# Pages -----------------------------------------------------------------------------------------------
+
+#: Names that would act if they were written into a page as they are.
+NAMES = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "</style><svg onload=alert(3)>")
+
+
+class _Elements(HTMLParser):
+    """Names of the elements of a page, and the attributes that act."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+        self.acting: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found[tag] += 1
+        self.acting += [name for name, _ in attrs if name.startswith("on")]
+
+
+def inert(answer: bj.Comparison) -> None:
+    """No name became an element or an attribute; names can be read."""
+    page = render_page(answer.page())
+    elements = _Elements(page)
+    assert elements.found["script"] == _Elements(render_page(Page(title="t", question="q"))).found["script"]
+    assert "onerror" not in elements.acting
+    assert "onload" not in elements.acting
+    assert all(name not in page for name in NAMES)
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def with_names(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The frame with hostile names instead of those that these columns hold, the same for all columns."""
+    old = pd.unique(frame[list(columns)].to_numpy().ravel())
+    new = dict(zip(old, NAMES, strict=False))
+    return frame.assign(**{column: frame[column].replace(new) for column in columns})
+
+
+def test_names_stay_names_in_the_answer_about_accuracy(tmp_path: Path) -> None:
+    log = with_names(simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts.frame, "model")
+    answer = bj.accuracy(log, engine="laplace", pooling="shared", draws=300, bootstrap=200, compare=False)
+    inert(answer)
+    written = pd.read_csv(answer.save(tmp_path) / "estimates.csv", keep_default_na=False)
+    # Files for programs hold the names as they are: a name that was changed would fit no other table.
+    assert set(NAMES[:2]) <= set(written["unit"])
+
+
+@pytest.mark.slow
+def test_names_stay_names_in_the_answer_about_elo() -> None:
+    design = BattleDesign(strengths=(0.8, 0.0, -0.8), battles=400, judges=0)
+    frame = with_names(simulate_battles(seed=1, design=design).battles.frame, "model_a", "model_b")
+    inert(bj.elo(Battles.from_frame(frame), draws=300, tune=300, bootstrap=200))
+
+
+@pytest.mark.slow
+def test_names_stay_names_in_the_answer_about_reliability() -> None:
+    rng = np.random.default_rng(3)
+    rows = [(f"q{item}", judge, order, "math" if item % 2 else "code", a, 8 - a)
+            for judge in ("x", "y") for item in range(16) for order in ("ab", "ba")
+            for a in [int(rng.integers(9))]]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["item", "judge", "order", "category", "n_a", "n_b"])
+    inert(bj.reliability(with_names(frame, "judge"), draws=400, tune=400, chains=2, bootstrap=500))
+
+
+@pytest.mark.slow
+def test_names_stay_names_in_the_answer_about_single_verdicts() -> None:
+    pairs = simulate_pairs(seed=1, n=120, verified=80, dimensions=2).pairs
+    hostile = replace(pairs, frame=with_names(pairs.frame, "category"))
+    inert(bj.audit(hostile, draws=200, tune=200, chains=2))
