@@ -21,7 +21,7 @@ from bayesjudge.inference import accelerator
 from bayesjudge.inference.density import density
 from bayesjudge.model import Data, find_model
 
-__all__ = ["Case", "Mutant", "Mutation", "Simulating"]
+__all__ = ["Case", "Mutant", "Mutation"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,23 +103,6 @@ class Mutant:
         """The density with each slip on as far as its weight says."""
         with _Slips(weights):
             self.right.numpyro(data)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Simulating:
-    """The right density beside a mutant's simulator: both kinds of mismatch are one to calibration."""
-
-    right: Any
-    wrong: Mutant
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.right, name)
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """Parameters, and data as the wrong model has them."""
-        from bayesjudge.models.pattern_counts import simulate
-
-        return simulate(self.wrong, key, data)
 
 
 @dataclass(frozen=True, kw_only=True)

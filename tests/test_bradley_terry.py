@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bayesjudge.battle_counts import BattleCounts, count_battles
-from bayesjudge.checks import predictive_check, sbc
+from bayesjudge.checks import predictive_check
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
@@ -168,36 +168,6 @@ def test_what_cannot_be_asked_is_said(counts: BattleCounts) -> None:
         BradleyTerry().prepare(count_battles(simulate_battles(seed=1, design=BattleDesign(voted=0)).battles))
     with pytest.raises(UsageError, match=r"strength_scale must be above 0"):
         BradleyTerry(strength_scale=0)
-
-
-# Calibration
-
-
-@pytest.fixture(scope="module")
-def design() -> Data:
-    world = BattleDesign(strengths=(0.5, 0.0, -0.5), battles=60)
-    return BradleyTerry(judge="j0", order_effect=True).prepare(simulate_battles(seed=5, design=world).battles)
-
-
-@pytest.mark.slow
-def test_it_is_calibrated(design: Data) -> None:
-    found = sbc(BradleyTerry(judge="j0", order_effect=True), design, replicates=200, seed=11)
-    assert found.passed, found.summary
-
-
-@pytest.mark.slow
-def test_a_flipped_position_is_found(design: Data, monkeypatch: pytest.MonkeyPatch) -> None:
-    truthful = BradleyTerry.simulate
-
-    def simulate(self: BradleyTerry, key: Any, data: Data) -> Any:
-        sites = dict(truthful(self, key, data))
-        return {**sites, "beta": -sites["beta"]}
-
-    monkeypatch.setattr(BradleyTerry, "simulate", simulate)
-    found = sbc(
-        BradleyTerry(judge="j0", order_effect=True), design, replicates=200, engine="laplace", seed=11
-    )
-    assert not found.passed
 
 
 def test_a_model_that_nobody_voted_on_has_no_elo() -> None:

@@ -1,7 +1,7 @@
 """Calibration passes for models that are right, and fails for each of several that are wrong.
 
-Budget: a right model fails with probability `FALSE_ALARM` = 0.01 a run, by Holm over its quantities; seeds
-are fixed. Each mutation is one that the same number of replicates must find.
+Levels are those of error_budget.py. Wrong versions of every model are in test_mutations.py; here are those of
+a coin, whose posterior is exact, and of judge_error's labels and prior.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+import error_budget
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,8 +34,9 @@ def test_uniform_ranks_fail_as_often_as_stated() -> None:
     test = RankTest(replicates=200, draws=63)
     rng = np.random.default_rng(0)
     p_values = np.array([test.p_value(rng.integers(0, 64, 200)) for _ in range(1000)])
-    # Binomial(1000, .1): 5 standard deviations are .047. P-values of a discrete statistic are a little large.
-    assert 0.1 - 0.047 <= (p_values < 0.1).mean() <= 0.1 + 0.047
+    low, high = error_budget.binomial_bounds(1000, 0.1)
+    # P-values of a discrete statistic are a little large: the lower bound may be passed by no more than that.
+    assert low <= (p_values < 0.1).mean() <= high
 
 
 def test_the_band_holds_at_all_ranks_at_once() -> None:
@@ -44,7 +46,7 @@ def test_the_band_holds_at_all_ranks_at_once() -> None:
     sets = [test.deviation(rng.integers(0, 32, 150)) for _ in range(1000)]
     inside = np.mean([np.all((low <= one) & (one <= high)) for one in sets])
     # Binomial counts are discrete, so the band covers a little more than asked for.
-    assert 0.9 - 0.047 <= inside <= 0.96
+    assert error_budget.binomial_bounds(1000, 0.9)[0] <= inside <= 0.96
 
 
 @pytest.mark.parametrize("shape", [(2, 1), (1, 2), (0.5, 0.5), (2, 2)], ids=["high", "low", "narrow", "wide"])
@@ -162,18 +164,10 @@ def design() -> Data:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("pooling", "engine"), [("partial", "hmc"), ("specific", "hmc"), ("shared", "nuts")])
-def test_judge_error_is_calibrated(design: Data, pooling: Any, engine: str) -> None:
-    found = sbc(JudgeError(pooling=pooling), design, replicates=300, engine=engine, seed=11)
-    assert found.passed, found.summary
-
-
-def _swapped_channel(sites: dict[str, Any], data: Data) -> dict[str, Any]:
-    return {**sites, "mu_sensitivity": sites["mu_specificity"], "mu_specificity": sites["mu_sensitivity"]}
-
-
-def _flipped_labels(sites: dict[str, Any], data: Data) -> dict[str, Any]:
-    return {**sites, "theta": 1 - sites["theta"]}
+def test_nuts_is_calibrated(design: Data) -> None:
+    options: dict[str, Any] = {"replicates": 100, "draws": 50, "tune": 100, "ranked": 31, "seed": 11}
+    found = sbc(JudgeError(pooling="shared"), design, engine="nuts", **options)
+    assert found.frame["adjusted"].min() > error_budget.level(), found.summary
 
 
 def _labels_counted_twice(sites: dict[str, Any], data: Data) -> dict[str, Any]:
@@ -181,17 +175,15 @@ def _labels_counted_twice(sites: dict[str, Any], data: Data) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutation", [_swapped_channel, _flipped_labels, _labels_counted_twice])
-def test_each_wrong_judge_error_is_found(
-    design: Data, monkeypatch: pytest.MonkeyPatch, mutation: Callable[..., dict[str, Any]]
-) -> None:
+def test_labels_counted_twice_are_found(design: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     truthful = JudgeError.simulate
 
     def simulate(self: JudgeError, key: Any, data: Data) -> dict[str, Any]:
-        return mutation(dict(truthful(self, key, data)), data)
+        return _labels_counted_twice(dict(truthful(self, key, data)), data)
 
     monkeypatch.setattr(JudgeError, "simulate", simulate)
-    assert not sbc(JudgeError(pooling="shared"), design, replicates=300, engine="laplace", seed=11).passed
+    found = sbc(JudgeError(pooling="shared"), design, replicates=300, engine="laplace", seed=11)
+    assert found.frame["adjusted"].min() < error_budget.level()
 
 
 @pytest.mark.slow

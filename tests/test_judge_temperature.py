@@ -12,11 +12,10 @@ import xarray as xr
 from scipy.special import expit
 
 from bayesjudge.battle_counts import BattleCounts, count_battles
-from bayesjudge.checks import predictive_check, sbc
+from bayesjudge.checks import predictive_check
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import fit
-from bayesjudge.model import Data
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.models.soft_targets import SoftTable, cut_strengths
 from bayesjudge.strengths import solve_strengths
@@ -159,29 +158,3 @@ def test_what_cannot_be_asked_is_said() -> None:
         JudgeTemperature().prepare(count_battles(voteless))
     with pytest.raises(UsageError, match="learning_rate must be above 0"):
         JudgeTemperature(learning_rate=0)
-
-
-# Calibration
-
-
-@pytest.fixture(scope="module")
-def design() -> Data:
-    return JudgeTemperature().prepare(count_battles(_battles(40, digits=0)))
-
-
-@pytest.mark.slow
-def test_it_is_calibrated(design: Data) -> None:
-    found = sbc(JudgeTemperature(), design, replicates=200, seed=11)
-    assert found.passed, found.summary
-
-
-@pytest.mark.slow
-def test_a_judge_who_is_right_half_as_often_is_found(design: Data, monkeypatch: pytest.MonkeyPatch) -> None:
-    truthful = JudgeTemperature.simulate
-
-    def simulate(self: JudgeTemperature, key: Any, data: Data) -> Any:
-        sites = dict(truthful(self, key, data))
-        return {**sites, "mu": sites["mu"] - np.log(2)}
-
-    monkeypatch.setattr(JudgeTemperature, "simulate", simulate)
-    assert not sbc(JudgeTemperature(), design, replicates=200, seed=11).passed

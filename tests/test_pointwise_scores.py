@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesjudge.checks import coverage_table, sbc
+from bayesjudge.checks import coverage_table
 from bayesjudge.datasets.scores import simulate_scores
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import accelerator, fit, fit_many
@@ -166,20 +166,6 @@ def test_levels_have_nearly_the_reliability_of_numbers() -> None:
     one, other = (float(components(f.posterior, f.data)["icc"].mean()) for f in (number, level))
     # Rounding to whole numbers adds a twelfth to the noise's variance, in both.
     assert one == pytest.approx(other, abs=0.03)
-
-
-@pytest.mark.slow
-def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = GAUSSIAN.prepare(_log(seed=3, responses=12, trials=3, **ONE))
-    assert sbc(GAUSSIAN, data, replicates=100, chains=2, draws=150, tune=200, seed=5).passed
-    truthful = PointwiseScores.simulate
-
-    def simulate(self: PointwiseScores, key: Any, data: Data) -> dict[str, Any]:
-        sites = dict(truthful(self, key, data))
-        return {**sites, "squares": 2 * sites["squares"]}
-
-    monkeypatch.setattr(PointwiseScores, "simulate", simulate)
-    assert not sbc(GAUSSIAN, data, replicates=100, chains=2, draws=150, tune=200, seed=5).passed
 
 
 @pytest.mark.slow

@@ -90,10 +90,10 @@ def _build(name: str, choice: dict[str, Any]) -> tuple[Model, tuple[Any, ...]]:
 
 
 def _cases() -> Iterator[Any]:
-    """Every combination of three options, and as slow tests every one of four."""
+    """Every combination of two options, and as slow tests every one of three."""
     for name in OPTIONS:
-        fast = _cover(name, 3)
-        slow = [choice for choice in _cover(name, 4) if choice not in fast]
+        fast = _cover(name, 2)
+        slow = [choice for choice in _cover(name, 3) if choice not in fast]
         for choice in [*fast, *slow]:
             marks = () if choice in fast else (pytest.mark.slow,)
             yield pytest.param(

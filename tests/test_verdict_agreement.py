@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -11,12 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesjudge.checks import sbc
 from bayesjudge.datasets import SimulatedPairs, simulate_pairs
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.inference import ManyFits, fit_many
 from bayesjudge.inference.block_logistic import fit_blocks
-from bayesjudge.model import Data
 from bayesjudge.models.agreement_features import features
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.studies.audit_guard import fast_audit
@@ -148,28 +145,6 @@ def test_positives_alone_recover_consistency_when_the_review_is_known() -> None:
     found = fit_many(VerdictAgreement(labels="positives", reviewed=0.4), [pairs], chains=2)
     row = found.estimates(prob=0.99)[0].where(estimand="consistency", unit="unverified").frame.iloc[0]
     assert row["lower"] <= made.agrees[pairs.frame["human_prefers"].isna()].mean() <= row["upper"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Forgetful(VerdictAgreement):
-    """A wrong simulator: agreements are drawn with the features' signs turned."""
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """As the model, from mirrored features."""
-        return super().simulate(key, data.with_arrays({**data.arrays, "x": -data.arrays["x"]}))
-
-
-@pytest.mark.slow
-def test_simulation_based_calibration_and_a_mutation_that_it_finds() -> None:
-    pairs = simulate_pairs(seed=4, n=60, verified=50, dimensions=2).pairs
-    options: dict[str, Any] = {"replicates": 120, "chains": 2, "draws": 150, "tune": 200, "seed": 1}
-    # Large scales, so that what the features say is in the data.
-    scales = {"scalar_scale": 1.5, "category_scale": 1.5, "direction_scale": 1.5}
-    right = VerdictAgreement(**scales)
-    found = sbc(right, right.prepare(pairs), **options)
-    assert found.passed, found.summary
-    wrong = _Forgetful(**scales)
-    assert not sbc(wrong, wrong.prepare(pairs), **options).passed
 
 
 # Features
