@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from bayesjudge.battle_counts import BattleCounts, count_battles
 from bayesjudge.battle_patterns import JudgedBattles
+from bayesjudge.datasets import simulate_battles
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Battles
 
@@ -289,3 +290,9 @@ def test_arena_battles_count_as_published(shared_data: Path) -> None:
     assert len(counts.models) == 20
     assert counts.human.votes.sum() == 26_919
     assert counts.human.votes[:, 1].sum() == pytest.approx(0.298 * 26_919, abs=30)  # rounded shares
+
+
+def test_a_validated_table_is_read_as_it_is() -> None:
+    log = simulate_battles(seed=1).battles
+    for frame in (log.frame, log.frame.assign(gap=np.linspace(-2, 2, len(log)))):
+        pd.testing.assert_frame_equal(Battles.from_frame(frame).frame, frame)

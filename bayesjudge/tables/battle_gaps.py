@@ -11,8 +11,8 @@ from bayesjudge.tables.words import code_numbers
 
 __all__ = ["GAPS", "gap_of"]
 
-#: Columns that a gap is made from; the first one there is used.
-GAPS = ("score_gap", "score_a", "score_b", "prob_a")
+#: Columns that a gap is made from; the first one there is used. A validated table calls it ``gap``.
+GAPS = ("score_gap", "gap", "score_a", "score_b", "prob_a")
 #: Probabilities of 0 and 1 have no finite logit: they count as one in a thousand.
 _NEAREST = 0.001
 #: Means of few criteria differ by no less than this; rounding makes equal scores equal gaps.
@@ -41,8 +41,8 @@ def gap_of(table: pd.DataFrame) -> tuple[NDArray[np.float64] | None, tuple[str, 
         return None, ()
     read = {name: _numbers(table[name]) for name in there}
     told: tuple[str, ...] = ()
-    if "score_gap" in read:
-        gap, used = read["score_gap"], ["score_gap"]
+    if ready := [name for name in ("score_gap", "gap") if name in read]:
+        gap, used = read[ready[0]], ready[:1]
     elif "score_a" in read:
         gap, used = read["score_a"] - read["score_b"], ["score_a", "score_b"]
     else:
