@@ -9,14 +9,31 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.words import code_numbers
 
-__all__ = ["GAPS", "gap_of"]
+__all__ = ["GAPS", "gap_of", "with_gap_named"]
 
-#: Columns that a gap is made from; the first one there is used. A validated table calls it ``gap``.
-GAPS = ("score_gap", "gap", "score_a", "score_b", "prob_a")
+#: Columns that a gap is made from; the first one there is used.
+GAPS = ("score_gap", "score_a", "score_b", "prob_a")
 #: Probabilities of 0 and 1 have no finite logit: they count as one in a thousand.
 _NEAREST = 0.001
 #: Means of few criteria differ by no less than this; rounding makes equal scores equal gaps.
 _DIGITS = 9
+
+
+def with_gap_named(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its ``gap``, as validated tables call it, under the name that is read.
+
+    Raises
+    ------
+    InputError
+        A gap beside columns that another one would be made from.
+    """
+    if "gap" not in table:
+        return table
+    if others := [name for name in GAPS if name in table]:
+        raise InputError([Problem(column="gap", found=f"gap beside {', '.join(others)}",
+                                  allowed="one column, or pair of columns, that says how much a is preferred",
+                                  fix="Leave out all but one.")])  # fmt: skip
+    return table.rename(columns={"gap": "score_gap"})
 
 
 def gap_of(table: pd.DataFrame) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
@@ -41,8 +58,8 @@ def gap_of(table: pd.DataFrame) -> tuple[NDArray[np.float64] | None, tuple[str, 
         return None, ()
     read = {name: _numbers(table[name]) for name in there}
     told: tuple[str, ...] = ()
-    if ready := [name for name in ("score_gap", "gap") if name in read]:
-        gap, used = read[ready[0]], ready[:1]
+    if "score_gap" in read:
+        gap, used = read["score_gap"], ["score_gap"]
     elif "score_a" in read:
         gap, used = read["score_a"] - read["score_b"], ["score_a", "score_b"]
     else:

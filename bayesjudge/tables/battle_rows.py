@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.battle_gaps import GAPS, gap_of
+from bayesjudge.tables.battle_gaps import GAPS, gap_of, with_gap_named
 from bayesjudge.tables.coding import MISSING, code_names, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.rules import Rule, broken_rules, readable, readable_as, same_within
@@ -69,6 +69,7 @@ def validate(
 ) -> tuple[pd.DataFrame, dict[str, int], tuple[str, ...]]:
     """Usable rows, the count of the others by reason, and what was assumed; see `Battles`."""
     table, warnings = name_columns(frame, columns, names=NAMES)
+    table = with_gap_named(table)
     missing = require_columns(table.columns, REQUIRED) + _no_evidence(table)
     if missing or table.empty:
         raise InputError(missing or [_no_rows("a header without rows")])
