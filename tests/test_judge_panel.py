@@ -243,6 +243,17 @@ def test_the_superpopulation_average_is_a_bayesian_bootstrap() -> None:
     np.testing.assert_allclose(np.cov(theta.T), want, atol=0.08 * want.diagonal().max())
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.5, 2.0])
+def test_mean_probabilities_are_the_integral(spread: float) -> None:
+    from bayesjudge.models.judge_panel_population import mean_probability
+
+    eta, u = np.linspace(-15, 15, 401), np.linspace(-8, 8, 4001)
+    density = np.exp(-(u**2) / 2)
+    want = (1 / (1 + np.exp(-(eta[:, None] + spread * u)))) @ density / density.sum()
+    # Cubic interpolation is good to 4e-6; 41 nodes to less than that for these spreads.
+    np.testing.assert_allclose(mean_probability(jnp.asarray(eta), spread), want, atol=5e-6)
+
+
 def _cell_probability(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
     from bayesjudge.models.judge_panel_population import probability
 
