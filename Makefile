@@ -6,8 +6,10 @@ BIN := $(VENV)/bin
 CANDIDATES := python3.12 python3.13 python3.14 python3
 RECENT := import sys; sys.exit(sys.version_info < (3, 12))
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c '$(RECENT)' 2>/dev/null && echo "$$p" && break; done)
-# Compiled JAX programs outlive the process, so that a second run starts at once.
+# Compiled JAX programs outlive the process, so that a second run starts at once, and workers share them: the
+# small ones too, of which a test run has thousands.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/$(VENV)/cache/jax
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.1
 # Test workers: what the machine has, two at most (each holds JAX in memory).
 WORKERS ?= 2
 
