@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -289,8 +290,9 @@ def test_the_fast_path_recovers_a_plain_logistic_regression() -> None:
     y = (rng.random(4000) < 1 / (1 + np.exp(-(0.3 + x @ truth)))).astype(float)
     found = fit_blocks(x, y, block=np.array([0, 0, 1]), prior_scale=np.array([2.0, 2.0]))
     spread = np.sqrt(np.diag(found.covariance))
-    # Five standard errors, as everywhere; shrinkage moves less than one.
-    assert (np.abs(found.mean - [0.3, *truth]) < 5 * spread).all()
+    # Shrinkage moves less than one standard error.
+    most = 1 + error_budget.standard_errors(3)
+    assert (np.abs(found.mean - [0.3, *truth]) < most * spread).all()
     assert found.scale[0] > 5 * found.scale[1]
 
 

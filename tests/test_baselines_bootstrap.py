@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import error_budget
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,8 +42,9 @@ def test_draws_are_multinomial(per_kind):
     draws = bootstrap.draw_counts(count, 20_000, np.random.default_rng(1))
     total, share = count.sum(), count / count.sum()
     assert (draws.sum(axis=1) == total).all()
-    # Five standard errors of a mean of 20,000 draws; a variance's own relative error is about 1 %.
-    assert np.allclose(draws.mean(0), count, atol=5 * np.sqrt(total * 0.25 / 20_000))
+    # Means of 20,000 draws; a variance's own relative error is about 1 %.
+    most = error_budget.standard_errors(len(count))
+    assert np.allclose(draws.mean(0), count, atol=most * np.sqrt(total * 0.25 / 20_000))
     assert np.allclose(draws.var(0), total * share * (1 - share), rtol=0.06)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +15,8 @@ from bayesjudge.counts import count_verdicts
 from bayesjudge.datasets import VerdictDesign, simulate_counts
 from bayesjudge.tables import Verdicts
 
-#: Tail on either side: about 35 checks, so correctly covering methods fail one under 1 seed in 140.
-TAIL = 1e-4
+#: Tail on either side of each check.
+TAIL = error_budget.level() / 2
 
 
 def hits(datasets, *, methods, bootstrap=0, **options):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import error_budget
 import jax
 import numpy as np
 import pandas as pd
@@ -65,8 +66,8 @@ def test_replicates_are_drawn_from_the_density() -> None:
     every = np.array([[[0, *(code >> k & 1 for k in range(3))]] for code in range(8)])
     p = np.exp([float(seen.log_prob(jnp.asarray(value))[0]) for value in every])
     assert p.sum() == pytest.approx(1.0)
-    # Binomial counts: 5 standard deviations each.
-    assert (np.abs(codes - 20_000 * p) < 5 * np.sqrt(20_000 * p * (1 - p))).all()
+    most = error_budget.standard_errors(len(p))
+    assert (np.abs(codes - 20_000 * p) < most * np.sqrt(20_000 * p * (1 - p))).all()
 
 
 def _independent(votes: PanelVotes, seed: int) -> PanelVotes:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,9 +24,9 @@ from bayesjudge.datasets import (
 from bayesjudge.datasets.draws import draw
 from bayesjudge.errors import UsageError
 
-#: Seeded draws are compared with exact values at this many standard errors: 4.5 would be passed by chance
-#: once in 147,000 comparisons, and this file makes fewer than 50.
-Z = 4.5
+#: Seeded draws are compared with exact values at this many standard errors; this file makes fewer than 50
+#: comparisons.
+Z = error_budget.standard_errors(50)
 
 WORLDS: dict[str, dict[str, Any]] = {
     "paper": {},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -198,8 +199,8 @@ def test_methods_of_the_superpopulation_alone_are_refused(item_counts):
         estimates(counts, "item")
 
 
-#: Tail on either side of the binomial bounds: 24 checks, so correct methods fail one under 1 seed in 400.
-TAIL = 5e-5
+#: Tail on either side of the binomial bounds of each check.
+TAIL = error_budget.level() / 2
 SETS = 400
 
 

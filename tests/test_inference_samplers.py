@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import error_budget
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -131,7 +132,7 @@ def test_laplace_is_all_but_exact_for_a_gaussian() -> None:
     # The Student-t proposal with 10 degrees of freedom loses a known few per cent of the draws.
     assert drawn.ess > 0.8 * 4000
     error = np.sqrt(np.diag(COVARIANCE) * (1 / 4000 + 1 / float(drawn.ess)))
-    assert np.all(np.abs(drawn.flat.mean(0) - MEAN) < 5 * error)
+    assert np.all(np.abs(drawn.flat.mean(0) - MEAN) < error_budget.standard_errors(len(MEAN)) * error)
 
 
 def test_laplace_knows_a_posterior_that_its_proposal_misses() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import error_budget
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -186,11 +187,11 @@ def test_the_prior_predicts_every_accuracy_and_mostly_useful_judges() -> None:
         jax.random.split(jax.random.key(0), 2000)
     )
     theta = np.asarray(drawn["theta"])[:, 0]
-    # 2,000 uniform draws: the Kolmogorov–Smirnov statistic exceeds .043 once in a thousand.
-    assert stats.kstest(theta, "uniform").statistic < 0.043
+    assert stats.kstest(theta, "uniform").pvalue > error_budget.level()
     worse = np.asarray(drawn["mu_sensitivity"] + drawn["mu_specificity"]).ravel() < 0
-    # P(J < 0) = Φ(−√2) = .0786; four standard errors of a share of 2,000 are .024.
-    assert worse.mean() == pytest.approx(stats.norm.cdf(-np.sqrt(2)), abs=0.024)
+    # P(J < 0) = Φ(−√2) = .0786.
+    low, high = error_budget.binomial_bounds(2000, stats.norm.cdf(-np.sqrt(2)))
+    assert low <= worse.mean() <= high
 
 
 def test_pattern_counts_are_multinomial() -> None:
@@ -199,8 +200,7 @@ def test_pattern_counts_are_multinomial() -> None:
     drawn = np.asarray(patterns.sample(jax.random.key(1), (4000,)))
     mean, total = p * np.array([10, 10, 10, 7, 400, 400]), np.array([10, 10, 10, 7, 400, 400])
     error = np.sqrt(mean * (1 - p) / 4000)
-    # Six counts, each within 4.5 standard errors: a false alarm in 25,000.
-    assert np.all(np.abs(drawn.mean(0) - mean) <= 4.5 * error + 1e-12)
+    assert np.all(np.abs(drawn.mean(0) - mean) <= error_budget.standard_errors(6) * error + 1e-12)
     assert np.all(drawn[:, :3].sum(1) == 10)
     ratio = drawn.var(0)[[0, 1, 2, 4, 5]] / (total * p * (1 - p))[[0, 1, 2, 4, 5]]
     # A variance from 4,000 draws of near-Poisson counts is good to 2–4 %; .15 is more than four of those.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import error_budget
 import numpy as np
 import pytest
 import xarray as xr
@@ -107,8 +108,9 @@ def test_soft_elo_is_the_middle_of_the_cut_posterior() -> None:
     soft = np.bincount(pair, weights=expit(0.4 * gap))
     mode = solve_strengths(table.first, table.second, table.n, soft, 5)[0]
     np.testing.assert_allclose(draws.sum(axis=1), 0, atol=1e-9)
-    # Hundreds of battles a pair: mode and mean differ by far less than 5 Monte Carlo errors.
-    assert np.all(np.abs(draws.mean(0) - mode) < 5 * draws.std(0) / np.sqrt(len(draws)))
+    # Hundreds of battles a pair: mode and mean differ by far less than the Monte Carlo errors allowed.
+    error = draws.std(0) / np.sqrt(len(draws))
+    assert np.all(np.abs(draws.mean(0) - mode) < error_budget.standard_errors(5) * error)
     wide = cut_strengths([table], [beta], 5, learning_rate=0.25, seed=1)
     # A quarter of the weight is twice the spread; 4,000 draws know a standard deviation to 1.1 %.
     np.testing.assert_allclose(wide.std(0) / draws.std(0), 2, rtol=0.08)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -289,9 +290,10 @@ def test_items_are_drawn_as_often_as_said():
     for seed in range(2000):
         found = sample_labels(p, size=4, seed=seed)
         drawn[found.chosen] += 1
-    # Four standard errors of a share of 2,000.
     spread = np.sqrt(found.inclusion * (1 - found.inclusion) / 2000)
-    assert (np.abs(drawn / 2000 - found.inclusion) < 4 * spread + 1e-9).all()
+    assert (
+        np.abs(drawn / 2000 - found.inclusion) < error_budget.standard_errors(len(p)) * spread + 1e-9
+    ).all()
     assert found.efficiency < 1
     assert sample_labels(p, size=4, uniform=1.0).efficiency == pytest.approx(1)
 

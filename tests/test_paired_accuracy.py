@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import error_budget
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -190,8 +191,8 @@ def test_replicated_items_have_the_moments_of_the_model(
         )
         total = np.bincount(kinds, weights=np.full(len(kinds), 5.0))[kinds]
         error = np.sqrt(total * p * (1 - p) / 600)
-        # 32 counts, each within 4.5 standard errors: a false alarm in 4,600.
-        assert np.all(np.abs(patterns.mean(0) - total * p) < 4.5 * error + 1e-9)
+        most = error_budget.standard_errors(len(p))
+        assert np.all(np.abs(patterns.mean(0) - total * p) < most * error + 1e-9)
         assert np.all(patterns.sum(1) == items)
         features = answer_features(
             *(data[name][data["cell"]] for name in ("cell_label", "cell_runs", "cell_positives"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,6 +35,8 @@ from bayesjudge.tables import Verdicts
 ANESTHESIA = json.loads((Path(__file__).parent / "golden" / "dawid_skene.json").read_text())
 #: Sums of at most a thousand numbers in [0, 1] in another order.
 ROUNDING = 1e-10
+#: Tail on either side of the exact binomial bounds.
+TAIL = error_budget.level() / 2
 
 
 def panel(votes, label, *, cluster=None, group=None, runs=None):
@@ -145,9 +148,9 @@ def test_dawid_skene_covers_where_judges_err_independently_and_not_where_they_do
             y, votes = simulated(rng, items=150, shown=15, models=1, error=(0.25, 0.2, 0.3), shared=shared)
             row = panel_baselines(votes, methods=["dawid-skene"], population="items").frame.iloc[0]
             hits[shared] += row["lower"] <= y.mean() <= row["upper"]
-    # Exact binomial bounds at 1e-4 around 93 to 97 %: Wald limits, estimated error rates.
-    assert binom.ppf(1e-4, 150, 0.93) <= hits[0.0] <= binom.ppf(1 - 1e-4, 150, 0.97)
-    assert hits[0.8] < binom.ppf(1e-4, 150, 0.93)
+    # Exact binomial bounds around 93 to 97 %: Wald limits, estimated error rates.
+    assert binom.ppf(TAIL, 150, 0.93) <= hits[0.0] <= binom.ppf(1 - TAIL, 150, 0.97)
+    assert hits[0.8] < binom.ppf(TAIL, 150, 0.93)
 
 
 # Proxies
@@ -271,9 +274,9 @@ def test_panel_methods_cover_both_populations():
             parts.append(pd.DataFrame({"which": which, "method": mine["method"], "inside": inside,
                                        "width": mine["upper"] - mine["lower"]}))  # fmt: skip
     found = pd.concat(parts).groupby(["which", "method"])
-    # Eight counts at 1e-4 a side; 92 % leaves room for judge and weights chosen on the same labels.
+    # 92 % leaves room for judge and weights chosen on the same labels.
     covered = found["inside"].sum()
-    assert covered.between(binom.ppf(1e-4, sets, 0.92), binom.ppf(1 - 1e-4, sets, 0.97)).all(), covered
+    assert covered.between(binom.ppf(TAIL, sets, 0.92), binom.ppf(1 - TAIL, sets, 0.97)).all(), covered
     width = found["width"].mean()["superpopulation"]
     assert width[methods[2]] < width[methods[1]]
     assert width[methods[3]] < width[methods[1]]
@@ -338,7 +341,7 @@ def test_error_correlation_covers():
             row = error_correlations(votes).frame.iloc[0]
             hits += row["lower"] <= truth <= row["upper"]
         # The delta method's error of a correlation of binary errors at 150 answers is a few per cent.
-        assert binom.ppf(1e-4, 150, low) <= hits <= binom.ppf(1 - 1e-4, 150, 0.97)
+        assert binom.ppf(TAIL, 150, low) <= hits <= binom.ppf(1 - TAIL, 150, 0.97)
 
 
 def test_a_duplicate_is_worth_nothing_and_its_errors_are_the_same():
@@ -522,9 +525,9 @@ def test_unequal_probabilities_cover_both_populations():
             row = active_baselines(part, chance, population=which).frame.iloc[0]
             hits[which] += row["lower"] <= truth <= row["upper"]
         naive.append(y[drawn, 0].mean() - y[:, 0].mean())
-    # Bounds at 1e-4 around 91 to 98 %: Wald limits, a few dozen labels, Poisson draws of varying size.
+    # Bounds around 91 to 98 %: Wald limits, a few dozen labels, Poisson draws of varying size.
     for count in hits.values():
-        assert binom.ppf(1e-4, 100, 0.91) <= count <= binom.ppf(1 - 1e-4, 100, 0.98)
+        assert binom.ppf(TAIL, 100, 0.91) <= count <= binom.ppf(1 - TAIL, 100, 0.98)
     assert np.mean(naive) < -0.05
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import error_budget
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -152,9 +153,8 @@ def test_the_four_layers_of_variance_cover_the_truth() -> None:
         for k, truth in enumerate(truths):
             low, high = fits.posterior(k)[name].quantile([0.1, 0.9], dim=("chain", "draw")).to_numpy()
             inside += np.ravel((low <= truth[name]) & (truth[name] <= high)).tolist()
-        # Two judges of one log are counted as one, the least favourable: exact bounds of 40 intervals of .8,
-        # family-wise 1 % over four layers.
-        bounds = stats.binom.ppf([0.00125, 0.99875], n, 0.8) / n
+        # Two judges of one log are counted as one, the least favourable: exact bounds of 40 intervals of .8.
+        bounds = error_budget.binomial_bounds(n, 0.8, comparisons=4)
         assert bounds[0] <= np.mean(inside) <= bounds[1], name
 
 

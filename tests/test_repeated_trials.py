@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import error_budget
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -95,8 +96,8 @@ def test_drawn_counts_have_the_moments_of_a_cell(rho: float) -> None:
     drawn = np.asarray(cell.sample(jax.random.key(0), (draws,)))[:, 0]
     variance = n * p * (1 - p) * (1 + (n - 1) * rho)
     assert np.all(drawn.sum(1) == n)
-    # Three means, each within five standard errors; variances of 20,000 draws are good to about 2 %.
-    assert np.all(np.abs(drawn.mean(0) - n * p) < 5 * np.sqrt(variance / draws))
+    assert np.all(np.abs(drawn.mean(0) - n * p) < error_budget.standard_errors(3) * np.sqrt(variance / draws))
+    # Variances of 20,000 draws are good to about 2 %.
     np.testing.assert_allclose(drawn.var(0), variance, rtol=0.1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,9 +81,10 @@ def test_known_parameters_give_bayes_theorem() -> None:
     n = by_model.pivot_table(index="m", columns="v", values="n", aggfunc="sum").to_numpy()
     mean = (n[:, 0] * no + n[:, 1] * yes) / n.sum(1)
     variance = (n[:, 0] * no * (1 - no) + n[:, 1] * yes * (1 - yes)) / n.sum(1) ** 2
-    # 4,000 draws: five standard errors of a mean, and of a variance.
-    assert np.all(np.abs(draws.mean(("chain", "draw")) - mean) < 5 * np.sqrt(variance / 4000))
-    np.testing.assert_allclose(draws.var(("chain", "draw")), variance, rtol=5 * np.sqrt(2 / 4000))
+    # 4,000 draws: means and variances of every model.
+    most = error_budget.standard_errors(2 * len(mean))
+    assert np.all(np.abs(draws.mean(("chain", "draw")) - mean) < most * np.sqrt(variance / 4000))
+    np.testing.assert_allclose(draws.var(("chain", "draw")), variance, rtol=most * np.sqrt(2 / 4000))
 
 
 def test_many_models_share_an_items_effect() -> None:
@@ -122,5 +124,5 @@ def test_intervals_hold_the_accuracy_on_these_items(model: Any, models: int, set
         hits += int(sum(row["lower"] <= truth[unit] <= row["upper"] for unit, row in found.iterrows()))
         wide = usual.where(estimand="accuracy").frame.set_index("unit")
         narrower.append((found["upper"] - found["lower"]).mean() / (wide["upper"] - wide["lower"]).mean())
-    assert hits >= stats.binom.ppf(1e-3, sets * models, 0.95)
+    assert hits >= stats.binom.ppf(error_budget.level(), sets * models, 0.95)
     assert np.mean(narrower) < 1
