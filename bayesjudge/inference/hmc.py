@@ -70,7 +70,7 @@ def run_hmc(
     report: Callable[[int, int], None] | None = None,
 ) -> Draws:  # fmt: skip
     """Sample many posteriors at once; arguments as in `run_nuts`."""
-    programs = _programs(target, options, many)
+    programs = _programs(target, options.chains, many)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     tell = partial(_tell, report, options.tune + options.draws)
     state, done = _warm(programs, arrays, key, options, many=many, rng=rng, tell=tell)
@@ -95,7 +95,7 @@ def run_from(
     points : array (sets, d)
         Where the chains of each posterior start.
     """
-    programs = _programs(target, options, many)
+    programs = _programs(target, options.chains, many)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     state, _ = _warm(programs, arrays, key, options, many=many, rng=rng, tell=lambda done, _: done)
     state = programs["place"](state, arrays, jnp.asarray(points))
@@ -115,7 +115,7 @@ def _warm(
     state, done = programs["start"](jax.random.split(key, many.number), arrays), 0
     for share, renew in ((0.2, True), (0.4, True), (0.4, False)):
         for size in _blocks(max(round(options.tune * share), 1)):
-            state = programs["adapt"](state, arrays, _lengths(state, size, rng))
+            state = programs["adapt"](state, arrays, _lengths(state, size, rng), options.target_accept)
             done = tell(done + size, state)
         state = programs["renew"](state, renew)
     return state, done
@@ -148,14 +148,14 @@ def _mean_steps(state: _State, trajectory: float) -> int:
     return int(np.clip(round(trajectory / float(np.median(np.exp(state.step.log_size)))), 2, MOST_STEPS))
 
 
-def _programs(target: Density, options: NutsOptions, many: Sets) -> dict[str, Any]:
-    """Compiled programs, kept for the life of the process."""
-    key = (id(target), options, many)
+def _programs(target: Density, chains: int, many: Sets) -> dict[str, Any]:
+    """Compiled programs, kept for the life of the process; a more careful second run needs no others."""
+    key = (id(target), chains, many)
     if key not in _PROGRAMS:
         over = (0, many.axes, None)
         _PROGRAMS[key] = {
-            "start": jax.jit(jax.vmap(partial(_start, target, options), in_axes=over[:2])),
-            "adapt": jax.jit(jax.vmap(partial(_adapt, target, options), in_axes=over)),
+            "start": jax.jit(jax.vmap(partial(_start, target, chains), in_axes=over[:2])),
+            "adapt": jax.jit(jax.vmap(partial(_adapt, target), in_axes=(*over, None))),
             "renew": jax.jit(jax.vmap(_renew, in_axes=(0, None))),
             "place": jax.jit(jax.vmap(partial(_place, target), in_axes=(0, many.axes, 0))),
             "sample": jax.jit(jax.vmap(partial(_sample, target), in_axes=over)),
@@ -163,7 +163,7 @@ def _programs(target: Density, options: NutsOptions, many: Sets) -> dict[str, An
     return _PROGRAMS[key]
 
 
-def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> _State:
+def _start(target: Density, chains: int, key: Any, arrays: Arrays) -> _State:
     """Chains scattered around the mode by its curvature; a point of no density falls back to the mode."""
 
     def potential(z: Any) -> Any:
@@ -173,7 +173,7 @@ def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> _
     whole = target.size <= DENSE_UP_TO
     root = jnp.linalg.cholesky(mode.covariance) if whole else jnp.sqrt(jnp.diag(mode.covariance))
     key, scatter = jax.random.split(key)
-    z = mode.at + _stretched(jax.random.normal(scatter, (options.chains, target.size)), root)
+    z = mode.at + _stretched(jax.random.normal(scatter, (chains, target.size)), root)
     z = jnp.where(jnp.isfinite(jax.vmap(potential)(z))[:, None], z, mode.at)
     value, slope = jax.vmap(jax.value_and_grad(potential))(z)
     blank = jnp.zeros((target.size,))
@@ -225,12 +225,12 @@ def _move(target: Density, state: _State, arrays: Arrays, steps: Any) -> tuple[_
     ), stats  # fmt: skip
 
 
-def _adapt(target: Density, options: NutsOptions, state: _State, arrays: Arrays, lengths: Any) -> _State:
+def _adapt(target: Density, state: _State, arrays: Arrays, lengths: Any, accept: Any) -> _State:
     """Iterations that tune the step size and gather the covariance of the chains (Welford's update)."""
 
     def one(state: _State, steps: Any) -> tuple[_State, None]:
         state, stats = _move(target, state, arrays, steps)
-        step = _average(state.step, options.target_accept - stats["acceptance_rate"].mean())
+        step = _average(state.step, accept - stats["acceptance_rate"].mean())
         seen = state.seen + state.z.shape[0]
         off = state.z - state.mean
         mean = state.mean + off.sum(0) / seen
