@@ -140,6 +140,7 @@ SMALL = {
     ],
     "speed": ["--quick"],
     "peers": ["--quick"],
+    "mutation_scores": ["--quick"],
     # Simulated judges alone; the fits of real ones are the whole benchmark's.
     "reliability_models": ["--quick", "--datasets", "2", "--data", "none"],
 }

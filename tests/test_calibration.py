@@ -18,8 +18,7 @@ from typer.testing import CliRunner, Result
 from bayesjudge import cli, plots
 from bayesjudge.checks import Calibration, data_quantities, sbc, score_check
 from bayesjudge.checks.calibration import FALSE_ALARM
-from bayesjudge.checks.exact_ranks import _ranks
-from bayesjudge.checks.uniformity import chi_squared
+from bayesjudge.checks.uniformity import chi_squared, ranks_among
 from bayesjudge.datasets.small import small_table, table_kinds
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
@@ -80,11 +79,11 @@ def test_runs_that_say_nothing_are_refused(
 
 def test_ties_are_broken_evenly() -> None:
     rng = np.random.default_rng(0)
-    ranks = _ranks(np.zeros((4000, 1)), np.zeros((4000, 3)), rng)
+    ranks = ranks_among(np.zeros((4000, 1)), np.zeros((4000, 3)), rng)
     low, high = error_budget.binomial_bounds(4000, 0.25, comparisons=4)
     shares = np.bincount(ranks, minlength=4) / 4000
     assert ((low <= shares) & (shares <= high)).all()
-    assert _ranks(np.array([2.0]), np.array([1.0, 3.0, 0.5]), rng) == 2
+    assert ranks_among(np.array([2.0]), np.array([1.0, 3.0, 0.5]), rng) == 2
 
 
 def test_the_rank_histogram_is_pearsons() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.checks.blocks import write_parquet
-from bayesjudge.checks.uniformity import RankTest, chi_squared
+from bayesjudge.checks.uniformity import RankTest, chi_squared, ranks_among
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +23,8 @@ __all__ = ["FALSE_ALARM", "Calibration", "rank_rows"]
 FALSE_ALARM = 0.01
 
 
-def rank_rows(found: Ranked, *, unreliable: NDArray[np.bool_]) -> pd.DataFrame:
-    """One row a replicate and quantity.
+def rank_rows(found: Ranked, *, unreliable: NDArray[np.bool_], seed: int) -> pd.DataFrame:
+    """One row a replicate and quantity; ties, as of a quantity that does not vary, are broken at random.
 
     Returns
     -------
@@ -32,11 +32,12 @@ def rank_rows(found: Ranked, *, unreliable: NDArray[np.bool_]) -> pd.DataFrame:
         ``replicate, quantity, of_data, rank, truth, mean, sd, unreliable``.
     """
     replicates, names = found.true.shape[1], len(found.names)
+    ranks = ranks_among(found.true[..., None], found.drawn, np.random.default_rng(seed))
     return pd.DataFrame({
         "replicate": np.repeat(np.arange(replicates), names), "quantity": list(found.names) * replicates,
         "of_data": np.tile(found.of_data, replicates),
-        "rank": (found.drawn < found.true[..., None]).sum(-1).T.reshape(-1),
-        "truth": found.true.T.reshape(-1), "mean": found.drawn.mean(-1).T.reshape(-1),
+        "rank": ranks.T.reshape(-1), "truth": found.true.T.reshape(-1),
+        "mean": found.drawn.mean(-1).T.reshape(-1),
         "sd": found.drawn.std(-1, ddof=1).T.reshape(-1), "unreliable": np.repeat(unreliable, names),
     })  # fmt: skip
 
@@ -53,8 +54,8 @@ class Calibration:
         One row a quantity: ``quantity, p_value`` (ECDF test), ``chi_squared`` (p-value of the rank histogram;
         not in the verdict), ``exact`` (ECDF test of the second opinion; missing without one), ``adjusted``
         (smaller of the two ECDF p-values after Holm's correction for all of them), ``bias`` (mean of
-        (posterior mean − truth)/posterior sd, 0 when calibrated), ``contraction`` (1 − mean posterior
-        variance/prior variance; missing for quantities that look at the data), ``failed``.
+        (posterior mean − truth)/posterior sd, 0 when calibrated and where nothing varies), ``contraction``
+        (1 − mean posterior variance/prior variance; missing for quantities that look at the data), ``failed``.
     rows : pandas.DataFrame
         One row a replicate and quantity, as `rank_rows` has them.
     draws : int
@@ -121,12 +122,14 @@ def _judge(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
         exact = np.array([test.p_value(one) for one in wide("exact_rank").T])
     adjusted = _adjusted(p_values, exact)
     truth, mean, sd = wide("truth"), wide("mean"), wide("sd")
-    contraction = 1 - (sd**2).mean(0) / truth.var(axis=0, ddof=1)
+    z = np.divide(mean - truth, sd, out=np.zeros_like(sd), where=sd > 0)
+    prior = truth.var(axis=0, ddof=1)
+    left = np.divide((sd**2).mean(0), prior, out=np.full(len(names), np.nan), where=prior > 0)
     return pd.DataFrame({
         "quantity": names, "p_value": p_values,
         "chi_squared": [chi_squared(one, draws) for one in wide("rank").T], "exact": exact,
-        "adjusted": adjusted, "bias": ((mean - truth) / sd).mean(0),
-        "contraction": np.where(wide("of_data")[0], np.nan, contraction), "failed": adjusted < FALSE_ALARM,
+        "adjusted": adjusted, "bias": z.mean(0),
+        "contraction": np.where(wide("of_data")[0], np.nan, 1 - left), "failed": adjusted < FALSE_ALARM,
     })  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesjudge.checks.uniformity import ranks_among
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -53,12 +55,4 @@ def exact_ranks(
     states = np.stack([np.concatenate([one[0, :k], one[1, : length - 1 - k]])
                        for one, k in zip(run, before, strict=True)])  # fmt: skip
     found = simulator.rank(world, states)
-    return _ranks(found.true[..., None], found.drawn, rng).T
-
-
-def _ranks(
-    true: NDArray[np.float64], others: NDArray[np.float64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Rank of (..., 1) among (..., N); a rejected proposal repeats a state, so the truth may occur again."""
-    below, equal = (others < true).sum(-1), (others == true).sum(-1)
-    return np.asarray(below + rng.integers(0, equal + 1))
+    return ranks_among(found.true[..., None], found.drawn, rng).T

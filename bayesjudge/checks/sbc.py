@@ -147,7 +147,7 @@ def _block(
     world = simulator.world(replicates, seed=seed)
     fits = fit_many(simulator.model, world.datasets, seed=seed + 1, **sampling, **many)
     drawn = np.stack([_spaced(one, settings["ranked"]) for one in fits.flat])
-    rows = rank_rows(simulator.rank(world, drawn), unreliable=_unreliable(fits))
+    rows = rank_rows(simulator.rank(world, drawn), unreliable=_unreliable(fits), seed=seed + 3)
     if second_opinion:
         exact = exact_ranks(simulator, world, length=settings["ranked"] + 1, seed=seed + 2, **sampling)
         rows["exact_rank"] = exact.reshape(-1)

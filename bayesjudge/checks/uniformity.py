@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RankTest", "chi_squared"]
+__all__ = ["RankTest", "chi_squared", "ranks_among"]
 
 #: Simulated sets of uniform ranks.
 SIMULATIONS = 20_000
@@ -120,3 +120,18 @@ def chi_squared(ranks: NDArray[np.int64], draws: int, *, least: int = 10) -> flo
     seen = np.diff(np.concatenate([[0], np.bincount(ranks, minlength=draws + 1).cumsum()])[edges])
     expected = len(ranks) * np.diff(edges) / (draws + 1)
     return float(chdtrc(bins - 1, float((((seen - expected) ** 2) / expected).sum())))
+
+
+def ranks_among(
+    true: NDArray[np.float64], others: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Rank of (..., 1) among (..., N), from 0 to N; ties are broken at random, so that uniform stays uniform.
+
+    Examples
+    --------
+    >>> others, rng = np.array([[1.0, 3.0, 0.5]]), np.random.default_rng(0)
+    >>> ranks_among(np.array([[2.0]]), others, rng).tolist()
+    [2]
+    """
+    below, equal = (others < true).sum(-1), (others == true).sum(-1)
+    return np.asarray(below + rng.integers(0, equal + 1))
