@@ -48,7 +48,7 @@ def gaussian_data(counts: ScoreCounts) -> Data:
 
 
 def ordinal_data(counts: ScoreCounts) -> Data:
-    """How often each level was given in each cell (cells, levels)."""
+    """How often each level was given in each cell (cells, levels), laid out (block, response)."""
     if len(counts.levels) < 3:
         raise UsageError(
             f"likelihood='ordinal' needs 3 to 21 distinct scores, these have {len(counts.levels) or 'more'}; "
@@ -57,10 +57,16 @@ def ordinal_data(counts: ScoreCounts) -> Data:
     if counts.cells.n.max() < 2:
         raise UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response)")
     blocks, block, targets, target = _codes(counts)
-    levels = counts.cells.levels
-    arrays = {"levels": levels, "total": levels.sum(1), "target": target, "block": block,
+    levels = np.zeros((len(blocks), len(targets), len(counts.levels)), dtype=np.int64)
+    levels[block, target] = counts.cells.levels
+    places = np.indices(levels.shape[:2])
+    seen = levels.sum(axis=0) + 0.5 / len(counts.levels)
+    levels = levels.reshape(-1, levels.shape[-1])
+    arrays = {"levels": levels, "seen": levels, "total": levels.sum(1), "block": places[0].ravel(),
+              "target": places[1].ravel(), "share": seen / seen.sum(axis=1, keepdims=True),
               "value": np.array(counts.levels)}  # fmt: skip
-    axes = {"levels": ("cell", "level"), "value": ("level",)}
+    axes = {"levels": ("cell", "level"), "seen": ("cell", "level"), "share": ("response", "level"),
+            "value": ("level",)}  # fmt: skip
     gaps = tuple(
         f"{low:g} to {high:g}" for low, high in zip(counts.levels[1:-1], counts.levels[2:], strict=True)
     )
@@ -68,7 +74,7 @@ def ordinal_data(counts: ScoreCounts) -> Data:
         arrays=arrays, dims={name: axes.get(name, ("cell",)) for name in arrays},
         coords={"cell": tuple(range(len(levels))), "level": tuple(f"{v:g}" for v in counts.levels),
                 "response": targets, "gap": gaps, **_named(counts, blocks)},
-        observed="levels", ragged=("cell",), facts={"most": int(levels.sum(1).max())},
+        observed="levels",
         units=_sizes(block, counts, blocks),
     )  # fmt: skip
 

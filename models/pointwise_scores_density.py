@@ -9,7 +9,9 @@ import numpyro
 from numpyro import distributions as dist
 
 from bayesjudge.model import Data
-from bayesjudge.models.score_levels import jax_log_levels
+from bayesjudge.models.davidson import OutcomeCounts
+from bayesjudge.models.effect_units import Guess
+from bayesjudge.models.score_levels import jax_lean, jax_log_levels
 from bayesjudge.models.score_moments import CellMeans, ScaledChiSquares
 
 __all__ = ["gaussian", "ordinal"]
@@ -44,24 +46,50 @@ def gaussian(data: Data) -> None:
 
 def ordinal(data: Data) -> None:
     """Counts of levels; the latent variable's residual is standard logistic for the mean judge."""
-    blocks, block, target = data.size("block"), data["block"], data["target"]
     spread = numpyro.sample("response_spread", dist.Gamma(2.0, 2.0 / 3.0))
+    cuts = _cuts(data)
+    leniency, scale, own = _judges(data)
+    rough = data["share"] @ _middles(cuts)
+    guess = _scored(rough + leniency, cuts, scale, data)
+    units = guess.blurred(own).over(0).around(-rough).units(spread)
     with numpyro.plate("response", data.size("response"), dim=-1):
-        margin = numpyro.sample("response_effect", dist.Normal(0.0, spread))[target]
-    scale: Any = jnp.ones(jnp.shape(block))
-    if blocks > 1:
-        with numpyro.plate("block", blocks, dim=-1):
-            leniency = numpyro.sample("leniency", dist.Normal(0.0, 1.0))
-            log_scale = numpyro.sample("log_noise", dist.Normal(0.0, 0.5))
-            own = numpyro.sample("interaction_spread", dist.Gamma(2.0, 2.0))
-        with numpyro.plate("block", blocks, dim=-2), numpyro.plate("response", data.size("response"), dim=-1):
-            z = numpyro.sample("interaction", dist.Normal(0.0, 1.0))
-        margin = margin + leniency[block] + own[block] * z[block, target]
-        scale = jnp.exp(log_scale - log_scale.mean())[block]
-    log_p = jax_log_levels(margin, _cuts(data), scale)
-    with numpyro.plate("cell", data.size("cell"), dim=-1):
-        counts = dist.Multinomial(data["total"], logits=log_p, total_count_max=data.facts["most"])
-        numpyro.sample("levels", counts, obs=data.arrays.get("levels"))
+        z = numpyro.sample("response_effect", dist.Normal(units.centre, units.width))
+    margin = units.effect(z) + leniency
+    if data.size("block") > 1:
+        units = _scored(margin, cuts, scale, data).units(own)
+        with (
+            numpyro.plate("block", data.size("block"), dim=-2),
+            numpyro.plate("response", data.size("response"), dim=-1),
+        ):
+            z = numpyro.sample("interaction", dist.Normal(units.centre, units.width))
+        margin = margin + units.effect(z)
+    log_p = jnp.moveaxis(jax_log_levels(margin, cuts, scale), 0, -1).reshape(-1, data.size("level"))
+    with numpyro.plate("cell", data.size("cell"), dim=-2), numpyro.plate("level", data.size("level"), dim=-1):
+        numpyro.sample("levels", OutcomeCounts(log_p, data["total"]), obs=data.arrays.get("levels"))
+
+
+def _judges(data: Data) -> tuple[Any, Any, Any]:
+    """Leniency, scale of the latent variable and spread of the interaction of every block, (blocks, 1)."""
+    if data.size("block") == 1:
+        return jnp.zeros((1, 1)), jnp.ones((1, 1)), jnp.zeros((1, 1))
+    with numpyro.plate("block", data.size("block"), dim=-1):
+        leniency = numpyro.sample("leniency", dist.Normal(0.0, 1.0))
+        log_scale = numpyro.sample("log_noise", dist.Normal(0.0, 0.5))
+        own = numpyro.sample("interaction_spread", dist.Gamma(2.0, 2.0))
+    return leniency[:, None], jnp.exp(log_scale - log_scale.mean())[:, None], own[:, None]
+
+
+def _middles(cuts: Any) -> Any:
+    """Where the levels lie on the latent scale, (levels,): half-way between cuts, or a unit past the last."""
+    return jnp.concatenate([cuts[:1] - 1, (cuts[1:] + cuts[:-1]) / 2, cuts[-1:] + 1])
+
+
+def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> Guess:
+    """What the levels say of how the latent means differ from ``margin``, (blocks, responses)."""
+    shape = (data.size("block"), data.size("response"), data.size("level"))
+    n = jnp.moveaxis(jnp.reshape(data["seen"], shape), -1, 0)
+    p, lean = jax_lean(margin, cuts, scale)
+    return Guess(information=n.sum(0) * (p * lean**2).sum(0), pull=(n * lean).sum(0))
 
 
 def _cuts(data: Data) -> Any:

@@ -57,19 +57,53 @@ def ordinal(data: Data) -> None:
     """Counts of levels."""
     blocks, block, target = data.size("block"), data["block"], data["target"]
     spread = pm.Gamma("response_spread", alpha=np.float64(2), beta=np.float64(2 / 3))
-    margin = pm.Normal("response_effect", _ZERO, spread, dims="response")[target]
+    cuts = _cuts()
+    leniency, own = (pt.as_tensor(np.zeros(len(block))) for _ in range(2))
     scale = pt.as_tensor(np.ones(len(block)))
     if blocks > 1:
-        leniency = pm.Normal("leniency", _ZERO, _ONE, dims="block")
+        leniency = pm.Normal("leniency", _ZERO, _ONE, dims="block")[block]
         log_scale = pm.Normal("log_noise", _ZERO, np.float64(0.5), dims="block")
-        own = pm.Gamma("interaction_spread", alpha=np.float64(2), beta=np.float64(2), dims="block")
-        z = pm.Normal("interaction", _ZERO, _ONE, dims=("block", "response"))
-        margin = margin + leniency[block] + own[block] * z[block, target]
         scale = pt.exp(log_scale - pt.mean(log_scale))[block]
+        own = pm.Gamma("interaction_spread", alpha=np.float64(2), beta=np.float64(2), dims="block")[block]
+    outside = pt.concatenate([cuts[:1] - 2, cuts, cuts[-1:] + 2])
+    rough = data["share"] @ ((outside[1:] + outside[:-1]) / 2)
+    information, pull = _scored(rough[target] + leniency, cuts, scale, data)
+    grow = 1 + own**2 * information
+    by_response = np.equal.outer(np.arange(data.size("response")), target).astype(float)
+    information, pull = by_response @ (information / grow), by_response @ (pull / grow)
+    effect = _effects("response_effect", information, pull + information * rough, spread, "response")
+    margin = effect[target] + leniency
+    if blocks > 1:
+        information, pull = _scored(margin, cuts, scale, data)
+        shape = (blocks, data.size("response"))
+        parts = (part.reshape(shape) for part in (information, pull, own))
+        margin = margin + _effects("interaction", *parts, ("block", "response")).ravel()
+    log_p = pytensor_log_levels(margin, cuts, scale)
+    pm.Potential("levels", (data["levels"].astype(float) * log_p).sum(1), dims="cell")
+
+
+def _cuts() -> Any:
     middle = pm.Normal("middle", _ZERO, np.float64(3))
     gaps = pm.Gamma("gaps", alpha=np.float64(2), beta=np.float64(1.5), dims="gap")
     steps = pt.concatenate([np.zeros(1), pt.cumsum(gaps)])
-    log_p = pytensor_log_levels(margin, middle + steps - pt.mean(steps), scale)
-    counts = data["levels"].astype(float)
-    ways = pt.gammaln(counts.sum(1) + 1) - pt.gammaln(counts + 1).sum(1)
-    pm.Potential("levels", ways + (counts * log_p).sum(1), dims="cell")
+    return middle + steps - pt.mean(steps)
+
+
+def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
+    """Effects N(0, spread), from the units that an approximate posterior gives them; see `effect_units`."""
+    precision = spread**-2.0 + information
+    z = pm.Normal(name, -pull / pt.sqrt(precision), spread * pt.sqrt(precision), dims=dims)
+    return pull / precision + z / pt.sqrt(precision)
+
+
+def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> tuple[Any, Any]:
+    """Information and pull of every cell around a margin, from the derivatives of its levels' logarithms."""
+    below = pt.sigmoid((cuts - margin[:, None]) / scale[:, None])
+    edges = pt.concatenate(
+        [np.zeros((len(data["total"]), 1)), below, np.ones((len(data["total"]), 1))], axis=1
+    )
+    # (f(a) − f(b))/(F(b) − F(a)) of a logistic variable, where the quotient would be 0/0 far out.
+    slope = (edges[:, 1:] + edges[:, :-1] - 1) / scale[:, None]
+    p = edges[:, 1:] - edges[:, :-1]
+    seen = data["seen"].astype(float)
+    return seen.sum(1) * (p * slope**2).sum(1), (seen * slope).sum(1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import error_budget
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
-from bayesjudge.checks import coverage_table
+from bayesjudge.checks import coverage_table, sbc
 from bayesjudge.datasets.scores import simulate_scores
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import accelerator, fit, fit_many
@@ -19,6 +19,7 @@ from bayesjudge.inference.density import density
 from bayesjudge.model import Data
 from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.pointwise_scores_results import components
+from bayesjudge.models.score_levels import jax_lean, jax_log_levels
 from bayesjudge.models.score_moments import CellMeans, ScaledChiSquares
 from bayesjudge.tables import Scores
 
@@ -49,6 +50,18 @@ def test_the_same_density_of_levels_in_both_languages(name: str, same_density: C
     same_density(ORDINAL, ORDINAL.prepare(_log(**DESIGNS[name], rounded=True)), points=20)
 
 
+def test_what_levels_say_is_the_slope_and_the_mean_curvature_of_their_density() -> None:
+    margin, cuts, scale = jnp.linspace(-4.0, 4.0, 9), jnp.array([-2.0, -0.5, 1.0, 1.3]), jnp.full(9, 0.7)
+    p, lean = jax_lean(margin, cuts, scale)
+    np.testing.assert_allclose(p, jnp.exp(jax_log_levels(margin, cuts, scale)), atol=1e-14)
+    np.testing.assert_allclose(p.sum(0), 1.0, atol=1e-14)
+    for level in range(5):
+        slope = jax.grad(lambda at, k=level: jax_log_levels(at, cuts, scale)[k].sum())(margin)
+        np.testing.assert_allclose(lean[level], slope, atol=1e-10)
+    # The slope of a log density has mean 0, and its variance is the information.
+    np.testing.assert_allclose((p * lean).sum(0), 0.0, atol=1e-14)
+
+
 def test_moments_have_the_density_of_the_scores() -> None:
     """Means and squares are sufficient: the density differs from that of the scores by a constant alone."""
     y = np.random.default_rng(0).normal(5, 2, size=(6, 3))
@@ -66,8 +79,6 @@ def test_moments_have_the_density_of_the_scores() -> None:
 
 
 def test_drawn_moments_have_the_right_moments() -> None:
-    import jax
-
     n = jnp.array([[2, 4]])
     cells = CellMeans(
         jnp.array([1.0, 2.0]), jnp.array([1.5, 0.5]), jnp.array([0.5, 0.2]), jnp.array([1.0, 2.0]), n
@@ -153,8 +164,9 @@ def test_the_four_layers_of_variance_cover_the_truth() -> None:
         for k, truth in enumerate(truths):
             low, high = fits.posterior(k)[name].quantile([0.1, 0.9], dim=("chain", "draw")).to_numpy()
             inside += np.ravel((low <= truth[name]) & (truth[name] <= high)).tolist()
-        # Two judges of one log are counted as one, the least favourable: exact bounds of 40 intervals of .8.
-        bounds = error_budget.binomial_bounds(n, 0.8, comparisons=4)
+        # Two judges of one log are counted as one, the least favourable: exact bounds of 40 intervals of .8,
+        # family-wise 1 % over four layers.
+        bounds = stats.binom.ppf([0.00125, 0.99875], n, 0.8) / n
         assert bounds[0] <= np.mean(inside) <= bounds[1], name
 
 
@@ -166,6 +178,20 @@ def test_levels_have_nearly_the_reliability_of_numbers() -> None:
     one, other = (float(components(f.posterior, f.data)["icc"].mean()) for f in (number, level))
     # Rounding to whole numbers adds a twelfth to the noise's variance, in both.
     assert one == pytest.approx(other, abs=0.03)
+
+
+@pytest.mark.slow
+def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = GAUSSIAN.prepare(_log(seed=3, responses=12, trials=3, **ONE))
+    assert sbc(GAUSSIAN, data, replicates=100, chains=2, draws=150, tune=200, seed=5).passed
+    truthful = PointwiseScores.simulate
+
+    def simulate(self: PointwiseScores, key: Any, data: Data) -> dict[str, Any]:
+        sites = dict(truthful(self, key, data))
+        return {**sites, "squares": 2 * sites["squares"]}
+
+    monkeypatch.setattr(PointwiseScores, "simulate", simulate)
+    assert not sbc(GAUSSIAN, data, replicates=100, chains=2, draws=150, tune=200, seed=5).passed
 
 
 @pytest.mark.slow
