@@ -13,13 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.battle_cells import BattleCells, make_battle_cells
-from bayesjudge.battle_covariates import covariate_keys
+from bayesjudge.battle_arrays import human_votes, judged_battles, swaps_of
+from bayesjudge.battle_cells import make_battle_cells
 from bayesjudge.battle_patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
-from bayesjudge.cells import IbisTable, fetch
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["BattleCounts", "HumanVotes", "JudgedBattles", "PairCounts", "Swaps", "count_battles"]
 
 type Ints = NDArray[np.int64]
-type Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,6 +173,7 @@ def count_battles(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({"item": [1, 2], "model_a": ["x", "y"], "model_b": ["y", "x"], "human": [1, 0],
     ...                       "judge": "j", "verdict": [1, 1]})
     >>> counts = count_battles(Battles.from_frame(frame))
@@ -187,10 +185,10 @@ def count_battles(
         raise InputError([Problem(column="(table)", found=f"no usable battle: {dict(cells.dropped)}",
                                   allowed="at least one", fix="Check the file.")])  # fmt: skip
     names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
-    human, judged = _human(cells), _judged(cells, cells.judged, keep_battles)
+    human, judged = human_votes(cells), judged_battles(cells, cells.judged, keep_battles)
     return BattleCounts(
-        **names, human=human, judged=judged, shown=_judged(cells, cells.shown, keep_battles),
-        swaps=_swaps(cells), covariates=cells.covariates, dropped=cells.dropped,
+        **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown, keep_battles),
+        swaps=swaps_of(cells), covariates=cells.covariates, dropped=cells.dropped,
         warnings=(*cells.warnings, *_unknown(human, judged, cells.covariates)),
     )  # fmt: skip
 
@@ -205,78 +203,3 @@ def _unknown(human: HumanVotes, judged: JudgedBattles, names: Sequence[str]) -> 
             found.append(f"covariate {name!r} is not known for {votes} votes and {views} judged battles: "
                          "taken as no difference there")  # fmt: skip
     return found
-
-
-def _human(cells: BattleCells) -> HumanVotes:
-    keys = ["first", "second", "group", "place", "length", *covariate_keys(cells.covariates)]
-    sums = {name: cells.votes[name].sum() for name in ("a", "tie", "b", "torn")}
-    frame = fetch(cells.votes.group_by(keys).aggregate(**sums)).sort_values(keys, ignore_index=True)
-    if frame["torn"].sum():
-        torn = fetch(cells.votes.filter(cells.votes.torn > 0).select("item").limit(5))
-        items = ", ".join(sorted(map(str, torn["item"])))
-        raise InputError([Problem(column="human", found=f"different votes on item {items}",
-                                  allowed="one vote for each battle and voter",
-                                  fix="Give each person's vote its own voter.")])  # fmt: skip
-    return HumanVotes(**_common(frame, cells), votes=frame[["a", "tie", "b"]].to_numpy(np.int64))
-
-
-def _judged(cells: BattleCells, rows: IbisTable, keep_battles: bool) -> JudgedBattles:
-    keys = ["judge", "first", "second", "group", "place", "label", "stated", "gap", "length", "a", "tie", "b"]
-    keys += [*covariate_keys(cells.covariates), *(["item"] if keep_battles else [])]
-    votes = cells.judged_votes.select("item", "first", "second", "a", "tie", "b")
-    joined = rows.left_join(votes, ["item", "first", "second"]).select(*keys)
-    joined = joined.mutate(**{side: joined[side].fill_null(0) for side in ("a", "tie", "b")})
-    frame = fetch(joined.group_by(keys).aggregate(n=joined.count())).sort_values(keys, ignore_index=True)
-    battle = _battles(frame) if keep_battles else np.full(len(frame), -1)
-    return JudgedBattles(
-        judge=_codes(frame["judge"], cells.judges), **_common(frame, cells),
-        label=_outcome(frame["label"]), verdict=_outcome(frame["stated"]),
-        gap=frame["gap"].to_numpy(np.float64), battle=battle,
-        votes=frame[["a", "tie", "b"]].to_numpy(np.int64), n=frame["n"].to_numpy(np.int64),
-    )  # fmt: skip
-
-
-def _battles(frame: pd.DataFrame) -> Ints:
-    codes, _ = pd.factorize(pd.MultiIndex.from_frame(frame[["item", "first", "second"]]))
-    return codes.astype(np.int64)
-
-
-def _outcome(side: pd.Series[float]) -> Floats:
-    """+1, 0, −1 to 1, .5, 0."""
-    return (side.to_numpy(np.float64) + 1) / 2
-
-
-def _common(frame: pd.DataFrame, cells: BattleCells) -> dict[str, Any]:
-    return {
-        "first": frame["first"].to_numpy(np.int64), "second": frame["second"].to_numpy(np.int64),
-        "group": _codes(frame["group"], cells.groups), "order": frame["place"].to_numpy(np.int64),
-        "length": frame["length"].to_numpy(np.float64),
-        "covariates": frame[list(covariate_keys(cells.covariates))].to_numpy(np.float64),
-    }  # fmt: skip
-
-
-def _swaps(cells: BattleCells) -> Swaps:
-    battle = ["item", "first", "second", "judge"]
-    sides = [
-        cells.shown.filter(cells.shown.place == place).select(*battle, "label", "gap") for place in (1, -1)
-    ]
-    both = sides[0].inner_join(sides[1], battle, rname="{name}_second")
-    both = both.mutate(change=(both.gap - both.gap_second) / 2)
-    table = both.group_by(["judge", "label", "label_second"]).aggregate(
-        n=both.count(), graded=both.change.count(), advantage=both.change.sum().fill_null(0.0),
-        squares=(both.change * both.change).sum().fill_null(0.0),
-    )  # fmt: skip
-    frame = fetch(table)
-    judge = _codes(frame["judge"], cells.judges)
-    # Label +1 (the first model) comes first in the table, then 0 and −1.
-    place = [(1 - frame[name].to_numpy(np.float64)).astype(int) for name in ("label", "label_second")]
-    labels = np.zeros((len(cells.judges), 3, 3), dtype=np.int64)
-    np.add.at(labels, (judge, *place), frame["n"].to_numpy(np.int64))
-    sums = {name: np.bincount(judge, weights=frame[name].to_numpy(np.float64), minlength=len(cells.judges))
-            for name in ("graded", "advantage", "squares")}  # fmt: skip
-    return Swaps(labels=labels, advantage=sums["advantage"], advantage_squares=sums["squares"],
-                 n=sums["graded"].astype(np.int64))  # fmt: skip
-
-
-def _codes(values: pd.Series[str], names: tuple[str, ...]) -> Ints:
-    return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)

@@ -38,11 +38,13 @@ ROOMS = {
     "counts": {"errors", "tables", "cells", "cell_codes"},
     "panel_counts": {"errors", "tables", "cells", "cell_codes"},  # votes of all judges on an answer together
     "battle_covariates": {"errors", "cells"},
-    "battle_cells": {"errors", "tables", "cells", "battle_covariates"},
+    "battle_events": {"errors", "tables", "cells", "battle_covariates"},
+    "battle_cells": {"tables", "cells", "battle_covariates", "battle_events"},
+    "battle_arrays": {"errors", "cells", "battle_cells", "battle_covariates", "battle_patterns"},
     "battle_patterns": set(),
     "comparison_graph": set(),
     "strengths": {"errors"},  # Bradley–Terry by Newton, for models and baselines alike
-    "battle_counts": {"errors", "tables", "cells", "battle_cells", "battle_covariates", "battle_patterns"},
+    "battle_counts": {"errors", "tables", "battle_cells", "battle_arrays", "battle_patterns"},
     "conditions": {"errors", "tables", "cells"},  # what trials and scores share before they are counted
     "majority": {"errors"},  # who wins K trials: for models, baselines, planning and simulators alike
     "trial_counts": {"errors", "tables", "cells", "conditions"},

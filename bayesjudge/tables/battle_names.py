@@ -1,0 +1,135 @@
+"""Which battle, judge, run and voter a row is of: also where it names none, whichever model comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.tables.coding import MISSING, joint_codes
+from bayesjudge.tables.words import ORDERS
+
+__all__ = ["Coded", "model_codes", "named"]
+
+#: Names of the one judge and the one vote of a battle that carry none.
+_ONE_JUDGE, _ONE_VOTER = "judge", "human"
+_NO_RUN, _NO_VOTER = "(missing)", "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Codes of every row, what the codes of names stand for, and the table they were made from."""
+
+    codes: pd.DataFrame
+    names: Mapping[str, pd.Index[Any]]
+    table: pd.DataFrame
+
+    def with_name(self, key: str, codes: NDArray[Any], names: pd.Index[Any]) -> Coded:
+        """With other codes of one kind of names."""
+        return replace(self, codes=self.codes.assign(**{key: codes}), names={**self.names, key: names})
+
+    def key(self, *parts: str) -> NDArray[np.int64]:
+        """One code for each combination of names."""
+        sizes = [len(self.names.get(part, ORDERS)) + 1 for part in parts]
+        # Missing names are a value of their own here: shifted to 0.
+        return joint_codes([self.codes[part].to_numpy() + 1 for part in parts], sizes)
+
+    def told(self, row: int) -> str:
+        """The battle and judge of a row, for messages."""
+        shown = {key: self.codes[key].iloc[row] for key in ("item", "model_a", "model_b", "judge")}
+        return ", ".join(f"{key} {self.names[key][code]!r}" for key, code in shown.items() if code >= 0)
+
+
+def named(coded: Coded) -> tuple[Coded, tuple[str, ...]]:
+    """Items, judges, runs and voters of rows that name none."""
+    warnings: tuple[str, ...] = ()
+    if not len(coded.names["item"]):
+        rows = np.arange(len(coded.table), dtype=np.int32)
+        coded = coded.with_name("item", rows, pd.Index((rows + 1).astype(str), dtype="str"))
+        warnings += ("there is no item column: each row was taken as a battle of its own",)
+    judged = coded.codes["judged"].to_numpy()
+    if not len(coded.names["judge"]):
+        coded = coded.with_name("judge", np.where(judged, 0, MISSING), pd.Index([_ONE_JUDGE], dtype="str"))
+    coded = coded.with_name("pair", *_pairs(coded))
+    coded = replace(coded, codes=coded.codes.assign(**_turned(coded)))
+    coded, repeated = _number_runs(coded, judged)
+    coded, several = _number_voters(coded, judged)
+    event = coded.key("item", "pair", "judge", "order seen", "run")
+    vote = coded.key("item", "pair", "voter")
+    human = coded.codes["human"].to_numpy() != MISSING
+    codes = coded.codes.assign(event=np.where(judged, event, MISSING), vote=np.where(human, vote, MISSING))
+    return replace(coded, codes=codes), warnings + repeated + several
+
+
+def _pairs(coded: Coded) -> tuple[NDArray[np.int64], pd.Index[Any]]:
+    """One code for two models in either order."""
+    a, b = model_codes(coded)
+    size = max(int(a.max(initial=0)), int(b.max(initial=0))) + 1
+    pair, names = pd.factorize(np.minimum(a, b) * size + np.maximum(a, b))
+    return np.where((a < 0) | (b < 0), MISSING, pair), pd.Index(names.astype(str), dtype="str")
+
+
+def model_codes(coded: Coded) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes of both models in one list of names, `MISSING` or `UNKNOWN` where there is none."""
+    a, b = coded.codes["model_a"].to_numpy(np.int64), coded.codes["model_b"].to_numpy(np.int64)
+    place = coded.names["model_a"].append(coded.names["model_b"])
+    shared, _ = pd.factorize(place)
+    first = len(coded.names["model_a"])
+    return (np.where(a >= 0, shared[np.maximum(a, 0)], a),
+            np.where(b >= 0, shared[np.minimum(np.maximum(b, 0) + first, len(shared) - 1)], b))  # fmt: skip
+
+
+def _turned(coded: Coded) -> dict[str, NDArray[np.int32]]:
+    """Votes, verdicts and orders in a frame that does not depend on which model is called a."""
+    a, b = model_codes(coded)
+    turned = {}
+    for key in ("human", "verdict", "order"):
+        code = coded.codes[key].to_numpy(np.int32)
+        # In all three, 0 and 1 change places; a tie, 2, and the negative codes stay.
+        turned[f"{key} seen"] = np.where((a > b) & ((code == 0) | (code == 1)), 1 - code, code)
+    return turned
+
+
+def _number_runs(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[str, ...]]:
+    if len(coded.names["run"]):
+        lost = judged & (coded.codes["run"].to_numpy() == MISSING)
+        filled = np.where(lost, len(coded.names["run"]), coded.codes["run"])
+        names = coded.names["run"].append(pd.Index([_NO_RUN] if lost.any() else [], dtype="str"))
+        told = (
+            (f"{int(lost.sum())} rows have no run; each counts as the run {_NO_RUN!r}",) if lost.any() else ()
+        )
+        return coded.with_name("run", filled, names), told
+    run = _count_within(coded.key("item", "pair", "judge", "order seen", "voter"), judged)
+    again = int((run > 0).sum())
+    told = (f"{again} rows repeat a battle, judge and order without a run column: taken as repeated runs",)
+    names = pd.Index([str(k + 1) for k in range(int(run.max(initial=0)) + 1)], dtype="str")
+    return coded.with_name("run", run, names), told if again else ()
+
+
+def _number_voters(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[str, ...]]:
+    human = coded.codes["human"].to_numpy() != MISSING
+    if len(coded.names["voter"]):
+        lost = human & (coded.codes["voter"].to_numpy() == MISSING)
+        filled = np.where(lost, len(coded.names["voter"]), coded.codes["voter"])
+        names = coded.names["voter"].append(pd.Index([_NO_VOTER] if lost.any() else [], dtype="str"))
+        told = (f"{int(lost.sum())} votes have no voter; each battle's count as one",) if lost.any() else ()
+        return coded.with_name("voter", filled, names), told
+    # A vote beside a judge's verdict is the same vote on the rows of every judge; alone, each is its own.
+    place = _count_within(coded.key("item", "pair"), human & ~judged)
+    again = int((place > 0).sum())
+    names = pd.Index(
+        [_ONE_VOTER, *(f"{_ONE_VOTER} {k + 1}" for k in range(1, int(place.max(initial=0)) + 1))]
+    )
+    told = (f"{again} rows repeat a battle without a voter column: taken as votes of several people",)
+    return coded.with_name("voter", np.where(human, place, MISSING), names), told if again else ()
+
+
+def _count_within(key: NDArray[np.int64], among: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many of the rows counted share the key and came before; 0 for the others."""
+    place = np.zeros(len(key), dtype=np.int64)
+    place[among] = pd.Series(key[among]).groupby(key[among]).cumcount()
+    return place
