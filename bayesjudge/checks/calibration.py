@@ -55,7 +55,8 @@ class Calibration:
         not in the verdict), ``exact`` (ECDF test of the second opinion; missing without one), ``adjusted``
         (smaller of the two ECDF p-values after Holm's correction for all of them), ``bias`` (mean of
         (posterior mean − truth)/posterior sd, 0 when calibrated and where nothing varies), ``contraction``
-        (1 − mean posterior variance/prior variance; missing for quantities that look at the data), ``failed``.
+        (1 − mean posterior variance/prior variance; missing for quantities that look at the data),
+        ``failed``.
     rows : pandas.DataFrame
         One row a replicate and quantity, as `rank_rows` has them.
     draws : int

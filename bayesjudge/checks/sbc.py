@@ -132,7 +132,7 @@ def _check(replicates: int, ranked: int, chains: int, draws: int, second_opinion
     if second_opinion and (draws < ranked or chains < 2):
         raise UsageError(
             f"second_opinion=True reads {ranked} states of two chains: it needs chains of 2 or more and "
-            f"draws of {ranked} or more, there are {chains} and {draws}"
+            f"draws of {ranked} or more, there are {chains} and {draws}; or leave it out"
         )
 
 
