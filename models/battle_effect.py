@@ -53,7 +53,7 @@ def outcomes_at(log_p: Any, loading: Any) -> Any:
     Examples
     --------
     >>> there = outcomes_at(jnp.log(jnp.array([[0.5, 0.2, 0.3]])), 0.6)
-    >>> (nodes()[1] @ there[..., 0]).round(4).tolist()
+    >>> np.asarray(nodes()[1] @ there[..., 0], dtype=float).round(4).tolist()
     [0.5, 0.2, 0.3]
     """
     first, tie, second = jnp.exp(log_p).T

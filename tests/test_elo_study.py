@@ -130,6 +130,7 @@ def test_votes_that_cannot_be_hidden_are_named() -> None:
         ({"prob": 2}, "between 0 and 1"),
         ({"bootstrap": 1}, "no spread"),
         ({"scores": "both"}, "graded, verdicts"),
+        ({"battle_effect": True}, "give scores=.verdicts. too"),
     ],
 )
 def test_options_are_looked_at_first(options: dict[str, Any], message: str) -> None:
