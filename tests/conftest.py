@@ -82,7 +82,7 @@ def same_density() -> Callable[..., None]:
     return _same_density
 
 
-def _same_density(model: Model, data: Data, *, points: int = 1000, scale: float = 1.5, seed: int = 7) -> None:
+def _same_density(model: Model, data: Data, *, points: int = 100, scale: float = 1.5, seed: int = 7) -> None:
     at = twins.random_points(model, data, points=points, scale=scale, seed=seed)
     ours, theirs = twins.numpyro_log_densities(model, data, at)[0], twins.pymc_log_densities(model, data, at)
     assert np.all(np.isfinite(ours))
