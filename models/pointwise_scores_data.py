@@ -57,11 +57,11 @@ def ordinal_data(counts: ScoreCounts) -> Data:
     if counts.cells.n.max() < 2:
         raise UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response)")
     blocks, block, targets, target = _codes(counts)
-    levels = np.zeros((len(blocks), len(targets), len(counts.levels)), dtype=np.int64)
-    levels[block, target] = counts.cells.levels
-    places = np.indices(levels.shape[:2])
-    seen = levels.sum(axis=0) + 0.5 / len(counts.levels)
-    levels = levels.reshape(-1, levels.shape[-1])
+    grid = np.zeros((len(blocks), len(targets), len(counts.levels)), dtype=np.int64)
+    grid[block, target] = counts.cells.levels
+    places = np.indices(grid.shape[:2])
+    seen = grid.sum(axis=0) + 0.5 / len(counts.levels)
+    levels = grid.reshape(-1, grid.shape[-1])
     arrays = {"levels": levels, "seen": levels, "total": levels.sum(1), "block": places[0].ravel(),
               "target": places[1].ravel(), "share": seen / seen.sum(axis=1, keepdims=True),
               "value": np.array(counts.levels)}  # fmt: skip

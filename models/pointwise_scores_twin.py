@@ -76,8 +76,8 @@ def ordinal(data: Data) -> None:
     if blocks > 1:
         information, pull = _scored(margin, cuts, scale, data)
         shape = (blocks, data.size("response"))
-        parts = (part.reshape(shape) for part in (information, pull, own))
-        margin = margin + _effects("interaction", *parts, ("block", "response")).ravel()
+        information, pull, own = (part.reshape(shape) for part in (information, pull, own))
+        margin = margin + _effects("interaction", information, pull, own, ("block", "response")).ravel()
     log_p = pytensor_log_levels(margin, cuts, scale)
     pm.Potential("levels", (data["levels"].astype(float) * log_p).sum(1), dims="cell")
 

@@ -36,7 +36,7 @@ Response = Annotated[
 ]
 Likelihood = Annotated[str, typer.Option(help="gaussian or ordinal: scores as numbers or as levels.")]
 Draws = Annotated[
-    int, typer.Option(help="Posterior draws of each chain, after as many to warm up, at most 1,000.")
+    int, typer.Option(help="Posterior draws of each chain, after as many to warm up, at most 600.")
 ]
 Budget = Annotated[
     int | None, typer.Option(help="Further trials to plan for each judge; 5 an item if not given.")
@@ -47,7 +47,7 @@ def reliability(
     *, file: File, scores: Scores = None, column: Column = None, where: Where = None,
     judge: Judge = None, response: Response = None, likelihood: Likelihood = "gaussian",
     budget: Budget = None, out: Out = None, html: Html = None, as_json: Json = False, every: Every = False,
-    prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 2000,
+    prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "hmc", chains: Chains = 4, draws: Draws = 2000,
     bootstrap: Bootstrap = 10_000, strict: Strict = False, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
@@ -66,7 +66,7 @@ def reliability(
         answer = study(
             trials, scored, judges=judge or None, responses=(first, second) if response else None,
             likelihood=cast("Any", likelihood), budget=budget, engine=engine, prob=prob, seed=seed,
-            chains=chains, draws=draws, tune=min(draws, 1000), bootstrap=bootstrap, progress=not quiet,
+            chains=chains, draws=draws, tune=min(draws, 600), bootstrap=bootstrap, progress=not quiet,
         )  # fmt: skip
         deliver(answer, out=out, html=html, as_json=as_json, every=every)
     finish(answer, strict=strict, as_json=as_json)

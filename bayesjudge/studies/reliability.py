@@ -30,8 +30,8 @@ __all__ = ["reliability"]
 def reliability(
     trials: Any = None, scores: Any = None, *, judges: Iterable[str] | None = None,
     responses: tuple[str, str] | None = None, likelihood: Likelihood = "gaussian", budget: int | None = None,
-    engine: str = "nuts", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
-    draws: int = 2000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
+    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
+    draws: int = 2000, tune: int = 600, truth: Mapping[tuple[str, str], float] | None = None,
     progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """How repeatable judges are, Bayesian and frequentist intervals side by side, and where to ask again.
@@ -50,9 +50,9 @@ def reliability(
         Scores as numbers, or as ordered levels.
     budget : int, optional
         Further trials to plan for each judge and condition; by default five an item.
-    engine : {"nuts", "hmc", "laplace", "pymc"}
-        As in `fit`, with ``chains, draws, tune``. With many judges the spread of their disagreement mixes
-        slowly, hence more draws than elsewhere.
+    engine : {"hmc", "nuts", "laplace", "pymc"}
+        As in `fit`, with ``chains, draws, tune``. The effects of items and judges are many, and each has a
+        convergence check to pass: hence more draws than elsewhere, and HMC, which is faster than NUTS here.
     prob : float
         Probability of every interval, between 0 and 1.
     seed : int

@@ -50,6 +50,11 @@ class ReliabilityOptions(SamplingOptions):
         return EACH * items if self.budget is None else self.budget
 
     @property
+    def sampling(self) -> Mapping[str, Any]:
+        """Keywords of `fit`: hundreds of effects near their normal units need no shorter steps than these."""
+        return {**super().sampling, "target_accept": 0.9}
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """What the manifest of the answer records."""
         return {**super().settings, "likelihood": self.likelihood, "budget": self.budget,
