@@ -145,7 +145,7 @@ def test_ablations_compare_conditions_that_differ_in_one_respect() -> None:
         ({"item": ["p", "q"], "n_a": [1, 0], "n_b": [0, 1]}, "nothing is repeated"),
         ({"item": ["p", "q"], "n_a": [0, 0], "n_b": [0, 0], "n_tie": [5, 5]}, "every trial is a tie"),
         ({"item": ["p", "q"], "n_a": [5, 2], "n_b": [0, 1]}, "3 to 5 trials an item"),
-        ({"item": ["p"], "n_a": [2], "n_b": [2]}, "1 items have no majority"),
+        ({"item": ["p"], "n_a": [2], "n_b": [2]}, "no majority on 1 items"),
     ],
 )
 def test_thin_tables_get_warned_answers(frame: dict[str, Any], said: str) -> None:

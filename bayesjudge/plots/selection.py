@@ -155,12 +155,12 @@ def _expand(methods: Sequence[str], present: Iterable[str]) -> list[str]:
 
 
 def _labels(frame: pd.DataFrame) -> pd.Series:
-    """The unit, with judge and group where there is more than one."""
+    """The unit, with judge and group where there is more than one and they are not the unit itself."""
     label = frame["unit"].astype(str)
     for column in ("judge", "group"):
         if len(frame[column].unique()) > 1:
             named = frame[column].astype(str)
-            label = label.where(named == "", label + " · " + named)
+            label = label.where((named == "") | (named == frame["unit"]), label + " · " + named)
     return label
 
 

@@ -39,6 +39,8 @@ _METHOD = (
 )
 #: Panels and rows that a figure of estimates has room for.
 MOST_UNITS = 30
+#: Bars that a reader can still tell apart, and the fewest items shown whatever the number of judges.
+MOST_BARS, LEAST_ITEMS = 90, 8
 
 
 def reliability_page(answer: Comparison) -> Page:
@@ -76,7 +78,8 @@ def _stability(answer: Comparison) -> Section | None:
     high = int((items["flip_rate"] > 0.2).sum())
     text = f"{high} of {len(items)} judge–item pairs flip in more than 20 % of trials."
     caption = f"Flip rate of the least stable items{where}; lines are intervals."
-    figures = [figure_of(flip_bars(shown), caption, f"Bars of flip rates. {text}")]
+    most = max(LEAST_ITEMS, MOST_BARS // shown["judge"].nunique())
+    figures = [figure_of(flip_bars(shown, most=most), caption, f"Bars of flip rates. {text}")]
     if items["category"].notna().any():
         caption = f"Mean flip rate by judge and category{where}."
         figures.append(figure_of(category_flips(shown), caption, f"Heat map of mean flip rates{where}."))

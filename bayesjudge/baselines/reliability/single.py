@@ -57,6 +57,7 @@ class Single:
     curve: pd.DataFrame
     minimum: pd.DataFrame
     warnings: tuple[str, ...]
+    undecided: int
 
 
 def single_judge(
@@ -90,6 +91,7 @@ def single_judge(
         minimum=pd.concat([minimum_frame(one, outcomes, targets, prob) for one in curves],
                           ignore_index=True),
         warnings=_warnings(outcomes),
+        undecided=int(majority(outcomes.n)[1].sum()),
     )  # fmt: skip
 
 
@@ -138,7 +140,7 @@ def _mean_rows(
 
 
 def _warnings(outcomes: Outcomes) -> tuple[str, ...]:
-    trials, shared = outcomes.trials, int(majority(outcomes.n)[1].sum())
+    trials = outcomes.trials
     found = []
     if (trials == 1).all():
         found.append("one trial of each item, so nothing is repeated: flip rates are 0 by definition")
@@ -149,7 +151,4 @@ def _warnings(outcomes: Outcomes) -> tuple[str, ...]:
         found.append(UNRECORDED)
     if (outcomes.n[:, 2] == trials).all():
         found.append("every trial is a tie")
-    if shared:
-        none = f"{shared} items have no majority (several outcomes are equally frequent)"
-        found.append(f"{none}: they count as ties, and the reliability curve breaks them at random")
     return tuple(found)

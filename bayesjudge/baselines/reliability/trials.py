@@ -152,6 +152,12 @@ def _folded(singles: Sequence[Single]) -> Iterator[str]:
     for text, names in whose.items():
         rest = f" and {len(names) - SHOWN} others" if len(names) > SHOWN else ""
         yield f"{', '.join(names[:SHOWN])}{rest}: {text}"
+    tied = sorted((one for one in singles if one.undecided), key=lambda one: -one.undecided)
+    if tied:
+        shown = ", ".join(f"{one.undecided} items of {one.whose}" for one in tied[:SHOWN])
+        rest = f", fewer of {len(tied) - SHOWN} others" if len(tied) > SHOWN else ""
+        yield (f"no majority on {shown}{rest} (several outcomes are equally frequent): they count as ties, "
+               "and the reliability curve breaks them at random")  # fmt: skip
 
 
 def _strata(items: pd.DataFrame, one: Outcomes) -> NDArray[Any]:
