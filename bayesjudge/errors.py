@@ -34,24 +34,24 @@ class Problem:
     rows: Sequence[int] = ()
 
     def __str__(self) -> str:
-        where = f"column {self.column!r}"
+        where = f"column {_cut(self.column)!r}"
         if self.rows:
             shown = ", ".join(str(row) for row in list(self.rows)[:5])
             more = f" and {len(self.rows) - 5} more" if len(self.rows) > 5 else ""
             where += f", row {shown}{more}"
-        return _readable(f"{where}: found {_cut(self.found)}; allowed: {self.allowed}. {self.fix}")
+        return _readable(f"{where}: found {_cut(self.found)}; allowed: {self.allowed}. {_cut(self.fix)}")
 
 
-#: Longest description of what was found: a column can be named with a page of text.
+#: Longest part of a message: a column can be named with a page of text.
 _MOST = 1000
 #: What a terminal obeys instead of showing: control characters, and marks that turn the reading direction.
 _OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def _cut(text: str) -> str:
-    if len(text) <= _MOST:
+def _cut(text: str, most: int = _MOST) -> str:
+    if len(text) <= most:
         return text
-    return f"{text[: _MOST // 2]} [... {len(text) - _MOST} characters ...] {text[-_MOST // 2 :]}"
+    return f"{text[: most // 2]} [... {len(text) - most} characters ...] {text[-most // 2 :]}"
 
 
 def _readable(text: str) -> str:
@@ -78,7 +78,7 @@ class UsageError(ValueError):
     """An option or argument is not one of those allowed; the message says which are."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(_readable(message))
+        super().__init__(_readable(_cut(message, most=4 * _MOST)))
 
 
 class EngineError(RuntimeError):

@@ -12,7 +12,9 @@ from typing import Any
 import fuzzing
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from typer.testing import CliRunner
 
 import bayesjudge as bj
@@ -43,6 +45,27 @@ def test_damaged_files_are_read_whole_or_refused(count: int, tmp_path: Path) -> 
     found = outcomes(range(20_000, 20_000 + count), tmp_path)
     # Inputs that are all refused, or all read, would test one half of this only.
     assert min(found["read"], found["refused"]) > count / 5
+
+
+#: Seeds of inputs that once ended in a traceback, by what was wrong.
+ONCE_FAULTS = {
+    583: "no row names a model", 1255: "a name that is a list", 1836: "damaged notes of pandas in Parquet",
+    8673: "two columns of one name", 7408: "a column named with a page of text",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", ONCE_FAULTS, ids=ONCE_FAULTS.values())
+def test_what_was_found_stays_repaired(seed: int, tmp_path: Path) -> None:
+    assert outcomes(range(seed, seed + 1), tmp_path)["refused"] == 1
+
+
+def test_text_that_is_no_unicode_in_parquet_is_refused(tmp_path: Path) -> None:
+    words = pa.array(["q1"]).cast(pa.binary())
+    buffers = [None, words.buffers()[1], pa.py_buffer(b"\xa0\xff")]
+    table = pa.table({"item": pa.Array.from_buffers(pa.string(), 1, buffers), "model": ["m"], "verdict": [1]})
+    parquet.write_table(table, tmp_path / "log.parquet")
+    with pytest.raises(InputError, match="no readable Parquet"):
+        read_verdicts(tmp_path / "log.parquet")
 
 
 def _loses_a_row(source: Any) -> Any:

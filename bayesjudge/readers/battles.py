@@ -14,7 +14,7 @@ from bayesjudge.readers.names import BATTLE_ALIASES, recognise
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_rows import NAMES
-from bayesjudge.tables.columns import name_columns
+from bayesjudge.tables.columns import name_columns, require_unique
 from bayesjudge.tables.words import ORDERS
 
 __all__ = ["read_battles"]
@@ -88,6 +88,7 @@ def _named(
     frame = frame.rename(columns=str)
     mapped = dict(columns or {})
     try:
+        require_unique(frame.columns)
         unfolded = unfold_battles(frame, judges=judges, taken=tuple(mapped.values()))
         mapping, doubts = recognise(unfolded.frame.columns, mapped, aliases=BATTLE_ALIASES)
     except InputError as error:

@@ -55,5 +55,6 @@ def arrow_to_pandas(table: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(), pa.uint8(): pd.UInt8Dtype(), pa.uint16(): pd.UInt16Dtype(),
         pa.uint32(): pd.UInt32Dtype(), pa.uint64(): pd.UInt64Dtype(),
     }  # fmt: skip
-    frame: pd.DataFrame = table.to_pandas(types_mapper=kinds.get, ignore_metadata=True)
+    # Arrow parses pandas' own notes even when it is to ignore them, and they may be damaged.
+    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas(types_mapper=kinds.get)
     return frame

@@ -77,10 +77,11 @@ def model_codes(coded: Coded) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Codes of both models in one list of names, `MISSING` or `UNKNOWN` where there is none."""
     a, b = coded.codes["model_a"].to_numpy(np.int64), coded.codes["model_b"].to_numpy(np.int64)
     place = coded.names["model_a"].append(coded.names["model_b"])
-    shared, _ = pd.factorize(place)
+    # Rows without a name ask the place after the last one, which is there when no row has one.
+    shared = np.append(pd.factorize(place)[0], MISSING)
     first = len(coded.names["model_a"])
     return (np.where(a >= 0, shared[np.maximum(a, 0)], a),
-            np.where(b >= 0, shared[np.minimum(np.maximum(b, 0) + first, len(shared) - 1)], b))  # fmt: skip
+            np.where(b >= 0, shared[np.maximum(b, 0) + first], b))  # fmt: skip
 
 
 def _turned(coded: Coded) -> dict[str, NDArray[np.int32]]:

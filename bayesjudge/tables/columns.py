@@ -9,7 +9,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 
-__all__ = ["name_columns", "near_names", "require_columns"]
+__all__ = ["name_columns", "near_names", "require_columns", "require_unique"]
 
 
 def name_columns(
@@ -47,7 +47,7 @@ def name_columns(
     ['verdict']
     """
     frame = frame.rename(columns=str).reset_index(drop=True)
-    _require_unique(frame.columns)
+    require_unique(frame.columns)
     columns = dict(columns or {})
     _require_mapping(columns, list(frame.columns), names)
     displaced = [name for name, source in columns.items() if name in frame.columns and name != source
@@ -96,7 +96,8 @@ def _missing_column(name: str, found: list[str], where: str) -> Problem:
     )
 
 
-def _require_unique(found: pd.Index) -> None:
+def require_unique(found: pd.Index) -> None:
+    """Refuse a table with two columns of one name."""
     repeated = found[found.duplicated()].unique()
     if len(repeated):
         raise InputError(

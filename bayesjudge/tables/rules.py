@@ -136,8 +136,8 @@ def _torn(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[np.bool_]:
     last[key[known]] = value[known]
     torn = np.zeros(size + 1, dtype=bool)
     torn[key[known][value[known] != last[key[known]]]] = True
-    # A missing key, -1, asks the place after the last one.
-    return np.asarray(known & torn[key], dtype=bool)
+    # A key that is missing or cannot be read asks the place after the last one.
+    return np.asarray(known & torn[np.where(key >= 0, key, size)], dtype=bool)
 
 
 def _shown(value: object) -> str:
