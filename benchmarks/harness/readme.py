@@ -184,8 +184,14 @@ def _panel(result: Mapping[str, Any]) -> list[str]:
     estimands = dict.fromkeys(row["estimand"] for row in rows)
     tables = [f"### {estimand}\n\n" + picked([r for r in rows if r["estimand"] == estimand], names)
               for estimand in estimands]  # fmt: skip
-    needed = "### labels that PPI++ needs\n\n" + picked(result["needed"], list(result["needed"][0]))
-    return [words, *tables, needed, _gates(result)]
+    parts = {"items drawn again: the table is the superpopulation": "again",
+             "labels that PPI++ needs": "needed",
+             "one fit of 9 models, 9 judges, 400 items": "speed"}  # fmt: skip
+    columns = {"again": ("estimand", *names)}
+    # A run of some of the tables lacks some of the parts.
+    others = [f"### {title}\n\n" + picked(result[part], columns.get(part, list(result[part][0])))
+              for title, part in parts.items() if result.get(part)]  # fmt: skip
+    return [words, *tables, *others, _gates(result)]
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
