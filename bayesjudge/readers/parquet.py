@@ -24,8 +24,11 @@ def read_parquet(source: Source) -> pd.DataFrame:
 
     try:
         with source.open() as stream:
-            return arrow_to_pandas(parquet.read_table(pa.PythonFile(stream, mode="r")))
-    # Damaged text is found out when it becomes a data frame.
+            table = parquet.read_table(pa.PythonFile(stream, mode="r"))
+        # Text that is none would be found out much later, wherever it is first looked at.
+        table.validate(full=True)
+        return arrow_to_pandas(table)
+    # The name of a column is text, too.
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             [
