@@ -51,7 +51,7 @@ def prepare(counts: TrialCounts) -> Data:
         },
         observed="n",
         facts={"most_trials": int(n.sum(axis=1).max()), "any_unknown": bool((counts.order == 0).any()),
-               "both_orders": _both_orders(counts)},
+               "both_orders": _both_orders(counts), "ties": bool(n[:, 2].any())},
         units=_sizes(counts),
     )  # fmt: skip
 

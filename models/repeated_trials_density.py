@@ -35,8 +35,8 @@ class Cells(NamedTuple):
 def traits(prior: TrialPrior, data: Data) -> Cells:
     """Traits of every cell's judge, and of its temperature; they spread to (slots, judges, items)."""
     log_kappa = _judge_decisiveness(prior, data)[:, None] + _heat(prior, data)
-    by_judge = (_position(prior, data), _ties(prior, data), _repeats(data))
-    return Cells(jnp.exp(log_kappa), *(values[:, None] for values in by_judge))
+    gamma, rho = _position(prior, data), _repeats(data)
+    return Cells(jnp.exp(log_kappa), gamma[:, None], _ties(prior, data), rho[:, None])
 
 
 def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
@@ -74,10 +74,10 @@ def scored(inside: Any, cells: Cells, data: Data) -> Guess:
     """
     n = _grid(data["seen"], data)
     total = n.sum(-1)
-    gap, decided = jax_gap(cells.kappa * inside, cells.gamma, cells.nu, _grid(data["order"], data))
+    gap, variance = jax_gap(cells.kappa * inside, cells.gamma, cells.nu, _grid(data["order"], data))
     weight = cells.kappa / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
     pull = weight * (n[..., 0] - n[..., 1] - total * gap) / 2
-    information = weight * cells.kappa * total * (decided - gap**2) / 4
+    information = weight * cells.kappa * total * variance / 4
     if data.size("prompt") == 1:
         return Guess(information=information.sum(0)[None], pull=pull.sum(0)[None])
     asked = _prompts(data)
@@ -144,9 +144,15 @@ def _position(prior: TrialPrior, data: Data) -> Any:
 
 
 def _ties(prior: TrialPrior, data: Data) -> Any:
-    """ν of every judge, (judges,)."""
+    """Readiness to tie of every judge on every item, (judges, items), or (judges, 1) where nothing tied."""
     with numpyro.plate("judge", data.size("judge"), dim=-1):
-        return numpyro.sample("tie", dist.Normal(*prior.tie))
+        by_judge = numpyro.sample("tie", dist.Normal(*prior.tie))
+    if not data.facts["ties"]:
+        return by_judge[:, None]
+    spread = numpyro.sample("tie_spread", _spread(prior.tie_spread))
+    with numpyro.plate("item", data.size("item"), dim=-1):
+        by_item = spread * numpyro.sample("tie_effect", dist.Normal(0.0, 1.0))
+    return by_judge[:, None] + by_item
 
 
 def _repeats(data: Data) -> Any:

@@ -16,6 +16,8 @@ from bayesjudge.model import Data, Statistic
 
 __all__ = ["STATISTICS", "bootstrap", "unit_codes"]
 
+#: Code of a tie among the outcomes.
+TIE = 2
 #: Upper edges of the flip-rate histogram's bins.
 _EDGES = (0.0, 0.1, 0.2, 0.35, 1.0)
 
@@ -98,6 +100,20 @@ def _position_gap(counts: Any, data: Data) -> dict[str, Any]:
 
 def _order_flip(counts: Any, data: Data) -> dict[str, Any]:
     """Share of units whose most frequent outcome differs between the two orders."""
+    first, second, judge = _in_both_orders(counts, data)
+    differs = first != second
+    return _by_judge(differs, np.ones_like(differs), judge, data)
+
+
+def _tied_twice(counts: Any, data: Data) -> dict[str, Any]:
+    """Share of units that are mostly ties in both orders; effects of ties are there to reproduce it."""
+    first, second, judge = _in_both_orders(counts, data)
+    tied = (first == TIE) & (second == TIE)
+    return _by_judge(tied, np.ones_like(tied), judge, data) if data.facts["ties"] else {}
+
+
+def _in_both_orders(counts: Any, data: Data) -> tuple[Any, Any, Any]:
+    """Most frequent outcome in each order of the units that were shown in both, and their judges."""
     units, unit = unit_codes(data)
     order, most = np.asarray(data["order"]), np.asarray(counts).argmax(-1)
     cell = np.full((2, len(units)), -1)
@@ -105,8 +121,7 @@ def _order_flip(counts: Any, data: Data) -> dict[str, Any]:
         here = np.flatnonzero((order == sign) & (unit >= 0))
         cell[row, unit[here]] = here
     both = (cell >= 0).all(0)
-    differs = most[..., cell[0, both]] != most[..., cell[1, both]]
-    return _by_judge(differs, np.ones_like(differs), units[both, 0], data)
+    return most[..., cell[0, both]], most[..., cell[1, both]], units[both, 0]
 
 
 def _agreement(counts: Any, data: Data) -> dict[str, Any]:
@@ -144,6 +159,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "unanimous within one order": _unanimous_cells,
     "position gap": _position_gap,
     "majority changes with the order": _order_flip,
+    "ties in both orders": _tied_twice,
     "judges agree": _agreement,
     "spread of items": _item_spread,
 }

@@ -42,10 +42,10 @@ def traits(prior: TrialPrior, data: Data) -> Cells:
     if data.size("other_temperature"):
         by_heat = _normal("decisiveness", prior.decisiveness, "other_temperature")
         log_scale = log_scale + pt.concatenate([np.zeros(1), by_heat])[data["temperature"]]
-    nu = pm.Normal("tie", *map(np.float64, prior.tie), dims="judge")
-    return Cells(
-        pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu[judge], _repeats(data)[judge]
-    )
+    nu = pm.Normal("tie", *map(np.float64, prior.tie), dims="judge")[judge]
+    if data.facts["ties"]:
+        nu += (_spread("tie_spread", prior.tie_spread) * _normal("tie_effect", 1, "item"))[data["item"]]
+    return Cells(pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu, _repeats(data)[judge])
 
 
 def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:

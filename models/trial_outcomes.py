@@ -121,13 +121,11 @@ def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unkno
     any_unknown : bool
         Whether any order is 0.
     """
-    even = jnp.exp(tie)
 
     def given(sign: Any) -> Any:
         half = 0.5 * (margin + sign * shift)
         size = jnp.where(half < 0, -half, half)
-        small = jnp.exp(-size)
-        norm = size + jnp.log(1 + small * (small + even))
+        norm = jnp.logaddexp(size + jnp.log1p(jnp.exp(-2 * size)), tie)
         return jnp.stack([half - norm, -half - norm, tie - norm], axis=-1)
 
     if not any_unknown:
@@ -137,10 +135,14 @@ def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unkno
 
 
 def jax_gap(margin: Any, shift: Any, tie: Any, order: Any) -> tuple[Any, Any]:
-    """P(a) − P(b) and P(a) + P(b), (C,), where a single exponential will do; order 0 as if unbiased."""
+    """P(a) − P(b), and the variance of 1 for a, −1 for b, 0 for a tie, (C,); order 0 as if unbiased.
+
+    With r = e^{η/2}, s = r + 1/r and e = e^ν: ``(r − 1/r)/(s + e)`` and ``(4 + es)/(s + e)²``, which is
+    P(a) + P(b) − (P(a) − P(b))² without its cancellation.
+    """
     ratio = jnp.exp(jnp.clip(0.5 * (margin + order * shift), -_FAR, _FAR))
-    total = ratio + 1 / ratio + jnp.exp(tie)
-    return (ratio - 1 / ratio) / total, (ratio + 1 / ratio) / total
+    either, even = ratio + 1 / ratio, jnp.exp(jnp.minimum(tie, 2 * _FAR))
+    return (ratio - 1 / ratio) / (either + even), (4 + even * either) / (either + even) ** 2
 
 
 def pytensor_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any) -> Any:

@@ -184,6 +184,23 @@ def test_what_the_counts_say_is_the_curvature_of_their_density() -> None:
     np.testing.assert_allclose(guess.information[0, 0], curve, atol=1e-10)
 
 
+# Ties
+
+
+def test_items_tie_for_everybody_where_something_tied() -> None:
+    frame = _log(tie=1.0).trials.frame
+    assert (frame["outcome"] == "tie").any()
+    with_ties, without = (
+        MODEL.prepare(Trials.from_frame(part)) for part in (frame, frame[frame["outcome"] != "tie"])
+    )
+    assert {"tie_spread", "tie_effect"} <= set(density(MODEL, with_ties).dims)
+    assert not {"tie_spread", "tie_effect"} & set(density(MODEL, without).dims)
+    assert "ties in both orders" in MODEL.statistics
+    counts = np.zeros_like(with_ties["n"])
+    counts[:, 2] = with_ties["total"]
+    assert set(MODEL.statistics["ties in both orders"](counts, with_ties).values()) == {1.0}
+
+
 # What is not identified is said
 
 
