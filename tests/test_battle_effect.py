@@ -13,6 +13,7 @@ from bayesjudge.battle_counts import BattleCounts, count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import ManyFits, accelerator, fit_many
+from bayesjudge.models.at_draws import at_draws
 from bayesjudge.models.battle_effect import joint_outcomes, nodes, outcomes_at
 from bayesjudge.models.battle_links import agreement, margin, outcomes_of
 from bayesjudge.models.judge_elo import JudgeElo
@@ -130,10 +131,17 @@ def test_what_is_shared_is_recovered(fitted: ManyFits, agree: Callable[..., None
 
 @pytest.mark.slow
 def test_verdicts_on_a_battle_tell_of_the_vote_on_it(fitted: ManyFits) -> None:
-    every = _counts(battles=2500, judges=2, shared=0.6, seed=4).human_pairs()
     posterior, data = fitted.posterior(0), fitted.data[0]
+    chances = at_draws(lambda _: LINKED._votes_given_verdicts(data), posterior.isel(chain=[0], draw=[0]))[
+        0, 0
+    ]
+    np.testing.assert_allclose(chances.sum(axis=-1), 1.0, rtol=1e-12)
+    # Chance that people prefer the first model, where both judges did and where both preferred the second.
+    more = chances[:, 0, 0] - chances[:, 8, 0]
+    assert (more > 0).all()
+    assert more.mean() > 0.1
+    every = _counts(battles=2500, judges=2, shared=0.6, seed=4).human_pairs()
     known = LINKED.held_out(posterior, data, ["m2"], votes=every)
     beside = JudgeElo().held_out(posterior, data, ["m2"], votes=every)
-    # The same strengths, so nearly the same prediction, and the votes' own noise partly foreseen.
+    # The same strengths foresee nearly the same Elo: what the verdicts tell of the votes' noise is less.
     assert abs(float(known.mean() - beside.mean())) < float(beside.std())
-    assert float(known.std()) < 0.95 * float(beside.std())
