@@ -373,6 +373,24 @@ def test_a_model_that_thins_its_draws_is_asked_for_those_looked_at(coin: Fit) ->
     pd.testing.assert_frame_equal(found[columns], whole[whole["estimand"] == "p"][columns])
 
 
+def test_a_model_that_thins_further_still_meets_its_own_densities(coin: Fit) -> None:
+    def thinned(posterior: xr.Dataset, most: int) -> dict[str, xr.DataArray]:
+        size = min(posterior.sizes["draw"], most)
+        keep = np.linspace(0, posterior.sizes["draw"] - 1, size).astype(int)
+        return {"p": posterior["p"].isel(draw=keep)}
+
+    class Thinning(type(coin.model)):  # type: ignore[misc] # a class of another package
+        def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+            assert data is coin.data
+            return thinned(posterior, 120)
+
+    found = prior_sensitivity(replace(coin, model=Thinning())).frame
+    whole = prior_sensitivity(coin).frame
+    whole = whole[whole["estimand"] == "p"]
+    # Half of the draws: the same rates to within their own noise, which shuffled densities would not give.
+    np.testing.assert_allclose(found[["prior", "likelihood"]], whole[["prior", "likelihood"]], atol=0.05)
+
+
 # All of them on real data
 
 

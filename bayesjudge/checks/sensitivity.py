@@ -94,12 +94,13 @@ def prior_sensitivity(
     scaled = _scaled_priors(fit, priors)
     log_prior = fit.tree["log_prior"].to_dataset()[list(scaled)]
     log_likelihood = fit.tree["log_likelihood"].to_dataset()
-    weights = {"prior": _weights(_total(log_prior)), "likelihood": _weights(_total(log_likelihood))}
     kept = log_likelihood["draw"].to_numpy()
     if quantities is None:
-        found = _quantities(fit, kept)
+        found, kept = _quantities(fit, kept)
     else:
         found = {name: draws.isel(draw=kept) for name, draws in quantities.items()}
+    densities = {"prior": log_prior, "likelihood": log_likelihood}
+    weights = {name: _weights(_total(parts.sel(draw=kept))) for name, parts in densities.items()}
     rows = []
     for estimand, draws in found.items():
         for names, values in _scalars(draws):
@@ -123,14 +124,22 @@ def _scaled_priors(fit: Fit, priors: Iterable[str] | None) -> tuple[str, ...]:
     return chosen
 
 
-def _quantities(fit: Fit, kept: NDArray[np.int64]) -> Mapping[str, xr.DataArray]:
-    """What the model derives from the draws that have log densities: a model may thin where it has many."""
-    posterior = fit.posterior.isel(draw=kept)
+def _quantities(fit: Fit, kept: NDArray[np.int64]) -> tuple[Mapping[str, xr.DataArray], NDArray[np.int64]]:
+    """What the model derives from draws that have log densities, and which draws these are.
+
+    A model that has much to derive may thin further. It is then asked again for no more draws than it uses,
+    so that each of them meets its own log density.
+    """
     derive = getattr(fit.model, "quantities", None)
+    posterior = fit.posterior
     if derive is None:
-        return {str(name): draws for name, draws in posterior.data_vars.items()}
-    found: Mapping[str, xr.DataArray] = derive(posterior, fit.data)
-    return found
+        return {str(name): draws for name, draws in posterior.isel(draw=kept).data_vars.items()}, kept
+    found: Mapping[str, xr.DataArray] = derive(posterior.isel(draw=kept), fit.data)
+    fewest = min(draws.sizes["draw"] for draws in found.values())
+    if fewest < len(kept):
+        kept = kept[np.linspace(0, len(kept) - 1, fewest).astype(int)]
+        found = derive(posterior.isel(draw=kept), fit.data)
+    return found, kept
 
 
 def _total(parts: xr.Dataset) -> Matrix:
