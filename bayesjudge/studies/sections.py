@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["checks_section", "dropped_lines", "estimates_section", "figure_of"]
 
 #: Units of one statistic that a figure shows.
-MOST_UNITS = 20
+MOST_UNITS = 16
 
 
 def figure_of(drawing: Drawing, caption: str, alt: str) -> Figure:
@@ -41,10 +41,9 @@ def checks_section(answer: Comparison) -> Section:
         for method, frame in checks["predictive"].groupby("method", sort=False):
             beside = ", and their bootstrap" if frame["bootstrap_lower"].notna().any() else ""
             caption = f"{method}: observed statistics, what the model predicts for them{beside}."
-            shown = _furthest(frame)
-            if len(shown) < len(frame):
+            if frame["statistic"].value_counts().max() > MOST_UNITS:
                 caption += f" Of statistics with many units, the {MOST_UNITS} that the model predicts worst."
-            figures.append(figure_of(predictive(shown), caption, text[-1]))
+            figures.append(figure_of(predictive(frame, most=MOST_UNITS), caption, text[-1]))
     if "comparison" in checks:
         caption = "Leave-one-out comparison of the three poolings of the judge's errors."
         figures.append(figure_of(loo_comparison(checks["comparison"]), caption, caption))
@@ -57,13 +56,6 @@ def checks_section(answer: Comparison) -> Section:
     tables = [Table(caption=f"{name.capitalize().replace('_', ' ')}, in full", frame=frame, folded=True)
               for name, frame in checks.items()]  # fmt: skip
     return Section(title="Checks", text=text, figures=figures, tables=tables)
-
-
-def _furthest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Of each statistic at most `MOST_UNITS` units, those with the smallest tail probability."""
-    order = frame["p_value"].fillna(1.0).sort_values(kind="stable").index
-    ranked = frame.loc[order].groupby("statistic", sort=False).head(MOST_UNITS).index
-    return frame.loc[frame.index.isin(ranked)]
 
 
 def _worst_chains(answer: Comparison) -> dict[str, Any]:
