@@ -1,4 +1,4 @@
-"""Write benchmarks/README.md from the committed results: ``python benchmarks/harness/readme.py``."""
+"""Write benchmarks/README.md and VALIDATION.md from results: ``python benchmarks/harness/readme.py``."""
 
 from __future__ import annotations
 
@@ -47,8 +47,11 @@ def page() -> str:
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page, and VALIDATION.md, which is made of the same results."""
+    from harness import validation
+
     (FOLDER / "README.md").write_text(page(), encoding="utf-8")
+    validation.main()
 
 
 def section(name: str, result: Mapping[str, Any]) -> str:
