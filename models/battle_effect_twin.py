@@ -29,28 +29,31 @@ def pymc_links(votes: Any, verdicts: list[Any], data: Data) -> None:
         place = data["linked_place"][:, rater] - (start[rater - 1] if rater else 0)
         own = _outcomes(log_p[np.maximum(place, 0)], loading[rater])
         seen = data["linked_seen"][:, rater, None, None] > 0
-        given = given * pt.switch(seen, own, np.array([1.0, 0.0, 0.0]))[:, :, said[:, rater]]
+        known: Any = pt.switch(seen, own, np.array([1.0, 0.0, 0.0]))
+        given = given * known[:, :, said[:, rater]]
     joint = (nodes()[1][:, None] * given).sum(axis=1)
     pm.Potential("linked_n", data["linked_n"].astype(float) * pt.log(pt.maximum(joint, np.float64(FLOOR))))
 
 
 def _outcomes(log_p: Any, loading: Any) -> Any:
     """Probabilities (D, Q, 3) at the values of the battle effect."""
-    p, shift, apart = pt.exp(log_p), loading * nodes()[0], pt.sqrt(np.float64(1) - loading**2)
+    p: Any = pt.exp(log_p)
+    shift, apart = loading * nodes()[0], (np.float64(1) - loading**2) ** np.float64(0.5)
     low = (_quantile(p[:, 0], p[:, 1] + p[:, 2])[:, None] + shift) / apart
     high = (shift - _quantile(p[:, 2], p[:, 0] + p[:, 1])[:, None]) / apart
     first, second = _normal(low), _normal(-high)
-    return pt.stack([first, pt.maximum(np.float64(1) - first - second, np.float64(0)), second], axis=-1)
+    tie: Any = pt.maximum(np.float64(1) - first - second, np.float64(0))
+    return pt.stack([first, tie, second], axis=-1)
 
 
 def _normal(x: Any) -> Any:
-    return np.float64(0.5) * pt.erfc(-x / _ROOT)
+    tail: Any = pt.erfc(-x / _ROOT)
+    return np.float64(0.5) * tail
 
 
 def _quantile(p: Any, rest: Any) -> Any:
     """Normal quantile of p, from the nearer tail."""
-    return (
-        pt.switch(p < rest, np.float64(-1), np.float64(1))
-        * _ROOT
-        * pt.erfcinv(np.float64(2) * pt.minimum(p, rest))
-    )
+    side: Any = pt.switch(p < rest, np.float64(-1), np.float64(1))
+    smaller: Any = pt.minimum(p, rest)
+    at: Any = pt.erfcinv(np.float64(2) * smaller)
+    return side * _ROOT * at

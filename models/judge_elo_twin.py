@@ -73,7 +73,8 @@ def pymc_scores(eye: Any, effects: Any, data: Data) -> None:
         rows = (data["score_judge"] == k) & (data["score_seen"] > 0)
         d = _differences("score", rows, eye[judge], effects[judge], data)
         gaps = pm.StudentT.dist(nu=freedom[k], mu=d, sigma=noise[k])
-        pm.Potential(f"score_{k}", pm.logp(gaps, data["score"][rows]))
+        log_p: Any = pm.logp(gaps, data["score"][rows])
+        pm.Potential(f"score_{k}", log_p)
 
 
 def _differences(kind: str, rows: Any, eye: Any, effects: Any, data: Data) -> Any:
