@@ -47,13 +47,17 @@ def main() -> None:
 def _one(name: str, options: Namespace) -> None:
     facts, model = machine(), find_model(name)()
     data = model.prepare(small_table(KIND_OF_MODEL[name]))
+    folder = None if options.folder is None else options.folder / name
+    # What was kept from an earlier run took its time then: no figure is better than a wrong one.
+    resumed = folder is not None and any(folder.glob("block-*"))
     start, cpu = time.perf_counter(), time.process_time()
     found = sbc(
         model, data, replicates=options.replicates, draws=64, tune=150, seed=options.seed, progress=True,
         quantities=data_quantities(model, data), second_opinion=True, block=250,
-        folder=None if options.folder is None else options.folder / name,
+        folder=folder,
     )  # fmt: skip
     took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+    took = dict.fromkeys(took) if resumed else took
     rows = quantities(found)
     show(rows, found.label, columns=[column for column in rows[0] if column != "histogram"])
     print(found.summary)

@@ -32,6 +32,8 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `elo.py` | bootstrap beside evalica's, the leave-one-model-out study, ten million battles in memory |
 | `elo_heldout.py` | what people would say of models that only judges have seen, beside conformal intervals |
 | `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |
+| `validation.py`, `mutation_scores.py` | calibration of every model and its wrong versions: see `VALIDATION.md` |
+| `fuzz.py` | twelve thousand damaged files through every reader |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
 
 A load well above 0 before the start means that other programs had a share of the cores: timings of such a
@@ -88,7 +90,10 @@ def picked(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    # A bar ends a cell.
+    return "" if value is None else str(value).replace("|", "\\|")
 
 
 def _triviaqa(result: Mapping[str, Any]) -> list[str]:
@@ -197,10 +202,14 @@ def _panel(result: Mapping[str, Any]) -> list[str]:
     return [words, *tables, *others, _gates(result)]
 
 
+def _fuzz(result: Mapping[str, Any]) -> list[str]:
+    return [picked(result[part], list(result[part][0])) for part in ("inputs", "faults") if result[part]]
+
+
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
-    "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "panel": _panel,
+    "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "panel": _panel, "fuzz": _fuzz,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -33,6 +33,8 @@ start at the truth (Gandy & Scott) | `bayesjudge simulate sbc MODEL`, below |
 | Would an error be seen? | wrong versions of every model, each of which must be found | \
 `tests/test_mutations.py`, below |
 | Do intervals cover? | simulated and real data with known truth, beside the baselines | below |
+| Is bad input told? | damaged files through every reader and command, hostile names in every page | \
+`tests/test_fuzz.py`, `benchmarks/fuzz.py` |
 | Are figures those of the literature? | golden values with their source | below |
 | How often would a right package fail its tests? | one error budget | `tests/error_budget.py` |
 """
@@ -112,7 +114,12 @@ def _calibrated(result: Mapping[str, Any]) -> list[Any]:
     rows, (claim,) = result["quantities"], result["must_hold"]
     bias = max(abs(row["bias"]) for row in rows)
     return [f"`{result['label']}`", result["table"], result["replicates"], len(rows), claim["value"], bias,
-            result["unreliable"], round(result["cpu_seconds"]), _holds(claim)]  # fmt: skip
+            result["unreliable"], _rounded(result["cpu_seconds"]), _holds(claim)]  # fmt: skip
+
+
+def _rounded(seconds: float | None) -> int | None:
+    """Processor seconds; none where the run went on from kept blocks."""
+    return None if seconds is None else round(seconds)
 
 
 def _quantities(result: Mapping[str, Any]) -> str:
