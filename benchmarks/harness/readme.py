@@ -32,7 +32,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `elo.py` | bootstrap beside evalica's, the leave-one-model-out study, ten million battles in memory |
 | `elo_heldout.py` | what people would say of models that only judges have seen, beside conformal intervals |
 | `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |
-| `validation.py`, `mutation_scores.py` | calibration of every model and its wrong versions: see `VALIDATION.md` |
+| `validation.py`, `mutation_scores.py` | calibration of every model, and of wrong ones: `VALIDATION.md` |
 | `fuzz.py` | twelve thousand damaged files through every reader |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
 
