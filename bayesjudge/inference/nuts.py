@@ -26,7 +26,7 @@ __all__ = ["Draws", "NutsOptions", "run_nuts"]
 DENSE_UP_TO = 150
 #: Target acceptance of a second run, made when the first one diverged.
 CAREFUL = 0.99
-#: Draws between two reports of progress. Every length of a block is a program of its own; short runs share one.
+#: Draws between two reports. Every length of a block is a program of its own, and short runs share one.
 BLOCK = 50
 
 
