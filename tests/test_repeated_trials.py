@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesjudge.checks import sbc
-from bayesjudge.checks.coverage import clopper_pearson
+from bayesjudge.checks import clopper_pearson, sbc
 from bayesjudge.datasets.trials import SimulatedTrials, simulate_trials
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import accelerator, fit, fit_many

@@ -3,7 +3,8 @@
 from bayesjudge.checks.calibration import Calibration
 from bayesjudge.checks.comparison import ModelComparison, compare
 from bayesjudge.checks.convergence import Convergence, convergence
-from bayesjudge.checks.coverage import clopper_pearson, coverage_table
+from bayesjudge.checks.coverage_runs import Cell, Coverage, coverage
+from bayesjudge.checks.coverage_tables import clopper_pearson, coverage_table
 from bayesjudge.checks.data_quantities import data_quantities
 from bayesjudge.checks.loo import Loo, loo
 from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
@@ -13,7 +14,9 @@ from bayesjudge.checks.sensitivity import PriorSensitivity, prior_sensitivity
 
 __all__ = [
     "Calibration",
+    "Cell",
     "Convergence",
+    "Coverage",
     "Loo",
     "ModelComparison",
     "PredictiveCheck",
@@ -21,6 +24,7 @@ __all__ = [
     "clopper_pearson",
     "compare",
     "convergence",
+    "coverage",
     "coverage_table",
     "data_quantities",
     "loo",

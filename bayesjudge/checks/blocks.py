@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.model import Data, Model
 
 __all__ = ["kept_or_made", "write_parquet"]
 
@@ -20,9 +19,8 @@ _SETTINGS = "settings.json"
 
 
 def kept_or_made(
-    make: Callable[[int], pd.DataFrame], blocks: int, *, folder: Path | None, model: Model, data: Data,
-    settings: Mapping[str, Any],
-) -> pd.DataFrame:  # fmt: skip
+    make: Callable[[int], pd.DataFrame], blocks: int, *, folder: Path | None, settings: Mapping[str, Any]
+) -> pd.DataFrame:
     """Rows of all blocks: read where a file has them, made and kept where not.
 
     Parameters
@@ -33,17 +31,18 @@ def kept_or_made(
         How many.
     folder : Path or None
         Where blocks lie, one Parquet file each; None keeps nothing.
-    model, data, settings
-        What the rows depend on, beside the number of blocks. A folder serves one of them.
+    settings : mapping
+        What the rows depend on, beside the number of blocks, in values that JSON has. A folder serves one of
+        them.
 
     Raises
     ------
     UsageError
-        The folder keeps blocks of another model, other data or other settings.
+        The folder keeps blocks of other settings.
     """
     if folder is None:
         return pd.concat([make(number) for number in range(blocks)], ignore_index=True)
-    _claim(folder, {"model": repr(model), "data": _hash(data), **settings})
+    _claim(folder, settings)
     parts = []
     for number in range(blocks):
         path = folder / f"block-{number:04d}.parquet"
@@ -82,9 +81,3 @@ def _claim(folder: Path, settings: Mapping[str, Any]) -> None:
         told = "; ".join(f"{name} was {kept.get(name)!r}, now {asked.get(name)!r}" for name in differ)
         raise UsageError(f"{str(folder)!r} keeps blocks of another run ({told}); name another folder, or "
                          "give the settings it was begun with")  # fmt: skip
-
-
-def _hash(data: Data) -> str:
-    from bayesjudge.inference.tree import data_hash
-
-    return data_hash(data)

@@ -102,6 +102,8 @@ def sbc(
     >>> sbc(model, design, replicates=40, engine="laplace").passed
     True
     """
+    from bayesjudge.inference.tree import data_hash
+
     _check(replicates, ranked, chains, draws, second_opinion)
     settings: dict[str, Any] = {"ranked": ranked, "chains": chains, "draws": draws, "tune": tune}
     simulator = Simulator(model=model, data=data, extra=quantities or {})
@@ -115,10 +117,11 @@ def sbc(
             replicate=lambda rows: rows["replicate"] + first
         )
 
-    described = {**settings, "seed": seed, "engine": engine, "block": size, "second_opinion": second_opinion,
+    described = {"model": repr(model), "data": data_hash(data), **settings, "seed": seed, "engine": engine,
+                 "block": size, "second_opinion": second_opinion,
                  "quantities": list(quantities or {})}  # fmt: skip
     blocks = -(-replicates // size)
-    rows = kept_or_made(make, blocks, folder=folder, model=model, data=data, settings=described)
+    rows = kept_or_made(make, blocks, folder=folder, settings=described)
     return Calibration.of(rows, label=model.label, draws=ranked, seed=seed)
 
 

@@ -12,6 +12,7 @@ from bayesjudge.cli.about import doctor, models
 from bayesjudge.cli.accuracy import accuracy, demo
 from bayesjudge.cli.audit import audit
 from bayesjudge.cli.calibration import calibrate
+from bayesjudge.cli.coverage import cover
 from bayesjudge.cli.elo import elo
 from bayesjudge.cli.reliability import reliability
 from bayesjudge.cli.simulate import simulate
@@ -25,6 +26,7 @@ app = typer.Typer(
 for command in (accuracy, elo, audit, reliability, demo, models, doctor):
     app.command()(command)
 simulate.command("sbc")(calibrate)
+simulate.command("coverage")(cover)
 app.add_typer(simulate, name="simulate")
 
 

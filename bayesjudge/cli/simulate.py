@@ -1,4 +1,4 @@
-"""``bayesjudge simulate ...``: data whose truth is known; ``simulate sbc`` is in calibration.py."""
+"""``bayesjudge simulate ...``: data with a known truth; ``sbc`` and ``coverage`` have files of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bayesjudge.cli.running import plain_messages, require_no_folder
 __all__ = ["simulate"]
 
 simulate = typer.Typer(
-    no_args_is_help=True, help="Make data whose truth is known, or calibrate a model on such data."
+    no_args_is_help=True, help="Make data whose truth is known, or judge models and methods by such data."
 )
 
 

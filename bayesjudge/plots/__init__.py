@@ -3,6 +3,7 @@
 from bayesjudge.plots.audit import consistency_dots, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.plots.calibration import reliability_diagram
 from bayesjudge.plots.correlations import error_correlation_matrix
+from bayesjudge.plots.coverage import coverage_curves
 from bayesjudge.plots.export import to_svg
 from bayesjudge.plots.flips import category_flips, flip_bars
 from bayesjudge.plots.forest import forest
@@ -22,6 +23,7 @@ from bayesjudge.plots.youden import youden
 __all__ = [
     "category_flips",
     "consistency_dots",
+    "coverage_curves",
     "error_correlation_matrix",
     "flip_bars",
     "forest",

@@ -1,0 +1,86 @@
+"""Coverage and width of every method along a sweep."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bayesjudge.errors import UsageError
+from bayesjudge.plots.palette import MUTED, styles
+from bayesjudge.plots.theme import bare, canvas, footnote, legend_columns, shorten, themed
+
+__all__ = ["coverage_curves"]
+
+NEEDED = ("swept", "value", "method", "estimand", "nominal", "coverage", "coverage_lower", "coverage_upper",
+          "width")  # fmt: skip
+
+
+@themed
+def coverage_curves(frame: pd.DataFrame, *, most: int = 4) -> Figure:
+    """Coverage with its exact bounds above mean width, one column for each sweep and estimand.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a cell, method and estimand, as `bayesjudge.checks.Coverage` has them.
+    most : int
+        Most columns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bars: exact binomial bounds of the coverage; dashed line: the nominal probability.
+
+    Raises
+    ------
+    UsageError
+        A column is missing, or there is no row.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"swept": "labels", "value": [20, 40], "method": "x", "estimand": "accuracy",
+    ...     "nominal": 0.95, "coverage": [0.94, 0.95], "coverage_lower": 0.9, "coverage_upper": 0.97,
+    ...     "width": [0.2, 0.1]})
+    >>> len(coverage_curves(frame).axes)
+    2
+    """
+    if missing := [name for name in NEEDED if name not in frame.columns]:
+        raise UsageError(f"coverage needs columns {', '.join(NEEDED)}; missing {', '.join(missing)}")
+    columns = list(frame.groupby(["swept", "estimand"], sort=False))[:most]
+    if not columns:
+        raise UsageError("there is no coverage to draw")
+    figure = canvas(5.4)
+    grid = figure.subplots(2, len(columns), squeeze=False, sharex="col", sharey="row")
+    for (above, below), ((swept, estimand), rows) in zip(grid.T, columns, strict=True):
+        _column(above, below, rows, list(dict.fromkeys(frame["method"])))
+        above.set_title(shorten(str(estimand), 30))
+        below.set_xlabel(shorten(str(swept), 34))
+    grid[0, 0].set_ylabel("coverage")
+    grid[1, 0].set_ylabel("mean width")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=legend_columns(labels))
+    footnote(figure, "bars: exact binomial bounds", "dashed: nominal")
+    return figure
+
+
+def _column(above: Axes, below: Axes, rows: pd.DataFrame, methods: list[str]) -> None:
+    looks, step = styles(methods), _spacing(rows["value"])
+    for place, method in enumerate(methods):
+        mine, look = rows[rows["method"] == method].sort_values("value"), looks[method]
+        # Side by side, since many methods cover alike.
+        at = mine["value"] + step * (place - (len(methods) - 1) / 2) / (2 * len(methods))
+        bars = mine["coverage"] - mine["coverage_lower"], mine["coverage_upper"] - mine["coverage"]
+        above.errorbar(at, mine["coverage"], yerr=bars, color=look.colour, marker=look.marker, markersize=3.5,
+                       linewidth=look.width, elinewidth=0.8, label=method)  # fmt: skip
+        below.plot(at, mine["width"], color=look.colour, marker=look.marker, markersize=3.5,
+                   linewidth=look.width)  # fmt: skip
+    above.axhline(float(rows["nominal"].iloc[0]), color=MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
+    below.set_ylim(bottom=0)
+    for axes in (above, below):
+        bare(axes, grid="y")
+
+
+def _spacing(values: pd.Series[float]) -> float:
+    steps = values.drop_duplicates().sort_values().diff().dropna()
+    return float(steps.min()) if len(steps) else 1.0

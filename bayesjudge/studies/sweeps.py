@@ -1,0 +1,231 @@
+"""Worlds whose truth is known, for the questions of this package: what is swept, who answers, what is judged.
+
+Accuracy has the two sweeps of the simulation study of METHODS 1.10, two models of accuracy .72 and .65: the
+judge's mean Youden's J with a difference of .1 between the models, and that difference at a mean of .4. The
+other questions sweep what a user can buy more of: labels, battles, trials, verified pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from bayesjudge.checks import Cell
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+
+__all__ = ["SWEEPS", "Sweep", "sweep_of"]
+
+type _World = tuple[Any, Mapping[tuple[str, str], float]]
+
+#: Small steps: with two models the spread of the judge's errors is a funnel, see benchmarks/simulation.py.
+_CAREFUL = {"draws": 500, "tune": 500, "target_accept": 0.99}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sweep:
+    """One question's worlds and who answers it there.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+        Worlds, in the order of what is swept.
+    models : callable
+        ``() -> tuple`` of generative models, the default one first.
+    baselines : callable or None
+        ``(table, prob=, seed=) -> Estimates``.
+    estimands : tuple of str
+        What is judged.
+    sampling : mapping
+        Options of `fit_many`.
+    """
+
+    cells: tuple[Cell, ...]
+    models: Callable[[], tuple[Any, ...]]
+    baselines: Callable[..., Estimates] | None
+    estimands: tuple[str, ...]
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+
+
+def sweep_of(question: str) -> Sweep:
+    """The sweep of a question.
+
+    Raises
+    ------
+    UsageError
+        A question without one.
+
+    Examples
+    --------
+    >>> sorted({cell.swept for cell in sweep_of("accuracy").cells})
+    ['difference of J', "mean Youden's J"]
+    """
+    if question not in SWEEPS:
+        raise UsageError(f"there is no sweep for {question!r}; there are {', '.join(SWEEPS)}")
+    return SWEEPS[question]
+
+
+def _cells(
+    swept: str, values: tuple[float, ...], simulate: Callable[[float, int], _World]
+) -> tuple[Cell, ...]:
+    return tuple(Cell(swept=swept, value=value, simulate=partial(simulate, value)) for value in values)
+
+
+# Accuracy, one judge
+
+
+def _judged(mean: float, gap: float, seed: int) -> _World:
+    from bayesjudge.datasets import VerdictDesign, simulate_counts
+
+    world: dict[str, Any] = {"youden": (mean + gap / 2, mean - gap / 2)}
+    (counts,) = simulate_counts(datasets=1, seed=seed, **world)
+    return counts, VerdictDesign.from_options(world).truth()
+
+
+def _by_mean(value: float, seed: int) -> _World:
+    return _judged(value, 0.1, seed)
+
+
+def _by_gap(value: float, seed: int) -> _World:
+    return _judged(0.4, value, seed)
+
+
+def _accuracy_models() -> tuple[Any, ...]:
+    from bayesjudge.models.judge_error import JudgeError
+    from bayesjudge.models.paired_accuracy import PairedAccuracy
+
+    return PairedAccuracy(), JudgeError()
+
+
+def _accuracy_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
+    from bayesjudge.baselines import accuracy_baselines
+
+    return accuracy_baselines(counts, "judge", bootstrap=1000, prob=prob, seed=seed)
+
+
+# Accuracy, a panel of judges
+
+
+def _panel(value: float, seed: int) -> _World:
+    from bayesjudge.datasets import simulate_verdicts
+    from bayesjudge.panel_counts import panel_votes
+
+    judges = ("heron", "otter", "tern")
+    log = simulate_verdicts(seed=seed, judges=judges, judge_correlation=0.4, labelled=int(value),
+                            unlabelled=300 - int(value))  # fmt: skip
+    return panel_votes(log.verdicts), log.truth
+
+
+def _panel_models() -> tuple[Any, ...]:
+    from bayesjudge.models.judge_panel import JudgePanel
+
+    return (JudgePanel(),)
+
+
+def _panel_baselines(votes: Any, *, prob: float, seed: int) -> Estimates:
+    from bayesjudge.baselines.panel import panel_baselines
+
+    return panel_baselines(votes, prob=prob, seed=seed, bootstrap=0)
+
+
+# Elo, people's votes
+
+
+def _votes(value: float, seed: int) -> _World:
+    from bayesjudge.battle_counts import count_battles
+    from bayesjudge.datasets import BattleDesign, simulate_battles
+
+    design = BattleDesign(battles=int(value), judges=0)
+    return count_battles(simulate_battles(seed=seed, design=design).battles), design.truth
+
+
+def _elo_models() -> tuple[Any, ...]:
+    from bayesjudge.models.bradley_terry import BradleyTerry
+
+    return (BradleyTerry(),)
+
+
+def _elo_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
+    from bayesjudge.baselines.elo import elo_baselines
+
+    return elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000)
+
+
+# Repeated trials
+
+
+def _trials(value: float, seed: int) -> _World:
+    from bayesjudge.datasets import simulate_trials
+    from bayesjudge.trial_counts import count_trials
+
+    log = simulate_trials(seed=seed, items=15, trials=int(value), judges=("heron",))
+    return count_trials(log.trials), log.truth
+
+
+def _trial_models() -> tuple[Any, ...]:
+    from bayesjudge.models.repeated_trials import RepeatedTrials
+
+    return (RepeatedTrials(),)
+
+
+def _trial_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
+    from bayesjudge.baselines.reliability import trial_baselines
+
+    return trial_baselines(counts, prob=prob, seed=seed, bootstrap=1000).estimates
+
+
+# Single verdicts
+
+
+def _pairs(value: float, seed: int) -> _World:
+    from bayesjudge.datasets import simulate_pairs
+
+    made = simulate_pairs(seed=seed, n=300, verified=int(value), dimensions=4)
+    hidden = ~made.pairs.verified
+    return made.pairs, {("consistency", "unverified"): float(made.probability[hidden].mean())}
+
+
+def _audit_models() -> tuple[Any, ...]:
+    from bayesjudge.models.verdict_agreement import VerdictAgreement
+
+    return (VerdictAgreement(),)
+
+
+def _verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
+    """What the verified pairs say of the others if verdicts are all alike: their share, Clopper–Pearson."""
+    from bayesjudge.baselines.intervals import clopper_pearson
+
+    seen = pairs.agrees[pairs.verified]
+    low, high = clopper_pearson(int(seen.sum()), len(seen), prob=prob)
+    return Estimates.from_rows([{"estimand": "consistency", "unit": "unverified",
+                                 "method": "verified share",
+                                 "point": float(seen.mean()), "lower": low, "upper": high, "prob": prob,
+                                 "n": len(seen)}])  # fmt: skip
+
+
+SWEEPS: Mapping[str, Sweep] = {
+    "accuracy": Sweep(
+        cells=(*_cells("mean Youden's J", tuple(k / 10 for k in range(1, 10)), _by_mean),
+               *_cells("difference of J", tuple(k / 10 for k in range(6)), _by_gap)),
+        models=_accuracy_models, baselines=_accuracy_baselines, estimands=("difference", "accuracy"),
+        sampling=_CAREFUL,
+    ),
+    "panel": Sweep(
+        cells=_cells("labelled items", (20, 40, 100), _panel), models=_panel_models,
+        baselines=_panel_baselines, estimands=("difference", "accuracy"),
+    ),
+    "elo": Sweep(
+        cells=_cells("battles", (100, 300, 1000), _votes), models=_elo_models, baselines=_elo_baselines,
+        estimands=("difference", "elo"),
+    ),
+    "reliability": Sweep(
+        cells=_cells("trials of an item in each order", (3, 5, 10), _trials), models=_trial_models,
+        baselines=_trial_baselines, estimands=("flip_rate", "position_effect"),
+    ),
+    "audit": Sweep(
+        cells=_cells("verified pairs of 300", (30, 60, 120), _pairs), models=_audit_models,
+        baselines=_verified_share, estimands=("consistency",),
+    ),
+}  # fmt: skip

@@ -1,0 +1,159 @@
+"""Coverage over simulated worlds: right intervals pass, wrong ones do not, and a kill costs one block."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from bayesjudge import cli
+from bayesjudge.checks import Cell, Coverage, clopper_pearson, coverage
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.plots import coverage_curves
+from bayesjudge.studies.sweeps import SWEEPS, sweep_of
+
+TOSSES = 20
+
+
+def coins(seed: int) -> tuple[list[tuple[int, int]], dict[tuple[str, str], float]]:
+    """Two coins from the flat prior, tossed."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(size=2)
+    heads = rng.binomial(TOSSES, p)
+    return [(int(h), TOSSES) for h in heads], {("bias", f"c{k}"): float(one) for k, one in enumerate(p)}
+
+
+def exact(table: list[tuple[int, int]], *, prob: float, seed: int) -> Estimates:
+    """Clopper–Pearson intervals of every coin."""
+    rows = []
+    for k, (heads, tosses) in enumerate(table):
+        low, high = clopper_pearson(heads, tosses, prob=prob)
+        rows.append({"estimand": "bias", "unit": f"c{k}", "method": "exact", "point": heads / tosses,
+                     "lower": low, "upper": high, "prob": prob})  # fmt: skip
+    return Estimates.from_rows(rows)
+
+
+CELL = Cell(swept="tosses", value=TOSSES, simulate=coins)
+
+
+def run(model: Any, **options: Any) -> Coverage:
+    given: dict[str, Any] = {"models": [model], "baselines": exact, "estimands": ["bias"], "datasets": 150,
+                             "engine": "laplace", "draws": 200, "seed": 5}  # fmt: skip
+    return coverage([CELL], **{**given, **options})
+
+
+@pytest.fixture(scope="module")
+def right(third_party: ModuleType) -> Coverage:
+    return run(third_party.Coin())
+
+
+def test_right_intervals_hold_the_truth_as_often_as_they_say(right: Coverage) -> None:
+    bayes = right.frame.set_index("method").loc["bayes:coin"]
+    # 300 intervals whose truths are drawn from the model's prior; exact 99.99 % bounds (error_budget.py).
+    low, high = clopper_pearson(round(bayes["coverage"] * 300), 300, prob=1 - 1e-4)
+    assert low <= 0.95 <= high
+    assert bayes["n"] == 300
+    assert right.intervals["dataset"].nunique() == 150
+    assert right.outside.empty
+
+
+def test_exact_intervals_are_conservative_and_wider(right: Coverage) -> None:
+    both = right.frame.set_index("method")
+    assert both.loc["exact", "coverage"] >= both.loc["bayes:coin", "coverage"]
+    assert both.loc["exact", "width"] > both.loc["bayes:coin", "width"]
+
+
+def test_a_prior_that_is_sure_of_fair_coins_is_outside(third_party: ModuleType) -> None:
+    found = run(third_party.Coin(prior=(20.0, 20.0)), baselines=None)
+    assert found.outside["method"].tolist() == ["bayes:coin"]
+    # Coins from a flat prior are seldom fair: about half of the intervals miss.
+    assert found.outside["coverage"].iloc[0] < 0.8
+
+
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    tossed: list[int] = []
+
+    def until(last: int, seed: int) -> Any:
+        if len(tossed) == last:
+            raise KeyboardInterrupt
+        tossed.append(seed)
+        return coins(seed)
+
+    options: dict[str, Any] = {"models": [], "baselines": exact, "estimands": ["bias"], "datasets": 10,
+                               "block": 4, "folder": tmp_path}  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        coverage([replace(CELL, simulate=lambda seed: until(9, seed))], **options)
+    resumed = coverage([replace(CELL, simulate=lambda seed: until(11, seed))], **options)
+    # The ninth world was lost with its block; the eight before it were kept.
+    assert tossed == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9]
+    whole = coverage([CELL], **{**options, "folder": None})
+    pd.testing.assert_frame_equal(resumed.intervals, whole.intervals)
+    with pytest.raises(UsageError, match="datasets was 10, now 11"):
+        coverage([CELL], **{**options, "datasets": 11})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"models": [], "baselines": None}, "no methods"),
+        ({"datasets": 0}, "datasets=0"),
+        ({"models": [], "estimands": ["elo"]}, "no method gives 'elo'"),
+    ],
+)
+def test_runs_that_cannot_be_are_refused(third_party: ModuleType, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        run(third_party.Coin(), **{"datasets": 2, **options})
+
+
+def test_no_cell_is_refused() -> None:
+    with pytest.raises(UsageError, match="no cells"):
+        coverage([], models=[], baselines=exact, estimands=["bias"])
+
+
+@pytest.mark.parametrize("question", SWEEPS)
+def test_every_sweep_has_truths_for_what_it_judges(question: str) -> None:
+    sweep = sweep_of(question)
+    for cell in (sweep.cells[0], sweep.cells[-1]):
+        table, truth = cell.simulate(3)
+        again, _ = cell.simulate(3)
+        assert type(again) is type(table)
+        assert {estimand for estimand, _ in truth} >= set(sweep.estimands)
+    assert sweep.baselines is not None
+    found = coverage(sweep.cells[-1:], models=[], baselines=sweep.baselines, estimands=sweep.estimands,
+                     datasets=2)  # fmt: skip
+    assert set(found.frame["estimand"]) == set(sweep.estimands)
+
+
+def test_the_figure_has_coverage_above_width(right: Coverage) -> None:
+    figure = coverage_curves(right.frame)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["coverage", "mean width"]
+    with pytest.raises(UsageError, match="missing coverage_lower"):
+        coverage_curves(right.frame.drop(columns="coverage_lower"))
+
+
+def test_an_unknown_question_is_refused() -> None:
+    result = CliRunner().invoke(cli.app, ["simulate", "coverage", "taste"])
+    assert result.exit_code == 2
+    assert "there are accuracy, panel, elo, reliability, audit" in " ".join(result.stderr.split())
+
+
+@pytest.mark.slow
+def test_the_command_writes_tables_and_a_figure(tmp_path: Path) -> None:
+    command = ["simulate", "coverage", "audit", "--datasets", "4", "--block", "4", "--out", str(tmp_path),
+               "--quiet", "--json"]  # fmt: skip
+    result = CliRunner().invoke(cli.app, command)
+    assert result.exit_code == 0, result.output
+    rows = pd.DataFrame(json.loads(result.stdout)["coverage"])
+    assert set(rows["method"]) == {"bayes:verdict_agreement[both]", "verified share"}
+    assert rows["value"].drop_duplicates().tolist() == [30, 60, 120]
+    intervals = pd.read_parquet(tmp_path / "intervals.parquet")
+    assert len(intervals) == 3 * 4 * 2
+    assert (tmp_path / "coverage.svg").read_text().startswith("<")
