@@ -41,7 +41,8 @@ def main() -> None:
              **{state: states[kind, state] for state in ("read", "refused", "fault")}}
             for kind in sorted({kind for kind, _ in states})]  # fmt: skip
     show(rows, "inputs")
-    show(faults, "faults")
+    if faults:
+        show(faults, "faults")
     claims = [] if options.quick else [holds("damaged inputs", options.inputs, least=10_000)]
     claims.append(holds("tracebacks, lost rows and unreadable messages", len(faults), most=0))
     report("fuzz", options, facts, must_hold=claims, inputs=rows, faults=faults)
