@@ -37,8 +37,6 @@ __all__ = [
 OUTCOMES = ("a", "b", "tie")
 #: Below this a probability is as good as 0; a Dirichlet with no mass at all cannot be drawn from.
 _TINY = 1e-12
-#: Margins past which nothing changes any more.
-_FAR = 100.0
 #: Trials whose factors are multiplied before a logarithm is taken: 12 factors, none below ρ or p, stay far
 #: above the smallest number.
 _TOGETHER = 4
@@ -137,12 +135,16 @@ def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unkno
 def jax_gap(margin: Any, shift: Any, tie: Any, order: Any) -> tuple[Any, Any]:
     """P(a) − P(b), and the variance of 1 for a, −1 for b, 0 for a tie, (C,); order 0 as if unbiased.
 
-    With r = e^{η/2}, s = r + 1/r and e = e^ν: ``(r − 1/r)/(s + e)`` and ``(4 + es)/(s + e)²``, which is
-    P(a) + P(b) − (P(a) − P(b))² without its cancellation.
+    With probabilities a, b and t the variance is ``4ab + t(a + b)``, which is a + b − (a − b)² without its
+    cancellation.
     """
-    ratio = jnp.exp(jnp.clip(0.5 * (margin + order * shift), -_FAR, _FAR))
-    either, even = ratio + 1 / ratio, jnp.exp(jnp.minimum(tie, 2 * _FAR))
-    return (ratio - 1 / ratio) / (either + even), (4 + even * either) / (either + even) ** 2
+    half = 0.5 * (margin + order * shift)
+    size = jnp.where(half < 0, -half, half)
+    far = jax.lax.stop_gradient(jnp.maximum(size, tie))
+    first, second, even = jnp.exp(half - far), jnp.exp(-half - far), jnp.exp(tie - far)
+    norm = first + second + even
+    either = first + second
+    return (first - second) / norm, (4 * first * second + even * either) / norm**2
 
 
 def pytensor_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any) -> Any:
