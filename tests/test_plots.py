@@ -304,3 +304,11 @@ def test_limits_are_ordered_and_hold_typical_points(rows: list[tuple[float, floa
     typical = frame.loc[width <= width.median(), "point"]
     assert found.lower < found.upper
     assert typical.between(found.lower, found.upper).all()
+
+
+def test_one_row_that_did_not_converge_has_room_for_its_footnote() -> None:
+    row = {"estimand": "judge weight", "unit": "j", "method": "bayes:x", "point": 1.0, "lower": 0.0,
+           "upper": 2.0, "prob": 0.95, "note": "not converged: R-hat 1.05"}  # fmt: skip
+    figure = plots.forest(Estimates.from_rows([row]), estimand="judge weight")
+    # Matplotlib warns, and warnings are errors, where nothing is left for the axes.
+    assert "hollow: not converged" in texts(plots.to_svg(figure))

@@ -99,8 +99,8 @@ def forest(
 
 
 def _rows(chosen: Selection, reference: float | None) -> Figure:
-    height = rows_height(chosen) + 0.35 * len(chosen.methods) / legend_columns(chosen.methods) + 0.6
-    figure = canvas(height)
+    around = 0.35 * len(chosen.methods) / legend_columns(chosen.methods) + 0.6 + 0.25 * bool(chosen.notes)
+    figure = canvas(rows_height(chosen) + around)
     axes = figure.add_subplot()
     draw_rows(axes, chosen, reference=reference)
     figure.legend(loc="outside upper left", ncols=legend_columns(chosen.methods))
