@@ -8,7 +8,7 @@ share of trials.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from bayesjudge.majority import majority_probability, most_likely
 from bayesjudge.model import Data
+from bayesjudge.models.at_draws import over_draws
 from bayesjudge.models.repeated_trials_statistics import unit_codes
 
 if TYPE_CHECKING:
@@ -183,25 +184,33 @@ def _thinned(posterior: xr.Dataset, cells: int) -> xr.Dataset:
     return posterior.isel(draw=keep)
 
 
+@dataclass(frozen=True)
+class _Shape:
+    """A model and what shapes its density for some data: equal ones share a compiled program."""
+
+    model: Any
+    signature: tuple[Any, ...]
+    data: Data = field(compare=False)
+
+
 def _cells(model: Any, posterior: xr.Dataset, data: Data, used: Any) -> tuple[Any, Any]:
     """Log p (chain, draw, C, 3) and ρ (chain, draw, C) of the used cells, by the model's own function."""
-    import jax
-    import jax.numpy as jnp
-    import numpyro
+    shape = _Shape(model, data.signature, data)
+    found: tuple[Any, Any] = over_draws(
+        _of_cells, posterior, arrays={**data.arrays, "used": used}, facts={"shape": shape}
+    )
+    return found
 
-    arrays = {name: jnp.asarray(array) for name, array in data.arrays.items()}
 
-    def one(values: Any) -> Any:
-        run = numpyro.handlers.substitute(numpyro.handlers.seed(model.numpyro, 0), data=values)
-        fn = numpyro.handlers.trace(run).get_trace(data.with_arrays(arrays))["n"]["fn"]
-        return fn.log_p[used], fn.rho[used]
+def _of_cells(sites: Any, arrays: Any, key: Any, facts: Any) -> tuple[Any, Any]:
+    """Log p and ρ of the used cells at one draw."""
+    from numpyro import handlers
 
-    shape = (posterior.sizes["chain"], posterior.sizes["draw"])
-    ordered = posterior.transpose("chain", "draw", ...)
-    sites = {str(name): jnp.asarray(draws.to_numpy()).reshape(-1, *draws.shape[2:])
-             for name, draws in ordered.data_vars.items()}  # fmt: skip
-    log_p, rho = jax.jit(lambda sites: jax.lax.map(one, sites, batch_size=50))(sites)
-    return np.asarray(log_p).reshape(*shape, len(used), 3), np.asarray(rho).reshape(*shape, len(used))
+    shape, used = facts["shape"], arrays["used"]
+    data = shape.data.with_arrays({name: array for name, array in arrays.items() if name != "used"})
+    run = handlers.substitute(handlers.seed(shape.model.numpyro, key), data=dict(sites))
+    fn = handlers.trace(run).get_trace(data)["n"]["fn"]
+    return fn.log_p[used], fn.rho[used]
 
 
 def _dirichlet(p: Any, rho: Any, counts: Any, rng: np.random.Generator) -> NDArray[np.float64]:
