@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 from typer.testing import CliRunner
 
 from bayesjudge import cli
 from bayesjudge.checks import Cell, Coverage, clopper_pearson, coverage
+from bayesjudge.checks.coverage_tests import overall_coverage
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots import coverage_curves
@@ -65,6 +67,34 @@ def test_right_intervals_hold_the_truth_as_often_as_they_say(right: Coverage) ->
     assert right.outside.empty
 
 
+def test_each_unit_is_tested_exactly(right: Coverage) -> None:
+    tests = right.tests
+    assert tests["unit"].tolist() == ["c0", "c1"]
+    assert tests["n"].tolist() == [150, 150]
+    missed = round(150 * (1 - tests["coverage"].iloc[0]))
+    # The other tail of the same binomial, the misses.
+    assert tests["below"].iloc[0] == pytest.approx(binom.sf(missed - 1, 150, 0.05))
+    assert (tests["adjusted_below"] > 1e-4).all()
+
+
+def test_posteriors_that_did_not_converge_are_counted(right: Coverage) -> None:
+    failed = right.frame.set_index("method")["gates_failed"]
+    rows = right.intervals[right.intervals["note"].str.contains("not converged")]
+    # 800 importance draws of a posterior are now and then worth fewer than the gate's 400.
+    assert failed["bayes:coin"] == rows["dataset"].nunique() > 0
+    assert failed["exact"] == 0
+
+
+def test_data_sets_count_not_intervals(right: Coverage) -> None:
+    twice = pd.concat([right.intervals] * 2)
+    one, two = (overall_coverage(rows, by=["method"], dataset=["dataset"], prob=0.99)
+                for rows in (right.intervals, twice))  # fmt: skip
+    pd.testing.assert_frame_equal(one, two)
+    assert one["datasets"].tolist() == [150, 150]
+    wide = one["coverage_upper"] - one["coverage_lower"]
+    assert (wide > 0).all()
+
+
 def test_exact_intervals_are_conservative_and_wider(right: Coverage) -> None:
     both = right.frame.set_index("method")
     assert both.loc["exact", "coverage"] >= both.loc["bayes:coin", "coverage"]
@@ -74,6 +104,7 @@ def test_exact_intervals_are_conservative_and_wider(right: Coverage) -> None:
 def test_a_prior_that_is_sure_of_fair_coins_is_outside(third_party: ModuleType) -> None:
     found = run(third_party.Coin(prior=(20.0, 20.0)), baselines=None)
     assert found.outside["method"].tolist() == ["bayes:coin"]
+    assert (found.tests["adjusted_below"] < 1e-4).all()
     # Coins from a flat prior are seldom fair: about half of the intervals miss.
     assert found.outside["coverage"].iloc[0] < 0.8
 

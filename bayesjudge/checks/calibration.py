@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.checks.blocks import write_parquet
+from bayesjudge.checks.holm import holm
 from bayesjudge.checks.uniformity import RankTest, chi_squared, ranks_among
 
 if TYPE_CHECKING:
@@ -137,15 +138,6 @@ def _judge(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
 def _adjusted(p_values: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
     """Smaller of both tests' p-values for each quantity, all corrected together."""
     if np.isnan(exact).all():
-        return _holm(p_values)
-    adjusted: NDArray[np.float64] = _holm(np.concatenate([p_values, exact])).reshape(2, -1).min(axis=0)
-    return adjusted
-
-
-def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P-values adjusted for their number (Holm 1979), valid whatever their dependence."""
-    order = np.argsort(p_values)
-    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+        return holm(p_values)
+    adjusted: NDArray[np.float64] = holm(np.concatenate([p_values, exact])).reshape(2, -1).min(axis=0)
     return adjusted

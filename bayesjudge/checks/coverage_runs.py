@@ -16,6 +16,7 @@ import pandas as pd
 
 from bayesjudge.checks.blocks import kept_or_made, write_parquet
 from bayesjudge.checks.coverage_tables import coverage_table
+from bayesjudge.checks.coverage_tests import coverage_tests
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
@@ -62,7 +63,8 @@ class Coverage:
         Every interval of every method with its truth: `KEYS` and the columns of `Estimates`; the notes of
         posteriors that failed their gate say so.
     frame : pandas.DataFrame
-        One row a cell, method and estimand: ``swept, value`` and the columns of `coverage_table`.
+        One row a cell, method and estimand: ``swept, value``, the columns of `coverage_table`, and
+        ``gates_failed``, the data sets whose posterior carries the note of a failed convergence gate.
     """
 
     intervals: pd.DataFrame
@@ -74,6 +76,12 @@ class Coverage:
         bayes = self.frame[self.frame["method"].str.startswith("bayes:")]
         inside = (bayes["coverage_lower"] <= bayes["nominal"]) & (bayes["nominal"] <= bayes["coverage_upper"])
         return bayes[~inside]
+
+    @property
+    def tests(self) -> pd.DataFrame:
+        """Exact tests of the Bayesian methods in every cell, each unit by itself; one family (Holm)."""
+        bayes = self.intervals[self.intervals["method"].str.startswith("bayes:")]
+        return coverage_tests(bayes, by=["swept", "value", "method", "estimand", "unit"])
 
     def save(self, folder: Path) -> Path:
         """Write ``intervals.parquet`` and ``coverage.parquet``; returns the folder."""
@@ -227,6 +235,12 @@ def _summary(intervals: pd.DataFrame, estimands: Sequence[str]) -> pd.DataFrame:
     rows = []
     for (swept, value), part in intervals.groupby(["swept", "value"], sort=False):
         table = coverage_table([Estimates(part.drop(columns=list(KEYS)).reset_index(drop=True))])
-        rows.append(table.assign(swept=str(swept), value=float(str(value))))
+        rows.append(table.merge(_gates(part)).assign(swept=str(swept), value=float(str(value))))
     frame = pd.concat(rows, ignore_index=True)
     return frame[["swept", "value", *[name for name in frame if name not in {"swept", "value"}]]]
+
+
+def _gates(part: pd.DataFrame) -> pd.DataFrame:
+    """Data sets of each method whose posterior did not converge."""
+    failed = part["dataset"].where(part["note"].str.contains("not converged", regex=False))
+    return failed.groupby(part["method"]).nunique().rename("gates_failed").reset_index()

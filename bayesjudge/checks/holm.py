@@ -1,0 +1,38 @@
+"""One family of tests: p-values that may be compared with one level however many there are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["holm"]
+
+
+def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P-values adjusted for their number, valid whatever their dependence.
+
+    Parameters
+    ----------
+    p_values : array (tests,)
+        Each test's own.
+
+    Returns
+    -------
+    array (tests,)
+        The smallest level of the whole family at which each test would reject.
+
+    References
+    ----------
+    Holm (1979). A simple sequentially rejective multiple test procedure. *Scandinavian Journal of
+    Statistics* 6.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.5, 0.02])).round(2).tolist()
+    [0.03, 0.5, 0.04]
+    """
+    order = np.argsort(p_values)
+    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return adjusted

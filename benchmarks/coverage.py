@@ -1,0 +1,116 @@
+"""Coverage of every method over simulated worlds, question by question: ``python benchmarks/coverage.py``.
+
+The sweeps of `bayesjudge.studies.sweeps`: models and baselines answer the same data sets. One result a
+question, ``results/coverage/QUESTION.json``; VALIDATION.md is written from them. Blocks of data sets are kept
+in ``--folder``, so that a killed run goes on where it stopped.
+
+A Bayesian interval has its nominal coverage on average over truths from its prior, not at each truth by
+itself. Most truths here are fixed, and far from what the priors expect in some cells; there an interval may
+cover more than it says. What must hold is that none covers less.
+"""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.command import parser
+from harness.machine import machine
+from harness.results import holds, report, show
+
+from bayesjudge.checks import Coverage, coverage
+from bayesjudge.checks.coverage_tests import detectable, overall_coverage
+from bayesjudge.studies.sweeps import SWEEPS, sweep_of
+
+RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
+#: Probability that any of one question's claims fails although every interval has its nominal coverage.
+FALSE_ALARM = 0.01
+#: Data sets in each cell, by what one costs.
+DATASETS = {"accuracy": 100, "panel": 100, "elo": 100, "reliability": 100, "audit": 100}
+
+
+def main() -> None:
+    """Sweep the questions asked for, one after another."""
+    options = parser(__doc__)
+    options.add_argument("--question", action="append", choices=list(SWEEPS), help="default: every one")
+    options.add_argument("--datasets", type=int, help="data sets in each cell; default: 100, quick: 5")
+    options.add_argument(
+        "--block", type=int, default=100, help="data sets that are fitted, and kept, at a time"
+    )
+    options.add_argument("--folder", type=Path, help="keep blocks of data sets here, and go on from them")
+    given = options.parse_args()
+    names: Sequence[str] = given.question or (["audit"] if given.quick else list(SWEEPS))
+    for name in names:
+        out = given.out if len(names) == 1 and given.out else None
+        kept = None if given.quick and out is None else out or RESULTS / f"{name}.json"
+        size = given.datasets or (5 if given.quick else DATASETS[name])
+        _one(name, Namespace(**{**vars(given), "question": name, "datasets": size, "out": kept}))
+
+
+def _one(name: str, options: Namespace) -> None:
+    facts, sweep = machine(), sweep_of(name)
+    folder = None if options.folder is None else options.folder / name
+    # What was kept from an earlier run took its time then: no figure is better than a wrong one.
+    resumed = folder is not None and any(folder.glob("block-*"))
+    start = time.process_time()
+    found = coverage(
+        sweep.cells, models=sweep.models(), baselines=sweep.baselines, estimands=sweep.estimands,
+        datasets=options.datasets, seed=options.seed, folder=folder, block=options.block, progress=True,
+        **sweep.sampling,
+    )  # fmt: skip
+    took = None if resumed else time.process_time() - start
+    rows = found.frame.to_dict("records")
+    show(rows, name, columns=_SHOWN)
+    overall = _overall(found)
+    show(overall, "all cells together")
+    settings = Namespace(**{key: value for key, value in vars(options).items() if key != "folder"})
+    report("coverage", settings, facts, must_hold=must_hold(found, overall), cpu_seconds=took,
+           family=_family(found), overall=overall, cells=rows)  # fmt: skip
+
+
+_SHOWN = ("swept", "value", "method", "estimand", "n", "coverage", "coverage_lower", "coverage_upper", "bias",
+          "rmse", "width", "interval_score", "wrong_sign", "gates_failed")  # fmt: skip
+
+
+def must_hold(found: Coverage, overall: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every Bayesian interval covers no less than it says: unit by unit and cell by cell, and altogether."""
+    each = "smallest p-value of coverage below nominal, every unit of every cell (exact, Holm)"
+    claims = [holds(each, float(found.tests["adjusted_below"].min()), least=FALSE_ALARM / 2)]
+    for row in overall:
+        if row["method"].startswith("bayes:"):
+            claim = f"{row['method']}, {row['estimand']}: upper bound of coverage over all cells"
+            claims.append(holds(claim, row["coverage_upper"], least=row["nominal"]))
+    return claims
+
+
+def _overall(found: Coverage) -> list[dict[str, Any]]:
+    """Coverage over all cells; the Bayesian rows' bounds hold together with probability 1 − `FALSE_ALARM`/2.
+
+    A claim looks at one side only, so that all of them are wrong with half of that at most.
+    """
+    bayes = found.frame["method"].str.startswith("bayes:")
+    claims = len(found.frame.loc[bayes, ["method", "estimand"]].drop_duplicates())
+    rows = overall_coverage(found.intervals, by=["method", "estimand"], dataset=["swept", "value", "dataset"],
+                            prob=1 - FALSE_ALARM / max(claims, 1))  # fmt: skip
+    return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
+
+
+def _family(found: Coverage) -> dict[str, Any]:
+    """How many exact tests there are, what they can see, and what they saw on either side."""
+    tests, level = found.tests, FALSE_ALARM / 2
+    lowest = tests.loc[tests["coverage"].idxmin()]
+    least = detectable(int(tests["n"].min()), float(tests["nominal"].iloc[0]), level / len(tests))
+    return {
+        "tests": len(tests), "level": level, "detectable": least,
+        "below": int((tests["adjusted_below"] < level).sum()),
+        "above": int((tests["adjusted_above"] < level).sum()), "lowest": float(lowest["coverage"]),
+        "lowest_at": f"{lowest['swept']} {lowest['value']:g}: {lowest['method']}, {lowest['estimand']} of "
+                     f"{lowest['unit']}",
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
