@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from numpyro import distributions as dist
 from numpyro.distributions import constraints
 
+from bayesjudge.models.binomial import binomial
+
 __all__ = [
     "LOG_TIE",
     "OUTCOMES",
@@ -114,23 +116,17 @@ class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """K − 1 binomials a pattern: how many end in the first way, in the second among the rest, and so on.
 
-        In a loop: compiling a binomial takes seconds, and one is enough.
+        In a loop, so that one binomial is compiled.
         """
         shape = (*sample_shape, *self.total.shape)
         total = jnp.broadcast_to(jnp.asarray(self.total, self.log_p.dtype), shape)
         p = jnp.moveaxis(jnp.exp(self.log_p), -1, 0)
         still = jnp.maximum(jnp.cumsum(p[::-1], axis=0)[::-1], jnp.finfo(p.dtype).tiny)
-        # A share of exactly 1 has no binomial in JAX.
-        shares = jnp.minimum(p / still, 1 - 1e-15)[:-1]
+        shares = jnp.minimum(p / still, 1.0)[:-1]
 
         def stage(left: Any, at: Any) -> tuple[Any, Any]:
-            drawn = _binomial(at[0], left, at[1])
+            drawn = binomial(at[0], left, at[1])
             return left - drawn, drawn
 
         rest, drawn = jax.lax.scan(stage, total, (jax.random.split(key, len(shares)), shares))
         return jnp.moveaxis(jnp.concatenate([drawn, rest[None]]), 0, -1)
-
-
-def _binomial(key: Any, n: Any, p: Any) -> Any:
-    drawn = jax.random.binomial(key, jnp.maximum(n, 1.0), jnp.broadcast_to(p, n.shape))
-    return jnp.where(n > 0, drawn, 0.0)

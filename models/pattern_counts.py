@@ -17,6 +17,8 @@ from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
+from bayesjudge.models.binomial import binomial
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -67,8 +69,7 @@ class PatternCounts(dist.Distribution):  # type: ignore[misc]
         def step(remaining: Any, row: Any) -> tuple[Any, Any]:
             row_key, row_share, is_first, total = row
             remaining = jnp.where(is_first, total, remaining)
-            drawn = jax.random.binomial(row_key, remaining, jnp.minimum(row_share, 1 - 1e-15))
-            drawn = jnp.where(row_share >= 1.0, remaining, jnp.where(remaining > 0, drawn, 0.0))
+            drawn = binomial(row_key, remaining, row_share)
             return remaining - drawn, drawn
 
         def one(one_key: Any) -> Any:

@@ -24,6 +24,8 @@ from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
+from bayesjudge.models.binomial import binomial
+
 __all__ = [
     "OUTCOMES",
     "TrialOutcomes",
@@ -95,16 +97,10 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
         drawn = jax.random.loggamma(key_p, jnp.maximum(concentration, _TINY), (*shape, len(OUTCOMES)))
         shared = jax.nn.softmax(drawn, axis=-1)
         pi = jnp.where((self.rho > _TINY)[:, None], shared, p)
-        a = _binomial(key_a, self.total, pi[..., 0], shape)
+        a = binomial(key_a, self.total, pi[..., 0], shape)
         rest = jnp.where(pi[..., 0] < 1, pi[..., 1] / jnp.maximum(pi[..., 1] + pi[..., 2], _TINY), 0.0)
-        b = _binomial(key_b, self.total - a, rest, shape)
+        b = binomial(key_b, self.total - a, rest, shape)
         return jnp.stack([a, b, self.total - a - b], axis=-1)
-
-
-def _binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...]) -> Any:
-    """Binomial draws where n or p may be at its limits."""
-    drawn = jax.random.binomial(key, n, jnp.clip(p, 0.0, 1 - 1e-15), shape)
-    return jnp.where(p >= 1 - 1e-15, jnp.broadcast_to(n, shape), jnp.where(n > 0, drawn, 0.0))
 
 
 def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unknown: bool) -> Any:
