@@ -29,6 +29,8 @@ from numpyro import distributions as dist
 from bayesjudge.model import Data
 from bayesjudge.models.davidson import LOG_TIE, OUTCOMES, OutcomeCounts, jax_log_outcomes
 
+#: Keeps a result as it is: the compiler would else work quantiles out again for every node and outcomes for
+#: every joint one, in six times the time.
 _once: Any = jax.lax.optimization_barrier
 
 __all__ = ["FLOOR", "joint_outcomes", "nodes", "numpyro_links", "numpyro_votes_given_verdicts", "outcomes_at"]
@@ -36,7 +38,8 @@ __all__ = ["FLOOR", "joint_outcomes", "nodes", "numpyro_links", "numpyro_votes_g
 #: Nodes of Gauss–Hermite quadrature over e.
 NODES = 9
 #: Smallest probability of a joint outcome: what nobody saw may have none, and its logarithm must be a number.
-FLOOR = 1e-280
+#: So must its square's reciprocal, the logarithm's second derivative: the search for a mode needs it.
+FLOOR = 1e-140
 
 
 def nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -46,9 +49,10 @@ def nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def outcomes_at(log_p: Any, loading: Any) -> Any:
-    """Probabilities (Q, 3, R) of the outcomes at each node, from log probabilities (R, 3) and ρ.
+    """Probabilities (Q, 3, ..., D) of outcomes at each node, from their logarithms (..., D, 3) and ρ (...).
 
-    Patterns come last: the same arithmetic for each of them then runs through the memory in one go.
+    Strata come last: the same arithmetic for each of them then runs through the memory in one go. Raters
+    together compile once, in a third of the time that they take one by one.
 
     Examples
     --------
@@ -56,23 +60,24 @@ def outcomes_at(log_p: Any, loading: Any) -> Any:
     >>> np.asarray(nodes()[1] @ there[..., 0], dtype=float).round(4).tolist()
     [0.5, 0.2, 0.3]
     """
-    first, tie, second = jnp.exp(log_p).T
-    # Worked out once: the compiler would else repeat it for every node, and outcomes for every joint one.
-    low, high = _once((_quantile(first, tie + second), -_quantile(second, first + tie)))
-    shift, apart = (loading * nodes()[0])[:, None], jnp.sqrt(1 - loading**2)
-    wins, losses = _normal((low + shift) / apart), _normal(-(high + shift) / apart)
-    return _once(jnp.stack([wins, jnp.maximum(1 - wins - losses, 0.0), losses], axis=1))
+    first, tie, second = jnp.moveaxis(jnp.exp(log_p), -1, 0)
+    along = (1,) * first.ndim
+    e, side = nodes()[0].reshape(-1, 1, *along), np.array([1.0, -1.0]).reshape(2, *along)
+    rho = jnp.asarray(loading)[..., None]
+    ends = _quantile(jnp.stack([first, second]), jnp.stack([tie + second, first + tie]))
+    p = _normal((ends + rho * e * side) / jnp.sqrt(1 - rho**2))
+    return _once(jnp.stack([p[:, 0], jnp.maximum(1 - p[:, 0] - p[:, 1], 0.0), p[:, 1]], axis=1))
 
 
 def _normal(x: Any) -> Any:
     """Φ: JAX's own works out both of its branches everywhere."""
-    return 0.5 * jax.lax.erfc(-x / math.sqrt(2))
+    return _once(0.5 * jax.lax.erfc(_once(-x / math.sqrt(2))))
 
 
 def _quantile(p: Any, rest: Any) -> Any:
     """Φ⁻¹(p), from the nearer tail; p and ``rest`` add up to 1."""
-    small = jnp.minimum(p, rest)
-    return jnp.where(p < rest, 1.0, -1.0) * ndtri(small)
+    small = _once(jnp.minimum(p, rest))
+    return _once(jnp.where(p < rest, 1.0, -1.0) * ndtri(small))
 
 
 def joint_outcomes(each: list[Any]) -> Any:
@@ -123,9 +128,8 @@ def numpyro_votes_given_verdicts(theta: Any, verdict_log_p: Any, data: Data) -> 
 
 def _joint(people: Any, verdict_log_p: Any, loading: Any, data: Data, *, seen: Any) -> Any:
     """Joint outcomes in the strata, (D, 3^(J + 1)); a rater who saw nothing says 0 for certain."""
-    saw = jnp.column_stack([seen, data["linked_seen"][:, 1:]]) > 0
+    saw = jnp.vstack([seen, data["linked_seen"].T[1:]]) > 0
     judged = [verdict_log_p[data["linked_place"][:, rater]] for rater in range(1, data.size("rater"))]
-    nothing = jnp.array([[1.0], [0.0], [0.0]])
-    each = [jnp.where(saw[:, rater], outcomes_at(log_p, loading[rater]), nothing)
-            for rater, log_p in enumerate([people, *judged])]  # fmt: skip
-    return jnp.maximum(joint_outcomes(each), FLOOR)
+    nothing = jnp.array([1.0, 0.0, 0.0])[:, None, None]
+    each = jnp.where(saw, outcomes_at(jnp.stack([people, *judged]), loading), nothing)
+    return jnp.maximum(joint_outcomes(list(jnp.moveaxis(each, 2, 0))), FLOOR)
