@@ -20,6 +20,7 @@ from typing import Any
 from harness.command import parser
 from harness.machine import machine
 from harness.results import holds, report, show
+from harness.sweep_pages import draw
 
 from bayesjudge.checks import Coverage, coverage
 from bayesjudge.checks.coverage_tests import detectable, overall_coverage
@@ -29,14 +30,14 @@ RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
 #: Probability that any of one question's claims fails although every interval has its nominal coverage.
 FALSE_ALARM = 0.01
 #: Data sets in each cell, by what one costs.
-DATASETS = {"accuracy": 100, "panel": 100, "elo": 100, "reliability": 100, "audit": 100}
+DATASETS = {"accuracy": 25, "panel": 40, "elo": 100, "reliability": 40, "audit": 100}
 
 
 def main() -> None:
     """Sweep the questions asked for, one after another."""
     options = parser(__doc__)
     options.add_argument("--question", action="append", choices=list(SWEEPS), help="default: every one")
-    options.add_argument("--datasets", type=int, help="data sets in each cell; default: 100, quick: 5")
+    options.add_argument("--datasets", type=int, help="data sets in each cell; default: 25 to 100, quick: 5")
     options.add_argument(
         "--block", type=int, default=100, help="data sets that are fitted, and kept, at a time"
     )
@@ -69,6 +70,8 @@ def _one(name: str, options: Namespace) -> None:
     settings = Namespace(**{key: value for key, value in vars(options).items() if key != "folder"})
     report("coverage", settings, facts, must_hold=must_hold(found, overall), cpu_seconds=took,
            family=_family(found), overall=overall, cells=rows)  # fmt: skip
+    if options.out is not None:
+        print(f"drawn: {draw(options.out)}")
 
 
 _SHOWN = ("swept", "value", "method", "estimand", "n", "coverage", "coverage_lower", "coverage_upper", "bias",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +23,10 @@ from bayesjudge.model import Data, Model
 # Machines that run the tests are shared and compile JAX programs on first use: a clock says nothing here.
 settings.register_profile("bayesjudge", deadline=None, derandomize=True)
 settings.load_profile("bayesjudge")
+
+# Before any test module is imported, since some draw their data then.
+if error_budget.OFFSET in os.environ:
+    error_budget.move_seeds(int(os.environ[error_budget.OFFSET]))
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -33,6 +33,8 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `elo_heldout.py` | what people would say of models that only judges have seen, beside conformal intervals |
 | `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |
 | `validation.py`, `mutation_scores.py` | calibration of every model, and of wrong ones: `VALIDATION.md` |
+| `coverage.py`, `reference.py` | sweeps of simulated worlds; every engine beside 10,000 stored draws |
+| `seeds.py` | the statistical tests with other seeds |
 | `fuzz.py` | twelve thousand damaged files through every reader |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
 
@@ -170,7 +172,15 @@ def _elo(result: Mapping[str, Any]) -> list[str]:
 def _elo_heldout(result: Mapping[str, Any]) -> list[str]:
     words = ("Votes on one model at a time are hidden; intervals of 90 % for the Elo that Hard-Elo finds in "
              "them. `coverage_lower`, `coverage_upper`: exact binomial.")  # fmt: skip
-    return [words, picked(result["rows"], list(result["rows"][0]))]
+    titles = {
+        "ratio": "all three against the best alone: worlds simulated from the fitted model",
+        "least squares": "lines and planes through the judges' Elo, each model left out",
+        "pulls": "what pulls all three on each model, in Elo",
+    }
+    parts = result.get("expected", {})
+    shown = [f"### {title}\n\n" + picked(parts[name], list(parts[name][0]))
+             for name, title in titles.items() if name in parts]  # fmt: skip
+    return [words, picked(result["rows"], list(result["rows"][0])), *shown]
 
 
 def _elo_speed(result: Mapping[str, Any]) -> list[str]:
@@ -206,10 +216,16 @@ def _fuzz(result: Mapping[str, Any]) -> list[str]:
     return [picked(result[part], list(result[part][0])) for part in ("inputs", "faults") if result[part]]
 
 
+def _rows(result: Mapping[str, Any]) -> list[str]:
+    """Results whose tables are in VALIDATION.md."""
+    return [f"{len(result['rows'])} rows; see `VALIDATION.md`."]
+
+
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
     "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "panel": _panel, "fuzz": _fuzz,
+    "reference": _rows, "seeds": _rows,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ sys.path.insert(0, str(FOLDER))
 
 from harness.machine import line  # noqa: E402 the folder above is not on the path when this file runs alone
 from harness.readme import picked, table  # noqa: E402
+from harness.reference_pages import references, seeds  # noqa: E402
+from harness.sweep_pages import pages as sweeps  # noqa: E402
 
 PAGE = FOLDER.parent / "VALIDATION.md"
 GOLDEN = FOLDER.parent / "tests" / "golden"
@@ -32,11 +34,15 @@ without the Jacobian, and near the edges of the support, to 1e-10 | `tests/test_
 start at the truth (Gandy & Scott) | `bayesjudge simulate sbc MODEL`, below |
 | Would an error be seen? | wrong versions of every model, each of which must be found | \
 `tests/test_mutations.py`, below |
-| Do intervals cover? | simulated and real data with known truth, beside the baselines | below |
+| Does every engine find it? | NUTS, lock-step HMC, Laplace and PyMC beside 10,000 reference draws | \
+`benchmarks/reference.py`, below |
+| Do intervals cover? | sweeps of simulated worlds, and real data with known truth, beside the baselines | \
+`bayesjudge simulate coverage`, below |
 | Is bad input told? | damaged files through every reader and command, hostile names in every page | \
 `tests/test_fuzz.py`, `benchmarks/fuzz.py` |
 | Are figures those of the literature? | golden values with their source | below |
-| How often would a right package fail its tests? | one error budget | `tests/error_budget.py` |
+| How often would a right package fail its tests? | one error budget, and twenty runs with other seeds | \
+`tests/error_budget.py`, `benchmarks/seeds.py`, below |
 """
 
 CALIBRATION = """## Simulation-based calibration
@@ -77,7 +83,8 @@ Figures of papers and of other packages that the tests reproduce.
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRODUCTION, _calibration(), _mutations(), _coverage(), _studies(), _goldens()]
+    parts = [INTRODUCTION, _calibration(), _mutations(), references(), sweeps(), _coverage(), seeds(),
+             _studies(), _goldens()]  # fmt: skip
     return "\n".join(part.rstrip() + "\n" for part in parts)
 
 

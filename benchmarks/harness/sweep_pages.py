@@ -1,0 +1,91 @@
+"""What the coverage sweeps found: a figure for each question, and their part of VALIDATION.md."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(FOLDER))
+
+from harness.readme import picked, table  # noqa: E402 the folder above is not on the path in VALIDATION's run
+
+__all__ = ["draw", "pages"]
+
+STORED = FOLDER / "results" / "coverage"
+#: Baselines that figures and tables keep beside the models; the stored results have all.
+BESIDE = ("naive", "rogan-gladen[shared]", "ppi++", "ppi++[best-judge]", "hard-elo", "bootstrap", "plug-in",
+          "verified share")  # fmt: skip
+
+WORDS = """## Coverage over sweeps
+
+Worlds with known truth (`bayesjudge simulate coverage QUESTION`), methods side by side on the same data sets.
+Every unit of every cell is tested by itself (exact binomial, one side, corrected for their number by Holm),
+and all cells together with data sets, not intervals, as what is counted. A Bayesian interval has its nominal
+coverage on average over truths from its prior; most truths here are fixed, so that it may cover more than it
+says in some cells. What must hold is that it covers no less: the claims fail with probability .01 for each
+question if it does not. `detectable`: the largest coverage of a unit that would be found nine times of ten.
+`gates_failed`: posteriors of which some parameter had an R-hat above 1.01 or an effective sample below 400;
+they are counted, not left out.
+"""
+
+
+def pages(folder: Path = STORED) -> str:
+    """The section of VALIDATION.md."""
+    found = {
+        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
+    }
+    names = ("question", "data sets a cell", "cells", "unit tests", "smallest p", "lowest coverage", "below",
+             "above", "detectable", "cpu s", "holds")  # fmt: skip
+    parts = [WORDS, table(names, [_line(name, result) for name, result in found.items()]),
+             "Over all cells of a question:", table(_OVERALL, _overall(found))]  # fmt: skip
+    return "\n\n".join([*parts, *(_details(name, result, folder) for name, result in found.items())])
+
+
+def _line(name: str, result: Mapping[str, Any]) -> list[Any]:
+    family, claims = result["family"], result["must_hold"]
+    cells = {(row["swept"], row["value"]) for row in result["cells"]}
+    lowest = f"{family['lowest']:.3g} ({family['lowest_at']})"
+    spent = None if result["cpu_seconds"] is None else round(result["cpu_seconds"])
+    held = "yes" if all(claim["holds"] for claim in claims) else "**no**"
+    return [name, result["settings"]["datasets"], len(cells), family["tests"], claims[0]["value"], lowest,
+            family["below"], family["above"], family["detectable"], spent, held]  # fmt: skip
+
+
+_OVERALL = ("question", "method", "estimand", "data sets", "coverage", "lower", "upper")
+
+
+def _overall(found: Mapping[str, Any]) -> list[list[Any]]:
+    keys = ("method", "estimand", "datasets", "coverage", "coverage_lower", "coverage_upper")
+    return [[name, *(row[key] for key in keys)] for name, result in found.items()
+            for row in _kept(result["overall"])]  # fmt: skip
+
+
+_CELL = ("swept", "value", "estimand", "method", "n", "coverage", "coverage_lower", "coverage_upper", "bias",
+         "rmse", "width", "interval_score", "wrong_sign", "gates_failed")  # fmt: skip
+
+
+def _details(name: str, result: Mapping[str, Any], folder: Path) -> str:
+    figure = folder / f"{name}.svg"
+    shown = f"![{name}]({figure.relative_to(FOLDER.parent)})\n\n" if figure.is_file() else ""
+    cells = picked(_kept(result["cells"]), _CELL)
+    return f"<details><summary>{name}: every cell</summary>\n\n{shown}{cells}\n\n</details>"
+
+
+def _kept(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in rows if str(row["method"]).startswith("bayes:") or row["method"] in BESIDE]
+
+
+def draw(path: Path) -> Path:
+    """Draw a stored result beside it, as SVG."""
+    import pandas as pd
+
+    from bayesjudge.plots import coverage_curves, to_svg
+
+    rows = _kept(json.loads(path.read_text(encoding="utf-8"))["cells"])
+    figure = path.with_suffix(".svg")
+    figure.write_text(to_svg(coverage_curves(pd.DataFrame(rows))), encoding="utf-8")
+    return figure

@@ -1,0 +1,96 @@
+"""The statistical tests again and again, every time with other seeds: ``python benchmarks/seeds.py``.
+
+The suite's error budget (``tests/error_budget.py``) says how often a right package fails its tests. Here the
+tests that take a bound from it, and are not slow, run with all their random numbers drawn anew: what fails
+more often than the budget allows has a bound that is not honest, or found an error.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from harness.command import parser
+from harness.machine import machine
+from harness.results import holds, report, show
+from scipy.stats import binom
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULT = Path(__file__).resolve().parent / "results" / "seeds.json"
+#: Probability that the claim fails although every test keeps to the budget.
+FALSE_ALARM = 0.01
+#: Far from the small seeds that tests use, so that none meets another's.
+_FIRST = 1_000_003
+
+
+def main() -> None:
+    """Run the tests with other seeds, and count what failed."""
+    options = parser(__doc__)
+    options.add_argument("--runs", type=int, help="default: 20, quick: 1")
+    options.add_argument(
+        "--module", action="append", help="test_x.py; default: all that have statistical tests"
+    )
+    given = options.parse_args()
+    given.runs = given.runs or (1 if given.quick else 20)
+    given.out = given.out if given.quick or given.out else RESULT
+    facts, chosen = machine(), _chosen(["test_datasets.py"] if given.quick else given.module)
+    rows = [_run(chosen, _FIRST * (given.seed + k)) for k in range(given.runs)]
+    show(rows, f"{len(chosen)} functions of tests", columns=("offset", "tests", "failures", "cpu_seconds"))
+    report("seeds", given, facts, must_hold=[must_hold(rows)], modules=_modules(chosen), rows=rows)
+
+
+def _chosen(modules: Sequence[str] | None) -> list[str]:
+    """Statistical tests as pytest names them."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from error_budget import statistical_tests
+
+    paths = sorted((ROOT / "tests").glob("test_*.py"))
+    return [f"tests/{path.name}::{name}" for path in paths if modules is None or path.name in modules
+            for name in statistical_tests(path.read_text(encoding="utf-8"))]  # fmt: skip
+
+
+def _modules(chosen: Sequence[str]) -> dict[str, int]:
+    files = [one.split("::")[0] for one in chosen]
+    return {name: files.count(name) for name in dict.fromkeys(files)}
+
+
+def _run(chosen: Sequence[str], offset: int) -> dict[str, Any]:
+    """One run of pytest with all seeds moved by ``offset``."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "found.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider",
+                   f"--junitxml={found}", *chosen]  # fmt: skip
+        moved = {**os.environ, "BAYESJUDGE_SEED_OFFSET": str(offset)}
+        done = subprocess.run(command, cwd=ROOT, env=moved, capture_output=True, text=True, check=False)  # noqa: S603 our own interpreter
+        if done.returncode > 1:
+            sys.exit(f"pytest did not run:\n{done.stdout}\n{done.stderr}")
+        cases = list(ET.parse(found).iter("testcase"))  # noqa: S314 written by the line above
+    failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    skipped = sum(case.find("skipped") is not None for case in cases)
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    row = {"offset": offset, "tests": len(cases) - skipped, "failures": len(failed), "cpu_seconds": spent,
+           "failed": [f"{case.get('classname')}::{case.get('name')}" for case in failed]}  # fmt: skip
+    print(row, flush=True)
+    return row
+
+
+def must_hold(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """No more failures than the budget makes likely."""
+    from error_budget import TEST
+
+    tried = sum(row["tests"] for row in rows)
+    most = int(binom.ppf(1 - FALSE_ALARM, tried, TEST))
+    claim = f"failures in {tried:,} tests with other seeds ({tried * TEST:.2g} expected)"
+    return holds(claim, sum(row["failures"] for row in rows), most=most)
+
+
+if __name__ == "__main__":
+    main()
