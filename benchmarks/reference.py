@@ -51,7 +51,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, default=DATA, help="folder of the real tables")
     options.add_argument("--make", action="store_true", help="make the references anew, not only compare")
     given = options.parse_args()
-    given.model = given.model or (["judge_temperature"] if given.quick else list(KIND_OF_MODEL))
+    given.model = given.model or (["judge_error"] if given.quick else list(KIND_OF_MODEL))
     given.engine = given.engine or (["laplace"] if given.quick else list(ENGINES))
     given.out = given.out if given.quick or given.out else RESULT
     facts, rows = machine(), []
