@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.baselines.intervals import clopper_pearson
 from bayesjudge.checks.holm import holm
 
 __all__ = ["coverage_tests", "detectable", "overall_coverage"]
@@ -66,7 +67,8 @@ def overall_coverage(
     dataset : sequence of str
         Columns that tell one data set from another.
     prob : float
-        Probability of the bounds (normal, from the spread of the data sets' own shares).
+        Probability of the bounds: normal, from the spread of the data sets' own shares; exact where there is
+        none.
 
     Returns
     -------
@@ -90,9 +92,14 @@ def overall_coverage(
         datasets=("share", "size"), coverage=("share", "mean"), spread=("share", "std"),
         nominal=("nominal", "first"),
     ).reset_index()  # fmt: skip
-    wide = norm.ppf((1 + prob) / 2) * rows.pop("spread") / np.sqrt(rows["datasets"])
+    spread = rows.pop("spread")
+    wide = norm.ppf((1 + prob) / 2) * spread / np.sqrt(rows["datasets"])
     rows["coverage_lower"] = (rows["coverage"] - wide).clip(lower=0)
     rows["coverage_upper"] = (rows["coverage"] + wide).clip(upper=1)
+    # Data sets that are all alike have no spread, but are not certain.
+    for k in rows.index[spread == 0]:
+        n, share = int(rows.loc[k, "datasets"]), float(rows.loc[k, "coverage"])
+        rows.loc[k, ["coverage_lower", "coverage_upper"]] = clopper_pearson(round(n * share), n, prob=prob)
     return rows
 
 
