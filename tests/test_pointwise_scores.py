@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import error_budget
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesjudge.checks import coverage_table, sbc
+from bayesjudge.checks import sbc
 from bayesjudge.datasets.scores import simulate_scores
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import accelerator, fit, fit_many
+from bayesjudge.inference import accelerator, fit_many
 from bayesjudge.inference.density import density
 from bayesjudge.model import Data
 from bayesjudge.models.pointwise_scores import PointwiseScores
@@ -113,7 +115,7 @@ def test_other_units_of_the_scores_change_no_reliability() -> None:
     one, other = (
         GAUSSIAN.prepare(Scores.from_frame(f)) for f in (frame, frame.assign(score=10 * frame["score"] - 3))
     )
-    found = [fit(GAUSSIAN, data, engine="laplace", draws=500).estimates() for data in (one, other)]
+    found = fit_many(GAUSSIAN, (one, other), engine="laplace").estimates()
     icc, shifted = (table.where(estimand="icc").frame["point"][0] for table in found)
     assert icc == pytest.approx(shifted, abs=1e-6)
 
@@ -121,14 +123,20 @@ def test_other_units_of_the_scores_change_no_reliability() -> None:
 def test_the_icc_agrees_with_analysis_of_variance() -> None:
     """With 300 responses the prior hardly matters: posterior mean and ANOVA estimate agree closely."""
     log = simulate_scores(seed=2, responses=300, trials=4, **ONE)
-    y = log.scores.frame.pivot_table(index="item", columns="trial", values="score").to_numpy()
+    (table,) = fit_many(GAUSSIAN, [log.scores], engine="laplace", draws=1000).estimates()
+    # A tenth of the ICC's standard error of .018 here, and the prior's pull.
+    assert table.where(estimand="icc").frame["point"][0] == pytest.approx(
+        _icc_of_anova(log.scores), abs=0.004
+    )
+
+
+def _icc_of_anova(scores: Scores) -> float:
+    """ICC(2,1) of Shrout & Fleiss (1979), trials as raters."""
+    y = scores.frame.pivot_table(index="item", columns="trial", values="score").to_numpy()
     n, k = y.shape
     rows, columns = (k * y.mean(1).var(ddof=1), n * y.mean(0).var(ddof=1))
     error = ((y - y.mean(1, keepdims=True) - y.mean(0) + y.mean()) ** 2).sum() / ((n - 1) * (k - 1))
-    anova = (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
-    table = fit(GAUSSIAN, log.scores, engine="laplace", draws=1000).estimates()
-    # A tenth of the ICC's standard error of .018 here, and the prior's pull.
-    assert table.where(estimand="icc").frame["point"][0] == pytest.approx(anova, abs=0.004)
+    return float((rows - error) / (rows + (k - 1) * error + k * (columns - error) / n))
 
 
 def test_single_scores_are_refused() -> None:
@@ -140,50 +148,76 @@ def test_single_scores_are_refused() -> None:
         PointwiseScores(likelihood="normal")  # type: ignore[arg-type]  # what a user may do
 
 
-@pytest.mark.slow
-def test_shares_of_variance_are_recovered() -> None:
-    log = simulate_scores(seed=4, responses=150, trials=6, noise={"heron": 0.5, "otter": 1.2})
-    found = fit(GAUSSIAN, log.scores, draws=500, tune=500)
-    table = found.estimates(prob=0.999).with_truth(log.truth).frame.dropna(subset="truth")
-    assert len(table) == 6
-    assert ((table["lower"] <= table["truth"]) & (table["truth"] <= table["upper"])).all()
+# Recovery and calibration: two judges on thirty responses, and one compiled program
+
+
+@pytest.fixture(scope="module")
+def small() -> Data:
+    return GAUSSIAN.prepare(_log(seed=3, responses=30))
+
+
+#: Simulated data sets; of each, chains that the ranks and intervals can be read from.
+SETS, CHAINS = 100, {"chains": 2, "draws": 100, "tune": 200, "repeat": False}
+#: The prior's scales of the four layers, in units of the scores' own spread.
+LAYERS = {"response_spread": 1.0, "interaction_spread": 0.5, "trial_spread": 0.25, "noise": 1.0}
 
 
 @pytest.mark.slow
-def test_the_four_layers_of_variance_cover_the_truth() -> None:
-    """Responses, responses within a judge, trials, noise: spreads drawn as the prior draws them."""
-    rng, unit, n = np.random.default_rng(7), 2.0, 40
-    scale = {"response_spread": 1.0, "interaction_spread": 0.5, "trial_spread": 0.25, "noise": 1.0}
-    # No spread below a tenth: scores that are all alike are refused.
-    drawn = {name: np.abs(rng.normal(0, size * unit, n)) + 0.1 for name, size in scale.items()}
-    truths = [{name: float(values[k]) for name, values in drawn.items()} for k in range(n)]
+def test_layers_of_variance_and_reliabilities_cover_the_truth(small: Data) -> None:
+    """Responses, responses within a judge, trials, noise, drawn as the prior draws them; and ICCs."""
+    truths = _truths(float(small["scale"][0]))
     logs = [simulate_scores(seed=k, responses=30, trials=4, **truth) for k, truth in enumerate(truths)]
-    fits = fit_many(GAUSSIAN, [log.scores for log in logs], chains=2, draws=200, tune=300, seed=1)
-    for name in scale:
-        inside = []
-        for k, truth in enumerate(truths):
-            low, high = fits.posterior(k)[name].quantile([0.1, 0.9], dim=("chain", "draw")).to_numpy()
-            inside += np.ravel((low <= truth[name]) & (truth[name] <= high)).tolist()
-        # Two judges of one log are counted as one, the least favourable: exact bounds of 40 intervals of .8,
-        # family-wise 1 % over four layers.
-        bounds = stats.binom.ppf([0.00125, 0.99875], n, 0.8) / n
-        assert bounds[0] <= np.mean(inside) <= bounds[1], name
+    fits = fit_many(GAUSSIAN, [_in_units_of(small, log.scores) for log in logs], seed=1, **CHAINS)
+    hits = pd.DataFrame([
+        {**_layers_held(fits.posterior(k), truth), **_shares_held(fits.posterior(k), fits.data[k], log.truth)}
+        for k, (truth, log) in enumerate(zip(truths, logs, strict=True))
+    ])  # fmt: skip
+    # Two judges of one log are counted as one, the least favourable: neither too few nor too many.
+    low, high = error_budget.binomial_bounds(SETS, 0.8, hits.shape[1])
+    assert hits.mean().between(low, high).all(), hits.mean()
+
+
+def _truths(unit: float) -> list[dict[str, Any]]:
+    """Spreads as the prior draws them; none below a tenth: scores that are all alike are refused."""
+    rng, judges = np.random.default_rng(7), ("heron", "otter")
+    found: list[dict[str, Any]] = []
+    for _ in range(SETS):
+        drawn = {name: abs(rng.normal(0, size * unit)) + 0.1 for name, size in LAYERS.items()}
+        noise = {judge: abs(rng.normal(0, unit)) + 0.1 for judge in judges}
+        found.append({**drawn, "judges": judges, "noise": noise})
+    return found
+
+
+def _in_units_of(design: Data, scores: Scores) -> Data:
+    """The log's moments on the design, so that all logs share its program."""
+    data = GAUSSIAN.prepare(scores)
+    assert all(np.array_equal(data[name], design[name]) for name in ("n", "freedom", "complete"))
+    return design.with_arrays({**design.arrays, "mean": data["mean"], "squares": data["squares"]})
+
+
+def _layers_held(posterior: Any, truth: Mapping[str, Any]) -> dict[str, float]:
+    """Share of judges whose spread is between the posterior's deciles."""
+    found = {}
+    for name in LAYERS:
+        low, high = posterior[name].quantile([0.1, 0.9], dim=("chain", "draw")).to_numpy()
+        true = np.array(list(truth[name].values())) if name == "noise" else truth[name]
+        found[name] = float(np.mean((low <= true) & (true <= high)))
+    return found
+
+
+def _shares_held(posterior: Any, data: Data, truth: Mapping[tuple[str, str], float]) -> dict[str, float]:
+    found = GAUSSIAN.estimates(posterior, data, prob=0.8).with_truth(truth).frame.dropna(subset="truth")
+    held = (found["lower"] <= found["truth"]) & (found["truth"] <= found["upper"])
+    return held.groupby(found["estimand"]).mean().to_dict()
 
 
 @pytest.mark.slow
-def test_levels_have_nearly_the_reliability_of_numbers() -> None:
-    log = simulate_scores(seed=6, responses=40, trials=5, rounded=True, **ONE)
-    number = fit(GAUSSIAN, log.scores, engine="laplace", draws=500)
-    level = fit(ORDINAL, log.scores, chains=2, draws=250, tune=300, target_accept=0.8)
-    one, other = (float(components(f.posterior, f.data)["icc"].mean()) for f in (number, level))
-    # Rounding to whole numbers adds a twelfth to the noise's variance, in both.
-    assert one == pytest.approx(other, abs=0.03)
-
-
-@pytest.mark.slow
-def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = GAUSSIAN.prepare(_log(seed=3, responses=12, trials=3, **ONE))
-    assert sbc(GAUSSIAN, data, replicates=100, chains=2, draws=150, tune=200, seed=5).passed
+def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(
+    small: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"replicates": SETS, "ranked": 31, "seed": 5, **CHAINS}
+    right = sbc(GAUSSIAN, small, **options)
+    assert right.frame["adjusted"].min() > error_budget.level(), right.summary
     truthful = PointwiseScores.simulate
 
     def simulate(self: PointwiseScores, key: Any, data: Data) -> dict[str, Any]:
@@ -191,14 +225,14 @@ def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(monkeypatch: pytes
         return {**sites, "squares": 2 * sites["squares"]}
 
     monkeypatch.setattr(PointwiseScores, "simulate", simulate)
-    assert not sbc(GAUSSIAN, data, replicates=100, chains=2, draws=150, tune=200, seed=5).passed
+    assert sbc(GAUSSIAN, small, **options).frame["adjusted"].min() < error_budget.level()
 
 
 @pytest.mark.slow
-def test_the_icc_covers_the_truth() -> None:
-    logs = [simulate_scores(seed=seed, responses=30, trials=4, **ONE) for seed in range(100)]
-    fits = fit_many(GAUSSIAN, [log.scores for log in logs], chains=2, draws=200, tune=200)
-    found = coverage_table(list(fits.estimates(prob=0.8)), logs[0].truth, prob=0.998)
-    icc = found[found["estimand"] == "icc"].iloc[0]
-    # Exact bounds of 100 intervals of .8: neither too few nor too many.
-    assert icc["coverage_lower"] <= 0.8 <= icc["coverage_upper"]
+def test_levels_have_nearly_the_reliability_of_numbers() -> None:
+    log = simulate_scores(seed=6, responses=40, trials=5, rounded=True, **ONE).scores
+    found = fit_many(ORDINAL, [log], engine="laplace")
+    assert found.gate(0).passed, found.gate(0).reasons
+    level = float(components(found.posterior(0), found.data[0])["icc"].mean())
+    # Half of the ICC's standard error of .06 here, and the prior's pull.
+    assert level == pytest.approx(_icc_of_anova(log), abs=0.03)

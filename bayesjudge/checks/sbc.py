@@ -55,6 +55,7 @@ def sbc(
     progress: bool = False,
     batch: int | None = None,
     executor: Executor | None = None,
+    repeat: bool = True,
 ) -> Calibration:
     """Calibrate a model's posterior against its own simulator.
 
@@ -68,7 +69,7 @@ def sbc(
         Simulated data sets.
     ranked : int
         Draws of each posterior that the rank is among, spaced evenly so that they are nearly independent.
-    chains, draws, tune, engine, progress, batch, executor
+    chains, draws, tune, engine, progress, batch, executor, repeat
         As in `fit_many`.
     seed : int
         Equal seeds (and blocks) give equal ranks.
@@ -110,7 +111,8 @@ def sbc(
     size = min(block or (replicates if folder is None else 100), replicates)
 
     def make(number: int) -> pd.DataFrame:
-        many: dict[str, Any] = {"engine": engine, "progress": progress, "batch": batch, "executor": executor}
+        many: dict[str, Any] = {"engine": engine, "progress": progress, "batch": batch, "executor": executor,
+                                "repeat": repeat}  # fmt: skip
         first, at = number * size, seed + _STRIDE * number
         here = min(size, replicates - first)
         return _block(simulator, here, at, settings, many, second_opinion=second_opinion).assign(
@@ -118,7 +120,7 @@ def sbc(
         )
 
     described = {"model": repr(model), "data": data_hash(data), **settings, "seed": seed, "engine": engine,
-                 "block": size, "second_opinion": second_opinion,
+                 "block": size, "second_opinion": second_opinion, **({} if repeat else {"repeat": False}),
                  "quantities": list(quantities or {})}  # fmt: skip
     blocks = -(-replicates // size)
     rows = kept_or_made(make, blocks, folder=folder, settings=described)
