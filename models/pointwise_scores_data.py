@@ -124,5 +124,8 @@ def _units(cells: ScoreCells) -> tuple[float, float]:
     location = float(weight @ cells.mean)
     variance = float(weight @ (cells.mean - location) ** 2) + float(cells.squares.sum() / cells.n.sum())
     if not variance > 0:
-        raise UsageError("every score is the same: there is nothing to tell apart")
+        raise UsageError(
+            "every score is the same, so there is nothing to tell apart; give scores that differ, or check "
+            "which column was read as the score (--column score=NAME)"
+        )
     return location, variance**0.5
