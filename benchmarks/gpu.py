@@ -44,8 +44,9 @@ def main() -> None:
     accelerator.prepare()
     facts, start = machine(), time.perf_counter()
     densities, chains, many = [], [], []
-    # Compiling is most of the time, so a reduced run takes one model only.
-    for model in (JudgeError(),) if options.reduced else (JudgeError(), PairedAccuracy()):
+    # Compiling is most of the time, so a reduced run takes the one model that has the fewest parameters.
+    every = (JudgeError(pooling="shared"),) if options.reduced else (JudgeError(), PairedAccuracy())
+    for model in every:
         counts = simulate_counts(datasets=options.posteriors, seed=options.seed)
         densities.append(compare_density(model, counts[0], options))
         chains.append(compare_chains(model, counts[0], options))

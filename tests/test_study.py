@@ -357,7 +357,7 @@ def subjects(log: pd.DataFrame) -> pd.Series:
 
 SHAPES: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]] = {
     "one item": lambda log: (log[log["item"] == log["item"].iloc[0]], {}),
-    "one row": lambda log: (log.iloc[:1], {}),
+    "one row, one chain": lambda log: (log.iloc[:1], {"chains": 1}),
     "one row, no label": lambda log: (log[log["label"].isna()].iloc[:1], {}),
     "everything labelled": lambda log: (log[log["label"].notna()], {}),
     "no labels": lambda log: (log.assign(label=np.nan), {}),
@@ -365,9 +365,10 @@ SHAPES: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]]
     "enriched": lambda log: (log, {"labels": "enriched"}),
     "models on different items": lambda log: (log[(log["model"] == "a") == (subjects(log) == "law")], {}),
     "clusters": lambda log: (log.assign(doc=pd.factorize(log["item"])[0] // 5), {"cluster": "doc"}),
-    "one cluster": lambda log: (log.assign(doc="d"), {"cluster": "doc"}),
-    "partial pooling": lambda log: (log, {"pooling": "partial"}),
-    "one chain": lambda log: (log, {"chains": 1}),
+    "one cluster, partial pooling": lambda log: (
+        log.assign(doc="d"),
+        {"cluster": "doc", "pooling": "partial"},
+    ),
 }
 
 
