@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesjudge.cli.options import Chains, Draws, Json, Quiet, Seed, Strict
+from bayesjudge.cli.options import Blocks, Chains, Draws, Json, Quiet, Seed, Strict
 from bayesjudge.cli.running import mapping, plain_messages
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ def calibrate(
     draws: Draws = 100,
     second_opinion: Annotated[bool, typer.Option(help="Also rank each truth in a chain that starts "
                                                  "there.")] = True,
-    out: Annotated[Path | None, typer.Option(help="Folder for blocks (a killed run goes on there), tables "
-                                             "(Parquet) and figures (SVG).")] = None,
+    out: Blocks = None,
     seed: Seed = 0,
     as_json: Json = False,
     strict: Strict = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bayesjudge.cli.options import Json, Prob, Quiet, Seed, Strict
+from bayesjudge.cli.options import Blocks, Json, Prob, Quiet, Seed, Strict
 from bayesjudge.cli.running import plain_messages
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ def cover(
     datasets: Annotated[int, typer.Option(help="Simulated data sets in each cell of the sweep.")] = 100,
     block: Annotated[int, typer.Option(help="Data sets that are fitted, and kept, at a time.")] = 50,
     baselines: Annotated[bool, typer.Option(help="Also the frequentist methods.")] = True,
-    out: Annotated[Path | None, typer.Option(help="Folder for blocks (a killed run goes on there), tables "
-                                             "(Parquet) and a figure (SVG).")] = None,
+    out: Blocks = None,
     prob: Prob = 0.95,
     seed: Seed = 0,
     as_json: Json = False,

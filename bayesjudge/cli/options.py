@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "Bootstrap", "Chains", "Cluster", "Column", "Compare", "Draws", "Engine", "Every", "File",
+    "Blocks", "Bootstrap", "Chains", "Cluster", "Column", "Compare", "Draws", "Engine", "Every", "File",
     "Gold", "Group", "Html", "Json", "Judge", "Labels", "Out", "Panel", "Pooling", "Population", "Prob",
     "Quiet", "Seed", "Strict", "Where",
 ]  # fmt: skip
@@ -30,6 +30,12 @@ Panel = Annotated[
 ]
 Out = Annotated[
     Path | None, typer.Option(help="Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")
+]
+Blocks = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", help="Folder for blocks (a killed run goes on there), tables (Parquet), figures (SVG)."
+    ),
 ]
 Html = Annotated[Path | None, typer.Option(help="Write the report as one self-contained page.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
