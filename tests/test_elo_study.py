@@ -212,7 +212,7 @@ def test_people_and_judges_from_file_to_page(tmp_path: Path) -> None:
     simulate_battles(seed=4, design=design).battles.frame.to_csv(path, index=False)
     page = tmp_path / "page.html"
     result = run("elo", path, "--held-out", "m1", "--held-out", "m7", "--json", "--html", page, "--quiet",
-                 "--bootstrap", 200)  # fmt: skip
+                 "--bootstrap", 200, "--draws", 400)  # fmt: skip
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
     jsonschema.validate(found, json_schema())
