@@ -8,13 +8,14 @@ from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.heat_map import draw_heat_map
-from bayesjudge.plots.palette import BASELINE, BAYES, FLAG, INK
+from bayesjudge.plots.palette import BASELINE, BAYES, FLAG, INK, PAPER
 from bayesjudge.plots.theme import WIDTH, bare, canvas, footnote, legend_columns, shorten, themed
 
 __all__ = ["category_flips", "flip_bars"]
 
-#: Colours of up to six judges; further ones take them again.
+#: Colours of up to six judges; further ones take them again, hatched.
 JUDGES = (BAYES[0], BASELINE[0], BAYES[2], BASELINE[1], BAYES[3], BASELINE[3])
+HATCHES = ("", "////", "xxxx")
 #: Flip rates that the paper calls the coin-flip danger zone.
 DANGER = (0.4, 0.5)
 
@@ -57,9 +58,9 @@ def flip_bars(frame: pd.DataFrame, *, most: int = 40) -> Figure:
     for k, judge in enumerate(judges):
         mine = frame[frame["judge"] == judge].drop_duplicates("item").set_index("item").reindex(items)
         y = np.arange(len(items)) + (k - (len(judges) - 1) / 2) * width
-        axes.barh(
-            y, mine["flip_rate"], height=width, color=JUDGES[k % len(JUDGES)], label=shorten(str(judge))
-        )
+        hatch = HATCHES[k // len(JUDGES) % len(HATCHES)]
+        axes.barh(y, mine["flip_rate"], height=width, color=JUDGES[k % len(JUDGES)], hatch=hatch,
+                  edgecolor=PAPER, linewidth=0, label=shorten(str(judge)))  # fmt: skip
         if {"flip_rate_lower", "flip_rate_upper"} <= set(mine.columns):
             axes.hlines(y, mine["flip_rate_lower"], mine["flip_rate_upper"], color=INK, linewidth=0.9)
     axes.set_yticks(range(len(items)), [shorten(str(item), 34) for item in items], fontsize=7.6)

@@ -37,6 +37,8 @@ _METHOD = (
     """The plan spends a budget of further trials where it saves most wrong majorities, by exact expected
     errors under the posterior.""",
 )
+#: Judges and conditions told of in short.
+MOST_LINES = 4
 #: Panels and rows that a figure of estimates has room for.
 MOST_UNITS = 30
 #: Bars that a reader can still tell apart, and the fewest items shown whatever the number of judges.
@@ -60,12 +62,14 @@ def _headline(answer: Comparison) -> list[str]:
     for name, words in (("flip_rate", "{} of its verdicts lie outside the majority"),
                         ("icc", "one score of a response has an intraclass correlation of {}")):  # fmt: skip
         rows = answer.estimates.where(estimand=name).frame.drop_duplicates(["unit", "group"])
-        for row in rows.head(4).to_dict("records"):
+        for row in rows.head(MOST_LINES).to_dict("records"):
             share = "{:.1%}" if name == "flip_rate" else "{:.3f}"
             numbers = [share.format(row[key]) for key in ("point", "lower", "upper")]
             who = f"{row['unit']} ({row['group']})" if row["group"] else row["unit"]
             interval = f"({answer.settings['prob']:.0%} interval {numbers[1]} to {numbers[2]})"
             found.append(f"{who}: {words.format(numbers[0])} {interval}.")
+        if len(rows) > MOST_LINES:
+            found.append(f"{len(rows) - MOST_LINES} more are below.")
     return found + (plan_sentences(answer.checks["plan"])[:2] if "plan" in answer.checks else [])
 
 

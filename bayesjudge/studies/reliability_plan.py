@@ -59,7 +59,8 @@ def plan_sentences(plan: pd.DataFrame, *, most: int = 3) -> list[str]:
             continue
         shown = ", ".join(f"{item} ({extra} more)" for item, extra in
                           zip(asked["item"][:most], asked["extra"][:most], strict=True))  # fmt: skip
-        rest = f" and {len(asked) - most} others" if len(asked) > most else ""
+        more = len(asked) - most
+        rest = f" and {more} other{'s' * (more > 1)}" if more > 0 else ""
         spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items"
         gain = f"bring the expected wrong majorities from {now:.1f} to {then:.1f}"
         even = f"spread evenly they would leave {rows['wrong_uniform'].iloc[0]:.1f}"
