@@ -5,12 +5,18 @@ at a time are hidden; `judge_elo` is fitted to the rest and to the judges' verdi
 predicts the Elo that Hard-Elo finds in the hidden votes against the other models. Beside it: conformal
 intervals on the judge's own Hard-Elo, raw and put through a straight line to the human scale.
 
+With ``--battle-effect`` all three judges once more, with what raters of one battle share (posteriors by
+`harness.linked_panel`: minutes instead of hours; of one judge alone only the product of its loading and
+people's would be known). ``--beside FILE`` keeps the posteriors that are in that result of an earlier run.
+What all three could be expected to show against the best alone: `harness.expected`.
+
 Coverage has exact (Clopper–Pearson) bounds that take the 20 models as independent, which they are not quite.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -21,6 +27,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from harness.command import parser
+from harness.expected import combined
+from harness.linked_panel import OneFit, fit_linked
 from harness.machine import machine
 from harness.results import holds, report, show
 from numpy.typing import NDArray
@@ -36,6 +44,7 @@ from bayesjudge.tables import Battles
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "pairwise_chatbot_arena_ppr"
 JUDGES = ("gpt-4-0125-preview", "claude-3-opus-20240229", "gpt-3.5-turbo")
 ALL = "all three"
+LINKED = JudgeElo(scores="verdicts", battle_effect=True)
 
 
 def main() -> None:
@@ -44,26 +53,47 @@ def main() -> None:
     if not options.data.is_file():
         sys.exit(f"no data at {options.data}; name the file with --data")
     facts, start = machine(), time.perf_counter()
-    counts = count_battles(read(options.data))
-    panels = {judge: (judge,) for judge in JUDGES[: options.judges]}
-    panels |= {ALL: JUDGES} if options.judges == len(JUDGES) else {}
-    models = counts.models[: options.models]
-    rows, predictions = [], []
-    baselines = {judge: _held_out(counts, judge, models, options.seed) for judge in panels if judge != ALL}
-    reference = next(iter(baselines.values()))
-    for name, panel in panels.items():
+    counts = count_battles(read(options.data), keep_battles=options.battle_effect)
+    models, judges = counts.models[: options.models], JUDGES[: options.judges]
+    baselines = {judge: _held_out(counts, judge, models, options.seed) for judge in judges}
+    rows, predictions = earlier(options.beside) if options.beside else ([], [])
+    kept = {(row["judge"], row["method"]) for row in rows}
+    for name, panel, model in panels(judges, options):
+        if (name, model.label) in kept:
+            continue
         began = time.perf_counter()
-        found = predicted(counts, panel, models, reference, options)
+        found = predicted(counts, panel, models, baselines[JUDGES[0]], model=model, options=options)
         seconds = time.perf_counter() - began
         failed = int((found["gate"] != "").sum())
         rows.append({"judge": name, **scored(found), "gate_failed": failed, "seconds": seconds})
         predictions += [{"judge": name, **row} for row in found.to_dict("records")]
-        print(f"{name}: {seconds:.0f} s", flush=True)
+        print(f"{name}, {model.label}: {seconds:.0f} s", flush=True)
     rows += [row for judge, held in baselines.items() for row in frequentist(held, judge)]
     show(rows, "the human Elo of models that people have not seen")
-    claims = must_hold(rows, pd.DataFrame(predictions), options.seed) if ALL in panels else []
-    report("elo_heldout", options, facts, must_hold=claims, rows=rows, predictions=predictions,
-           seconds=time.perf_counter() - start)  # fmt: skip
+    whole = len(judges) == len(JUDGES) and len(models) == len(counts.models)
+    expected = combined(counts, baselines, seed=options.seed) if whole else {}
+    for title, part in expected.items():
+        show(part, title)
+    claims = must_hold(rows, pd.DataFrame(predictions), expected["ratio"], options.seed) if whole else []
+    report("elo_heldout", options, facts, must_hold=claims, rows=rows, expected=expected,
+           predictions=predictions, seconds=time.perf_counter() - start)  # fmt: skip
+
+
+def panels(judges: Sequence[str], options: argparse.Namespace) -> list[tuple[str, tuple[str, ...], JudgeElo]]:
+    """Who predicts, and by which model: each judge, all three, all three with a battle effect."""
+    together = [(ALL, JUDGES)] if len(judges) == len(JUDGES) else []
+    plain = [*((judge, (judge,)) for judge in judges), *together]
+    kinds = ((plain, JudgeElo()), (together if options.battle_effect else [], LINKED))
+    return [(name, panel, model) for group, model in kinds for name, panel in group]
+
+
+def earlier(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows and predictions of `judge_elo` that an earlier run has found."""
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    rows, predictions = (
+        [row for row in kept[part] if row["method"].startswith("bayes:")] for part in ("rows", "predictions")
+    )
+    return rows, predictions
 
 
 def _options() -> argparse.Namespace:
@@ -72,6 +102,10 @@ def _options() -> argparse.Namespace:
     options.add_argument("--judges", type=int, default=3, help="judges, the best first")
     options.add_argument("--draws", type=int, default=2000, help="draws of each of 4 chains")
     options.add_argument("--tune", type=int, default=700, help="warm-up draws of each chain")
+    options.add_argument(
+        "--battle-effect", action="store_true", help="also with what one battle's raters share"
+    )
+    options.add_argument("--beside", type=Path, help="an earlier result: its posteriors are kept")
     options.add_argument("--data", type=Path, default=FOLDER / "chatbot_arena_ppr.parquet")
     found = options.parse_args()
     if found.quick:
@@ -89,23 +123,29 @@ def read(path: Path) -> Battles:
 
 
 def predicted(
-    counts: BattleCounts, panel: Sequence[str], models: Sequence[str], reference: HeldOut,
-    options: argparse.Namespace,
+    counts: BattleCounts, panel: Sequence[str], models: Sequence[str], reference: HeldOut, *,
+    model: JudgeElo, options: argparse.Namespace,
 ) -> pd.DataFrame:  # fmt: skip
     """Prediction of each model from a fit that has not seen its votes, and what its gate says."""
-    model, seen = JudgeElo(), counts.for_judges(panel)
+    seen = counts.for_judges(panel)
     tables = [seen.without_votes_on(name) for name in models]
-    fits = fit_many(model, tables, draws=options.draws, tune=options.tune, seed=options.seed)
+    sampling: dict[str, Any] = {"draws": options.draws, "tune": options.tune, "seed": options.seed}
+    fits = fit_linked(model, tables, **sampling) if model.battle_effect else _sampled(model, tables, sampling)
     rows = []
-    for k, name in enumerate(models):
-        draws = model.held_out(fits.posterior(k), fits.data[k], [name], votes=counts.human_pairs(),
+    for k, (name, one) in enumerate(zip(models, fits, strict=True)):
+        draws = model.held_out(one.posterior, one.data, [name], votes=counts.human_pairs(),
                                seed=options.seed + k).to_numpy().ravel()  # fmt: skip
         low, high = np.quantile(draws, [0.05, 0.95])
-        gate = fits.gate(k)
         rows.append({"model": name, "human": reference.human[reference.models.index(name)],
-                     "point": draws.mean(), "lower": low, "upper": high, "rhat": gate.figures["rhat"],
-                     "ess": gate.figures["ess"], "gate": "; ".join(gate.reasons)})  # fmt: skip
+                     "point": draws.mean(), "lower": low, "upper": high, **one.figures})  # fmt: skip
     return pd.DataFrame(rows).assign(method=model.label)
+
+
+def _sampled(model: JudgeElo, tables: Sequence[BattleCounts], sampling: dict[str, Any]) -> list[OneFit]:
+    fits = fit_many(model, tables, **sampling)
+    gates = [fits.gate(k) for k in range(len(fits))]
+    return [OneFit(fits.posterior(k), fits.data[k], gate.figures["rhat"], gate.figures["ess"],
+                   "; ".join(gate.reasons)) for k, gate in enumerate(gates)]  # fmt: skip
 
 
 def _held_out(counts: BattleCounts, judge: str, models: Sequence[str], seed: int) -> HeldOut:
@@ -138,29 +178,50 @@ def scored(found: pd.DataFrame) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def must_hold(rows: Sequence[dict[str, Any]], predictions: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
+def must_hold(
+    rows: Sequence[dict[str, Any]], predictions: pd.DataFrame, ratios: Sequence[dict[str, Any]], seed: int
+) -> list[dict[str, Any]]:
     """The claims of the issue; the last also as an interval: 20 models cannot tell 1 % apart."""
     table = pd.DataFrame(rows).set_index(["method", "judge"])
-    ours, raw = table.loc["bayes:judge_elo"], table.loc["conformal[split]"]
+    ours, raw = table.loc[JudgeElo().label], table.loc["conformal[split]"]
     alone = ours.drop(ALL)
-    error = predictions.assign(error=(predictions["point"] - predictions["human"]).abs())
-    by_judge = error.pivot_table(index="model", columns="judge", values="error")
-    best = alone["mae"].idxmin()
-    low, high = ratio_interval(by_judge[ALL].to_numpy(), by_judge[best].to_numpy(), seed=seed)
     widths, errors = alone["median_width"] / raw["median_width"], alone["mae"] / raw["mae"]
-    every = int(ours["gate_failed"].sum())
+    bayes = table.loc[[method.startswith("bayes") for method, _ in table.index]]
     return [
         holds("coverage of judge_elo at 90 %, over the judges", float(alone["coverage"].mean()), least=0.85),
         holds("coverage of judge_elo at 90 %, all three", float(ours.loc[ALL, "coverage"]), least=0.85),
         holds("median width against conformal on raw Elo, mean over judges", widths.mean(), most=0.65),
         holds("MAE against raw Hard-Elo, mean over judges", errors.mean(), most=0.65),
-        holds(
-            "MAE of all three against the best alone", by_judge[ALL].mean() / by_judge[best].mean(), most=1.0
-        ),
-        holds("the same, lower end of the paired 95 % bootstrap interval over models", low, most=1.0),
-        holds("the same, upper end", high),
-        holds("posteriors whose gate failed, of all", every / int(ours["n"].sum()), most=0.05),
+        *(claim for method in bayes.index.get_level_values("method").unique()
+          for claim in _together(method, predictions, seed)),
+        *(claim for row in ratios for claim in _expected(row)),
+        holds("posteriors whose gate failed, of all",
+              float(bayes["gate_failed"].sum() / bayes["n"].sum()), most=0.05),
+    ]  # fmt: skip
+
+
+def _together(method: str, predictions: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
+    """All three by one method against the best judge alone, without a battle effect."""
+    error = predictions.assign(error=(predictions["point"] - predictions["human"]).abs())
+    by_judge = error.pivot_table(index="model", columns=["method", "judge"], values="error")
+    alone, together = by_judge[JudgeElo().label].drop(columns=ALL), by_judge[method][ALL]
+    best = alone[alone.mean().idxmin()]
+    low, high = ratio_interval(together.to_numpy(), best.to_numpy(), seed=seed)
+    which = " (battle effect)" if method == LINKED.label else ""
+    return [
+        holds(f"MAE of all three against the best alone{which}", together.mean() / best.mean(), most=1.0),
+        holds(f"the same{which}, lower end of the paired 95 % bootstrap interval over models", low, most=1.0),
+        holds(f"the same{which}, upper end", high),
     ]
+
+
+def _expected(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The same figure where the fitted model is the truth: what 20 models can be expected to show."""
+    where = f"that ratio, {row['predictor']}"
+    if row["worlds"] == 1:
+        return [holds(where, row["ratio"])]
+    return [holds(f"{where}: mean of {row['worlds']} simulated worlds", row["ratio"]),
+            holds(f"{where}: share of worlds where it is at most 1", row["at_most_1"])]  # fmt: skip
 
 
 def ratio_interval(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from bayesjudge.battle_counts import BattleCounts, count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import ManyFits, accelerator, fit_many
+from bayesjudge.inference.density import density
 from bayesjudge.models.at_draws import at_draws
 from bayesjudge.models.battle_effect import joint_outcomes, nodes, outcomes_at
 from bayesjudge.models.battle_links import agreement, margin, outcomes_of
@@ -127,6 +130,16 @@ def test_what_is_shared_is_recovered(fitted: ManyFits, agree: Callable[..., None
     assert (loading.std(0) < 0.08).all()
     (row,) = fitted.estimates()[0].where(estimand="battle_effect", unit="people").frame["point"]
     assert row == pytest.approx(loading[:, 0].mean())
+
+
+@pytest.mark.slow
+def test_curvature_is_a_number_though_nobody_voted_on_a_model(fitted: ManyFits) -> None:
+    # Joint outcomes that need a vote have probability 0 there; without curvature no chain starts at the mode.
+    data = fitted.data[0]
+    target = density(LINKED, data)
+    slope = jax.grad(partial(target.potential, arrays=accelerator.to_device(data.arrays)))
+    along = jax.jit(lambda z: jax.jvp(slope, (z,), (jnp.ones_like(z),))[1])
+    assert np.isfinite(along(target.start)).all()
 
 
 @pytest.mark.slow

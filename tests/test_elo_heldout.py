@@ -1,0 +1,84 @@
+"""`benchmarks/elo_heldout.py`: what a panel can be expected to gain, and posteriors by the nearest normal."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayesjudge.battle_counts import count_battles
+from bayesjudge.datasets import BattleDesign, simulate_battles
+from bayesjudge.inference import accelerator, fit_many
+from bayesjudge.models.judge_elo import JudgeElo
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+    accelerator.prepare()
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield lambda name: importlib.import_module(f"harness.{name}")
+    for name in [name for name in sys.modules if name.split(".")[0] == "harness"]:
+        del sys.modules[name]
+
+
+def test_conditioning_one_by_one_is_the_joint_normal(harness: Callable[[str], Any]) -> None:
+    expected, rng = harness("expected"), np.random.default_rng(1)
+    root = np.array([[0.2, 0.0], [0.1, 0.3]])
+    p = expected.Parameters(np.array([0.1, -0.2]), np.array([1.2, 0.7]), root @ root.T, 0.8)
+    seen = expected.Seen(rng.normal(size=5), rng.uniform(0.01, 0.1, 5), rng.normal(size=(5, 2)),
+                         rng.uniform(0.01, 0.1, (5, 2)))  # fmt: skip
+    minus, guess = expected._sweep(p, seen)
+    at = 0.8 * np.append(p.slope, 1.0)
+    total = 0.0
+    for m in range(5):
+        cov = np.outer(at, at) + np.diag([*seen.y_var[m], seen.h_var[m]])
+        cov[:2, :2] += p.taste
+        u = np.append(seen.y[m] - p.offset, seen.h[m])
+        total -= stats.multivariate_normal(cov=cov).logpdf(u) + 1.5 * np.log(2 * np.pi)
+        # E[h | judges]: regression of the last on the others.
+        assert guess[m] == pytest.approx(cov[2, :2] @ np.linalg.solve(cov[:2, :2], u[:2]), rel=1e-10)
+    assert minus == pytest.approx(total, rel=1e-10)
+
+
+@pytest.mark.slow
+def test_parameters_of_many_models_are_learned(harness: Callable[[str], Any]) -> None:
+    expected = harness("expected")
+    root = np.linalg.cholesky(np.array([[0.04, 0.03], [0.03, 0.09]]))
+    truth = expected.Parameters(
+        np.zeros((1, 2)), np.array([[1.3, 0.6]]), (root @ root.T)[None], np.array([0.9])
+    )
+    rng, models = np.random.default_rng(2), 400
+    noise = np.full(models, 0.002)
+    like = expected.Seen(noise, noise, np.zeros((models, 2)), np.full((models, 2), 0.002))
+    world = expected._worlds(truth, 0.9 * rng.normal(size=(1, models)), like, rng)
+    found = expected._shaped(expected._learned(expected.Seen(*(part[0] for part in world))), 2)
+    # 400 models: standard errors of .011 and .017 on the slopes, of 7 % on the covariances; four of them.
+    np.testing.assert_allclose(found.slope, [1.3, 0.6], atol=0.07)
+    np.testing.assert_allclose(found.taste, truth.taste[0], rtol=0.3)
+
+
+@pytest.mark.slow
+def test_the_nearest_normal_and_the_sampler_agree(
+    harness: Callable[[str], Any], agree: Callable[..., None]
+) -> None:
+    model = JudgeElo(scores="verdicts", battle_effect=True)
+    strengths = tuple(np.linspace(-1, 1, 5).tolist())
+    design = BattleDesign(strengths=strengths, battles=6000, judges=2, shared=0.6)
+    counts = count_battles(simulate_battles(seed=4, design=design).battles, keep_battles=True)
+    table = counts.without_votes_on("m2")
+    (near,) = harness("linked_panel").fit_linked(model, [table], draws=500, tune=300, seed=1)
+    exact = fit_many(model, [table], draws=500, tune=300, seed=2).posterior(0)
+    assert near.pareto_k < 0.5
+    for name in ("strength", "loading", "slope"):
+        one, other = (part[name].to_numpy().reshape(2000, -1) for part in (near.posterior, exact))
+        # Two means of 2,000 dependent draws, 400 effective ones at the least.
+        error = np.hypot(one.std(axis=0), other.std(axis=0)) / np.sqrt(400)
+        agree(one.mean(axis=0), other.mean(axis=0), error)
