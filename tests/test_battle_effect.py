@@ -133,9 +133,10 @@ def test_what_is_shared_is_recovered(fitted: ManyFits, agree: Callable[..., None
 
 
 @pytest.mark.slow
-def test_curvature_is_a_number_though_nobody_voted_on_a_model(fitted: ManyFits) -> None:
+def test_curvature_is_a_number_though_nobody_voted_on_a_model() -> None:
     # Joint outcomes that need a vote have probability 0 there; without curvature no chain starts at the mode.
-    data = fitted.data[0]
+    counts = _counts(strengths=(0.5, 0.0, -0.5), battles=60, shared=0.6)
+    data = LINKED.prepare(counts.without_votes_on("m2"))
     target = density(LINKED, data)
     slope = jax.grad(partial(target.potential, arrays=accelerator.to_device(data.arrays)))
     along = jax.jit(lambda z: jax.jvp(slope, (z,), (jnp.ones_like(z),))[1])
