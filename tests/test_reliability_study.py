@@ -136,20 +136,21 @@ def test_checklist_says_what_the_data_allow(answer: bj.Comparison) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_prints_json_and_writes_a_page(tmp_path: Path) -> None:
-    log, page = tmp_path / "log.csv", tmp_path / "page.html"
-    frame = comparisons(items=6, trials=4)
-    frame[frame["judge"] == "x"].drop(columns=["judge", "order", "category"]).to_csv(log, index=False)
+def test_the_command_gives_the_same_answer_and_writes_a_page(answer: bj.Comparison, tmp_path: Path) -> None:
+    compared, scored, page = (tmp_path / name for name in ("log.csv", "scores.csv", "page.html"))
+    comparisons().to_csv(compared, index=False)
+    scores().to_csv(scored, index=False)
     done = CliRunner().invoke(
         cli.app,
-        ["reliability", str(log), "--json", "--html", str(page), "--draws", "100", "--chains", "2",
-         "--bootstrap", "100", "--quiet", "--strict"],
+        ["reliability", str(compared), "--scores", str(scored), "--json", "--html", str(page), "--draws",
+         "400", "--chains", "2", "--bootstrap", "500", "--quiet", "--strict"],
     )  # fmt: skip
-    # A hundred draws cannot pass the gate: --strict says so, and the answer is printed all the same.
+    # Four hundred draws cannot pass the gate: --strict says so, and the answer is printed all the same.
+    assert not answer.gate.passed
     assert done.exit_code == 3, done.output
     found = json.loads(done.stdout)
     jsonschema.validate(found, json_schema())
-    assert any("not identified" in text for text in found["warnings"])
+    assert found["estimates"] == json.loads(answer.to_json())["estimates"]
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
