@@ -33,7 +33,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `elo_heldout.py` | what people would say of models that only judges have seen, beside conformal intervals |
 | `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |
 | `validation.py`, `mutation_scores.py` | calibration of every model, and of wrong ones: `VALIDATION.md` |
-| `coverage.py`, `reference.py` | sweeps of simulated worlds; every engine beside 10,000 stored draws |
+| `sweeps.py`, `reference.py` | sweeps of simulated worlds; every engine beside 10,000 stored draws |
 | `seeds.py` | the statistical tests with other seeds |
 | `fuzz.py` | twelve thousand damaged files through every reader |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |

@@ -1,4 +1,4 @@
-"""Coverage of every method over simulated worlds, question by question: ``python benchmarks/coverage.py``.
+"""Coverage of every method over simulated worlds, question by question: ``python benchmarks/sweeps.py``.
 
 The sweeps of `bayesjudge.studies.sweeps`: models and baselines answer the same data sets. One result a
 question, ``results/coverage/QUESTION.json``; VALIDATION.md is written from them. Blocks of data sets are kept
