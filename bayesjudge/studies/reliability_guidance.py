@@ -33,8 +33,9 @@ def warnings_of(
     if point is not None and point.unfitted:
         found.append(point.unfitted)
     if point is not None and point.baseline.gaps.empty:
-        found.append(f"no gap between scores of two responses: the scores have {len(point.counts.responses)} "
-                     "responses (responses= chooses two)")  # fmt: skip
+        several = len(point.counts.responses)
+        why = f"{several} responses (responses= chooses two)" if several > 1 else "one response of each item"
+        found.append(f"no gap between scores of two responses: the scores have {why}")
     if len(checks["predictive"]):
         found += predictive_warnings(checks)
     if len(checks["sensitivity"]):
