@@ -97,9 +97,10 @@ def overall_coverage(
     rows["coverage_lower"] = (rows["coverage"] - wide).clip(lower=0)
     rows["coverage_upper"] = (rows["coverage"] + wide).clip(upper=1)
     # Data sets that are all alike have no spread, but are not certain.
-    for k in rows.index[spread == 0]:
-        n, share = int(rows.loc[k, "datasets"]), float(rows.loc[k, "coverage"])
-        rows.loc[k, ["coverage_lower", "coverage_upper"]] = clopper_pearson(round(n * share), n, prob=prob)
+    counts, found = rows["datasets"].to_numpy(int), rows["coverage"].to_numpy(float)
+    for k in np.flatnonzero(spread == 0):
+        inside = round(counts[k] * found[k])
+        rows.loc[k, ["coverage_lower", "coverage_upper"]] = clopper_pearson(inside, int(counts[k]), prob=prob)
     return rows
 
 
