@@ -10,7 +10,8 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c '$(RECENT)' 2>/dev/null &&
 # small ones too, of which a test run has thousands.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/$(VENV)/cache/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.1
-# Test workers: what the machine has, two at most (each holds JAX in memory).
+# Test workers: what the machine has, two at most (each holds JAX in memory). A file stays with one worker, so that
+# its fixtures are made, and its programs compiled, once.
 WORKERS ?= 2
 
 .PHONY: help demo test test-slow test-all lint bench clean
@@ -26,10 +27,10 @@ demo: $(VENV)/.run
 	$(BIN)/bayesjudge demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow"
 
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m slow
 
 test-all: test test-slow
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.inference import fit
 from bayesjudge.inference.compiled_programs import ALLOWED, MAPS, release_when_many
-from bayesjudge.models.judge_error import JudgeError
 
 pytestmark = pytest.mark.skipif(
     not (MAPS.exists() and ALLOWED.exists()), reason="no limit on memory maps here"
@@ -36,10 +36,9 @@ def test_nothing_is_let_go_while_there_is_room() -> None:
     assert not release_when_many(share=1)
 
 
-def test_a_fit_is_the_same_after_programs_were_let_go() -> None:
-    log = simulate_verdicts(seed=1).verdicts
-    model = JudgeError(pooling="shared")
-    first = fit(model, log, engine="laplace", draws=200)
+def test_a_fit_is_the_same_after_programs_were_let_go(third_party: ModuleType) -> None:
+    tosses = [(7, 20), (45, 50), (0, 10)]
+    first = fit(third_party.Coin(), tosses, engine="laplace", draws=200)
     assert release_when_many(share=1e-9)
-    again = fit(model, log, engine="laplace", draws=200)
-    np.testing.assert_array_equal(first.posterior["theta"], again.posterior["theta"])
+    again = fit(third_party.Coin(), tosses, engine="laplace", draws=200)
+    np.testing.assert_array_equal(first.posterior["p"], again.posterior["p"])

@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_verdicts
-from bayesjudge.inference import accelerator, fit, fit_many
+from bayesjudge.inference import accelerator, fit_many
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy
 from bayesjudge.tables import Verdicts
@@ -49,8 +49,8 @@ def accuracies(one: Any, *, prob: float = 0.95) -> pd.DataFrame:
 @pytest.mark.parametrize("models", [2, 3])
 def test_labels_of_everything_leave_nothing_to_guess(model: Any, models: int) -> None:
     counts, truth = log_of(labelled=200, models=models)
-    data = model.prepare(counts)
-    posterior = fit(model, data, engine="laplace", draws=50).posterior
+    fits = fit_many(model, [counts], engine="laplace", draws=50)
+    posterior, data = fits.posterior(0), fits.data[0]
     draws = model.accuracy(posterior, data, population="items")
     np.testing.assert_allclose(draws.std(("chain", "draw")), 0, atol=1e-12)
     np.testing.assert_allclose(draws.mean(("chain", "draw")), truth[list(draws["model"].values)], rtol=1e-12)

@@ -94,10 +94,10 @@ def accuracy(
     Examples
     --------
     >>> from bayesjudge.datasets import simulate_verdicts
-    >>> table = simulate_verdicts(seed=1).verdicts
-    >>> answer = accuracy(table, draws=250, tune=250, bootstrap=200, compare=False)
+    >>> table = simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts
+    >>> answer = accuracy(table, engine="laplace", pooling="shared", draws=300, bootstrap=200, compare=False)
     >>> answer.estimates.where(estimand="accuracy", unit="a").frame["method"].iloc[0]
-    'bayes:judge_error[partial]'
+    'bayes:judge_error[shared]'
     """
     options = AccuracyOptions(
         pooling=pooling, labels=labels, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
