@@ -28,8 +28,8 @@ SPARE = 3.0
 #: A spread that is squared or taken thrice gives scores of infinite variance: their moments may hide it.
 HEAVY = {"spread as a variance", "noise as a variance", "tau times 3"}
 
-#: Simulated data sets; small spreads of noise give scores of large variance: a shift of 1 takes more to see. Trials
-#: counted twice shift a score by 7 standard errors at 4,000, which is found, but not with the power asked for.
+#: Simulated data sets; small spreads of noise give scores of large variance: a shift of 1 takes more to see.
+#: Trials counted twice shift a score by 7 standard errors at 4,000: found, but not with the power asked for.
 REPLICATES = dict.fromkeys(MUTATIONS, 4000) | {"repeated_trials": 8000, "pointwise_scores": 20_000}
 
 
