@@ -1,8 +1,8 @@
 """Binomial draws by a search outward from the mode (Kemp 1986, A modal method for binomial variables).
 
-JAX has a binomial of its own, by rejection; compiling it takes two seconds at every place that draws: most of
-what a first fit's replicated data cost. The search is one short loop of O(sd) steps: cheaper to compile, and
-quicker for the counts of evaluations, whose standard deviations are tens.
+JAX has a binomial of its own, by rejection; compiling it takes two seconds at every place that draws, of the
+nearly five that a first fit's replicated data cost. The search is one short loop of O(sd) steps: cheaper to
+compile, and quicker for the counts of evaluations, whose standard deviations are tens.
 """
 
 from __future__ import annotations

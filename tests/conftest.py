@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -46,6 +47,17 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data not found at {folder}")
     return folder
+
+
+@pytest.fixture
+def benchmark_module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Importer of what lies in ``benchmarks/``, as its scripts see it; forgotten again after the test."""
+    folder = Path(__file__).resolve().parents[1] / "benchmarks"
+    monkeypatch.syspath_prepend(str(folder))
+    yield importlib.import_module
+    for name, module in list(sys.modules.items()):
+        if folder in Path(getattr(module, "__file__", None) or "/").parents:
+            del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

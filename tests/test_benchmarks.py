@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
@@ -31,15 +30,6 @@ sys.meta_path.insert(0, Absent())
 """
 
 
-@pytest.fixture
-def part(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Importer of what lies in ``benchmarks/``, as its scripts see it."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield importlib.import_module
-    for name in [name for name in sys.modules if name.split(".")[0] in {"harness", "simulation", "triviaqa"}]:
-        del sys.modules[name]
-
-
 def run(*command: str) -> str:
     """Standard output of a script; its standard error is shown when it fails."""
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
@@ -47,8 +37,8 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-def test_results_are_written_whole_and_hold_no_nan(part: Any, tmp_path: Path) -> None:
-    results: ModuleType = part("harness.results")
+def test_results_are_written_whole_and_hold_no_nan(benchmark_module: Any, tmp_path: Path) -> None:
+    results: ModuleType = benchmark_module("harness.results")
     target = tmp_path / "new" / "found.json"
     results.write(target, {"a": float("nan"), "b": [np.float64(1 / 3), float("-inf")], "c": np.int64(2)})
     assert json.loads(target.read_text()) == {"a": None, "b": [0.333333, "-Infinity"], "c": 2}
@@ -56,8 +46,8 @@ def test_results_are_written_whole_and_hold_no_nan(part: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("value", "found"), [(0.91, True), (0.93, False), (float("nan"), False)])
-def test_a_claim_holds_only_within_its_bounds(part: Any, value: float, found: bool) -> None:
-    assert part("harness.results").holds("width", value, most=0.92)["holds"] is found
+def test_a_claim_holds_only_within_its_bounds(benchmark_module: Any, value: float, found: bool) -> None:
+    assert benchmark_module("harness.results").holds("width", value, most=0.92)["holds"] is found
 
 
 def table(points: list[float]) -> Estimates:
@@ -70,11 +60,11 @@ def table(points: list[float]) -> Estimates:
     return Estimates.from_rows(rows)
 
 
-def test_scores_count_what_covers_and_what_is_undefined(part: Any) -> None:
+def test_scores_count_what_covers_and_what_is_undefined(benchmark_module: Any) -> None:
     truth = {("accuracy", "a"): 0.5, ("accuracy", "b"): 0.5}
     tables = [table([0.55, 0.45]), table([0.55, np.nan]), table([0.7, 0.7])]
     keys = [{"n_cal": 40, "split": split} for split in (0, 1, 2)]
-    (row,) = part("harness.scores").score([tables], truth=truth, keys=keys, seed=0)
+    (row,) = benchmark_module("harness.scores").score([tables], truth=truth, keys=keys, seed=0)
     assert row["coverage"] == pytest.approx(4 / 6)
     assert row["undefined"] == pytest.approx(1 / 6)
     assert row["mae"] == pytest.approx((3 * 0.05 + 2 * 0.2) / 5)
@@ -82,19 +72,19 @@ def test_scores_count_what_covers_and_what_is_undefined(part: Any) -> None:
     assert (row["splits_lower"], row["splits_upper"]) == (0.0, 1.0)
 
 
-def test_the_claims_of_the_simulation_can_fail(part: Any) -> None:
+def test_the_claims_of_the_simulation_can_fail(benchmark_module: Any) -> None:
     cell = {"youden": 0.4, "delta_youden": 0.3, "bias": 0.08, "bias_mcse": 0.01}
     rows = [{**cell, "method": "bayes:paired_accuracy[partial]", "coverage": 0.95, "width": 0.14},
             {**cell, "method": "ppi++", "coverage": 0.95, "width": 0.13},
             {**cell, "method": "rogan-gladen[shared]", "coverage": 0.6, "width": 0.2}]  # fmt: skip
-    claims = part("simulation").must_hold(rows, datasets=500)
+    claims = benchmark_module("simulation").must_hold(rows, datasets=500)
     assert [claim["holds"] for claim in claims] == [True, False, True, True]
     # The exact central 95 % of a Binomial(500, .95): 465 to 484.
     assert (claims[0]["least"], claims[0]["most"]) == (0.93, 0.968)
 
 
-def test_the_readme_shows_the_committed_results(part: Any) -> None:
-    assert part("harness.readme").page() == (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+def test_the_readme_shows_the_committed_results(benchmark_module: Any) -> None:
+    assert benchmark_module("harness.readme").page() == (BENCHMARKS / "README.md").read_text(encoding="utf-8")
 
 
 def test_fits_need_neither_arviz_nor_a_database() -> None:

@@ -95,6 +95,16 @@ def test_data_sets_count_not_intervals(right: Coverage) -> None:
     assert (wide > 0).all()
 
 
+def test_one_data_set_has_exact_bounds(right: Coverage) -> None:
+    first = right.intervals[right.intervals["dataset"] == right.intervals["dataset"].iloc[0]]
+    found = overall_coverage(first, by=["method"], dataset=["dataset"], prob=0.95)
+    assert (found["datasets"] == 1).all()
+    bounds = found[["coverage_lower", "coverage_upper"]].to_numpy()
+    # Of one data set, all held or none: 0.025 or 0.975 is as far as the other end can be.
+    assert np.isfinite(bounds).all()
+    assert (bounds[:, 1] - bounds[:, 0] > 0.9).all()
+
+
 def test_exact_intervals_are_conservative_and_wider(right: Coverage) -> None:
     both = right.frame.set_index("method")
     assert both.loc["exact", "coverage"] >= both.loc["bayes:coin", "coverage"]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,20 +11,15 @@ from scipy import stats
 
 from bayesjudge.inference import accelerator
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-
 
 @pytest.fixture
-def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+def expected(benchmark_module: Callable[[str], Any]) -> Any:
     accelerator.prepare()
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield lambda name: importlib.import_module(f"harness.{name}")
-    for name in [name for name in sys.modules if name.split(".")[0] == "harness"]:
-        del sys.modules[name]
+    return benchmark_module("harness.expected")
 
 
-def test_conditioning_one_by_one_is_the_joint_normal(harness: Callable[[str], Any]) -> None:
-    expected, rng = harness("expected"), np.random.default_rng(1)
+def test_conditioning_one_by_one_is_the_joint_normal(expected: Any) -> None:
+    rng = np.random.default_rng(1)
     root = np.array([[0.2, 0.0], [0.1, 0.3]])
     p = expected.Parameters(np.array([0.1, -0.2]), np.array([1.2, 0.7]), root @ root.T, 0.8)
     seen = expected.Seen(rng.normal(size=5), rng.uniform(0.01, 0.1, 5), rng.normal(size=(5, 2)),
@@ -46,8 +38,7 @@ def test_conditioning_one_by_one_is_the_joint_normal(harness: Callable[[str], An
 
 
 @pytest.mark.slow
-def test_parameters_of_many_models_are_learned(harness: Callable[[str], Any]) -> None:
-    expected = harness("expected")
+def test_parameters_of_many_models_are_learned(expected: Any) -> None:
     root = np.linalg.cholesky(np.array([[0.04, 0.03], [0.03, 0.09]]))
     truth = expected.Parameters(
         np.zeros((1, 2)), np.array([[1.3, 0.6]]), (root @ root.T)[None], np.array([0.9])

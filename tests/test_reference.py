@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +21,10 @@ STORED = ROOT / "benchmarks" / "results" / "reference"
 NAMES = sorted(path.stem for path in STORED.glob("*.parquet"))
 
 
-@pytest.fixture(scope="module")
-def reference() -> Iterator[Any]:
+@pytest.fixture
+def reference(benchmark_module: Callable[[str], Any]) -> Any:
     """The benchmarks' own way of storing and comparing draws."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    yield importlib.import_module("harness.reference_draws")
-    sys.path.remove(str(ROOT / "benchmarks"))
-    for name in [name for name in sys.modules if name.split(".")[0] == "harness"]:
-        del sys.modules[name]
+    return benchmark_module("harness.reference_draws")
 
 
 def test_a_model_has_two_and_all_are_small(reference: Any) -> None:
@@ -65,11 +59,11 @@ def test_they_are_of_the_small_tables_of_today(reference: Any, model: str) -> No
 
 
 @pytest.mark.slow
-def test_laplace_has_the_reference_posterior(reference: Any, shared_data: Path) -> None:
+def test_laplace_has_the_reference_posterior(
+    reference: Any, benchmark_module: Callable[[str], Any], shared_data: Path
+) -> None:
     model = find_model("bradley_terry")()
-    data = model.prepare(
-        importlib.import_module("harness.real_slices").real_slice("bradley_terry", shared_data)
-    )
+    data = model.prepare(benchmark_module("harness.real_slices").real_slice("bradley_terry", shared_data))
     _, facts = reference.load("bradley_terry-real")
     assert facts["manifest"]["data"] == data_hash(data)
     fits = fit_many(model, [data], engine="laplace", draws=1000, seed=11)

@@ -136,6 +136,18 @@ def test_checklist_says_what_the_data_allow(answer: bj.Comparison) -> None:
 
 
 @pytest.mark.slow
+def test_the_command_says_what_is_not_identified_without_an_order(tmp_path: Path) -> None:
+    log, frame = tmp_path / "log.csv", comparisons(items=6, trials=4)
+    frame[frame["judge"] == "x"].drop(columns=["judge", "order", "category"]).to_csv(log, index=False)
+    done = CliRunner().invoke(
+        cli.app, ["reliability", str(log), "--json", "--draws", "100", "--chains", "2", "--bootstrap", "100",
+                  "--quiet"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert any("not identified" in text for text in json.loads(done.stdout)["warnings"])
+
+
+@pytest.mark.slow
 def test_the_command_gives_the_same_answer_and_writes_a_page(answer: bj.Comparison, tmp_path: Path) -> None:
     compared, scored, page = (tmp_path / name for name in ("log.csv", "scores.csv", "page.html"))
     comparisons().to_csv(compared, index=False)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 STORED = ROOT / "benchmarks" / "results" / "validation"
 
 
-@pytest.fixture
-def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    yield importlib.import_module
-    for name in [name for name in sys.modules if name.split(".")[0] == "harness"]:
-        del sys.modules[name]
-
-
-def test_the_page_shows_the_stored_results(harness: Callable[[str], Any]) -> None:
+def test_the_page_shows_the_stored_results(benchmark_module: Callable[[str], Any]) -> None:
     written = (ROOT / "VALIDATION.md").read_text(encoding="utf-8")
-    assert harness("harness.validation").page() == written
+    assert benchmark_module("harness.validation").page() == written
 
 
 def test_every_registered_model_has_a_small_table() -> None:

@@ -92,7 +92,8 @@ def overall_coverage(
         datasets=("share", "size"), coverage=("share", "mean"), spread=("share", "std"),
         nominal=("nominal", "first"),
     ).reset_index()  # fmt: skip
-    spread = rows.pop("spread")
+    # One data set has no spread to speak of either: its bounds are exact too.
+    spread = rows.pop("spread").fillna(0.0)
     wide = norm.ppf((1 + prob) / 2) * spread / np.sqrt(rows["datasets"])
     rows["coverage_lower"] = (rows["coverage"] - wide).clip(lower=0)
     rows["coverage_upper"] = (rows["coverage"] + wide).clip(upper=1)

@@ -206,8 +206,8 @@ def _warning(block: _Block) -> str:
     who = block.judge + (f" ({block.group})" if block.group else "")
     if block.squares is None:
         return f"{who}: no two responses were scored in the same two trials, so there is no ICC"
-    return (
-        f"{who}: {block.left_out} responses lack a trial and are left out of the ICC"
-        if block.left_out
-        else ""
-    )
+    if not block.left_out:
+        return ""
+    one = block.left_out == 1
+    missing = "1 response lacks a trial and is" if one else f"{block.left_out} responses lack a trial and are"
+    return f"{who}: {missing} left out of the ICC"
