@@ -4,11 +4,12 @@ For trial outcome a, b or tie of judge j on item i under prompt c and temperatur
 (o = 1) or second (o = −1) (METHODS 2.1; Davidson 1970 for the ties)::
 
     P(a) : P(b) : P(tie) = e^{η/2} : e^{−η/2} : e^{ν_j + t_i}
-    η = κ_j κ_t (m_i + w_ij + τ_ic) + o γ_j
+    η = κ_j κ_t (m_i + w_ij + τ_ic) + o (γ_j + γ_jc)
     m_i ~ N(μ + b_category(i), σ_item)       preference for a, shared by the judges
     w_ij ~ N(0, σ_judge)                     judges disagree
     τ_ic ~ N(0, σ_prompt)                    the prompt matters
     γ_j ~ N(0, 1)                            position bias
+    γ_jc ~ N(0, σ_position)                  the prompt matters to it too
     t_i ~ N(0, σ_tie)                        some items are ties for everybody
     log κ ~ N(0, ½)                          decisiveness: 1 for the mean judge and the reference temperature
     n_cell ~ Dirichlet-multinomial(N, p, ρ_j)     trials of a cell share a π of their own
@@ -57,6 +58,7 @@ class TrialPrior:
     prompt_spread: float = 0.5
     decisiveness: float = 0.5
     position: float = 1.0
+    position_spread: float = 0.5
     tie: tuple[float, float] = (-2.0, 2.0)
     tie_spread: float = 1.0
 
@@ -150,7 +152,7 @@ class RepeatedTrials:
     def exchangeable(self) -> tuple[str, ...]:
         """Effects of items, categories and judges: part of the model, not prior guesses about one number."""
         return ("item_preference", "disagreement", "prompt_effect", "category_effect", "judge_decisiveness",
-                "tie_effect")  # fmt: skip
+                "position_by_prompt", "tie_effect")  # fmt: skip
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: mean flip rate and position bias of each judge."""

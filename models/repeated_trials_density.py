@@ -36,7 +36,9 @@ def traits(prior: TrialPrior, data: Data) -> Cells:
     """Traits of every cell's judge, and of its temperature; they spread to (slots, judges, items)."""
     log_kappa = _judge_decisiveness(prior, data)[:, None] + _heat(prior, data)
     gamma, rho = _position(prior, data), _repeats(data)
-    return Cells(jnp.exp(log_kappa), gamma[:, None], _ties(prior, data), rho[:, None])
+    cells = Cells(jnp.exp(log_kappa), gamma[:, None], _ties(prior, data), rho[:, None])
+    several = data.size("prompt") > 1 and data.size("ordered_judge")
+    return _position_by_prompt(prior, cells, data) if several else cells
 
 
 def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
@@ -141,6 +143,34 @@ def _position(prior: TrialPrior, data: Data) -> Any:
         with numpyro.plate("unordered_judge", data.size("unordered_judge"), dim=-1):
             parts.append(numpyro.sample("position_size", dist.HalfNormal(prior.position)))
     return jnp.concatenate(parts)[data["position_of"]]
+
+
+def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Cells:
+    """Cells whose γ is the judge's under the prompt, (slots, judges, items), where orders were recorded."""
+    spread = numpyro.sample("position_spread", _spread(prior.position_spread))
+    units = _leaning(cells, data).units(spread)
+    with numpyro.plate("prompt", data.size("prompt"), dim=-2), \
+            numpyro.plate("ordered_judge", data.size("ordered_judge"), dim=-1):  # fmt: skip
+        shift = units.effect(numpyro.sample("position_by_prompt", dist.Normal(units.centre, units.width)))
+    none = jnp.zeros((data.size("prompt"), data.size("unordered_judge")))
+    everyone = jnp.concatenate([shift, none], axis=1)[:, data["position_of"]]
+    return cells._replace(gamma=cells.gamma + _under(everyone[..., None], data))
+
+
+def _leaning(cells: Cells, data: Data) -> Guess:
+    """What the counts say of how γ differs from the judge's own, (prompts, judges with orders).
+
+    One step of Fisher's scoring, at the rough preferences.
+    """
+    n, order = _grid(data["seen"], data), _grid(data["order"], data)
+    total = n.sum(-1)
+    gap, variance = jax_gap(cells.kappa * data["rough"], cells.gamma, cells.nu, order)
+    weight = 1.0 / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
+    pull = weight * order * (n[..., 0] - n[..., 1] - total * gap) / 2
+    information = weight * order**2 * total * variance / 4
+    asked, kept = _prompts(data), jnp.argsort(data["position_of"])[: data.size("ordered_judge")]
+    return Guess(information=(asked * information).sum((1, 3))[:, kept],
+                 pull=(asked * pull).sum((1, 3))[:, kept])  # fmt: skip
 
 
 def _ties(prior: TrialPrior, data: Data) -> Any:

@@ -98,6 +98,16 @@ def _position_gap(counts: Any, data: Data) -> dict[str, Any]:
     return {name: first[name] - second[name] for name in first.keys() & second.keys()}
 
 
+def _position_gap_by_prompt(counts: Any, data: Data) -> dict[str, Any]:
+    """The position gap of every judge under every prompt, where there are several."""
+    prompts, asked = data.coords["prompt"], np.asarray(data["prompt"])
+    found: dict[str, Any] = {}
+    for code, prompt in enumerate(prompts if len(prompts) > 1 else ()):
+        inside = np.asarray(counts) * (asked == code)[:, None]
+        found |= {f"{judge} | {prompt}": gap for judge, gap in _position_gap(inside, data).items()}
+    return found
+
+
 def _order_flip(counts: Any, data: Data) -> dict[str, Any]:
     """Share of units whose most frequent outcome differs between the two orders."""
     first, second, judge = _in_both_orders(counts, data)
@@ -158,6 +168,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "unanimous items": _unanimous,
     "unanimous within one order": _unanimous_cells,
     "position gap": _position_gap,
+    "position gap by prompt": _position_gap_by_prompt,
     "majority changes with the order": _order_flip,
     "ties in both orders": _tied_twice,
     "judges agree": _agreement,

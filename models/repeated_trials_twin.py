@@ -45,7 +45,10 @@ def traits(prior: TrialPrior, data: Data) -> Cells:
     nu = pm.Normal("tie", *map(np.float64, prior.tie), dims="judge")[judge]
     if data.facts["ties"]:
         nu += (_spread("tie_spread", prior.tie_spread) * _normal("tie_effect", 1, "item"))[data["item"]]
-    return Cells(pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu, _repeats(data)[judge])
+    cells = Cells(pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu, _repeats(data)[judge])
+    if data.size("prompt") == 1 or not data.size("ordered_judge"):
+        return cells
+    return cells._replace(gamma=cells.gamma + _position_by_prompt(prior, cells, data))
 
 
 def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
@@ -82,17 +85,36 @@ def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> 
 
 def _scored(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
     """Information and pull of m + w + τ around ``inside``, (prompts, judges, items)."""
+    information, pull = _scores(inside, cells, data)
+    shape = (data.size("prompt"), data.size("judge"), data.size("item"))
+    empty = pt.as_tensor(np.zeros(shape))[data["prompt"], data["judge"], data["item"]]
+    return (pt.inc_subtensor(empty, cells.kappa**2 * information),
+            pt.inc_subtensor(empty, cells.kappa * pull))  # fmt: skip
+
+
+def _scores(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
+    """Information on each cell's η around what ``inside`` makes of it, and its score, (cells,)."""
     n, total = data["seen"].astype(float), data["seen"].sum(1).astype(float)
     half = np.float64(0.5) * (cells.kappa * inside + data["order"].astype(float) * cells.gamma)
     p = pt.special.softmax(pt.stack([half, -half, cells.nu], axis=-1), axis=-1)
     worth = np.array([0.5, -0.5, 0.0])
     mean = (p * worth).sum(-1)
     variance = (p * (worth - mean[:, None]) ** 2).sum(-1)
-    weight = cells.kappa / (1 + np.maximum(total - 1, 0) * cells.rho)
-    shape = (data.size("prompt"), data.size("judge"), data.size("item"))
-    empty = pt.as_tensor(np.zeros(shape))[data["prompt"], data["judge"], data["item"]]
-    information = pt.inc_subtensor(empty, weight * cells.kappa * total * variance)
-    return information, pt.inc_subtensor(empty, weight * (n @ worth - total * mean))
+    weight = 1 / (1 + np.maximum(total - 1, 0) * cells.rho)
+    return weight * total * variance, weight * (n @ worth - total * mean)
+
+
+def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+    """What each cell's prompt adds to its judge's γ, (cells,); 0 where orders were not recorded."""
+    order, asked = data["order"].astype(float), (data["prompt"], data["judge"])
+    kept = np.argsort(data["position_of"])[: data.size("ordered_judge")]
+    empty = pt.as_tensor(np.zeros((data.size("prompt"), data.size("judge"))))
+    information, pull = _scores(pt.as_tensor(data["rough"])[data["item"]], cells, data)
+    information = pt.inc_subtensor(empty[asked], order**2 * information)[:, kept]
+    pull = pt.inc_subtensor(empty[asked], order * pull)[:, kept]
+    spread = _spread("position_spread", prior.position_spread)
+    shift = _effects("position_by_prompt", information, pull, spread, ("prompt", "ordered_judge"))
+    return pt.set_subtensor(empty[:, kept], shift)[asked]
 
 
 def _item_preference(prior: TrialPrior, information: Any, pull: Any, data: Data) -> Any:

@@ -18,7 +18,7 @@ from scipy import stats
 from bayesjudge.checks import Calibration, sbc
 from bayesjudge.datasets.trials import SimulatedTrials, simulate_trials
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import accelerator, fit_many
+from bayesjudge.inference import accelerator, fit, fit_many
 from bayesjudge.inference.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.majority import majority_probability, most_likely, swap_risk
@@ -41,6 +41,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "one order": {"orders": "ab", **ONE},
     "prompts and temperatures": {"prompts": PROMPTS, "temperatures": HEATS, "trials": 2},
     "single trials": {"trials": 1},
+    "orders of one judge": {"prompts": PROMPTS, "trials": 2, "unordered": "heron"},
     "unbalanced": {"prompts": PROMPTS, "trials": 2, "holes": True},
     "many trials": {"trials": 30, **ONE},
 }
@@ -51,8 +52,13 @@ def _float64() -> None:
     accelerator.prepare()
 
 
-def _log(seed: int = 1, *, holes: bool = False, **options: Any) -> SimulatedTrials:
+def _log(seed: int = 1, *, holes: bool = False, unordered: str = "", **options: Any) -> SimulatedTrials:
     log = simulate_trials(seed=seed, **{"items": 6, "trials": 3, **options})
+    if unordered:
+        frame = log.trials.frame
+        return replace(log, trials=Trials.from_frame(
+            frame.assign(order=frame["order"].mask(frame["judge"] == unordered), trial=range(len(frame)))
+        ))  # fmt: skip
     if not holes:
         return log
     # A third of the trials is missing, and one judge has not seen two items.
@@ -182,6 +188,47 @@ def test_what_the_counts_say_is_the_curvature_of_their_density() -> None:
     # Expected and observed information differ where the third category makes them.
     curve = -jnp.diag(jax.hessian(lambda m: log_density(m).sum())(at))
     np.testing.assert_allclose(guess.information[0, 0], curve, atol=1e-10)
+
+
+# Position under several prompts
+
+
+def _two_prompts(**options: Any) -> Data:
+    """One judge drawn to the first response under one prompt and to the second under the other."""
+    parts = [_log(seed, position=gamma, items=40, **ONE, **options).trials.frame.assign(prompt=prompt)
+             for seed, prompt, gamma in ((1, "base", 1.5), (2, "short", -1.5))]  # fmt: skip
+    return MODEL.prepare(Trials.from_frame(pd.concat(parts)))
+
+
+@pytest.mark.slow
+def test_position_bias_is_that_of_the_prompt() -> None:
+    data = _two_prompts()
+    fitted = fit(MODEL, data, seed=0, chains=2, draws=300, tune=300)
+    rows = fitted.estimates().where(estimand="position_effect").frame.set_index("group")
+    assert rows.loc["base", "lower"] > 0 > rows.loc["short", "upper"]
+    # Of what a judge does under every prompt, two opposite prompts say nothing.
+    both = fitted.estimates().where(estimand="position[logit]").frame.iloc[0]
+    assert both["lower"] < 0 < both["upper"]
+
+
+def test_position_gaps_are_counted_by_prompt() -> None:
+    data = _two_prompts()
+    found = MODEL.statistics["position gap by prompt"](data["n"], data)
+    assert found["heron | base"] > 0.1 > -0.1 > found["heron | short"]
+    assert abs(MODEL.statistics["position gap"](data["n"], data)["heron"]) < 0.1
+    assert MODEL.statistics["position gap by prompt"](_one()["n"], _one()) == {}
+
+
+def _one() -> Data:
+    return MODEL.prepare(_log(**ONE).trials)
+
+
+def test_judges_without_orders_do_not_shift() -> None:
+    data = MODEL.prepare(_log(unordered="heron", prompts=PROMPTS).trials)
+    assert density(MODEL, data).dims["position_by_prompt"] == ("prompt", "ordered_judge")
+    assert data.coords["ordered_judge"] == ("otter",)
+    unordered = MODEL.prepare(_log(orders="missing", prompts=PROMPTS).trials)
+    assert "position_by_prompt" not in density(MODEL, unordered).dims
 
 
 # Ties

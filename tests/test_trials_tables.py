@@ -198,3 +198,23 @@ def test_repeats_of_one_condition_are_chosen_and_told_by_their_rows() -> None:
     assert trials.frame["outcome"].tolist() == ["a", "a"]
     with pytest.raises(InputError, match="row 4: found"):
         read_repeats(log, where={"prompt": "y"})
+
+
+def test_rows_of_one_kind_are_enough_where_the_table_has_columns_for_both() -> None:
+    log = pd.DataFrame({"item": ["q", "q", "r"], "winner": ["a", "b", None], "trial": [0, 1, 0],
+                        "score_a": [None, None, 7.0], "score_b": [None, None, 6.0],
+                        "template": ["pair", "pair", "single"]})  # fmt: skip
+    trials, scores = read_repeats(log, where={"template": "pair"})
+    assert scores is None
+    assert trials is not None
+    assert (len(trials), trials.dropped) == (2, {})
+    assert "no value in score_a or score_b of the rows used" in trials.warnings[0]
+    trials, scores = read_repeats(log, where={"template": "single"})
+    assert trials is None
+    assert scores is not None
+    assert scores.frame["score"].tolist() == [7.0, 6.0]
+    assert "no value in winner of the rows used" in scores.warnings[0]
+    both = read_repeats(log)
+    assert [part is None for part in both] == [False, False]
+    with pytest.raises(InputError, match="missing outcome"):
+        read_repeats(log.assign(winner=None, score_a=None, score_b=None))

@@ -135,16 +135,43 @@ def read_repeats(
         beside = read_parts(scores)
         return _trials(parts, _here(mapped, parts, beside)), _scores(beside, _here(mapped, beside, parts))
     found = [str(column) for column in parts[0][1].columns]
-    compared = "outcome" in mapped or "outcome" in _known(found, mapped, TRIAL_ALIASES)
-    compared |= {"n_a", "n_b"} <= {*found, *mapped}
-    scored = "score" in mapped or "score" in _known(found, mapped, SCORE_ALIASES)
-    scored |= bool(score_columns(found)) or set(SIDE_COLUMNS) <= {*found, *mapped}
+    compared, scored = _outcome_columns(found, mapped), _score_columns(found, mapped)
     if not (compared or scored):
         raise InputError([_neither(found)])
-    return (
-        _trials(parts, _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES)) if compared else None,
-        _scores(parts, _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES)) if scored else None,
-    )
+    # Of a log with both, the rows that are used may hold one of them alone.
+    empty = [names for names in (compared, scored) if names and not _filled(parts, names)]
+    left_out = empty[0] if compared and scored and len(empty) == 1 else None
+    said = (f"no value in {' or '.join(left_out)} of the rows used: not looked at",) if left_out else ()
+    trials = scores = None
+    if compared and compared is not left_out:
+        trials = _trials(parts, _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES))
+        trials = Trials(trials.frame, trials.dropped, said + trials.warnings)
+    if scored and scored is not left_out:
+        scores = _scores(parts, _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES))
+        scores = Scores(scores.frame, scores.dropped, said + scores.warnings)
+    return trials, scores
+
+
+def _outcome_columns(found: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """The table's columns that hold outcomes, or counts of them."""
+    known = {**_known(found, columns, TRIAL_ALIASES), **columns}
+    counted = [known.get(name, name) for name in COUNT_COLUMNS[:2]]
+    names = [known["outcome"]] if "outcome" in known else counted
+    return names if set(names) <= {*found, *columns.values()} else []
+
+
+def _score_columns(found: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """The table's columns that hold scores."""
+    known = {**_known(found, columns, SCORE_ALIASES), **columns}
+    if "score" in known:
+        return [known["score"]]
+    sides = [known.get(name, name) for name in SIDE_COLUMNS]
+    return list(score_columns(found)) or (sides if set(sides) <= {*found, *columns.values()} else [])
+
+
+def _filled(parts: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str]) -> bool:
+    """Whether any row has a value in any of these columns."""
+    return any(frame[name].notna().any() for _, frame in parts for name in names if name in frame)
 
 
 def _known(found: Sequence[str], columns: Mapping[str, str], aliases: _Aliases) -> dict[str, str]:
