@@ -109,7 +109,7 @@ class Data:
         for name, array in self.arrays.items():
             widths = [(0, length - size if d == dim else 0)
                       for d, size in zip(self.dims[name], np.shape(array), strict=True)]  # fmt: skip
-            arrays[name] = np.pad(array, widths)
+            arrays[name] = np.pad(array, widths) if dim in self.dims[name] else array
         coords = {**self.coords, dim: tuple(range(length))}
         return replace(self, arrays=arrays, coords=coords)
 

@@ -3,16 +3,15 @@
 For models with strengths θ and a battle of i against k (Bradley & Terry 1952; ties by Davidson 1970)::
 
     τ ~ HalfNormal(1)
-    θ ~ ZeroSumNormal(τ)                              strengths in logits, centred parameterisation
+    θ ~ ZeroSumNormal(τ)                              strengths in logits
     log ν ~ N(−1, 2)                                  how readily battles tie
     β ~ N(0, 1)                                       order of showing, length, covariates: one each
     d = θ_i − θ_k + x'β
     P(i wins) : P(tie) : P(k wins) = e^{d/2} : ν : e^{−d/2}
 
 The likelihood is written on counts of each (pair, order, length, covariates): its cost does not depend on
-the number of battles, unless a covariate has a value of its own in every one. The centred form is used
-because there are many battles for each model: the non-centred one mixed 34 times worse on 25,000 battles of
-55 models (METHODS 4.6).
+the number of battles, unless a covariate has a value of its own in every one. Strengths are sampled in the
+units of `strength_units`, which suit few battles and many.
 """
 
 from __future__ import annotations
@@ -101,9 +100,10 @@ class BradleyTerry:
         from numpyro import distributions as dist
 
         from bayesjudge.models.davidson import OutcomeCounts, jax_log_outcomes
+        from bayesjudge.models.strength_units import Strengths
 
         tau = numpyro.sample("spread", dist.HalfNormal(self.strength_scale))
-        prior = dist.ZeroSumNormal(tau, event_shape=(data.size("model"),))
+        prior = Strengths(tau, data["information"], data.size("model"))
         theta = numpyro.sample("strength", prior, infer={"event_dims": ("model",)})
         log_tie = numpyro.sample("log_tie", dist.Normal(*LOG_TIE))
         is_small = "incidence" in data.arrays
@@ -120,12 +120,13 @@ class BradleyTerry:
         import pymc as pm
 
         from bayesjudge.models.davidson import pytensor_log_outcomes
+        from bayesjudge.models.strength_units import pymc_strengths
 
         zero, one = np.float64(0), np.float64(1)
         coords = {"model": list(data.coords["model"]), "effect": list(data.coords["effect"])}
         with pm.Model(coords=coords) as model:
             tau = pm.HalfNormal("spread", np.float64(self.strength_scale))
-            theta = pm.ZeroSumNormal("strength", tau, dims="model")
+            theta = pymc_strengths("strength", tau, data["information"], dims="model")
             log_tie = pm.Normal("log_tie", *map(np.float64, LOG_TIE))
             d = theta[data["first"]] - theta[data["second"]]
             if data.facts["effects"]:

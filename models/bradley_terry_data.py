@@ -19,6 +19,7 @@ from bayesjudge.models.battle_rows import (
 )
 from bayesjudge.models.davidson import OUTCOMES
 from bayesjudge.models.elo_results import sizes
+from bayesjudge.models.strength_units import information
 
 if TYPE_CHECKING:
     from bayesjudge.battle_counts import BattleCounts
@@ -45,10 +46,10 @@ def prepare(
     battle = tuple(range(len(rows)))
     x = np.column_stack(list(effects.values())) if effects else np.zeros((len(rows), 0))
     matrix = incidence(rows.first, rows.second, len(counts.models))
-    axes = dict.fromkeys(matrix, ("battle", "model"))
+    axes, known = dict.fromkeys(matrix, ("battle", "model")), information(rows.n, len(counts.models))
     return Data(
-        arrays={**rows.arrays(), "x": x, "x_scale": scale, **matrix},
-        dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), **axes},
+        arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **matrix},
+        dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), "information": (), **axes},
         coords={"model": counts.models, "effect": tuple(effects), "battle": battle, "outcome": OUTCOMES},
         observed="n", weights="n", ragged=("battle",),
         facts={"effects": len(effects), "covariates": tuple(scales)},

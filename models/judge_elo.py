@@ -129,9 +129,10 @@ class JudgeElo:
         from numpyro import distributions as dist
 
         from bayesjudge.models.judge_elo_density import numpyro_tastes
+        from bayesjudge.models.strength_units import Strengths
 
         tau = numpyro.sample("spread", dist.HalfNormal(self.strength_scale))
-        prior = dist.ZeroSumNormal(tau, event_shape=(data.size("model"),))
+        prior = Strengths(tau, data["information"], data.size("model"))
         theta = numpyro.sample("strength", prior, infer={"event_dims": ("model",)})
         with numpyro.plate("judge", data.size("judge"), dim=-2):
             slope = numpyro.sample("slope", dist.Normal(1.0, 1.0))
@@ -153,13 +154,14 @@ class JudgeElo:
 
         from bayesjudge.models import battle_effect_twin
         from bayesjudge.models import judge_elo_twin as density
+        from bayesjudge.models.strength_units import pymc_strengths
 
         one = np.float64(1)
         named = ("model", "judge", "effect", "judge_pair", "verdict_judge", "score_judge")
         coords = {name: list(data.coords[name]) for name in named}
         with pm.Model(coords=coords) as model:
             tau = pm.HalfNormal("spread", np.float64(self.strength_scale))
-            theta = pm.ZeroSumNormal("strength", tau, dims="model")
+            theta = pymc_strengths("strength", tau, data["information"], dims="model")
             column = (data.size("judge"), 1)
             slope = pm.Normal("slope", one, one, shape=column)
             scale = pm.HalfNormal("taste_spread", np.float64(self.taste_scale), shape=column)

@@ -14,6 +14,7 @@ from bayesjudge.models.battle_links import PEOPLE, link_battles
 from bayesjudge.models.battle_rows import human_rows, judged_rows, standardised
 from bayesjudge.models.davidson import OUTCOMES
 from bayesjudge.models.elo_results import sizes
+from bayesjudge.models.strength_units import information
 from bayesjudge.models.taste_scales import taste_powers
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def prepare(
     parts = [part for part in (("verdict", stating, verdicts), ("score", scoring, scores)) if part[1]]
     effects = _effects(parts, counts, families=families, length=length)
     joint, rest = link_battles(counts, votes, length=length) if linked else ({}, votes)
-    arrays = rest.arrays("vote_") | verdicts | scores | joint | {"taste_power": taste_powers(counts)}
+    arrays = rest.arrays("vote_") | verdicts | scores | joint
+    arrays |= {"taste_power": taste_powers(counts), "information": information(votes.n, len(counts.models))}
     if linked:
         del arrays["verdict_n"]
     pairs = tuple(f"{a} & {b}" for a, b in itertools.combinations(counts.judges, 2))
@@ -77,6 +79,8 @@ def _links(arrays: Arrays, judges: tuple[str, ...]) -> dict[str, tuple[Any, ...]
 
 def _axes(name: str) -> tuple[str, ...]:
     kind = name.split("_", maxsplit=1)[0]
+    if name == "information":
+        return ()
     if name in {"score_scale", "taste_power"}:
         return ("score_judge",) if name == "score_scale" else ("judge",)
     if kind == "linked":

@@ -80,8 +80,8 @@ def test_models_by_other_names_have_the_same_density(battles: Battles) -> None:
     one, other = (model.prepare(count_battles(b)) for b in (battles, Battles.from_frame(renamed)))
     target, theta = density(model, one), np.array([0.3, -0.2, 0.5, 0.1, -0.4, -0.3])
     site = {"spread": 0.7, "log_tie": -0.3}
-    here = target.unconstrain({**site, "strength": jnp.asarray(theta)})
-    there = target.unconstrain({**site, "strength": jnp.asarray(theta[::-1].copy())})
+    here = target.unconstrain({**site, "strength": jnp.asarray(theta)}, one.arrays)
+    there = target.unconstrain({**site, "strength": jnp.asarray(theta[::-1].copy())}, other.arrays)
     assert _log_density(model, one, here) == pytest.approx(_log_density(model, other, there), rel=1e-12)
 
 

@@ -167,7 +167,7 @@ def test_options_and_data_enter_the_density(third_party: ModuleType) -> None:
     p = np.array([0.2, 0.5, 0.9])
     for prior in ((1.0, 1.0), (3.0, 7.0)):
         target = density(third_party.Coin(prior=prior), data)
-        flat = target.unconstrain({"p": p})
+        flat = target.unconstrain({"p": p}, data.arrays)
         jacobian = np.log(p * (1 - p)).sum()
         heads, tosses = np.array(TOSSES).T
         want = stats.binom(tosses, p).logpmf(heads).sum() + stats.beta(*prior).logpdf(p).sum() + jacobian

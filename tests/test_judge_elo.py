@@ -134,7 +134,7 @@ def test_judges_by_other_names_have_the_same_density() -> None:
         # directly.
         judged["z_taste"], site["taste_partial"] = site["z_taste"][np.array(order)], jnp.array([0.5])
         target = density(model, data)
-        flat = target.unconstrain({**site, **judged})
+        flat = target.unconstrain({**site, **judged}, data.arrays)
         values.append(float(jax.jit(target.potential)(flat, dict(data.arrays))))
     assert values[0] == pytest.approx(values[1], rel=1e-12)
 

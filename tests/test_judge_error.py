@@ -45,7 +45,7 @@ def _counts(cells: dict[tuple[int, int, int], int], *, models: int = 1) -> Verdi
 def _log_density(model: JudgeError, data: Data) -> Callable[[dict[str, Any]], float]:
     """Unconstrained log density at a point given by its constrained values."""
     target, arrays = density(model, data), accelerator.to_device(data.arrays)
-    return lambda values: -float(target.potential(target.unconstrain(values), arrays))
+    return lambda values: -float(target.potential(target.unconstrain(values, arrays), arrays))
 
 
 def _values(model: JudgeError, data: Data, seed: int) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def test_enriched_labels_do_not_move_theta() -> None:
         data = model.prepare(_counts(cells))
         target, arrays = density(model, data), accelerator.to_device(data.arrays)
         flat = target.unconstrain({"theta": jnp.array([0.6]), "mu_sensitivity": jnp.ones((1, 1)),
-                                   "mu_specificity": jnp.ones((1, 1))})  # fmt: skip
+                                   "mu_specificity": jnp.ones((1, 1))}, arrays)  # fmt: skip
         slopes.append(np.asarray(jax.grad(target.potential)(flat, arrays)))
     by_site = [density(model, data).constrain(jnp.asarray(s), arrays) for s in slopes]
     assert float(by_site[0]["theta"][0]) == pytest.approx(float(by_site[1]["theta"][0]), abs=1e-12)

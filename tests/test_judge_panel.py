@@ -118,7 +118,7 @@ def test_the_density_is_the_equation_of_the_card() -> None:
     logit += values["item_spread"] * values["item_effect"][0]
     arrays = accelerator.to_device(data.arrays)
     empty = arrays | {"answer_n": 0 * arrays["answer_n"]}
-    at = target.unconstrain({name: jnp.asarray(v) for name, v in values.items()})
+    at = target.unconstrain({name: jnp.asarray(v) for name, v in values.items()}, arrays)
     found = float(target.potential(at, empty) - target.potential(at, arrays))
     sign = 2 * votes.label[0] - 1
     assert found == pytest.approx(-np.log1p(np.exp(-sign * logit)).sum(), rel=1e-10)
@@ -144,7 +144,7 @@ def test_relabelling_models_and_judges_permutes_the_density() -> None:
     moved = {**values, "z_model": values["z_model"][np.array(models)],
              "z_weight": values["z_weight"][np.array(judges)],
              "z_own_weight": values["z_own_weight"][np.array(judges)][:, np.array(models)]}  # fmt: skip
-    at = [float(density(model, data).potential(density(model, data).unconstrain(v),
+    at = [float(density(model, data).potential(density(model, data).unconstrain(v, data.arrays),
                                                accelerator.to_device(data.arrays)))
           for data, v in ((one, values), (other, moved))]  # fmt: skip
     assert at[0] == pytest.approx(at[1], rel=1e-12)

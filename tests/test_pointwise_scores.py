@@ -92,8 +92,8 @@ def test_drawn_moments_have_the_right_moments() -> None:
 
 
 def _at(model: PointwiseScores, data: Data, values: dict[str, Any]) -> float:
-    target = density(model, data)
-    return -float(target.potential(target.unconstrain(values), accelerator.to_device(data.arrays)))
+    target, arrays = density(model, data), accelerator.to_device(data.arrays)
+    return -float(target.potential(target.unconstrain(values, arrays), arrays))
 
 
 def test_relabelling_judges_permutes_the_density() -> None:

@@ -117,8 +117,8 @@ def _values(data: Data, seed: int) -> dict[str, Any]:
 
 
 def _at(data: Data, values: dict[str, Any]) -> float:
-    target = density(MODEL, data)
-    return -float(target.potential(target.unconstrain(values), accelerator.to_device(data.arrays)))
+    target, arrays = density(MODEL, data), accelerator.to_device(data.arrays)
+    return -float(target.potential(target.unconstrain(values, arrays), arrays))
 
 
 def test_swapping_a_and_b_negates_the_preferences() -> None:

@@ -154,7 +154,8 @@ class Simulator:
         def one(key: Any, arrays: _Sites) -> Any:
             sites = self.model.simulate(key, self.data.with_arrays(arrays))
             latent = {name: sites[name] for name in target.dims if name not in names}
-            return {name: sites[name] for name in names}, target.unconstrain(latent)
+            seen = {name: sites[name] for name in names}
+            return seen, target.unconstrain(latent, {**arrays, **seen})
 
         return jax.jit(jax.vmap(one, in_axes=(0, None)))
 

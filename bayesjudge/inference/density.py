@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpyro
 from jax.flatten_util import ravel_pytree
 from numpyro.distributions import biject_to
-from numpyro.infer.util import potential_energy, transform_fn
+from numpyro.infer.util import constrain_fn, potential_energy, transform_fn, unconstrain_fn
 
 from bayesjudge.inference import accelerator
 from bayesjudge.model import Data, Model
@@ -39,7 +39,7 @@ class Density:
     constrain : callable
         ``(flat (d,), arrays) -> dict`` of every latent site on its own support.
     unconstrain : callable
-        ``dict of site values -> flat (d,)``, the inverse of ``constrain``.
+        ``(dict of site values, arrays) -> flat (d,)``, the inverse of ``constrain``.
     unravel : callable
         ``flat (d,) -> dict`` of unconstrained site values.
     dims : mapping of str to tuple of str
@@ -51,7 +51,7 @@ class Density:
     size: int
     potential: Callable[[Any, Arrays], Any]
     constrain: Callable[[Any, Arrays], dict[str, Any]]
-    unconstrain: Callable[[Mapping[str, Any]], Any]
+    unconstrain: Callable[[Mapping[str, Any], Arrays], Any]
     unravel: Callable[[Any], dict[str, Any]]
     dims: Mapping[str, tuple[str, ...]]
     start: Any
@@ -99,18 +99,25 @@ def _build(model: Model, data: Data) -> Density:
     accelerator.prepare()
     generative = partial(_generative, model, data)
     sites = _sites(generative, accelerator.to_device(data.arrays))
-    latent = {name: biject_to(site.support) for name, site in sites.items() if not site.observed}
-    blank = {name: jnp.zeros(move.inverse_shape(sites[name].shape)) for name, move in latent.items()}
-    start, unravel = ravel_pytree(blank)
+    latent = {name: site for name, site in sites.items() if site.free is not None}
+    start, unravel = ravel_pytree({name: jnp.zeros(site.free) for name, site in latent.items()})
+    moves = {name: biject_to(site.support) for name, site in latent.items() if not site.moving}
+    moving = len(moves) < len(latent)
 
     def potential(flat: Any, arrays: Arrays) -> Any:
         return potential_energy(generative, (arrays,), {}, unravel(flat))
 
-    def constrain(flat: Any, _: Arrays) -> dict[str, Any]:
-        return transform_fn(latent, unravel(flat))  # type: ignore[no-any-return]
+    def constrain(flat: Any, arrays: Arrays) -> dict[str, Any]:
+        values = unravel(flat)
+        found = (constrain_fn(generative, (arrays,), {}, values) if moving
+                 else transform_fn(moves, values))  # fmt: skip
+        return dict(found)
 
-    def unconstrain(values: Mapping[str, Any]) -> Any:
-        return ravel_pytree({name: move.inv(values[name]) for name, move in latent.items()})[0]
+    def unconstrain(values: Mapping[str, Any], arrays: Arrays) -> Any:
+        given = {name: values[name] for name in latent}
+        found = (unconstrain_fn(generative, (arrays,), {}, given) if moving
+                 else transform_fn(moves, given, invert=True))  # fmt: skip
+        return ravel_pytree({name: found[name] for name in latent})[0]
 
     return Density(
         size=int(start.shape[0]), potential=potential, constrain=constrain, unconstrain=unconstrain,
@@ -123,23 +130,30 @@ def _generative(model: Model, data: Data, arrays: Arrays) -> None:
 
 
 class _Site(NamedTuple):
-    shape: tuple[int, ...]
-    support: Any
-    observed: bool
+    """Names of the axes, support, whether it moves with other sites or data, and shape without constraints.
+
+    The last is None for observations.
+    """
+
     dims: tuple[str, ...]
+    support: Any
+    moving: bool
+    free: tuple[int, ...] | None
 
 
 def _sites(generative: Callable[[Arrays], None], arrays: Arrays) -> dict[str, _Site]:
-    """Shapes, supports and axis names of the sampled sites, by an abstract run that computes nothing."""
+    """What is sampled, by an abstract run that computes nothing."""
     found: dict[str, _Site] = {}
 
     def run(key: Any, arrays: Arrays) -> Any:
         trace = numpyro.handlers.trace(numpyro.handlers.seed(generative, key)).get_trace(arrays)
         for name, site in trace.items():
             if site["type"] == "sample":
-                found[name] = _Site(
-                    jnp.shape(site["value"]), site["fn"].support, site["is_observed"], _dims(site)
-                )
+                support, shape = site["fn"].support, jnp.shape(site["value"])
+                # Such a support is known only where the model has run.
+                moving = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(support))
+                free = None if site["is_observed"] else tuple(biject_to(support).inverse_shape(shape))
+                found[name] = _Site(_dims(site), support, moving, free)
         return 0
 
     jax.eval_shape(run, jax.random.key(0), arrays)

@@ -217,6 +217,7 @@ def _laplace(job: _Job) -> _Drawn:
 def _pymc(job: _Job) -> _Drawn:
     values, stats = run_pymc(job.model, job.data, job.target, options=job.options, seed=job.seed,
                              sampler=job.pymc_sampler, progress=job.progress)  # fmt: skip
-    flat = jax.vmap(jax.vmap(job.target.unconstrain))({name: np.asarray(v) for name, v in values.items()})
+    unconstrain = jax.vmap(jax.vmap(job.target.unconstrain, in_axes=(0, None)), in_axes=(0, None))
+    flat = unconstrain({name: np.asarray(v) for name, v in values.items()}, job.arrays)
     facts = {"engine": f"pymc ({job.pymc_sampler})", "target_accept": job.options.target_accept}
     return _Drawn(np.asarray(flat), stats, facts)
