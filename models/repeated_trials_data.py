@@ -51,7 +51,8 @@ def prepare(counts: TrialCounts) -> Data:
         },
         observed="n",
         facts={"most_trials": int(n.sum(axis=1).max()), "any_unknown": bool((counts.order == 0).any()),
-               "both_orders": _both_orders(counts), "ties": bool(n[:, 2].any())},
+               "both_orders": _both_orders(counts), "ties": bool(n[:, 2].any()),
+               "crossed": _crossed(counts, judge=counts.judge, prompt=prompt[counts.condition])},
         units=_sizes(counts),
     )  # fmt: skip
 
@@ -136,6 +137,15 @@ def _both_orders(counts: TrialCounts) -> tuple[bool, ...]:
     return tuple(
         bool({1, -1} <= set(counts.order[counts.judge == j].tolist())) for j in range(len(counts.judges))
     )
+
+
+def _crossed(counts: TrialCounts, **layers: NDArray[np.int64]) -> tuple[str, ...]:
+    """Layers that some item has several of; else their effects cannot be told from the items' own."""
+    found = []
+    for name, code in layers.items():
+        item = np.unique(np.column_stack([counts.item, code]), axis=0)[:, 0]
+        found += [name] if len(item) > len(np.unique(item)) else []
+    return tuple(found)
 
 
 def _sizes(counts: TrialCounts) -> dict[str, int]:

@@ -43,23 +43,23 @@ def traits(prior: TrialPrior, data: Data) -> Cells:
 
 def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     """κ (m + w + τ) of every cell, (slots, judges, items)."""
-    judges = _layer("judge_spread", prior.judge_spread, data.size("judge"))
-    prompts = _layer("prompt_spread", prior.prompt_spread, data.size("prompt"))
+    judges = _layer("judge", prior.judge_spread, data)
+    prompts = _layer("prompt", prior.prompt_spread, data)
     guess = scored(data["rough"], cells, data).blurred(prompts).over(0).blurred(judges)
     inside = _item_preference(prior, guess.over(0), data)
-    if data.size("judge") > 1 or data.size("prompt") > 1:
+    if data.facts["crossed"]:
         guess = scored(inside, cells, data)
-    if data.size("prompt") > 1:
+    if "prompt" in data.facts["crossed"]:
         tau = _effects("prompt_effect", "prompt", guess.blurred(judges).over(1), prompts, data)
         inside, guess = inside + _under(tau[:, None], data), guess.around(tau[:, None])
-    if data.size("judge") > 1:
+    if "judge" in data.facts["crossed"]:
         inside = inside + _effects("disagreement", "judge", guess.over(0), judges, data)
     return cells.kappa * inside
 
 
-def _layer(name: str, mean: float, size: int) -> Any:
-    """Spread of a layer; 0 where there is but one of what it is named after."""
-    return numpyro.sample(name, _spread(mean)) if size > 1 else 0.0
+def _layer(name: str, mean: float, data: Data) -> Any:
+    """Spread of a layer; 0 where no item has several of what it is named after."""
+    return numpyro.sample(f"{name}_spread", _spread(mean)) if name in data.facts["crossed"] else 0.0
 
 
 def _effects(name: str, plate: str, guess: Guess, spread: Any, data: Data) -> Any:
@@ -80,7 +80,7 @@ def scored(inside: Any, cells: Cells, data: Data) -> Guess:
     weight = cells.kappa / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
     pull = weight * (n[..., 0] - n[..., 1] - total * gap) / 2
     information = weight * cells.kappa * total * variance / 4
-    if data.size("prompt") == 1:
+    if "prompt" not in data.facts["crossed"]:
         return Guess(information=information.sum(0)[None], pull=pull.sum(0)[None])
     asked = _prompts(data)
     return Guess(information=(asked * information).sum(1), pull=(asked * pull).sum(1))

@@ -54,10 +54,10 @@ def traits(prior: TrialPrior, data: Data) -> Cells:
 def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     """κ (m + w + τ) of every cell, (cells,)."""
     judge, item, prompt = data["judge"], data["item"], data["prompt"]
-    judges, prompts = np.float64(0), np.float64(0)
-    if data.size("judge") > 1:
+    judges, prompts, crossed = np.float64(0), np.float64(0), data.facts["crossed"]
+    if "judge" in crossed:
         judges = _spread("judge_spread", prior.judge_spread)
-    if data.size("prompt") > 1:
+    if "prompt" in crossed:
         prompts = _spread("prompt_spread", prior.prompt_spread)
     information, pull = _scored(pt.as_tensor(data["rough"])[item], cells, data)
     one = 1 + prompts**2 * information
@@ -65,12 +65,12 @@ def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     other = 1 + judges**2 * information
     inside = _item_preference(prior, (information / other).sum(0), (pull / other).sum(0), data)[item]
     information, pull = _scored(inside, cells, data)
-    if data.size("prompt") > 1:
+    if "prompt" in crossed:
         blur = 1 + judges**2 * information
         tau = _effects("prompt_effect", (information / blur).sum(1), (pull / blur).sum(1), prompts,
                        ("prompt", "item"))  # fmt: skip
         inside, pull = inside + tau[prompt, item], pull - information * tau[:, None, :]
-    if data.size("judge") > 1:
+    if "judge" in crossed:
         own = _effects("disagreement", information.sum(0), pull.sum(0), judges, ("judge", "item"))
         inside = inside + own[judge, item]
     return cells.kappa * inside
@@ -84,10 +84,11 @@ def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> 
 
 
 def _scored(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
-    """Information and pull of m + w + τ around ``inside``, (prompts, judges, items)."""
+    """Information and pull of m + w + τ around ``inside``, (prompts or 1, judges, items)."""
     information, pull = _scores(inside, cells, data)
-    shape = (data.size("prompt"), data.size("judge"), data.size("item"))
-    empty = pt.as_tensor(np.zeros(shape))[data["prompt"], data["judge"], data["item"]]
+    several = "prompt" in data.facts["crossed"]
+    shape = (data.size("prompt") if several else 1, data.size("judge"), data.size("item"))
+    empty = pt.as_tensor(np.zeros(shape))[several * data["prompt"], data["judge"], data["item"]]
     return (pt.inc_subtensor(empty, cells.kappa**2 * information),
             pt.inc_subtensor(empty, cells.kappa * pull))  # fmt: skip
 

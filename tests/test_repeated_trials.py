@@ -42,6 +42,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "prompts and temperatures": {"prompts": PROMPTS, "temperatures": HEATS, "trials": 2},
     "single trials": {"trials": 1},
     "orders of one judge": {"prompts": PROMPTS, "trials": 2, "unordered": "heron"},
+    "a prompt of its own": {"prompts": PROMPTS, "trials": 2, "nested": True},
     "unbalanced": {"prompts": PROMPTS, "trials": 2, "holes": True},
     "many trials": {"trials": 30, **ONE},
 }
@@ -52,13 +53,19 @@ def _float64() -> None:
     accelerator.prepare()
 
 
-def _log(seed: int = 1, *, holes: bool = False, unordered: str = "", **options: Any) -> SimulatedTrials:
+def _log(
+    seed: int = 1, *, holes: bool = False, unordered: str = "", nested: bool = False, **options: Any
+) -> SimulatedTrials:
     log = simulate_trials(seed=seed, **{"items": 6, "trials": 3, **options})
     if unordered:
         frame = log.trials.frame
         return replace(log, trials=Trials.from_frame(
             frame.assign(order=frame["order"].mask(frame["judge"] == unordered), trial=range(len(frame)))
         ))  # fmt: skip
+    if nested:
+        frame = log.trials.frame
+        prompt = np.where(frame["item"].str[-1].astype(int) % 2, *options["prompts"])
+        return replace(log, trials=Trials.from_frame(frame[frame["prompt"] == prompt]))
     if not holes:
         return log
     # A third of the trials is missing, and one judge has not seen two items.
@@ -229,6 +236,17 @@ def test_judges_without_orders_do_not_shift() -> None:
     assert data.coords["ordered_judge"] == ("otter",)
     unordered = MODEL.prepare(_log(orders="missing", prompts=PROMPTS).trials)
     assert "position_by_prompt" not in density(MODEL, unordered).dims
+
+
+def test_effects_that_no_item_tells_from_its_own_are_left_out() -> None:
+    crossed = MODEL.prepare(_log(prompts=PROMPTS).trials)
+    assert {"prompt_effect", "prompt_spread", "disagreement"} <= set(density(MODEL, crossed).dims)
+    data = MODEL.prepare(_log(prompts=PROMPTS, nested=True).trials)
+    assert data.coords["prompt"] == PROMPTS
+    assert not {"prompt_effect", "prompt_spread"} & set(density(MODEL, data).dims)
+    assert {"position_by_prompt", "disagreement"} <= set(density(MODEL, data).dims)
+    shares = MODEL.estimates(_posterior(data), data).where(estimand="variance_share[stochastic]").frame
+    assert shares["note"].str.contains("protocol").all()
 
 
 # Ties
