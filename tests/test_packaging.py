@@ -104,6 +104,7 @@ def test_the_wheel_works_in_a_fresh_environment(built: Path, tmp_path: Path) -> 
     imported = set(run(python, "-c", WALK, cwd=tmp_path).split())
     modules = {name.removesuffix(".py").replace("/", ".") for name in packaged() if name.endswith(".py")}
     assert imported == {name.removesuffix(".__init__") for name in modules} - {"bayesjudge"}
+    assert run(python, "-m", "bayesjudge", "--version", cwd=tmp_path).startswith("bayesjudge ")
     assert (tmp_path / "venv" / "bin" / "bayesjudge").is_file()
 
 

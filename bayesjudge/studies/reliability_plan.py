@@ -54,15 +54,20 @@ def plan_sentences(plan: pd.DataFrame, *, most: int = 3) -> list[str]:
         who = f"{judge} ({group})" if group else str(judge)
         now, then = rows["wrong"].sum(), rows["wrong_after"].sum()
         if asked.empty:
-            sentences.append(f"{who}: {now:.1f} of {len(rows)} majorities are expected to be wrong, and no "
-                             "further trial within the budget changes that.")  # fmt: skip
+            sentences.append(f"{who}: {_expected(now)} of {len(rows)} majorities are expected to be wrong, "
+                             "and no further trial within the budget changes that.")  # fmt: skip
             continue
         shown = ", ".join(f"{item} ({extra} more)" for item, extra in
                           zip(asked["item"][:most], asked["extra"][:most], strict=True))  # fmt: skip
         more = len(asked) - most
         rest = f" and {more} other{'s' * (more > 1)}" if more > 0 else ""
         spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items"
-        gain = f"bring the expected wrong majorities from {now:.1f} to {then:.1f}"
-        even = f"spread evenly they would leave {rows['wrong_uniform'].iloc[0]:.1f}"
+        gain = f"bring the expected wrong majorities from {_expected(now)} to {_expected(then)}"
+        even = f"spread evenly they would leave {_expected(rows['wrong_uniform'].iloc[0])}"
         sentences.append(f"{who}: {spent}, {shown}{rest}, {gain}; {even}.")
     return sentences
+
+
+def _expected(number: float) -> str:
+    """An expected number, with two decimals where one would make it nothing."""
+    return f"{number:.1f}" if number >= 1 else f"{number:.2f}"
