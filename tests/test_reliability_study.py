@@ -240,8 +240,8 @@ def test_a_plan_is_told_in_a_sentence() -> None:
                          "wrong": [0.1, 0.4], "wrong_after": [0.1, 0.2], "wrong_uniform": 0.36})  # fmt: skip
     (sentence,) = plan_sentences(plan)
     assert sentence == (
-        "x: 7 more trials on 1 of 2 items, q (7 more), bring the expected wrong majorities from 0.50 to 0.30; "
-        "spread evenly they would leave 0.36."
+        "x: 7 more trials on 1 of 2 items, q (7 more), bring the expected wrong majorities from 0.50 to "
+        "0.30; spread evenly they would leave 0.36."
     )
     (nothing,) = plan_sentences(plan.assign(extra=0))
     assert "no further trial" in nothing
