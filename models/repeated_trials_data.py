@@ -16,6 +16,10 @@ __all__ = ["prepare", "reference", "rough_preference"]
 
 #: Correlation of a judge's trials of an item, where its preference is guessed before anything is known.
 REPEAT = 0.5
+#: Wins and losses that every item is given there. So few that an item on which all trials were alike is
+#: guessed to be far off and hardly known, as it is: with half a win it is guessed to be near and known, and the
+#: spread of the items, 7.5 on MT-bench, had an effective sample of 39 in 2,000 draws in place of over 800.
+GIVEN = 0.0005
 #: Name of an unrecorded prompt or of items without a category.
 NONE = "(not recorded)"
 
@@ -87,14 +91,14 @@ def _grid(counts: TrialCounts) -> _Grid:
 
 
 def rough_preference(counts: TrialCounts) -> NDArray[np.float64]:
-    """Empirical logit of every item (Anscombe 1956), trials of a judge counting as correlated by `REPEAT`."""
+    """Logit of every item's share of wins, trials of a judge counting as correlated by `REPEAT`."""
     shape = (len(counts.judges), len(counts.items))
     trials, wins = np.zeros(shape), np.zeros(shape)
     np.add.at(trials, (counts.judge, counts.item), counts.n.sum(axis=1))
     np.add.at(wins, (counts.judge, counts.item), counts.n[:, 0] + counts.n[:, 2] / 2)
     weight = 1 / (1 + np.maximum(trials - 1, 0) * REPEAT)
     won, lost = (weight * wins).sum(0), (weight * (trials - wins)).sum(0)
-    return np.asarray(np.log((won + 0.5) / (lost + 0.5)))
+    return np.asarray(np.log((won + GIVEN) / (lost + GIVEN)))
 
 
 def reference(temperature: NDArray[np.int64], total: NDArray[np.int64], count: int) -> list[int]:
