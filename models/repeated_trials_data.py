@@ -17,8 +17,8 @@ __all__ = ["prepare", "reference", "rough_preference"]
 #: Correlation of a judge's trials of an item, where its preference is guessed before anything is known.
 REPEAT = 0.5
 #: Wins and losses that every item is given there. So few that an item on which all trials were alike is
-#: guessed to be far off and hardly known, as it is: with half a win it is guessed to be near and known, and the
-#: spread of the items, 7.5 on MT-bench, had an effective sample of 39 in 2,000 draws in place of over 800.
+#: guessed to be far off and hardly known, as it is: with half a win it is guessed to be near and known, and
+#: the spread of items, 7.5 on MT-bench, had an effective sample of 39 in 2,000 draws in place of over 800.
 GIVEN = 0.0005
 #: Name of an unrecorded prompt or of items without a category.
 NONE = "(not recorded)"
