@@ -12,14 +12,10 @@ from bayesjudge.model import Data
 from bayesjudge.models.trial_outcomes import OUTCOMES
 from bayesjudge.trial_counts import TrialCounts
 
-__all__ = ["prepare", "reference", "rough_preference"]
+__all__ = ["one_sided", "prepare", "reference", "rough_preference"]
 
 #: Correlation of a judge's trials of an item, where its preference is guessed before anything is known.
 REPEAT = 0.5
-#: Wins and losses that every item is given there. So few that an item on which all trials were alike is
-#: guessed to be far off and hardly known, as it is: with half a win it is guessed to be near and known, and
-#: the spread of items, 7.5 on MT-bench, had an effective sample of 39 in 2,000 draws in place of over 800.
-GIVEN = 0.0005
 #: Name of an unrecorded prompt or of items without a category.
 NONE = "(not recorded)"
 
@@ -38,9 +34,10 @@ def prepare(counts: TrialCounts) -> Data:
         "order": grid.filled(counts.order), "condition": condition, "prompt": prompt[condition],
         "temperature": rank[temperature[condition]], "rough": rough_preference(counts),
         "category_of": counts.category + int((counts.category < 0).any()), "position_of": position_of,
+        "one_sided": one_sided(counts),
     }  # fmt: skip
     axes = {"n": ("cell", "outcome"), "seen": ("cell", "outcome"), "rough": ("item",),
-            "category_of": ("item",), "position_of": ("judge",)}  # fmt: skip
+            "one_sided": ("item",), "category_of": ("item",), "position_of": ("judge",)}  # fmt: skip
     named = [str(temperatures[k]) for k in order]
     judges = np.array(counts.judges, dtype=object)
     return Data(
@@ -91,14 +88,22 @@ def _grid(counts: TrialCounts) -> _Grid:
 
 
 def rough_preference(counts: TrialCounts) -> NDArray[np.float64]:
-    """Logit of every item's share of wins, trials of a judge counting as correlated by `REPEAT`."""
+    """Empirical logit of every item (Anscombe 1956), trials of a judge counting as correlated by `REPEAT`."""
     shape = (len(counts.judges), len(counts.items))
     trials, wins = np.zeros(shape), np.zeros(shape)
     np.add.at(trials, (counts.judge, counts.item), counts.n.sum(axis=1))
     np.add.at(wins, (counts.judge, counts.item), counts.n[:, 0] + counts.n[:, 2] / 2)
     weight = 1 / (1 + np.maximum(trials - 1, 0) * REPEAT)
     won, lost = (weight * wins).sum(0), (weight * (trials - wins)).sum(0)
-    return np.asarray(np.log((won + GIVEN) / (lost + GIVEN)))
+    return np.asarray(np.log((won + 0.5) / (lost + 0.5)))
+
+
+def one_sided(counts: TrialCounts) -> NDArray[np.int64]:
+    """1 for an item that only a ever won, −1 for one that only b did, 0 for all others."""
+    won = np.zeros((len(counts.items), 2), dtype=np.int64)
+    np.add.at(won, counts.item, counts.n[:, :2])
+    alike = (won > 0).sum(axis=1) == 1
+    return np.asarray(np.sign(won[:, 0] - won[:, 1]) * alike)
 
 
 def reference(temperature: NDArray[np.int64], total: NDArray[np.int64], count: int) -> list[int]:

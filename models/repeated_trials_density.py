@@ -15,7 +15,7 @@ from bayesjudge.models.trial_outcomes import TrialOutcomes, jax_gap, jax_log_out
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior
 
-__all__ = ["Cells", "likelihood", "margin", "scored", "traits"]
+__all__ = ["Cells", "likelihood", "margin", "scored", "settled", "traits"]
 
 
 def _spread(mean: float) -> Any:
@@ -45,8 +45,10 @@ def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     """κ (m + w + τ) of every cell, (slots, judges, items)."""
     judges = _layer("judge", prior.judge_spread, data)
     prompts = _layer("prompt", prior.prompt_spread, data)
-    guess = scored(data["rough"], cells, data).blurred(prompts).over(0).blurred(judges)
-    inside = _item_preference(prior, guess.over(0), data)
+    items = numpyro.sample("item_spread", _spread(prior.item_spread))
+    start = settled(data["rough"], data["one_sided"], items)
+    guess = scored(start, cells, data).blurred(prompts).over(0).blurred(judges)
+    inside = _item_preference(prior, guess.over(0).around(-start), items, data)
     if data.facts["crossed"]:
         guess = scored(inside, cells, data)
     if "prompt" in data.facts["crossed"]:
@@ -55,6 +57,14 @@ def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     if "judge" in data.facts["crossed"]:
         inside = inside + _effects("disagreement", "judge", guess.over(0), judges, data)
     return cells.kappa * inside
+
+
+def settled(rough: Any, one_sided: Any, spread: Any) -> Any:
+    """Where an item's preference is guessed to be: further off for one on which all trials were alike.
+
+    Such trials say on which side it is but not how far, so that it may be as far as the spread of the items.
+    """
+    return rough + one_sided * ((rough**2 + spread**2) ** 0.5 - abs(rough))
 
 
 def _layer(name: str, mean: float, data: Data) -> Any:
@@ -101,16 +111,15 @@ def _under(by_prompt: Any, data: Data) -> Any:
     return (_prompts(data) * by_prompt[:, None]).sum(0)
 
 
-def _item_preference(prior: TrialPrior, guess: Guess, data: Data) -> Any:
-    """M of every item, (items,): a mean, its category's effect, and its own."""
+def _item_preference(prior: TrialPrior, guess: Guess, spread: Any, data: Data) -> Any:
+    """M of every item, (items,): a mean, its category's effect, and its own with this spread."""
     mean = numpyro.sample("preference_mean", dist.Normal(0.0, prior.preference))
     if data.size("category") > 1:
-        spread = numpyro.sample("category_spread", _spread(prior.category_spread))
+        categories = numpyro.sample("category_spread", _spread(prior.category_spread))
         with numpyro.plate("category", data.size("category"), dim=-1):
-            mean = mean + spread * numpyro.sample("category_effect", dist.Normal(0.0, 1.0))
+            mean = mean + categories * numpyro.sample("category_effect", dist.Normal(0.0, 1.0))
         mean = mean[data["category_of"]]
-    spread = numpyro.sample("item_spread", _spread(prior.item_spread))
-    units = guess.around(mean - data["rough"]).units(spread)
+    units = guess.around(mean).units(spread)
     with numpyro.plate("item", data.size("item"), dim=-1):
         return mean + units.effect(numpyro.sample("item_preference", dist.Normal(units.centre, units.width)))
 

@@ -9,6 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
+from bayesjudge.models.repeated_trials_density import settled
 
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior
@@ -59,11 +60,14 @@ def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
         judges = _spread("judge_spread", prior.judge_spread)
     if "prompt" in crossed:
         prompts = _spread("prompt_spread", prior.prompt_spread)
-    information, pull = _scored(pt.as_tensor(data["rough"])[item], cells, data)
+    items = _spread("item_spread", prior.item_spread)
+    start = settled(data["rough"], data["one_sided"].astype(float), items)
+    information, pull = _scored(start[item], cells, data)
     one = 1 + prompts**2 * information
     information, pull = (information / one).sum(0), (pull / one).sum(0)
     other = 1 + judges**2 * information
-    inside = _item_preference(prior, (information / other).sum(0), (pull / other).sum(0), data)[item]
+    information, pull = (information / other).sum(0), (pull / other).sum(0)
+    inside = _item_preference(prior, information, pull + information * start, items, data)[item]
     information, pull = _scored(inside, cells, data)
     if "prompt" in crossed:
         blur = 1 + judges**2 * information
@@ -118,14 +122,12 @@ def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     return pt.set_subtensor(empty[:, kept], shift)[asked]
 
 
-def _item_preference(prior: TrialPrior, information: Any, pull: Any, data: Data) -> Any:
+def _item_preference(prior: TrialPrior, information: Any, pull: Any, spread: Any, data: Data) -> Any:
     mean = _normal("preference_mean", prior.preference, None) * np.ones(data.size("item"))
     if data.size("category") > 1:
-        spread = _spread("category_spread", prior.category_spread)
-        mean = mean + spread * _normal("category_effect", 1, "category")[data["category_of"]]
-    pull = pull - information * (mean - data["rough"])
-    spread = _spread("item_spread", prior.item_spread)
-    return mean + _effects("item_preference", information, pull, spread, "item")
+        categories = _spread("category_spread", prior.category_spread)
+        mean = mean + categories * _normal("category_effect", 1, "category")[data["category_of"]]
+    return mean + _effects("item_preference", information, pull - information * mean, spread, "item")
 
 
 def _position(prior: TrialPrior, data: Data) -> Any:

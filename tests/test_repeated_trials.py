@@ -18,7 +18,7 @@ from scipy import stats
 from bayesjudge.checks import Calibration, sbc
 from bayesjudge.datasets.trials import SimulatedTrials, simulate_trials
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import accelerator, fit, fit_many
+from bayesjudge.inference import accelerator, fit_many
 from bayesjudge.inference.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.majority import majority_probability, most_likely, swap_risk
@@ -130,7 +130,8 @@ def _at(data: Data, values: dict[str, Any]) -> float:
 
 def test_swapping_a_and_b_negates_the_preferences() -> None:
     data = MODEL.prepare(_log(prompts=PROMPTS).trials)
-    counts, mirrored = data["n"][:, [1, 0, 2]], {name: -data[name] for name in ("order", "rough")}
+    counts = data["n"][:, [1, 0, 2]]
+    mirrored = {name: -data[name] for name in ("order", "rough", "one_sided")}
     swapped = data.with_arrays({**data.arrays, "n": counts, "seen": counts, **mirrored})
     values = _values(data, 3)
     signed = ("item_preference", "disagreement", "prompt_effect", "preference_mean")
@@ -197,12 +198,27 @@ def test_what_the_counts_say_is_the_curvature_of_their_density() -> None:
     np.testing.assert_allclose(guess.information[0, 0], curve, atol=1e-10)
 
 
+def test_items_on_which_all_trials_were_alike_may_be_far_off() -> None:
+    frame = pd.DataFrame({"item": ["a", "b", "both", "ties", "a"], "outcome": ["a", "b", "a", "tie", "tie"],
+                          "judge": "x", "trial": 0})  # fmt: skip
+    frame.loc[4, "trial"] = 1
+    frame = pd.concat([frame, frame.iloc[[2]].assign(outcome="b", trial=1)])
+    data = MODEL.prepare(Trials.from_frame(frame))
+    assert dict(zip(data.coords["item"], data["one_sided"], strict=True)) == {
+        "a": 1, "b": -1, "both": 0, "ties": 0,
+    }  # fmt: skip
+    rough, sides = np.array([1.5, -1.5, 0.4]), np.array([1, -1, 0])
+    far = repeated_trials_density.settled(rough, sides, 8.0)
+    np.testing.assert_allclose(far, [np.hypot(1.5, 8.0), -np.hypot(1.5, 8.0), 0.4])
+    np.testing.assert_allclose(repeated_trials_density.settled(rough, sides, 0.0), rough)
+
+
 # Position under several prompts
 
 
-def _two_prompts(**options: Any) -> Data:
+def _two_prompts() -> Data:
     """One judge drawn to the first response under one prompt and to the second under the other."""
-    parts = [_log(seed, position=gamma, items=40, **ONE, **options).trials.frame.assign(prompt=prompt)
+    parts = [_log(seed, position=gamma, items=30, **ONE).trials.frame.assign(prompt=prompt)
              for seed, prompt, gamma in ((1, "base", 1.5), (2, "short", -1.5))]  # fmt: skip
     return MODEL.prepare(Trials.from_frame(pd.concat(parts)))
 
@@ -210,11 +226,11 @@ def _two_prompts(**options: Any) -> Data:
 @pytest.mark.slow
 def test_position_bias_is_that_of_the_prompt() -> None:
     data = _two_prompts()
-    fitted = fit(MODEL, data, seed=0, chains=2, draws=300, tune=300)
-    rows = fitted.estimates().where(estimand="position_effect").frame.set_index("group")
+    found = fit_many(MODEL, [data], seed=0, **CHAINS).estimates()[0]
+    rows = found.where(estimand="position_effect").frame.set_index("group")
     assert rows.loc["base", "lower"] > 0 > rows.loc["short", "upper"]
     # Of what a judge does under every prompt, two opposite prompts say nothing.
-    both = fitted.estimates().where(estimand="position[logit]").frame.iloc[0]
+    both = found.where(estimand="position[logit]").frame.iloc[0]
     assert both["lower"] < 0 < both["upper"]
 
 

@@ -58,9 +58,9 @@ def test_unconstrained_values_are_found_again() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("models", "battles"), [(3, 60), (5, 300), (10, 300)])
+@pytest.mark.parametrize(("models", "battles"), [(3, 60), (10, 300)])
 def test_few_battles_are_no_funnel(models: int, battles: int) -> None:
-    """Sampled as they are, strengths of these three logs diverged and one had an ESS of 120."""
+    """Sampled as they are, strengths of these two logs diverged, and one had an ESS of 120."""
     world = BattleDesign(strengths=tuple(np.linspace(-0.5, 0.5, models)), battles=battles)
     found = fit(BradleyTerry(), simulate_battles(seed=models, design=world).battles, seed=1)
     assert found.gate.passed, found.gate.reasons
