@@ -95,6 +95,7 @@ def test_the_same_density_in_both_languages(model: BradleyTerry, same_density: C
     same_density(model, model.prepare(Battles.from_frame(log(battles=200))), points=20)
 
 
+@pytest.mark.slow
 def test_the_effect_is_recovered_and_strengths_no_longer_flattered(agree: Callable[..., None]) -> None:
     battles = Battles.from_frame(log())
     found = fit(MODEL, battles, engine="laplace", draws=1000, seed=2)

@@ -75,11 +75,13 @@ def _calibrated(model: Any) -> Any:
     return sbc(model, model.prepare(TABLE), replicates=200, engine="laplace", seed=4)
 
 
+@pytest.mark.slow
 def test_ranks_are_calibrated_on_data_of_both_kinds(third_party: ModuleType) -> None:
     found = _calibrated(third_party.Scales())
     assert found.passed, found.summary
 
 
+@pytest.mark.slow
 def test_a_wrong_error_of_the_second_kind_is_found(
     third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
