@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpyro
+from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from numpyro.distributions import biject_to
 from numpyro.infer.util import constrain_fn, potential_energy, transform_fn, unconstrain_fn
@@ -151,7 +152,7 @@ def _sites(generative: Callable[[Arrays], None], arrays: Arrays) -> dict[str, _S
             if site["type"] == "sample":
                 support, shape = site["fn"].support, jnp.shape(site["value"])
                 # Such a support is known only where the model has run.
-                moving = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(support))
+                moving = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(support))
                 free = None if site["is_observed"] else tuple(biject_to(support).inverse_shape(shape))
                 found[name] = _Site(_dims(site), support, moving, free)
         return 0
