@@ -172,7 +172,8 @@ def test_decisions_feed_an_elo_as_soft_targets() -> None:
     assert judge_beta(counts, "judge") == pytest.approx(1, abs=0.4)
     assert np.argsort(-fit_judge(counts, "judge", "soft-elo").elo).tolist() == [0, 1, 2, 3]
 
-    ranked = fit(BradleyTerry(judge="judge"), counts, engine="laplace", chains=2, draws=200)
+    # A quantile of one in two thousand needs draws beyond it.
+    ranked = fit(BradleyTerry(judge="judge"), counts, engine="laplace", chains=4, draws=2500)
     shown = ranked.estimates(prob=0.999).where(estimand="elo").frame.set_index("unit")
     truth = 1500 + 400 / np.log(10) * np.array(STRENGTHS)
     shown = shown.loc[[f"m{k}" for k in range(4)]]

@@ -67,6 +67,7 @@ ROOMS = {
     "studies": BEFORE_STUDIES | {"plots", "report", "version"},
     "doctor": {"errors", "model", "inference"},
     "cli": BEFORE_STUDIES | {"studies", "plots", "report", "doctor", "version"},
+    "__main__": {"cli"},
 }
 
 

@@ -218,3 +218,9 @@ def test_rows_of_one_kind_are_enough_where_the_table_has_columns_for_both() -> N
     assert [part is None for part in both] == [False, False]
     with pytest.raises(InputError, match="missing outcome"):
         read_repeats(log.assign(winner=None, score_a=None, score_b=None))
+
+
+def test_a_name_above_two_columns_is_a_problem_and_no_fault() -> None:
+    twice = pd.DataFrame([["q", "a", "b", 7.0]], columns=["item", "outcome", "outcome", "score"])
+    with pytest.raises(InputError, match="outcome"):
+        read_repeats(twice)

@@ -171,7 +171,8 @@ def _score_columns(found: Sequence[str], columns: Mapping[str, str]) -> list[str
 
 def _filled(parts: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str]) -> bool:
     """Whether any row has a value in any of these columns."""
-    return any(frame[name].notna().any() for _, frame in parts for name in names if name in frame)
+    # A name may stand above two columns: `Trials` and `Scores` say so.
+    return any(frame.loc[:, frame.columns.isin(names)].notna().to_numpy().any() for _, frame in parts)
 
 
 def _known(found: Sequence[str], columns: Mapping[str, str], aliases: _Aliases) -> dict[str, str]:
