@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Guess", "Units"]
+__all__ = ["Guess", "Units", "settled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,3 +77,24 @@ class Guess:
         root = (1.0 + spread**2 * self.information) ** 0.5
         pull = self.pull * spread / root
         return Units(centre=-pull, width=root, shift=spread * pull / root, scale=spread / root)
+
+
+def settled(rough: Any, one_sided: Any, spread: Any) -> Any:
+    """Where an effect is guessed to be: further off where all that was seen of it is alike.
+
+    Such data say on which side it is but not how far, so that it may be as far as the spread of the effects.
+
+    Parameters
+    ----------
+    rough : array
+        A first guess.
+    one_sided : array
+        1 or −1 where all is alike, the side of the first guess; 0 elsewhere.
+    spread : float
+
+    Examples
+    --------
+    >>> settled(3.0, 1, 4.0), settled(-3.0, -1, 4.0), settled(3.0, 0, 4.0)
+    (5.0, -5.0, 3.0)
+    """
+    return rough + one_sided * ((rough**2 + spread**2) ** 0.5 - abs(rough))

@@ -9,13 +9,13 @@ import numpyro
 from numpyro import distributions as dist
 
 from bayesjudge.model import Data
-from bayesjudge.models.effect_units import Guess
+from bayesjudge.models.effect_units import Guess, settled
 from bayesjudge.models.trial_outcomes import TrialOutcomes, jax_gap, jax_log_outcomes
 
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior
 
-__all__ = ["Cells", "likelihood", "margin", "scored", "settled", "traits"]
+__all__ = ["Cells", "likelihood", "margin", "scored", "traits"]
 
 
 def _spread(mean: float) -> Any:
@@ -57,14 +57,6 @@ def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     if "judge" in data.facts["crossed"]:
         inside = inside + _effects("disagreement", "judge", guess.over(0), judges, data)
     return cells.kappa * inside
-
-
-def settled(rough: Any, one_sided: Any, spread: Any) -> Any:
-    """Where an item's preference is guessed to be: further off for one on which all trials were alike.
-
-    Such trials say on which side it is but not how far, so that it may be as far as the spread of the items.
-    """
-    return rough + one_sided * ((rough**2 + spread**2) ** 0.5 - abs(rough))
 
 
 def _layer(name: str, mean: float, data: Data) -> Any:

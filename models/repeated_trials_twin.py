@@ -9,7 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
-from bayesjudge.models.repeated_trials_density import settled
+from bayesjudge.models.effect_units import settled
 
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior

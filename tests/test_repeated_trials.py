@@ -24,7 +24,7 @@ from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.majority import majority_probability, most_likely, swap_risk
 from bayesjudge.model import Data
 from bayesjudge.models import repeated_trials_density
-from bayesjudge.models.effect_units import Guess
+from bayesjudge.models.effect_units import Guess, settled
 from bayesjudge.models.repeated_trials import RepeatedTrials, TrialPrior
 from bayesjudge.models.trial_layers import LAYERS, layer_shares
 from bayesjudge.models.trial_outcomes import TrialOutcomes
@@ -208,9 +208,9 @@ def test_items_on_which_all_trials_were_alike_may_be_far_off() -> None:
         "a": 1, "b": -1, "both": 0, "ties": 0,
     }  # fmt: skip
     rough, sides = np.array([1.5, -1.5, 0.4]), np.array([1, -1, 0])
-    far = repeated_trials_density.settled(rough, sides, 8.0)
+    far = settled(rough, sides, 8.0)
     np.testing.assert_allclose(far, [np.hypot(1.5, 8.0), -np.hypot(1.5, 8.0), 0.4])
-    np.testing.assert_allclose(repeated_trials_density.settled(rough, sides, 0.0), rough)
+    np.testing.assert_allclose(settled(rough, sides, 0.0), rough)
 
 
 # Position under several prompts
