@@ -59,12 +59,13 @@ def test_they_are_of_the_small_tables_of_today(reference: Any, model: str) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["judge_error", "judge_temperature"])
 def test_laplace_has_the_reference_posterior(
-    reference: Any, benchmark_module: Callable[[str], Any], shared_data: Path
+    name: str, reference: Any, benchmark_module: Callable[[str], Any], shared_data: Path
 ) -> None:
-    model = find_model("bradley_terry")()
-    data = model.prepare(benchmark_module("harness.real_slices").real_slice("bradley_terry", shared_data))
-    _, facts = reference.load("bradley_terry-real")
+    model = find_model(name)()
+    data = model.prepare(benchmark_module("harness.real_slices").real_slice(name, shared_data))
+    _, facts = reference.load(f"{name}-real")
     assert facts["manifest"]["data"] == data_hash(data)
     fits = fit_many(model, [data], engine="laplace", draws=1000, seed=11)
     assert fits.gate(0).passed

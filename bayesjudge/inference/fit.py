@@ -96,8 +96,9 @@ def fit(
         What ``model.prepare`` takes, or its result.
     engine : {"nuts", "hmc", "laplace", "pymc"}
         NUTS in NumPyro; HMC with one number of steps for all chains (`inference.hmc`), faster where a model
-        has many well-determined parameters; Laplace approximation with Pareto-smoothed importance sampling,
-        which falls back to NUTS with a warning when k̂ > 0.7; the PyMC twin.
+        has many well-determined parameters; Laplace approximation, widened and skewed until importance
+        weights are even, with Pareto-smoothed importance sampling, which falls back to NUTS with a warning
+        when k̂ > 0.7; the PyMC twin.
     chains, draws, tune : int
         Chains, kept draws of each, warm-up draws of each.
     seed : int

@@ -1,0 +1,187 @@
+"""A split Student-t to importance-sample a posterior from: at its mode first, then with its moments.
+
+The curvature at the mode says little of a posterior whose spreads are uncertain: towards small spreads it is
+narrow and far away. So the weights of a round of draws give the next round its median, covariance and skew
+(adaptive importance sampling, Cappé et al. 2008; scales of their own above and below, the split-t of Geweke
+1989), tempered until enough of them count (Koblents & Míguez 2015). Nothing here decides whether the last
+proposal is good enough: fresh draws from it do, by k̂ of their weights.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
+
+from bayesjudge.inference.density import Arrays, Density
+from bayesjudge.inference.mode import find_start
+
+__all__ = ["MOMENTS_UP_TO", "ROUNDS", "Proposal", "Round", "first_proposal", "improved", "round_draws",
+           "weighted_draws"]  # fmt: skip
+
+#: Fewest degrees of freedom, and parameters for each: tails heavier than the posterior's keep weights bounded
+#: and cost the more draws the more parameters share one radius.
+FREEDOM, PARAMETERS = 5.0, 2
+#: Draws of a round for each parameter, as a covariance needs; the fewest batches of ``TOGETHER``.
+ROUND, LEAST_ROUND = 500, 2
+#: Fewest and most rounds: the effective draws of the first do not see a heavy tail.
+ROUNDS = (3, 12)
+#: Share of effective draws at which a proposal needs no further round, and at which weights are tempered.
+CLOSE, FEWEST = 0.6, 0.1
+#: Effective draws of a round over those of the last below which more rounds promise little.
+BETTER = 1.1
+#: Variances of the next round over those of this one's weighted draws: too wide costs less than too narrow.
+WIDER = 1.4
+#: Largest ratio of the scales above and below.
+MOST_SKEW = 5.0
+#: Parameters beyond which a round's draws do not give a covariance.
+MOMENTS_UP_TO = 200
+#: Draws whose density is worked out at once, so that memory does not grow with their number.
+TOGETHER = 1000
+
+
+class Proposal(NamedTuple):
+    """A split Student-t on unconstrained space: ``at + root @ (s * above)`` where ``s > 0``, else ``below``.
+
+    Attributes
+    ----------
+    at : array (d,)
+        Its median.
+    root : array (d, d)
+        Cholesky factor of its scale.
+    above, below : array (d,)
+        Scales on either side of the median, along the axes of the Cholesky factor.
+    gradient_norm : scalar
+        Largest absolute gradient at the mode it was begun from; infinite where there was none.
+    """
+
+    at: Any
+    root: Any
+    above: Any
+    below: Any
+    gradient_norm: Any
+
+
+class Round(NamedTuple):
+    """Where the rounds have come to.
+
+    Attributes
+    ----------
+    proposal : Proposal
+        Of the next round.
+    effective : scalar
+        Effective draws of the last.
+    settled : scalar of bool
+        Whether a further one promises little.
+    """
+
+    proposal: Proposal
+    effective: Any
+    settled: Any
+
+
+def first_proposal(target: Density, arrays: Arrays) -> Proposal:
+    """The proposal at the mode."""
+    mode = find_start(lambda z: target.potential(z, arrays), target.start)
+    even = jnp.ones(target.size)
+    return Proposal(mode.at, jnp.linalg.cholesky(mode.covariance), even, even, mode.gradient_norm)
+
+
+def round_draws(parameters: int) -> int:
+    """Draws of a round: enough for a covariance where there is to be one, whole batches of ``TOGETHER``."""
+    needed = ROUND * parameters if parameters <= MOMENTS_UP_TO else 0
+    return TOGETHER * max(LEAST_ROUND, ceil(needed / TOGETHER))
+
+
+def improved(z: Any, log_ratio: Any, before: Round, frozen: Any) -> Round:
+    """The next proposal from draws (draws, d) and log ratios (draws,) of this one; unless it is frozen."""
+    effective, draws = _effective(log_ratio), log_ratio.shape[0]
+    little = (effective >= FEWEST * draws) & (effective < BETTER * before.effective)
+    proposal = _moments(z, _tempered(log_ratio), before.proposal)
+    after = Round(proposal, effective, (effective >= CLOSE * draws) | little)
+    chosen: Round = jax.tree.map(lambda old, new: jnp.where(frozen, old, new), before, after)
+    return chosen
+
+
+def weighted_draws(
+    target: Density, proposal: Proposal, key: Any, arrays: Arrays, draws: int
+) -> tuple[Any, Any]:
+    """Draws (draws, d) from the proposal, and the log ratio (draws,) of posterior to proposal."""
+    normal_key, scale_key = jax.random.split(key)
+    noise = jax.random.normal(normal_key, (draws, target.size))
+    freedom = _freedom(target.size)
+    scale = jax.random.gamma(scale_key, freedom / 2, (draws, 1)) * 2 / freedom
+    standard = noise / jnp.sqrt(scale)
+    scales = jnp.where(standard > 0, proposal.above, proposal.below)
+    z = proposal.at + (standard * scales) @ proposal.root.T
+    log_proposal = -0.5 * (freedom + target.size) * jnp.log1p((standard**2).sum(-1) / freedom)
+    log_proposal -= jnp.log(scales).sum(-1)
+    log_posterior = -jax.lax.map(lambda point: target.potential(point, arrays), z, batch_size=TOGETHER)
+    return z, jnp.where(jnp.isfinite(log_posterior), log_posterior, -jnp.inf) - log_proposal
+
+
+def _freedom(parameters: int) -> float:
+    return max(FREEDOM, parameters / PARAMETERS)
+
+
+def _effective(log_weight: Any) -> Any:
+    """Effective number of weighted draws, (Σw)²/Σw²; 0 where no weight is a positive number."""
+    largest = jnp.max(log_weight)
+    weight = jnp.exp(log_weight - jnp.where(jnp.isfinite(largest), largest, 0.0))
+    total = weight.sum()
+    return jnp.where(total > 0, total**2 / (weight**2).sum(), 0.0)
+
+
+def _tempered(log_ratio: Any) -> Any:
+    """Weights that sum to 1, to the largest power at most 1 that leaves ``FEWEST`` of the draws effective."""
+    finite = jnp.where(jnp.isfinite(log_ratio), log_ratio, -jnp.inf)
+    least = FEWEST * log_ratio.shape[0]
+
+    def halved(_: Any, bounds: Any) -> Any:
+        low, high = bounds
+        middle = (low + high) / 2
+        enough = _effective(middle * finite) >= least
+        return jnp.where(enough, middle, low), jnp.where(enough, high, middle)
+
+    low, _ = jax.lax.fori_loop(0, 30, halved, (0.0, 1.0))
+    power = jnp.where(_effective(finite) >= least, 1.0, low)
+    return jax.nn.softmax(power * finite)
+
+
+def _moments(z: Any, weight: Any, proposal: Proposal) -> Proposal:
+    """A proposal with the weighted draws' median, covariance and skew; the old one where they have none."""
+    mean = weight @ z
+    centred = z - mean
+    covariance = (centred * weight[:, None]).T @ centred
+    freedom = _freedom(z.shape[1])
+    root = jnp.linalg.cholesky(covariance * WIDER * (freedom - 2) / freedom)
+    standard = solve_triangular(root, centred.T, lower=True).T
+    median = _median(standard, weight)
+    above, below = (_scale(standard - median, weight, side) for side in (1, -1))
+    ratio = jnp.clip(above / below, 1 / MOST_SKEW, MOST_SKEW)
+    even = jnp.sqrt((ratio**2 + 1) / 2)
+    moved = Proposal(mean + root @ median, root, ratio / even, 1 / even, proposal.gradient_norm)
+    sound = jnp.all(jnp.array([jnp.all(jnp.isfinite(part)) for part in moved[:-1]]))
+    return Proposal(*(jnp.where(sound, new, old) for new, old in zip(moved, proposal, strict=True)))
+
+
+def _median(standard: Any, weight: Any) -> Any:
+    """Weighted median of every column, by halving: columns have a variance near 1."""
+
+    def halved(_: Any, bounds: Any) -> Any:
+        low, high = bounds
+        middle = (low + high) / 2
+        enough = weight @ (standard <= middle) >= 0.5
+        return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
+
+    edge = jnp.full(standard.shape[1], 4.0)
+    return jax.lax.fori_loop(0, 30, halved, (-edge, edge))[1]
+
+
+def _scale(standard: Any, weight: Any, side: int) -> Any:
+    """Root mean square of every column over its weighted draws on one side of 0."""
+    beyond = weight[:, None] * (side * standard > 0)
+    return jnp.sqrt((beyond * standard**2).sum(0) / beyond.sum(0))
