@@ -68,9 +68,10 @@ class Guess:
         grow = 1.0 + spread**2 * self.information
         return Guess(information=self.information / grow, pull=self.pull / grow)
 
-    def over(self, axis: int) -> Guess:
+    def over(self, axis: int, *, keepdims: bool = False) -> Guess:
         """Of what all entries along an axis share."""
-        return Guess(information=self.information.sum(axis), pull=self.pull.sum(axis))
+        return Guess(information=self.information.sum(axis, keepdims=keepdims),
+                     pull=self.pull.sum(axis, keepdims=keepdims))  # fmt: skip
 
     def units(self, spread: Any) -> Units:
         """Coordinates of effects of this spread."""

@@ -8,7 +8,8 @@ vote y on it that is no tie (METHODS 4.7)::
     log β_jg = log β_j + ω w_jg                    in group g (a language), when asked; ω ~ HalfNormal(0.5)
     y ~ Bernoulli(σ(β_jg s))
 
-Judges, and groups, are partially pooled: a judge with few votes borrows from the others. Soft-Elo gives each
+Judges, and groups, are partially pooled: a judge with few votes borrows from the others. Effects are sampled
+in the units of judge_temperature_units.py, which suit few votes and many. Soft-Elo gives each
 battle the target σ(βs); its strengths are drawn from a *cut* posterior (soft_targets.py), so that they
 cannot change β.
 """
@@ -26,6 +27,8 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models import judge_temperature_data, judge_temperature_results
+from bayesjudge.models.effect_units import Guess
+from bayesjudge.models.judge_temperature_units import group_units, judge_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -88,13 +91,17 @@ class JudgeTemperature:
         from bayesjudge.models.pattern_counts import PatternCounts
 
         mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
-        tau = numpyro.sample("tau", dist.HalfNormal(self.pooling_scale))
+        tau, guess = numpyro.sample("tau", dist.HalfNormal(self.pooling_scale)), _guess(data)
         with numpyro.plate("judge", data.size("judge"), dim=-2):
-            log_beta = mu + tau * numpyro.sample("z_judge", dist.Normal(0.0, 1.0))
+            omega = numpyro.sample("omega", dist.HalfNormal(self.pooling_scale)) if self.by_group else 0.0
+            judges = judge_units(guess, mu, tau, omega)
+            z = numpyro.sample("z_judge", dist.Normal(judges.centre, judges.width))
+            log_beta = mu + judges.effect(z)
             if self.by_group:
-                omega = numpyro.sample("omega", dist.HalfNormal(self.pooling_scale))
+                groups = group_units(guess, log_beta, omega)
                 with numpyro.plate("group", data.size("group"), dim=-1):
-                    log_beta = log_beta + omega * numpyro.sample("z_group", dist.Normal(0.0, 1.0))
+                    z = numpyro.sample("z_group", dist.Normal(groups.centre, groups.width))
+                log_beta = log_beta + groups.effect(z)
         log_beta = jnp.broadcast_to(log_beta, (data.size("judge"), data.size("group")))
         logit = jnp.exp(log_beta[data["judge"], data["group"]]) * data["signed_gap"]
         votes = PatternCounts(jax.nn.log_sigmoid(logit), data["stratum"], data["total"])
@@ -108,13 +115,15 @@ class JudgeTemperature:
 
         zero, one, pooling = np.float64(0), np.float64(1), np.float64(self.pooling_scale)
         with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "group")}) as model:
-            column = (data.size("judge"), 1)
-            log_beta = pm.Normal("mu", zero, one) + pm.HalfNormal("tau", pooling) * pm.Normal(
-                "z_judge", zero, one, shape=column
-            )
+            column, guess = (data.size("judge"), 1), _guess(data)
+            mu, tau = pm.Normal("mu", zero, one), pm.HalfNormal("tau", pooling)
+            omega = pm.HalfNormal("omega", pooling, shape=column) if self.by_group else zero
+            judges = judge_units(guess, mu, tau, omega)
+            log_beta = mu + judges.effect(pm.Normal("z_judge", judges.centre, judges.width, shape=column))
             if self.by_group:
-                omega = pm.HalfNormal("omega", pooling, shape=column)
-                log_beta = log_beta + omega * pm.Normal("z_group", zero, one, dims=("judge", "group"))
+                groups = group_units(guess, log_beta, omega)
+                z = pm.Normal("z_group", groups.centre, groups.width, dims=("judge", "group"))
+                log_beta = log_beta + groups.effect(z)
             beta = pt.exp(pt.broadcast_to(log_beta, (data.size("judge"), data.size("group"))))
             logit = beta[data["judge"], data["group"]] * data["signed_gap"]
             pm.Potential("n", -data["n"].astype(float) * pt.softplus(-logit))
@@ -167,3 +176,7 @@ class JudgeTemperature:
         from bayesjudge.models.pattern_counts import simulate
 
         return simulate(self, key, data)
+
+
+def _guess(data: Data) -> Guess:
+    return Guess(information=data["information"], pull=data["pull"])

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.judge_temperature_units import guessed
 
 if TYPE_CHECKING:
     from bayesjudge.battle_counts import BattleCounts
@@ -36,13 +37,15 @@ def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
         raise UsageError(f"judge {names[int(np.argmin(scale))]!r} scored every battle even; leave it out")
     n = np.stack([rows.votes[:, 0] * rows.n, rows.votes[:, 2] * rows.n], axis=1)
     votes = _votes(judge, group, rows.gap / scale[judge], n)
-    arrays = votes | {
+    guess = _guess(votes, judges=len(names), groups=len(groups))
+    arrays = votes | guess | {
         "scale": scale, "soft_first": rows.first, "soft_second": rows.second, "soft_judge": judge,
         "soft_group": group, "soft_gap": rows.gap, "soft_n": rows.n,
     }  # fmt: skip
     dims = {name: ("pattern",) if name.startswith("soft") else ("outcome",) for name in arrays}
     return Data(
-        arrays=arrays, dims={**dims, "total": ("strata",), "scale": ("judge",)},
+        arrays=arrays,
+        dims={**dims, "total": ("strata",), "scale": ("judge",), **dict.fromkeys(guess, ("judge", "group"))},
         coords={"judge": names, "group": groups, "model": counts.models,
                 "outcome": tuple(range(len(votes["n"]))), "strata": tuple(range(len(votes["total"]))),
                 "pattern": tuple(range(len(rows)))},
@@ -67,6 +70,14 @@ def _votes(judge: Any, group: Any, gap: Any, n: Any) -> dict[str, Any]:
         "signed_gap": strata[code, 2] * np.tile([1.0, -1.0], len(strata)), "n": counted.reshape(-1),
         "stratum": code, "total": counted.sum(axis=1),
     }  # fmt: skip
+
+
+def _guess(votes: dict[str, Any], *, judges: int, groups: int) -> dict[str, Any]:
+    """What the votes say of every judge's log β in every group, (judges, groups)."""
+    gap, cell = votes["signed_gap"][::2], (votes["judge"] * groups + votes["group"])[::2]
+    found = guessed(gap, votes["n"].reshape(-1, 2), cell, judges * groups)
+    return {"information": found.information.reshape(judges, groups),
+            "pull": found.pull.reshape(judges, groups)}  # fmt: skip
 
 
 def _units(counts: BattleCounts, rows: Any, judge: Any, names: tuple[str, ...]) -> dict[str, int]:

@@ -10,7 +10,9 @@ import numpy as np
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
+from bayesjudge.models.effect_units import Guess
 from bayesjudge.models.elo_results import ELO
+from bayesjudge.models.judge_temperature_units import group_units, judge_units
 from bayesjudge.models.soft_targets import SoftTable, cut_strengths
 from bayesjudge.posterior import summary_rows
 from bayesjudge.strengths import to_elo
@@ -52,16 +54,17 @@ def beta(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     """Draws of β in logits a point of score, dims ``chain, draw, judge, group``."""
     import xarray as xr
 
-    log_beta = posterior["mu"] + posterior["tau"] * posterior["z_judge"]
-    if "z_group" in posterior:
-        log_beta = log_beta + posterior["omega"] * posterior["z_group"]
-    else:
-        log_beta = log_beta.expand_dims(group=list(data.coords["group"]))
-    scale = xr.DataArray(
-        np.asarray(data["scale"]), dims="judge", coords={"judge": list(data.coords["judge"])}
-    )
-    found: xr.DataArray = xr.apply_ufunc(np.exp, log_beta) / scale
-    return found.transpose("chain", "draw", "judge", "group")
+    dims = ("chain", "draw", "judge", "group")
+    sites = {name: values.expand_dims([dim for dim in dims if dim not in values.dims]).transpose(*dims)
+             .to_numpy() for name, values in posterior.items()}  # fmt: skip
+    guess = Guess(information=np.asarray(data["information"]), pull=np.asarray(data["pull"]))
+    omega = sites.get("omega", 0.0)
+    log_beta = sites["mu"] + judge_units(guess, sites["mu"], sites["tau"], omega).effect(sites["z_judge"])
+    if "z_group" in sites:
+        log_beta = log_beta + group_units(guess, log_beta, omega).effect(sites["z_group"])
+    coords = {name: list(data.coords[name]) for name in dims[2:]}
+    found = np.exp(log_beta) / np.asarray(data["scale"])[:, None]
+    return xr.DataArray(np.broadcast_to(found, (*found.shape[:3], len(coords["group"]))), coords, dims)
 
 
 def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float, seed: int) -> xr.DataArray:

@@ -65,6 +65,13 @@ def test_temperatures_are_recovered(counts: BattleCounts, agree: Callable[..., N
     assert "j0: |gap| 0 to 0.25 sd" in set(check.frame["unit"])
 
 
+def test_one_judge_with_many_votes_is_no_ridge() -> None:
+    frame = _battles(2000, seed=5).frame
+    one = Battles.from_frame(frame[frame["judge"] == "j0"].reset_index(drop=True))
+    found = fit(JudgeTemperature(), count_battles(one), seed=1)
+    assert found.gate.passed, found.gate.reasons
+
+
 def test_swapping_a_and_b_turns_the_gap(counts: BattleCounts) -> None:
     judged = counts.judged
     turned = replace(judged, gap=-judged.gap, votes=judged.votes[:, ::-1])
@@ -134,7 +141,8 @@ def test_a_cut_draw_has_the_gibbs_density(agree: Callable[..., None]) -> None:
 def test_groups_add_up_each_at_its_own_temperature(counts: BattleCounts) -> None:
     model = JudgeTemperature(by_group=True)
     data = model.prepare(counts)
-    draws = {name: (("chain", "draw"), np.full((2, 300), 0.1)) for name in ("mu", "tau")}
+    # Effects of no spread are 0 in whatever units.
+    draws = {name: (("chain", "draw"), np.full((2, 300), at)) for name, at in (("mu", 0.1), ("tau", 0.0))}
     shape = (2, 300, 2)
     posterior = xr.Dataset(
         {**draws, "z_judge": (("chain", "draw", "judge"), np.zeros(shape)),
