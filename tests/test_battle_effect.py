@@ -118,7 +118,7 @@ def test_what_cannot_be_linked_is_said() -> None:
 @pytest.fixture(scope="module")
 def fitted() -> ManyFits:
     counts = _counts(battles=2500, judges=2, shared=0.6, seed=4).without_votes_on("m2")
-    return fit_many(LINKED, [counts], draws=300, tune=200, chains=2, seed=3)
+    return fit_many(LINKED, [counts], draws=600, tune=300, chains=2, seed=3)
 
 
 @pytest.mark.slow

@@ -179,12 +179,12 @@ def test_layers_of_variance_and_reliabilities_cover_the_truth(small: Data) -> No
 
 
 def _truths(unit: float) -> list[dict[str, Any]]:
-    """Spreads as the prior draws them; none below a tenth: scores that are all alike are refused."""
+    """Spreads as the prior draws them."""
     rng, judges = np.random.default_rng(7), ("heron", "otter")
     found: list[dict[str, Any]] = []
     for _ in range(SETS):
-        drawn = {name: abs(rng.normal(0, size * unit)) + 0.1 for name, size in LAYERS.items()}
-        noise = {judge: abs(rng.normal(0, unit)) + 0.1 for judge in judges}
+        drawn = {name: abs(rng.normal(0, size * unit)) for name, size in LAYERS.items()}
+        noise = {judge: abs(rng.normal(0, unit)) for judge in judges}
         found.append({**drawn, "judges": judges, "noise": noise})
     return found
 

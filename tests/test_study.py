@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import error_budget
 import jsonschema
 import numpy as np
 import pandas as pd
@@ -174,9 +175,9 @@ def test_the_posterior_covers_the_simulated_truth(log):
     frame = ask(simulated.verdicts, truth=simulated.truth).estimates.frame
     bayes = frame[frame["method"].str.startswith("bayes:")]
     assert bayes["truth"].notna().all()
-    # One fixed data set; a 99 % interval misses the truth in one data set of a hundred.
-    half = (bayes["upper"] - bayes["lower"]) / 2 * (2.576 / 1.960)
-    assert (abs(bayes["point"] - bayes["truth"]) < half).all()
+    # One data set: as many posterior standard deviations as a right posterior needs by the budget.
+    spread = (bayes["upper"] - bayes["lower"]) / (2 * 1.96)
+    assert (abs(bayes["point"] - bayes["truth"]) < error_budget.standard_errors(len(bayes)) * spread).all()
 
 
 def test_rank_probabilities_sum_to_one(answer):
