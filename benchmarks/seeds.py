@@ -1,8 +1,9 @@
 """The statistical tests again and again, every time with other seeds: ``python benchmarks/seeds.py``.
 
 The suite's error budget (``tests/error_budget.py``) says how often a right package fails its tests. Here the
-tests that take a bound from it, and are not slow, run with all their random numbers drawn anew: what fails
-more often than the budget allows has a bound that is not honest, or found an error.
+tests that take a bound from it run with all their random numbers drawn anew: what fails more often than the
+budget allows has a bound that is not honest, or found an error. Those that are not slow by default, the slow
+ones with ``--slow``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from harness.results import holds, report, show
 from scipy.stats import binom
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULT = Path(__file__).resolve().parent / "results" / "seeds.json"
+RESULTS = Path(__file__).resolve().parent / "results"
 #: Probability that the claim fails although every test keeps to the budget.
 FALSE_ALARM = 0.01
 #: Far from the small seeds that tests use, so that none meets another's.
@@ -33,17 +34,23 @@ _FIRST = 1_000_003
 def main() -> None:
     """Run the tests with other seeds, and count what failed."""
     options = parser(__doc__)
-    options.add_argument("--runs", type=int, help="default: 20, quick: 1")
+    options.add_argument("--runs", type=int, help="default: 20, slow: 2, quick: 1")
+    options.add_argument("--slow", action="store_true", help="the slow tests alone")
     options.add_argument(
         "--module", action="append", help="test_x.py; default: all that have statistical tests"
     )
     given = options.parse_args()
-    given.runs = given.runs or (1 if given.quick else 20)
-    given.out = given.out if given.quick or given.out else RESULT
+    given.runs = given.runs or (1 if given.quick else 2 if given.slow else 20)
+    given.out = given.out or (
+        None if given.quick else RESULTS / f"{'seeds_slow' if given.slow else 'seeds'}.json"
+    )
     facts, chosen = machine(), _chosen(["test_datasets.py"] if given.quick else given.module)
-    rows = [_run(chosen, _FIRST * (given.seed + k)) for k in range(given.runs)]
+    marked = "slow" if given.slow else "not slow"
+    rows = [_run(chosen, marked, _FIRST * (given.seed + k)) for k in range(given.runs)]
     show(rows, f"{len(chosen)} functions of tests", columns=("offset", "tests", "failures", "cpu_seconds"))
-    report("seeds", given, facts, must_hold=[must_hold(rows)], modules=_modules(chosen), rows=rows)
+    ran = rows[0].pop("ran") if rows else []
+    rows = [{name: value for name, value in row.items() if name != "ran"} for row in rows]
+    report("seeds", given, facts, must_hold=[must_hold(rows)], modules=_modules(ran), rows=rows)
 
 
 def _chosen(modules: Sequence[str] | None) -> list[str]:
@@ -56,17 +63,18 @@ def _chosen(modules: Sequence[str] | None) -> list[str]:
             for name in statistical_tests(path.read_text(encoding="utf-8"))]  # fmt: skip
 
 
-def _modules(chosen: Sequence[str]) -> dict[str, int]:
-    files = [one.split("::")[0] for one in chosen]
+def _modules(ran: Sequence[str]) -> dict[str, int]:
+    """Functions of tests that ran, by file."""
+    files = [f"{one.split('::')[0].replace('.', '/')}.py" for one in ran]
     return {name: files.count(name) for name in dict.fromkeys(files)}
 
 
-def _run(chosen: Sequence[str], offset: int) -> dict[str, Any]:
+def _run(chosen: Sequence[str], marked: str, offset: int) -> dict[str, Any]:
     """One run of pytest with all seeds moved by ``offset``."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "found.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider",
+        command = [sys.executable, "-m", "pytest", "-q", "-m", marked, "-p", "no:cacheprovider",
                    f"--junitxml={found}", *chosen]  # fmt: skip
         moved = {**os.environ, "BAYESJUDGE_SEED_OFFSET": str(offset)}
         done = subprocess.run(command, cwd=ROOT, env=moved, capture_output=True, text=True, check=False)  # noqa: S603 our own interpreter
@@ -76,10 +84,15 @@ def _run(chosen: Sequence[str], offset: int) -> dict[str, Any]:
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
     skipped = sum(case.find("skipped") is not None for case in cases)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    row = {"offset": offset, "tests": len(cases) - skipped, "failures": len(failed), "cpu_seconds": spent,
-           "failed": [f"{case.get('classname')}::{case.get('name')}" for case in failed]}  # fmt: skip
-    print(row, flush=True)
+    row = {"ran": sorted({_named(case).split("[")[0] for case in cases}), "offset": offset,
+           "tests": len(cases) - skipped, "failures": len(failed), "cpu_seconds": spent,
+           "failed": [_named(case) for case in failed]}  # fmt: skip
+    print({name: value for name, value in row.items() if name != "ran"}, flush=True)
     return row
+
+
+def _named(case: ET.Element) -> str:
+    return f"{case.get('classname')}::{case.get('name')}"
 
 
 def must_hold(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |
 | `validation.py`, `mutation_scores.py` | calibration of every model, and of wrong ones: `VALIDATION.md` |
 | `sweeps.py`, `reference.py` | sweeps of simulated worlds; every engine beside 10,000 stored draws |
-| `seeds.py` | the statistical tests with other seeds |
+| `seeds.py` | the statistical tests with other seeds (`--slow`: the slow ones) |
 | `fuzz.py` | twelve thousand damaged files through every reader |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
 
@@ -225,7 +225,7 @@ SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
     "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "panel": _panel, "fuzz": _fuzz,
-    "reference": _rows, "seeds": _rows,
+    "reference": _rows, "seeds": _rows, "seeds_slow": _rows,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -23,14 +23,13 @@ Asked of them, as posteriordb asks: R-hat below 1.01, lag-1 autocorrelation belo
 divergent transition. Each engine is then compared with them: mean and 5, 50 and 95 % quantiles of every
 parameter, in Monte Carlo standard errors of both. `furthest`: the largest difference, `at` what; `rms` is 1
 where differences are those of chance. Engines whose own diagnostics do not accept their draws (Pareto k above
-.7, say) are shown, and nothing is claimed of them. `pymc` is PyMC's own NUTS on the twin. `bradley_terry`
-keeps some divergent transitions whatever the step size: the funnel that the calibration above describes.
+.7, say) are shown, and nothing is claimed of them. `pymc` is PyMC's own NUTS on the twin.
 """
 
 SEEDS = """## Other seeds
 
-The tests that take a bound from the error budget (`tests/error_budget.py`) and are not slow, run again with
-every random number drawn anew (`benchmarks/seeds.py`).
+The tests that take a bound from the error budget (`tests/error_budget.py`), run again with every random
+number drawn anew (`benchmarks/seeds.py`; with `--slow` the slow ones, each run of which takes minutes).
 """
 
 
@@ -48,14 +47,18 @@ def references() -> str:
 
 
 def seeds() -> str:
-    """Section of the runs with other seeds."""
-    result = _result("seeds")
-    if result is None:
-        return SEEDS
+    """Section of the runs with other seeds: quick tests, then slow ones."""
+    found = [_result(name) for name in ("seeds", "seeds_slow")]
+    return "\n\n".join([SEEDS, *(_runs(result) for result in found if result is not None)])
+
+
+def _runs(result: Mapping[str, Any]) -> str:
+    """One series of runs."""
     modules = ", ".join(f"`{name.removeprefix('tests/')}` ({n})" for name, n in result["modules"].items())
     rows = [{**row, "failed": ", ".join(row["failed"])} for row in result["rows"]]
     columns = ("offset", "tests", "failures", "cpu_seconds", "failed")
-    return "\n\n".join([SEEDS, _claims(result), f"Test functions: {modules}.", picked(rows, columns)])
+    kind = "Functions of slow tests" if result["settings"].get("slow") else "Functions of tests"
+    return "\n\n".join([_claims(result), f"{kind}: {modules}.", picked(rows, columns)])
 
 
 def _result(name: str) -> Mapping[str, Any] | None:
