@@ -71,8 +71,8 @@ def test_laplace_has_the_exact_quantiles_and_says_how_good_it_is(
     total = laplace.posterior["p"][..., 0].size
     effective = laplace.manifest["importance_ess"]
     assert laplace.manifest["laplace_pareto_k"] < 0.7
-    # Twice as many proposals, a few per cent of them lost.
-    assert 1.6 * total < effective < 2.4 * total
+    # Twice as many proposals, a sixth of them lost; 14 to 21 % with six seeds.
+    assert 1.5 * total < effective < 2 * total
     # Resampling adds the weights' variance to that of the draws: 1/effective beside 1/total.
     check_quantiles(laplace, agree, inflate=np.sqrt(1 + total / effective))
 

@@ -35,6 +35,15 @@ def flat_density(potential: Callable[[Any, Any], Any], size: int) -> Density:
     )  # fmt: skip
 
 
+def funnel(size: int, spread: float) -> Density:
+    """Neal's: no ellipsoid holds both its neck and its mouth."""
+
+    def potential(z: Any, _: Any) -> Any:
+        return 0.5 * (z[0] / spread) ** 2 + 0.5 * jnp.sum(z[1:] ** 2) * jnp.exp(-z[0]) + (size - 1) / 2 * z[0]
+
+    return flat_density(potential, size)
+
+
 def gaussian(z: Any, arrays: Any) -> Any:
     """Correlated .95 and with scales from 0.1 to 2: what a metric is for."""
     off = z - arrays["mean"]
@@ -130,18 +139,19 @@ def test_a_posterior_too_large_for_a_matrix_is_whitened_by_its_scales(agree: Cal
 def test_laplace_is_all_but_exact_for_a_gaussian() -> None:
     drawn = run_laplace(GAUSSIAN, {"mean": jnp.array(MEAN)}, jax.random.key(0), draws=4000)
     assert drawn.pareto_k < 0.5
-    # The Student-t proposal with 10 degrees of freedom loses a known few per cent of the draws.
-    assert drawn.ess > 0.8 * 4000
+    # Of 8,000 proposals from a Student-t an eighth is lost; 12 to 14 % with six seeds.
+    assert 0.8 * 8000 < drawn.ess < 0.95 * 8000
     error = np.sqrt(np.diag(COVARIANCE) * (1 / 4000 + 1 / float(drawn.ess)))
     assert np.all(np.abs(drawn.flat.mean(0) - MEAN) < error_budget.standard_errors(len(MEAN)) * error)
 
 
 def test_laplace_has_the_tails_of_skewed_posteriors() -> None:
     # Logarithms of Gamma(1/2) variables: an exponential tail on one side, a double exponential on the other.
-    # A Student-t at the mode has k of 0.8 here; scales of their own above and below are wanted.
+    # A Student-t at the mode has 60 to 340 effective draws here (four seeds); it is too short on one side.
     skewed = flat_density(lambda z, _: jnp.sum(jnp.exp(z) - 0.5 * z), 8)
     drawn = run_laplace(skewed, {"unused": jnp.zeros(1)}, jax.random.key(0), draws=4000)
     assert drawn.pareto_k < 0.7
+    assert drawn.ess > 1500
     exact = stats.loggamma(0.5)
     for prob in (0.05, 0.5, 0.95):
         at = exact.ppf(prob)
@@ -151,12 +161,15 @@ def test_laplace_has_the_tails_of_skewed_posteriors() -> None:
 
 
 def test_laplace_knows_a_posterior_that_its_proposal_misses() -> None:
-    # Neal's funnel: no ellipsoid holds both its neck and its mouth.
-    def funnel(z: Any, _: Any) -> Any:
-        return 0.5 * (z[0] / 3) ** 2 + 0.5 * jnp.sum(z[1:] ** 2) * jnp.exp(-z[0]) + 4.5 * z[0]
-
-    drawn = run_laplace(flat_density(funnel, 10), {"unused": jnp.zeros(1)}, jax.random.key(0), draws=4000)
+    drawn = run_laplace(funnel(10, 3.0), {"unused": jnp.zeros(1)}, jax.random.key(0), draws=4000)
     assert drawn.pareto_k > 0.7
+
+
+def test_few_effective_draws_are_looked_at_again() -> None:
+    # Of the first proposals (12,000 and 20,000) k is .59 and .63, with 97 and 66 of them effective.
+    for size, seed in ((6, 1), (10, 2)):
+        drawn = run_laplace(funnel(size, 1.5), {"unused": jnp.zeros(1)}, jax.random.key(seed), draws=4000)
+        assert drawn.pareto_k > 0.7 or drawn.ess >= 400
 
 
 @pytest.mark.parametrize("sampler", ["nuts", "laplace"])

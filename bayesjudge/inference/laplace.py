@@ -7,6 +7,7 @@ the caller must fall back to NUTS, loudly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -16,6 +17,7 @@ import jax
 import numpy as np
 
 from bayesjudge.inference.density import Arrays, Density, Sets
+from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.inference.proposal import (
     MOMENTS_UP_TO,
     ROUNDS,
@@ -32,6 +34,9 @@ __all__ = ["LaplaceDraws", "run_laplace"]
 #: Parameters for which one more weighted draw is made for each that is returned, and the most: weights are
 #: the more unequal the more parameters there are.
 PARAMETERS, MOST = 2, 8
+#: Times as many again, where few of them are effective although their k̂ is fine: one far point in a tail can
+#: weigh as much as hundreds.
+AGAIN = (1, 2, 4)
 _PROGRAMS: dict[tuple[Any, ...], _Programs] = {}
 _IMPROVED, _EACH_IMPROVED = jax.jit(improved), jax.jit(jax.vmap(improved))
 
@@ -72,26 +77,19 @@ def run_laplace(
     key : jax PRNG key
         Equal keys give equal draws.
     draws : int
-        Draws returned, resampled from up to ``MOST`` times as many.
+        Draws returned, resampled from up to ``MOST`` times as many, or four times that where it helps.
     """
     programs, size = _programs(target, many), round_draws(target.size)
     keys = jax.random.split(key, many.number) if many else key
     proposal = _fitted(programs, keys, arrays, target.size, many)
-    needed = ceil(draws * min(ceil(target.size / PARAMETERS), MOST) / size)
+    least = ceil(draws * min(ceil(target.size / PARAMETERS), MOST) / size)
     # Numbers that no round of the fit has had: draws that chose a proposal would flatter it.
-    rounds = [programs.draw(proposal, keys, ROUNDS[1] + k, arrays) for k in range(needed)]
-    z = np.concatenate([np.asarray(z) for z, _ in rounds], axis=-2)
-    log_ratio = np.concatenate([np.asarray(ratio) for _, ratio in rounds], axis=-1)
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    picked = [
-        _resample(*pair, draws, rng)
-        for pair in zip(z.reshape(-1, *z.shape[-2:]), log_ratio.reshape(-1, z.shape[-2]), strict=True)
-    ]
-    lead = z.shape[:-2]
-    flat, k, ess = (np.stack(part) for part in zip(*picked, strict=True))
-    figures = {"pareto_k": k.reshape(lead), "ess": ess.reshape(lead),
-               "gradient_norm": np.asarray(proposal.gradient_norm)}  # fmt: skip
-    return LaplaceDraws(flat=flat.reshape(*lead, *flat.shape[1:]), **figures)
+    found = _until_enough(
+        lambda number: programs.draw(proposal, keys, ROUNDS[1] + number, arrays), least, draws, key
+    )
+    lead = (many.number,) if many else ()
+    flat, k, ess = (np.reshape(part, (*lead, *np.shape(part)[1:])) for part in zip(*found, strict=True))
+    return LaplaceDraws(flat=flat, pareto_k=k, ess=ess, gradient_norm=np.asarray(proposal.gradient_norm))
 
 
 class _Programs(NamedTuple):
@@ -135,7 +133,41 @@ def _fitted(programs: _Programs, keys: Any, arrays: Arrays, size: int, many: Set
     return state.proposal
 
 
-def _resample(z: Any, log_ratio: Any, draws: int, rng: np.random.Generator) -> tuple[Any, float, float]:
+class _Resampled(NamedTuple):
+    """Draws of one posterior, and what their weights say of them."""
+
+    flat: Any
+    pareto_k: float
+    ess: float
+
+    def wants_more(self, draws: int) -> bool:
+        """Whether there are too few effective proposals, and more would be of use."""
+        return self.pareto_k <= MOST_PARETO_K and self.ess < min(draws, LEAST_ESS)
+
+
+def _until_enough(draw: Callable[[int], Any], least: int, draws: int, key: Any) -> list[_Resampled]:
+    """Every data set's draws, from as many rounds as it needs itself."""
+    rounds: list[tuple[Any, Any]] = []
+    found: list[_Resampled] = []
+    seed = np.asarray(jax.random.key_data(key)).tolist()
+    for again in AGAIN:
+        rounds += [_by_set(draw(number)) for number in range(len(rounds), again * least)]
+        z, log_ratio = (np.concatenate(part, axis=1) for part in zip(*rounds, strict=True))
+        enough = [not one.wants_more(draws) for one in found] or [False] * len(z)
+        found = [found[k] if enough[k] else _resample(z[k], log_ratio[k], draws, [k, *seed])
+                 for k in range(len(z))]  # fmt: skip
+        if not any(one.wants_more(draws) for one in found):
+            break
+    return found
+
+
+def _by_set(drawn: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Draws and log ratios with a leading axis of data sets, where there is one data set too."""
+    z, log_ratio = (np.asarray(part) for part in drawn)
+    return z.reshape(-1, *z.shape[-2:]), log_ratio.reshape(-1, log_ratio.shape[-1])
+
+
+def _resample(z: Any, log_ratio: Any, draws: int, seed: list[int]) -> _Resampled:
     """Systematic resampling by Pareto-smoothed weights, in random order."""
     from arviz_stats.base import array_stats
 
@@ -143,16 +175,18 @@ def _resample(z: Any, log_ratio: Any, draws: int, rng: np.random.Generator) -> t
     log_weight, k = array_stats.psislw(-log_ratio)
     weight = np.exp(log_weight - np.max(log_weight))
     weight /= weight.sum()
+    rng = np.random.default_rng(seed)
     edges = (rng.random() + np.arange(draws)) / draws
     index = np.minimum(np.searchsorted(np.cumsum(weight), edges), len(weight) - 1)
-    return z[rng.permutation(index)], float(k), _effective(z, weight)
+    return _Resampled(z[rng.permutation(index)], float(k), _worst_effective(z, weight))
 
 
-def _effective(z: Any, weight: Any) -> float:
+def _worst_effective(z: Any, weight: Any) -> float:
     """Smallest effective sample size of any parameter's mean, 5 % and 95 % quantile.
 
     Weights are largest where the proposal is thinnest, often in a tail: 1/Σw² would not see that a tail's
-    share is known less well. For h of mean μ the variance of its estimate is Σw²(h − μ)² (Owen 2013, 9.13).
+    share is known less well. For h of mean μ the variance of its estimate is Σw²(h − μ)² (Owen 2013,
+    section 9.3).
     """
     order = np.argsort(z, axis=0)
     ranked = weight[order]
