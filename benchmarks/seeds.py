@@ -8,11 +8,13 @@ ones with ``--slow``.
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,30 +29,54 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).resolve().parent / "results"
 #: Probability that the claim fails although every test keeps to the budget.
 FALSE_ALARM = 0.01
+SHOWN = ("offset", "tests", "failures", "cpu_seconds", "failed")
 #: Far from the small seeds that tests use, so that none meets another's.
 _FIRST = 1_000_003
 
 
 def main() -> None:
     """Run the tests with other seeds, and count what failed."""
+    given = _options()
+    facts, chosen = machine(), _chosen(["test_datasets.py"] if given.quick else given.module)
+    rows = _kept(given)
+    for offset in [_FIRST * (given.seed + k) for k in range(given.runs)]:
+        if offset not in [row["offset"] for row in rows]:
+            rows.append(_run(chosen, given, offset))
+            print({name: rows[-1][name] for name in SHOWN}, flush=True)
+            _report(given, facts, rows)
+    show(rows, f"{len(chosen)} functions of tests", columns=SHOWN)
+
+
+def _options() -> Namespace:
     options = parser(__doc__)
     options.add_argument("--runs", type=int, help="default: 20, slow: 2, quick: 1")
     options.add_argument("--slow", action="store_true", help="the slow tests alone")
+    options.add_argument("--workers", type=int, default=1, help="processes of pytest")
+    options.add_argument(
+        "--resume", action="store_true", help="keep the runs that --out holds, add the others"
+    )
     options.add_argument(
         "--module", action="append", help="test_x.py; default: all that have statistical tests"
     )
     given = options.parse_args()
     given.runs = given.runs or (1 if given.quick else 2 if given.slow else 20)
-    given.out = given.out or (
-        None if given.quick else RESULTS / f"{'seeds_slow' if given.slow else 'seeds'}.json"
-    )
-    facts, chosen = machine(), _chosen(["test_datasets.py"] if given.quick else given.module)
-    marked = "slow" if given.slow else "not slow"
-    rows = [_run(chosen, marked, _FIRST * (given.seed + k)) for k in range(given.runs)]
-    show(rows, f"{len(chosen)} functions of tests", columns=("offset", "tests", "failures", "cpu_seconds"))
-    ran = rows[0].pop("ran") if rows else []
-    rows = [{name: value for name, value in row.items() if name != "ran"} for row in rows]
-    report("seeds", given, facts, must_hold=[must_hold(rows)], modules=_modules(ran), rows=rows)
+    kept = None if given.quick else RESULTS / f"{'seeds_slow' if given.slow else 'seeds'}.json"
+    given.out = given.out or kept
+    return given
+
+
+def _kept(given: Namespace) -> list[dict[str, Any]]:
+    """Runs of an earlier call."""
+    if not (given.resume and given.out and given.out.exists()):
+        return []
+    rows: list[dict[str, Any]] = json.loads(given.out.read_text(encoding="utf-8"))["rows"]
+    return rows
+
+
+def _report(given: Namespace, facts: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """After every run, so that what was run is kept."""
+    settings = Namespace(**{name: value for name, value in vars(given).items() if name != "resume"})
+    report("seeds", settings, facts, must_hold=[must_hold(rows)], modules=rows[-1]["modules"], rows=rows)
 
 
 def _chosen(modules: Sequence[str] | None) -> list[str]:
@@ -69,13 +95,15 @@ def _modules(ran: Sequence[str]) -> dict[str, int]:
     return {name: files.count(name) for name in dict.fromkeys(files)}
 
 
-def _run(chosen: Sequence[str], marked: str, offset: int) -> dict[str, Any]:
+def _run(chosen: Sequence[str], given: Namespace, offset: int) -> dict[str, Any]:
     """One run of pytest with all seeds moved by ``offset``."""
+    marked = "slow" if given.slow else "not slow"
+    together = ["-n", str(given.workers), "--dist", "loadfile"] if given.workers > 1 else []
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "found.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-m", marked, "-p", "no:cacheprovider",
-                   f"--junitxml={found}", *chosen]  # fmt: skip
+                   f"--junitxml={found}", *together, *chosen]  # fmt: skip
         moved = {**os.environ, "BAYESJUDGE_SEED_OFFSET": str(offset)}
         done = subprocess.run(command, cwd=ROOT, env=moved, capture_output=True, text=True, check=False)  # noqa: S603 our own interpreter
         if done.returncode > 1:
@@ -84,11 +112,10 @@ def _run(chosen: Sequence[str], marked: str, offset: int) -> dict[str, Any]:
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
     skipped = sum(case.find("skipped") is not None for case in cases)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    row = {"ran": sorted({_named(case).split("[")[0] for case in cases}), "offset": offset,
-           "tests": len(cases) - skipped, "failures": len(failed), "cpu_seconds": spent,
-           "failed": [_named(case) for case in failed]}  # fmt: skip
-    print({name: value for name, value in row.items() if name != "ran"}, flush=True)
-    return row
+    ran = {_named(case).split("[")[0] for case in cases}
+    return {"modules": _modules(sorted(ran)), "offset": offset,
+            "tests": len(cases) - skipped, "failures": len(failed), "cpu_seconds": spent,
+            "failed": [_named(case) for case in failed]}  # fmt: skip
 
 
 def _named(case: ET.Element) -> str:

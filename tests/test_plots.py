@@ -22,6 +22,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.plots.intervals import limits_of
 from bayesjudge.plots.judge_quality import spread
 from bayesjudge.plots.palette import BASELINE, BAYES, NAMED, styles
+from bayesjudge.plots.theme import short_names
 
 METHODS = ("bayes:x[partial]", "naive", "ppi++")
 
@@ -208,6 +209,17 @@ def test_names_beside_a_panel_never_overlap_or_leave_it(wanted: list[float], gap
     assert (placed[:-1] - placed[1:] >= gap - 1e-9).all()
     assert placed.max() <= 1 + 1e-9
     assert placed.min() >= -1e-9
+
+
+LONG = st.builds("".join, st.lists(st.sampled_from(["a", "b", "x" * 20, "y" * 20]), min_size=1, max_size=7))
+
+
+@given(st.lists(LONG, unique=True, max_size=12), st.integers(12, 40))
+def test_names_that_differ_have_labels_that_differ(names: list[str], most: int) -> None:
+    labels = short_names(names, most)
+    assert len(set(labels)) == len(names)
+    assert max(map(len, labels), default=0) <= most
+    assert [label for label in labels if "…" not in label] == [name for name in names if len(name) <= most]
 
 
 def test_youden_shows_pairs_beside_models() -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, FLAG, GRID, MUTED, styles
-from bayesjudge.plots.theme import bare, canvas, footnote, legend_columns, shorten, themed
+from bayesjudge.plots.theme import bare, canvas, footnote, legend_columns, short_names, shorten, themed
 
 __all__ = ["consistency_dots", "sensitivity_curves", "trust_map", "trust_scores"]
 
@@ -199,7 +199,7 @@ def consistency_dots(frame: pd.DataFrame, *, panels: Sequence[str]) -> Figure:
             axes.plot(mine["point"], y, linestyle="none", marker=style.marker, markersize=4, label=method,
                       color=style.colour)  # fmt: skip
         bare(axes).set_title(shorten(name, 36))
-        axes.set_yticks(range(len(units)), [shorten(str(unit), 32) for unit in units])
+        axes.set_yticks(range(len(units)), short_names(units, 32))
         for edge in range(1, len(units)):
             axes.axhline(edge - 0.5, color=GRID, linewidth=0.6)
     grid[0].set_ylim(len(units) - 0.5, -0.5)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.heat_map import draw_heat_map
-from bayesjudge.plots.theme import canvas, footnote, shorten, themed
+from bayesjudge.plots.theme import canvas, footnote, short_names, themed
 
 __all__ = ["error_correlation_matrix"]
 
@@ -54,7 +54,7 @@ def error_correlation_matrix(frame: pd.DataFrame) -> Figure:
     figure = canvas(size * 0.34 + 1.5, width=min(9.6, 2.6 + 0.55 * size))
     (axes,) = figure.subplots(1, 1, squeeze=False)[0]
     draw_heat_map(axes, values, rows=list(order), columns=[""] * size, empty=-1.0, words=size <= WORDS_UP_TO)
-    axes.set_xticks(np.arange(size) + 0.5, [shorten(str(name), 16) for name in order], rotation=40,
+    axes.set_xticks(np.arange(size) + 0.5, short_names(order, 16), rotation=40,
                     ha="left", fontsize=8)  # fmt: skip
     footnote(figure, "correlation of two judges' errors given the label; 0 would be independent judges")
     return figure

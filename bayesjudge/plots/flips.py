@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.heat_map import draw_heat_map
 from bayesjudge.plots.palette import BASELINE, BAYES, FLAG, INK, PAPER
-from bayesjudge.plots.theme import WIDTH, bare, canvas, footnote, legend_columns, shorten, themed
+from bayesjudge.plots.theme import WIDTH, bare, canvas, footnote, legend_columns, short_names, shorten, themed
 
 __all__ = ["category_flips", "flip_bars"]
 
@@ -63,7 +63,7 @@ def flip_bars(frame: pd.DataFrame, *, most: int = 40) -> Figure:
                   edgecolor=PAPER, linewidth=0, label=shorten(str(judge)))  # fmt: skip
         if {"flip_rate_lower", "flip_rate_upper"} <= set(mine.columns):
             axes.hlines(y, mine["flip_rate_lower"], mine["flip_rate_upper"], color=INK, linewidth=0.9)
-    axes.set_yticks(range(len(items)), [shorten(str(item), 34) for item in items], fontsize=7.6)
+    axes.set_yticks(range(len(items)), short_names(items, 34), fontsize=7.6)
     axes.set_ylim(len(items) - 0.4, -0.6)
     axes.set_xlim(0, max(0.5, float(frame["flip_rate"].max())) * 1.04)
     if len(judges) > 1:
@@ -102,7 +102,7 @@ def category_flips(frame: pd.DataFrame) -> Figure:
     figure = canvas(0.3 * len(table) + 1.3, width=min(WIDTH, 0.9 * len(table.columns) + 3.2))
     axes = figure.subplots()
     most = max(float(np.nanmax(table.to_numpy())), 0.05)
-    columns = [shorten(str(judge), 24) for judge in table.columns]
+    columns = short_names(table.columns, 24)
     draw_heat_map(axes, table.to_numpy(dtype=float), rows=[str(name) for name in table.index],
                   columns=columns, most=most)  # fmt: skip
     if len(columns) > 2:

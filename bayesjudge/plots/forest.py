@@ -22,7 +22,7 @@ from bayesjudge.plots.theme import (
     grid_of,
     legend_columns,
     lines_of,
-    shorten,
+    short_names,
     themed,
 )
 
@@ -150,7 +150,7 @@ def _panels(chosen: Selection, reference: float | None) -> Figure:
         axes.set_visible(k < len(chosen.labels))
         axes.tick_params(labelbottom=k + across >= len(chosen.labels))
     rows = range(len(chosen.methods))
-    grid[0].set_yticks(rows, [shorten(method, 38) for method in chosen.methods], fontsize=7.4)
+    grid[0].set_yticks(rows, short_names(chosen.methods, 38), fontsize=7.4)
     for axes in grid[::across]:
         for text, method in zip(axes.get_yticklabels(), chosen.methods, strict=True):
             text.set_fontsize(7.4)

@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
 
 from bayesjudge.plots.palette import PAPER
-from bayesjudge.plots.theme import shorten
+from bayesjudge.plots.theme import short_names
 
 __all__ = ["draw_heat_map"]
 
@@ -33,7 +33,7 @@ def draw_heat_map(
         text = f"{value:.2f}".removeprefix("0")
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, color=colour)
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns)
-    axes.set_yticks(np.arange(len(rows)) + 0.5, [shorten(str(name), 34) for name in rows], fontsize=8.6)
+    axes.set_yticks(np.arange(len(rows)) + 0.5, short_names(rows, 34), fontsize=8.6)
     axes.tick_params(length=0)
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)

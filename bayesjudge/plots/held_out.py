@@ -11,7 +11,17 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.intervals import draw_intervals, limits_of
 from bayesjudge.plots.palette import BASELINE, BAYES, GRID, INK, is_bayesian, styles
 from bayesjudge.plots.selection import bayes_first
-from bayesjudge.plots.theme import SMALL, WIDTH, bare, canvas, footnote, legend_columns, shorten, themed
+from bayesjudge.plots.theme import (
+    SMALL,
+    WIDTH,
+    bare,
+    canvas,
+    footnote,
+    legend_columns,
+    short_names,
+    shorten,
+    themed,
+)
 
 __all__ = ["held_out_intervals", "residuals_by_strength"]
 
@@ -60,7 +70,7 @@ def held_out_intervals(frame: pd.DataFrame, *, label: str = "Elo") -> Figure:
     _truths(axes, frame.drop_duplicates("unit"), units)
     bare(axes).set_xlim(limits.lower, limits.upper)
     axes.set_ylim(len(units) - 0.5, -0.5)
-    axes.set_yticks(np.arange(len(units)), [shorten(str(unit)) for unit in units], fontsize=8.6)
+    axes.set_yticks(np.arange(len(units)), short_names(units), fontsize=8.6)
     axes.set_xlabel(label)
     figure.legend(loc="outside upper left", ncols=legend_columns(methods), fontsize=SMALL)
     footnote(figure, "black stroke: what people's votes said")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BAYES, FLAG, GRID, INK
-from bayesjudge.plots.theme import bare, canvas, footnote, shorten, themed
+from bayesjudge.plots.theme import bare, canvas, footnote, short_names, shorten, themed
 
 __all__ = ["loo_comparison"]
 
@@ -72,7 +72,7 @@ def _panel(axes: Axes, part: pd.DataFrame) -> None:
         axes.plot(point[chosen], y[chosen], linestyle="none", marker="o", markersize=5, color=colour)
     axes.axvline(0, color=GRID, linewidth=1.2, zorder=0)
     bare(axes).set_ylim(len(part) - 0.4, -0.6)
-    axes.set_yticks(y, [shorten(str(name)) for name in part["model"]], fontsize=8.6, color=INK)
+    axes.set_yticks(y, short_names(part["model"]), fontsize=8.6, color=INK)
     axes.margins(x=0.06)
     _weights(axes, part, y)
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.heat_map import draw_heat_map
-from bayesjudge.plots.theme import WIDTH, canvas, footnote, shorten, themed
+from bayesjudge.plots.theme import WIDTH, canvas, footnote, short_names, themed
 
 __all__ = ["preference_matrix"]
 
@@ -52,7 +52,7 @@ def preference_matrix(frame: pd.DataFrame, *, footer: str = "P(row is preferred 
     figure = canvas(count * min(cell, 0.3) + 1.7, width=min(WIDTH, count * cell + 2.4))
     axes = figure.subplots()
     draw_heat_map(axes, values, rows=[str(name) for name in frame.index], columns=[""] * count, words=words)
-    axes.set_xticks(np.arange(count) + 0.5, [shorten(str(name), 20) for name in frame.columns], rotation=60,
+    axes.set_xticks(np.arange(count) + 0.5, short_names(frame.columns, 20), rotation=60,
                     ha="left", fontsize=7.8)  # fmt: skip
     footnote(figure, footer)
     return figure

@@ -17,6 +17,7 @@ from bayesjudge.plots.theme import (
     footnote,
     grid_of,
     legend_columns,
+    short_names,
     shorten,
     themed,
 )
@@ -113,7 +114,7 @@ def slopegraphs(frame: pd.DataFrame, *, most: int = 9) -> Figure:
     for axes, ((judge, first, second), rows) in zip(grid, panels, strict=False):
         axes.set_visible(True)
         _slopes(axes, rows)
-        axes.set_xticks([0, 1], [shorten(str(first), 22), shorten(str(second), 22)])
+        axes.set_xticks([0, 1], short_names((first, second), 22))
         axes.set_title(shorten(str(judge), 34), fontsize=8.4)
     footnote(figure, "flip rate of each item; marked: its majority changes; thick: mean")
     return figure
@@ -167,7 +168,7 @@ def variance_layers(frame: pd.DataFrame, *, footer: str = "share of the variance
             axes.text(left[row] + width[row] / 2, float(row), word, ha="center", va="center", fontsize=8,
                       color=_WORD)  # fmt: skip
         left += width
-    axes.set_yticks(range(len(units)), [shorten(str(unit), 40) for unit in units], fontsize=8.4)
+    axes.set_yticks(range(len(units)), short_names(units, 40), fontsize=8.4)
     axes.set_ylim(len(units) - 0.4, -0.6)
     axes.set_xlim(0, 1)
     axes.tick_params(axis="x", colors=MUTED)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.intervals import draw_truth
 from bayesjudge.plots.palette import BAYES, BAYES_SOFT, GRID, INK
-from bayesjudge.plots.theme import bare, canvas, shorten, themed
+from bayesjudge.plots.theme import bare, canvas, short_names, themed
 
 __all__ = ["ridge"]
 
@@ -90,7 +90,7 @@ def ridge(
         ylim=(len(frame.columns) - 0.55, -OVERLAP - 0.15),
         xlabel=f"{xlabel}: posterior density, mean and {100 * prob:.4g}% interval",
     )
-    axes.set_yticks(rows, [shorten(str(name)) for name in frame.columns], fontsize=8.6, color=INK)
+    axes.set_yticks(rows, short_names(frame.columns), fontsize=8.6, color=INK)
     return figure
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 
 from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER
 
-__all__ = ["TEXT", "WIDTH", "bare", "canvas", "footnote", "shorten", "themed"]
+__all__ = ["TEXT", "WIDTH", "bare", "canvas", "footnote", "short_names", "shorten", "themed"]
 
 #: Width of a figure in inches: the column of the page, where the sizes below are true.
 WIDTH = 9.6
@@ -84,6 +85,37 @@ def shorten(name: str, most: int = 40) -> str:
         return name
     tail = (most - 1) * 2 // 5 + 1
     return name[: most - 1 - tail] + "…" + name[-tail:]
+
+
+def short_names(names: Iterable[object], most: int = 40) -> list[str]:
+    """Names cut to fit that still differ where the names do.
+
+    Examples
+    --------
+    >>> short_names(["which of these two is the older?", "which of those two is the older?", "why?"], 20)
+    ['…of these two is th…', '…of those two is th…', 'why?']
+    """
+    full = [str(name) for name in names]
+    label = {name: shorten(name, most) for name in full}
+    cut: dict[str, list[str]] = {}
+    for name, short in label.items():
+        cut.setdefault(short, []).append(name)
+    for alike in cut.values():
+        if len(alike) > 1:
+            label |= zip(alike, _told_apart(alike, most), strict=True)
+    return [label[name] for name in full]
+
+
+def _told_apart(alike: list[str], most: int) -> list[str]:
+    """What names have from just before the first letter that differs; numbers where that is no help."""
+    common = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*alike, strict=False))
+    start = len(list(common)) - most // 4
+    parts = [f"…{name[start:]}" for name in alike]
+    parts = [part if len(part) <= most else f"{part[: most - 1]}…" for part in parts]
+    if len(set(parts)) == len(parts):
+        return parts
+    ends = [f" #{number}" for number in range(1, len(alike) + 1)]
+    return [f"{part[: most - len(end)]}{end}" for part, end in zip(parts, ends, strict=True)]
 
 
 def lines_of(name: str, most: int = 38) -> str:
