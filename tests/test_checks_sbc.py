@@ -117,7 +117,13 @@ MANY = ((7, 20), (45, 50), (0, 10))
 
 @pytest.mark.parametrize(
     ("mutation", "table"),
-    [(_flipped, MANY), (_another_prior, FEW), (_counted_twice, MANY), (_ignored, MANY)],
+    [
+        (_flipped, MANY),
+        *(
+            pytest.param(wrong, table, marks=pytest.mark.slow)
+            for wrong, table in ((_another_prior, FEW), (_counted_twice, MANY), (_ignored, MANY))
+        ),
+    ],  # fmt: skip
 )
 def test_each_wrong_simulator_is_found(
     third_party: ModuleType, monkeypatch: pytest.MonkeyPatch, mutation: Callable[..., Any], table: Any

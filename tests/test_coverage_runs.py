@@ -111,6 +111,7 @@ def test_exact_intervals_are_conservative_and_wider(right: Coverage) -> None:
     assert both.loc["exact", "width"] > both.loc["bayes:coin", "width"]
 
 
+@pytest.mark.slow
 def test_a_prior_that_is_sure_of_fair_coins_is_outside(third_party: ModuleType) -> None:
     found = run(third_party.Coin(prior=(20.0, 20.0)), baselines=None)
     assert found.outside["method"].tolist() == ["bayes:coin"]

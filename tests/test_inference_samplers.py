@@ -166,9 +166,10 @@ def test_laplace_knows_a_posterior_that_its_proposal_misses() -> None:
 
 
 def test_few_effective_draws_are_looked_at_again() -> None:
-    # Of the first proposals (12,000 and 20,000) k is .59 and .63, with 97 and 66 of them effective.
-    for size, seed in ((6, 1), (10, 2)):
-        drawn = run_laplace(funnel(size, 1.5), {"unused": jnp.zeros(1)}, jax.random.key(seed), draws=4000)
+    # Of the first 12,000 proposals k is .63 and .68, with 70 and 60 of them effective.
+    target = funnel(6, 1.5)
+    for seed in (8, 9):
+        drawn = run_laplace(target, {"unused": jnp.zeros(1)}, jax.random.key(seed), draws=4000)
         assert drawn.pareto_k > 0.7 or drawn.ess >= 400
 
 

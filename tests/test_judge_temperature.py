@@ -65,6 +65,7 @@ def test_temperatures_are_recovered(counts: BattleCounts, agree: Callable[..., N
     assert "j0: |gap| 0 to 0.25 sd" in set(check.frame["unit"])
 
 
+@pytest.mark.slow
 def test_one_judge_with_many_votes_is_no_ridge() -> None:
     frame = _battles(2000, seed=5).frame
     one = Battles.from_frame(frame[frame["judge"] == "j0"].reset_index(drop=True))

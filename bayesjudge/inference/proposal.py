@@ -24,7 +24,7 @@ __all__ = ["MOMENTS_UP_TO", "ROUNDS", "Proposal", "Round", "first_proposal", "im
 
 #: Fewest degrees of freedom, and parameters for each: tails heavier than the posterior's keep weights bounded
 #: and cost the more draws the more parameters share one radius.
-FREEDOM, PARAMETERS = 5.0, 2
+FREEDOM, PARAMETERS = 5, 2
 #: Draws of a round for each parameter, as a covariance needs; the fewest batches of ``TOGETHER``.
 ROUND, LEAST_ROUND = 500, 2
 #: Fewest and most rounds: the effective draws of the first do not see a heavy tail.
@@ -111,10 +111,8 @@ def weighted_draws(
 ) -> tuple[Any, Any]:
     """Draws (draws, d) from the proposal, and the log ratio (draws,) of posterior to proposal."""
     normal_key, scale_key = jax.random.split(key)
-    noise = jax.random.normal(normal_key, (draws, target.size))
-    freedom = _freedom(target.size)
-    scale = jax.random.gamma(scale_key, freedom / 2, (draws, 1)) * 2 / freedom
-    standard = noise / jnp.sqrt(scale)
+    noise, freedom = jax.random.normal(normal_key, (draws, target.size)), _freedom(target.size)
+    standard = noise / jnp.sqrt(_chi_square(scale_key, freedom, draws)[:, None] / freedom)
     scales = jnp.where(standard > 0, proposal.above, proposal.below)
     z = proposal.at + (standard * scales) @ proposal.root.T
     log_proposal = -0.5 * (freedom + target.size) * jnp.log1p((standard**2).sum(-1) / freedom)
@@ -123,8 +121,15 @@ def weighted_draws(
     return z, jnp.where(jnp.isfinite(log_posterior), log_posterior, -jnp.inf) - log_proposal
 
 
-def _freedom(parameters: int) -> float:
-    return max(FREEDOM, parameters / PARAMETERS)
+def _freedom(parameters: int) -> int:
+    return max(FREEDOM, ceil(parameters / PARAMETERS))
+
+
+def _chi_square(key: Any, freedom: int, draws: int) -> Any:
+    """By exponentials, two degrees of freedom each: a gamma variable costs as much as sixty normal ones."""
+    even_key, odd_key = jax.random.split(key)
+    even = 2 * jax.random.exponential(even_key, (draws, freedom // 2)).sum(-1)
+    return even + jax.random.normal(odd_key, (draws,)) ** 2 * (freedom % 2)
 
 
 def _effective(log_weight: Any) -> Any:
