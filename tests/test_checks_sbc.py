@@ -123,7 +123,7 @@ MANY = ((7, 20), (45, 50), (0, 10))
             pytest.param(wrong, table, marks=pytest.mark.slow)
             for wrong, table in ((_another_prior, FEW), (_counted_twice, MANY), (_ignored, MANY))
         ),
-    ],  # fmt: skip
+    ],
 )
 def test_each_wrong_simulator_is_found(
     third_party: ModuleType, monkeypatch: pytest.MonkeyPatch, mutation: Callable[..., Any], table: Any
