@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -20,6 +20,8 @@ __all__ = ["TEXT", "WIDTH", "bare", "canvas", "footnote", "short_names", "shorte
 WIDTH = 9.6
 #: Between the two units of a difference.
 PAIR = " − "
+#: Between the words of a name.
+WORDS = re.compile(r"[\s/_-]+")
 #: Font sizes in points.
 TEXT, SMALL = 9.0, 7.8
 
@@ -92,8 +94,8 @@ def short_names(names: Iterable[object], most: int = 40) -> list[str]:
 
     Examples
     --------
-    >>> short_names(["which of these two is the older?", "which of those two is the older?", "why?"], 20)
-    ['…of these two is th…', '…of those two is th…', 'why?']
+    >>> short_names([f"an-organisation/a-model-{size}b-instruct-v2" for size in (7, 70)] + ["human"], 24)
+    ['an-organisation/a-mod…7b', 'an-organisation/a-mo…70b', 'human']
     """
     full = [str(name) for name in names]
     label = {name: shorten(name, most) for name in full}
@@ -102,20 +104,27 @@ def short_names(names: Iterable[object], most: int = 40) -> list[str]:
         cut.setdefault(short, []).append(name)
     for alike in cut.values():
         if len(alike) > 1:
-            label |= zip(alike, _told_apart(alike, most), strict=True)
+            ends = ["…".join(words) for words in _own_words(alike)]
+            label |= {name: _ending(name, end, most) for name, end in zip(alike, ends, strict=True)}
+    if len(set(label.values())) < len(label):
+        long = [name for name in label if len(name) > most]
+        label |= {name: _ending(name, str(number), most) for number, name in enumerate(long, 1)}
     return [label[name] for name in full]
 
 
-def _told_apart(alike: list[str], most: int) -> list[str]:
-    """What names have from just before the first letter that differs; numbers where that is no help."""
-    common = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*alike, strict=False))
-    start = len(list(common)) - most // 4
-    parts = [f"…{name[start:]}" for name in alike]
-    parts = [part if len(part) <= most else f"{part[: most - 1]}…" for part in parts]
-    if len(set(parts)) == len(parts):
-        return parts
-    ends = [f" #{number}" for number in range(1, len(alike) + 1)]
-    return [f"{part[: most - len(end)]}{end}" for part, end in zip(parts, ends, strict=True)]
+def _ending(name: str, end: str, most: int) -> str:
+    """The beginning of a name, and what tells it from others as far as there is room."""
+    end = end[: 2 * most // 3]
+    return f"{name[: most - 1 - len(end)]}…{end}"
+
+
+def _own_words(names: list[str]) -> list[tuple[str, ...]]:
+    """Of every name the words that not all names have; none where they have unlike numbers of words."""
+    words = [WORDS.split(name) for name in names]
+    if len({len(one) for one in words}) > 1:
+        return [()] * len(names)
+    places = [place for place in zip(*words, strict=True) if len(set(place)) > 1]
+    return list(zip(*places, strict=True)) or [()] * len(names)
 
 
 def lines_of(name: str, most: int = 38) -> str:
