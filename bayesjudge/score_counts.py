@@ -223,11 +223,8 @@ def _crossed(events: EventRows, levels: tuple[float, ...]) -> tuple[pd.DataFrame
 
 
 def _cells(frame: pd.DataFrame, names: _Names, levels: tuple[float, ...]) -> ScoreCells:
-    codes: dict[str, Any] = {
-        "item": _place(frame["item"], names.items),
-        "response": _place(frame["response"], names.responses),
-    }
-    codes |= _block(frame, names)
+    codes: dict[str, Any] = {"item": _place(frame["item"], names.items), **_block(frame, names),
+                             "response": _place(frame["response"], names.responses)}  # fmt: skip
     place = np.lexsort((codes["response"], codes["item"], codes["condition"], codes["judge"]))
     counts = frame[[f"level_{code}" for code in range(len(levels))]].to_numpy(np.int64)
     numbers = {"n": frame["n"].to_numpy(np.int64), "mean": frame["mean"].to_numpy(np.float64),

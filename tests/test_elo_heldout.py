@@ -13,18 +13,23 @@ from bayesjudge.inference import accelerator
 
 
 @pytest.fixture
-def expected(benchmark_module: Callable[[str], Any]) -> Any:
+def summed(benchmark_module: Callable[[str], Any]) -> Any:
     accelerator.prepare()
+    return benchmark_module("harness.summed_battles")
+
+
+@pytest.fixture
+def expected(benchmark_module: Callable[[str], Any]) -> Any:
     return benchmark_module("harness.expected")
 
 
-def test_conditioning_one_by_one_is_the_joint_normal(expected: Any) -> None:
+def test_conditioning_one_by_one_is_the_joint_normal(summed: Any) -> None:
     rng = np.random.default_rng(1)
     root = np.array([[0.2, 0.0], [0.1, 0.3]])
-    p = expected.Parameters(np.array([0.1, -0.2]), np.array([1.2, 0.7]), root @ root.T, 0.8)
-    seen = expected.Seen(rng.normal(size=5), rng.uniform(0.01, 0.1, 5), rng.normal(size=(5, 2)),
+    p = summed.Parameters(np.array([0.1, -0.2]), np.array([1.2, 0.7]), root @ root.T, 0.8)
+    seen = summed.Seen(rng.normal(size=5), rng.uniform(0.01, 0.1, 5), rng.normal(size=(5, 2)),
                          rng.uniform(0.01, 0.1, (5, 2)))  # fmt: skip
-    minus, guess = expected._sweep(p, seen)
+    minus, guess = summed.sweep(p, seen)
     at = 0.8 * np.append(p.slope, 1.0)
     total = 0.0
     for m in range(5):
@@ -38,16 +43,16 @@ def test_conditioning_one_by_one_is_the_joint_normal(expected: Any) -> None:
 
 
 @pytest.mark.slow
-def test_parameters_of_many_models_are_learned(expected: Any) -> None:
+def test_parameters_of_many_models_are_learned(summed: Any, expected: Any) -> None:
     root = np.linalg.cholesky(np.array([[0.04, 0.03], [0.03, 0.09]]))
-    truth = expected.Parameters(
+    truth = summed.Parameters(
         np.zeros((1, 2)), np.array([[1.3, 0.6]]), (root @ root.T)[None], np.array([0.9])
     )
     rng, models = np.random.default_rng(2), 400
     noise = np.full(models, 0.002)
-    like = expected.Seen(noise, noise, np.zeros((models, 2)), np.full((models, 2), 0.002))
+    like = summed.Seen(noise, noise, np.zeros((models, 2)), np.full((models, 2), 0.002))
     world = expected._worlds(truth, 0.9 * rng.normal(size=(1, models)), like, rng)
-    found = expected._shaped(expected._learned(expected.Seen(*(part[0] for part in world))), 2)
+    found = summed.shaped(summed.learned(summed.Seen(*(part[0] for part in world))), 2)
     # 400 models: standard errors of .011 and .017 on the slopes, of 7 % on the covariances; four of them.
     np.testing.assert_allclose(found.slope, [1.3, 0.6], atol=0.07)
     np.testing.assert_allclose(found.taste, truth.taste[0], rtol=0.3)

@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.optimize import minimize
 
 from bayesjudge.baselines.elo.held_out import HeldOut
 from bayesjudge.battle_counts import BattleCounts
@@ -26,41 +23,12 @@ from bayesjudge.inference import fit_many
 from bayesjudge.models import judge_elo_results
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.strengths import PER_LOGIT
+from harness.summed_battles import Parameters, Seen, left_out, sweep, weights
 
 __all__ = ["combined"]
 
 #: Worlds drawn; the mean ratio is known to about .01.
 WORLDS = 200
-#: Variance of a strength that nobody has voted on.
-UNKNOWN = 1e6
-
-
-class Seen(NamedTuple):
-    """Strengths in logits and their sampling variances: of people (..., M), of judges (..., M, J)."""
-
-    h: Any
-    h_var: Any
-    y: Any
-    y_var: Any
-
-    def of(self, judges: Sequence[int]) -> Seen:
-        """As if there were no other judge."""
-        columns = list(judges)
-        return self._replace(y=self.y[..., columns], y_var=self.y_var[..., columns])
-
-
-class Parameters(NamedTuple):
-    """Offsets and slopes (J,), covariance of tastes (J, J) and spread of human strengths."""
-
-    offset: Any
-    slope: Any
-    taste: Any
-    spread: Any
-
-    def of(self, judges: Sequence[int]) -> Parameters:
-        """Those of some of the judges."""
-        j = np.array(judges)
-        return Parameters(self.offset[j], self.slope[j], self.taste[j[:, None], j], self.spread)
 
 
 def combined(
@@ -148,7 +116,7 @@ def _known_errors(worlds: Seen, judges: Sequence[str], truth: Parameters) -> Any
     """Mean absolute errors (S, J + 1) of each judge alone and of all, by the true parameters."""
     found = []
     for panel in _panels(judges):
-        guess = jax.vmap(lambda p, seen, panel=panel: _sweep(p.of(panel), seen)[1])(truth, worlds.of(panel))
+        guess = jax.vmap(lambda p, seen, panel=panel: sweep(p.of(panel), seen)[1])(truth, worlds.of(panel))
         found.append(np.abs(np.asarray(guess) - worlds.h).mean(axis=1))
     return np.stack(found, axis=1)
 
@@ -156,7 +124,7 @@ def _known_errors(worlds: Seen, judges: Sequence[str], truth: Parameters) -> Any
 def _errors(worlds: Seen, judges: Sequence[str]) -> tuple[Any, Parameters]:
     """The same by parameters that are learned, and those of all judges together, (S, M, ...)."""
     # Single judges share a program.
-    program = jax.jit(jax.vmap(_left_out))
+    program = jax.jit(jax.vmap(left_out))
     found: list[Any] = []
     learned: Any = None
     for panel in _panels(judges):
@@ -173,70 +141,6 @@ def _ratios(predictor: str, error: Any, judges: Sequence[str]) -> dict[str, Any]
             "at_most_1": float((best <= 1).mean()), f"against_{judges[0]}": first.mean()}  # fmt: skip
 
 
-def _sweep(p: Parameters, seen: Seen) -> tuple[Any, Any]:
-    """Minus the log density of strengths (J judges, then people), and E[h | judges] (M,).
-
-    One variable after another is conditioned on: plain arithmetic, so that many worlds go side by side.
-    """
-    judges = range(seen.y.shape[-1])
-    at = jnp.append(p.slope, 1.0) * p.spread
-    left = [seen.y[..., j] - p.offset[j] for j in judges] + [seen.h]
-    noise = [seen.y_var[..., j] for j in judges] + [seen.h_var]
-    size = len(left)
-    taste = jnp.zeros((size, size)).at[: size - 1, : size - 1].set(p.taste)
-    cov = {(k, j): at[k] * at[j] + taste[k, j] + (noise[k] if k == j else 0.0)
-           for k in range(size) for j in range(k, size)}  # fmt: skip
-    total, guess = 0.0, jnp.zeros_like(seen.h)
-    for k in range(size):
-        if k == size - 1:
-            guess = seen.h - left[k]
-        total += 0.5 * (jnp.log(cov[k, k]) + left[k] ** 2 / cov[k, k]).sum(-1)
-        for j in range(k + 1, size):
-            share = cov[k, j] / cov[k, k]
-            left[j] = left[j] - share * left[k]
-            for i in range(j, size):
-                cov[j, i] = cov[j, i] - share * cov[k, i]
-    return total, guess
-
-
-def _left_out(seen: Seen) -> tuple[Any, Parameters]:
-    """Each model predicted by parameters that have not seen its votes: guesses (M,), parameters (M, ...)."""
-
-    def one(m: Any) -> tuple[Any, Parameters]:
-        hidden = seen._replace(h_var=seen.h_var.at[m].set(UNKNOWN), h=seen.h.at[m].set(0.0))
-        learned = _shaped(_learned(hidden), seen.y.shape[-1])
-        return _sweep(learned, seen)[1][m], learned
-
-    seen = Seen(*(jnp.asarray(part) for part in seen))
-    return jax.vmap(one)(jnp.arange(seen.h.shape[-1]))
-
-
-def _learned(seen: Seen) -> Any:
-    """Mode of the parameters, under the priors of `judge_elo`; offsets are all but free."""
-    judges = seen.y.shape[-1]
-    pairs = judges * (judges - 1) // 2
-
-    def minus(x: Any) -> Any:
-        p = _shaped(x, judges)
-        prior = (p.slope - 1) ** 2 / 2 + p.offset**2 / 20 + jnp.diag(p.taste) / (2 * 0.5**2)
-        return _sweep(p, seen)[0] + prior.sum() + p.spread**2 / 2
-
-    start = jnp.concatenate(
-        [jnp.zeros(judges), jnp.ones(judges), jnp.full(judges, -1.5), jnp.zeros(pairs + 1)]
-    )
-    return minimize(minus, start, method="BFGS", options={"maxiter": 60}).x
-
-
-def _shaped(x: Any, judges: int) -> Parameters:
-    offset, slope, log_taste = x[:judges], x[judges : 2 * judges], x[2 * judges : 3 * judges]
-    rows, columns = np.tril_indices(judges, -1)
-    lower = jnp.zeros((judges, judges)).at[rows, columns].set(jnp.tanh(x[3 * judges : -1]))
-    left = jnp.cumprod(jnp.sqrt(1 - lower**2), axis=1)
-    root = (lower + jnp.eye(judges)) * jnp.concatenate([jnp.ones((judges, 1)), left[:, :-1]], axis=1)
-    root = jnp.exp(log_taste)[:, None] * root
-    return Parameters(offset, slope, root @ root.T, jnp.exp(x[-1]))
-
-
 def _least_squares(real: Seen, judges: Sequence[str]) -> list[dict[str, Any]]:
     """Straight lines and planes, each model left out: combinations that know nothing of noise."""
     rows = []
@@ -245,8 +149,8 @@ def _least_squares(real: Seen, judges: Sequence[str]) -> list[dict[str, Any]]:
             x = np.column_stack([np.ones(len(real.h)), real.y[:, panel]])
             hat = x @ np.linalg.pinv(x)
             residual = real.h - hat @ real.h
-            left_out = np.abs(residual / (1 - np.diag(hat))).mean()
-            rows.append({"judges": " + ".join(judges[j] for j in panel), "mae_logits": left_out,
+            error = np.abs(residual / (1 - np.diag(hat))).mean()
+            rows.append({"judges": " + ".join(judges[j] for j in panel), "mae_logits": error,
                          "mae_logits_fitted": np.abs(residual).mean()})  # fmt: skip
     alone = {f"ratio{name}": rows[0][f"mae_logits{name}"] for name in ("", "_fitted")}
     return [{**row, **{name: row[name.replace("ratio", "mae_logits")] / mae for name, mae in alone.items()}}
@@ -263,20 +167,10 @@ def _pulls(real: Seen, learned: Parameters, held: HeldOut, judges: Sequence[str]
     rows = []
     for m, name in enumerate(held.models):
         own = jax.tree.map(lambda part, m=m: np.asarray(part[m]), learned)
-        weights = np.asarray(_weights(own, real, m))
-        pulls = scale * weights * (real.y[m] - own.offset - own.slope * real.h[m])
-        shrunk = scale * (weights @ own.slope - 1) * real.h[m]
-        row = {f"weight_{judge}": weight for judge, weight in zip(judges, weights, strict=True)}
+        weight = np.asarray(weights(own, real, m))
+        pulls = scale * weight * (real.y[m] - own.offset - own.slope * real.h[m])
+        shrunk = scale * (weight @ own.slope - 1) * real.h[m]
+        row = {f"weight_{judge}": each for judge, each in zip(judges, weight, strict=True)}
         row |= {f"pull_{judge}": pull for judge, pull in zip(judges, pulls, strict=True)}
         rows.append({"model": name, "error": pulls.sum() + shrunk, **row, "pull_shrinking": shrunk})
     return rows
-
-
-def _weights(p: Parameters, seen: Seen, m: int) -> Any:
-    """How far the prediction of model m moves for a logit more of each judge."""
-    return jax.grad(partial(_guess, p, seen, m))(jnp.asarray(seen.y[m]))
-
-
-def _guess(p: Parameters, seen: Seen, m: int, y: Any) -> Any:
-    one = Seen(jnp.zeros(1), jnp.asarray(seen.h_var[m])[None], y[None], jnp.asarray(seen.y_var[m])[None])
-    return _sweep(p, one)[1][0]
