@@ -28,6 +28,7 @@ from harness.results import holds, report, show
 
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
 from bayesjudge.inference import ManyFits, fit, fit_many
+from bayesjudge.inference.gate import Gate
 from bayesjudge.inference.tree import manifest
 from bayesjudge.model import Data, Model, find_model
 
@@ -67,7 +68,7 @@ def main() -> None:
            references=[_described(name) for name in reference.names()])  # fmt: skip
 
 
-_SHOWN = ("model", "data", "engine", "accepted", "parameters", "furthest", "at", "rms", "pareto_k")
+_SHOWN = ("model", "data", "engine", "accepted", "parameters", "furthest", "at", "rms", "pareto_k", "refused")
 
 
 def _problems(name: str, options: Namespace) -> dict[str, Data]:
@@ -142,7 +143,7 @@ def _drawn(engine: str, model: Model, data: Mapping[str, Data], seed: int) -> It
     if engine == "pymc":
         if "real" in data:
             one = fit(model, data["real"], engine="pymc", seed=seed, **BY_PYMC)
-            yield "real", (reference.Posterior.of(one.posterior), {"accepted": one.gate.passed})
+            yield "real", (reference.Posterior.of(one.posterior), _verdict(one.gate))
         return
     # As many chains as the reference's, so that lock step needs no other program; weighted draws are cheap.
     chains, draws = {"hmc": (CHAINS, 400), "laplace": (4, 3000)}.get(engine, (4, 1000))
@@ -152,8 +153,13 @@ def _drawn(engine: str, model: Model, data: Mapping[str, Data], seed: int) -> It
         yield which, (_weighted if engine == "laplace" else _sampled)(fits, k)
 
 
+def _verdict(gate: Gate) -> dict[str, Any]:
+    """Whether an engine's own diagnostics accept its draws, and why not."""
+    return {"accepted": gate.passed, "refused": "; ".join(gate.reasons)}
+
+
 def _sampled(fits: ManyFits, k: int) -> _Found:
-    return reference.Posterior.of(fits.posterior(k)), {"accepted": fits.gate(k).passed}
+    return reference.Posterior.of(fits.posterior(k)), _verdict(fits.gate(k))
 
 
 def _weighted(fits: ManyFits, k: int) -> _Found:
@@ -161,7 +167,7 @@ def _weighted(fits: ManyFits, k: int) -> _Found:
     posterior, stats = fits.posterior(k), fits.stats[k]
     total = posterior.sizes["chain"] * posterior.sizes["draw"]
     effective = float(stats["importance_ess"].min())
-    facts = {"accepted": fits.gate(k).passed, "pareto_k": float(stats["pareto_k"].max())}
+    facts = _verdict(fits.gate(k)) | {"pareto_k": float(stats["pareto_k"].max())}
     return reference.Posterior.of(posterior, share=1 / (1 + total / effective)), facts
 
 

@@ -40,7 +40,8 @@ def references() -> str:
         return REFERENCES
     kept = [{**row, "data set": row["reference"]} for row in result["references"]]
     columns = ("data set", "parameters", "draws", "every", "rhat", "autocorrelation", "divergences")
-    engines = ("model", "data", "engine", "accepted", "parameters", "furthest", "at", "rms", "pareto_k")
+    engines = ("model", "data", "engine", "accepted", "parameters", "furthest", "at", "rms", "pareto_k",
+               "refused")  # fmt: skip
     rows = sorted(result["rows"], key=lambda row: (row["model"], row["data"], row["engine"]))
     details = f"<details><summary>every engine</summary>\n\n{picked(rows, engines)}\n\n</details>"
     return "\n\n".join([REFERENCES, _claims(result), picked(kept, columns), details])
