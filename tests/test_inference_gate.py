@@ -91,7 +91,7 @@ def test_one_divergence_fails(good: Draws) -> None:
     diverging = np.zeros(good.shape, bool)
     diverging[2, 3] = True
     gate = check(good, diverging=diverging)
-    assert gate.reasons == ("1 divergent transitions: raise target_accept",)
+    assert gate.reasons == ("1 divergent transition: raise target_accept",)
 
 
 def test_sticky_energy_fails(good: Draws, rng: np.random.Generator) -> None:

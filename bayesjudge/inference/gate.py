@@ -88,7 +88,8 @@ def _bounds(figures: Mapping[str, float]) -> list[tuple[str, bool, str]]:
          f"R-hat of {rhat:.3f} is above {MOST_RHAT}: run longer chains (draws=, tune=)"),
         ("ess", ess >= LEAST_ESS, f"ESS of {ess:.0f} is below {LEAST_ESS}: draw more (draws=)"),
         ("pareto_k", k <= MOST_PARETO_K, f"Pareto k of {k:.2f} is above {MOST_PARETO_K}: use engine='nuts'"),
-        ("divergences", divergences == 0, f"{divergences:.0f} divergent transitions: raise target_accept"),
+        ("divergences", divergences == 0,
+         f"{divergences:.0f} divergent transition{'s' * (divergences != 1)}: raise target_accept"),
         ("ebfmi", ebfmi >= LEAST_EBFMI,
          f"E-BFMI of {ebfmi:.2f} is below {LEAST_EBFMI}: reparameterise or run longer"),
     ]  # fmt: skip
