@@ -25,7 +25,9 @@ type Ints = NDArray[np.int64]
 #: Chebyshev nodes; with them a sum of σ(βs) is known to 1e-9 of its size for β within a factor of 3.
 NODES = 33
 #: Proposals for each draw of θ, of which one is kept by its importance weight.
-PROPOSALS = 16
+PROPOSALS = 32
+#: Fewest degrees of freedom of the proposals, and models for each: tails heavier than the density's.
+FREEDOM, MODELS = 5.0, 2
 #: Draws that are worked out at once.
 _CHUNK = 200
 
@@ -97,8 +99,9 @@ def cut_strengths(
 ) -> Floats:  # fmt: skip
     """One draw of θ for each draw of β.
 
-    A normal at the mode, with the curvature there, proposes; of `PROPOSALS` draws one is kept by its
-    importance weight, which takes out what little the log-concave density differs from the normal.
+    A Student-t at the mode, with the curvature there, proposes; of `PROPOSALS` draws one is kept by its
+    importance weight. Where few battles are, the density is skewed, with a tail longer than a normal's: with
+    normal proposals the standard deviation of three battles' strengths was 14 % too small.
 
     Parameters
     ----------
@@ -149,8 +152,12 @@ class _Gibbs:
         moves = root @ rng.normal(size=(*mode.shape, PROPOSALS))
         # The level of θ is free: what is proposed must sum to 0 as the mode does.
         moves = moves - moves.mean(axis=1, keepdims=True)
+        free = mode.shape[1] - 1
+        freedom = max(FREEDOM, free / MODELS)
+        moves /= np.sqrt(rng.chisquare(freedom, size=(len(mode), 1, PROPOSALS)) / freedom)
         theta = mode[:, :, None] + moves
-        log_proposal = -0.5 * (np.linalg.solve(root, moves) ** 2).sum(axis=1)
+        distance = (np.linalg.solve(root, moves) ** 2).sum(axis=1)
+        log_proposal = -0.5 * (freedom + free) * np.log1p(distance / freedom)
         log_weight = self._log_density(wins, theta) - log_proposal
         weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
         share = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
