@@ -69,7 +69,12 @@ def _kept(given: Namespace) -> list[dict[str, Any]]:
     """Runs of an earlier call."""
     if not (given.resume and given.out and given.out.exists()):
         return []
-    rows: list[dict[str, Any]] = json.loads(given.out.read_text(encoding="utf-8"))["rows"]
+    result = json.loads(given.out.read_text(encoding="utf-8"))
+    settings = Namespace(**{"slow": False, "module": None, **result["settings"]})
+    unlike = [name for name in ("slow", "module") if getattr(settings, name) != getattr(given, name)]
+    if unlike:
+        sys.exit(f"{given.out} holds runs with another --{unlike[0]}; name another file with --out")
+    rows: list[dict[str, Any]] = result["rows"]
     return rows
 
 

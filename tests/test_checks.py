@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import arviz_stats
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,8 +140,21 @@ def test_the_prior_predicts_more_widely_than_the_posterior(urn: Fit) -> None:
     prior, posterior = (
         predictive_check(urn, group=f"{when}_predictive").frame.iloc[0] for when in ("prior", "posterior")
     )
-    # 1.95 to 2.32 times as wide with twelve seeds.
+    # Exactly 2.2 times as wide, and 1.95 to 2.32 with twelve seeds.
     assert prior["upper"] - prior["lower"] > 1.7 * (posterior["upper"] - posterior["lower"])
+
+
+@pytest.mark.parametrize(("when", "a", "b"), [("prior", 2, 4), ("posterior", 44, 24)])
+def test_predictive_intervals_are_those_of_the_beta_binomial(urn: Fit, when: str, a: int, b: int) -> None:
+    # Of 62 balls those of the first colour: its share is Beta(2, 4) before 42 of them are seen.
+    row = predictive_check(urn, group=f"{when}_predictive", replicates=4000).frame.iloc[0]
+    exact = stats.betabinom(62, a, b)
+    # Two ends of two intervals; resampled draws add as much variance as the replicates.
+    chance = error_budget.standard_errors(4) * np.sqrt(2 * 0.025 * 0.975 / 4000)
+    for end, tail in ((row["lower"], 0.025), (row["upper"], 0.975)):
+        balls = end * 62
+        assert exact.cdf(np.floor(balls) - 1) <= tail + chance
+        assert exact.cdf(np.ceil(balls)) >= tail - chance
 
 
 def test_an_unknown_group_is_named(coin: Fit) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -268,10 +269,10 @@ def test_gate_reasons_are_told_once(capsys):
 
 
 @pytest.mark.slow
-def test_a_laplace_fit_that_falls_back_says_so_on_both_streams(log, tmp_path):
-    # Without labels the judge may as well be inverted: two modes, and Laplace knows one.
-    pd.read_csv(log).drop(columns="label").to_csv(tmp_path / "log.csv", index=False)
-    result = run("accuracy", tmp_path / "log.csv", *CHEAP)
+def test_a_laplace_fit_that_falls_back_says_so_on_both_streams(log, monkeypatch):
+    # No Pareto k is as low: which real fits fall back is a matter of seeds and processors.
+    monkeypatch.setattr(sys.modules["bayesjudge.inference.fit"], "MOST_PARETO_K", -10.0)
+    result = run("accuracy", log, *CHEAP)
     assert "bayesjudge: warning: bayes:judge_error[shared]: the Laplace approximation" in result.stderr
     assert "Traceback" not in result.stderr
     assert ".py:" not in result.stderr

@@ -124,22 +124,23 @@ def test_soft_elo_is_the_middle_of_the_cut_posterior() -> None:
     np.testing.assert_allclose(wide.std(0) / draws.std(0), 2, rtol=0.08)
 
 
-@pytest.mark.parametrize(("battles", "ridge"), [(3, 0.5), (3, 0.1), (20, 0.1)])
-def test_a_cut_draw_has_the_gibbs_density(battles: int, ridge: float, agree: Callable[..., None]) -> None:
+@pytest.mark.parametrize(("battles", "ridge", "off"), [(3, 0.5, 0.02), (3, 0.1, 0.03), (20, 0.1, 0.02)])
+def test_a_cut_draw_has_the_gibbs_density(battles: int, ridge: float, off: float) -> None:
     # Two models and few battles: one number, whose exact distribution a grid gives.
     one, zero = np.array([1]), np.array([0])
     table = SoftTable.tabulate(zero, one, np.array([2.0]), np.array([battles]), low=-1.0, high=1.0)
-    # 32 proposals leave an error of .016 standard deviations; 2,500 draws know the mean to .02.
-    draws = cut_strengths([table], [np.ones(2500)], 2, ridge=ridge, seed=2)
+    draws = cut_strengths([table], [np.ones(100_000)], 2, ridge=ridge, seed=2)
     d = np.linspace(-30, 30, 200_001)
     log_p = battles * (expit(2.0) * d - np.logaddexp(0, d)) - ridge / 2 * (d**2 / 2)
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
     mean, gap = p @ d, draws[:, 0] - draws[:, 1]
-    squares = (gap - mean) ** 2
-    found, exact = [gap.mean(), squares.mean()], [mean, p @ (d - mean) ** 2]
-    error = [gap.std() / np.sqrt(len(gap)), squares.std() / np.sqrt(len(gap))]
-    agree(found, exact, error)
+    spread = np.sqrt(p @ (d - mean) ** 2)
+    # 32 proposals leave up to .016 standard deviations in the mean and 1 % of them (3 battles, ridge .1).
+    chance = error_budget.standard_errors(3) / np.sqrt(len(gap))
+    assert abs(gap.mean() - mean) < (0.016 + chance) * spread
+    # Chance adds .3 to .4 %.
+    assert gap.std() == pytest.approx(spread, rel=off)
 
 
 def test_groups_add_up_each_at_its_own_temperature(counts: BattleCounts) -> None:
