@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesjudge.each_draw import each_draw
+
 if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["at_draws", "over_draws", "thinned"]
 
-#: Draws computed together; bounds the memory.
+#: Draws computed together at most; bounds the memory.
 _TOGETHER = 64
 
 type Sites = Mapping[str, Any]
@@ -50,7 +52,7 @@ def over_draws(
     seed : int
         Each draw gets a key of its own made from it.
     together : int
-        Draws computed at once.
+        Draws computed at once at most, where that pays; bounds the memory.
 
     Examples
     --------
@@ -105,12 +107,10 @@ def _run(program: Callable[..., Any], posterior: xr.Dataset, arrays: Sites, seed
 def _sweep(
     flat: Sites, keys: Any, arrays: Sites, *, function: Any, facts: tuple[Any, ...], together: int
 ) -> Any:
-    import jax
-
     def one(at: tuple[Any, Sites]) -> Any:
         return function(at[1], arrays, at[0], dict(facts))
 
-    return jax.lax.map(one, (keys, flat), batch_size=together)
+    return each_draw(one, (keys, flat), most=together)
 
 
 @cache

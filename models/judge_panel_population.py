@@ -77,15 +77,9 @@ def over_answers(function: Any, posterior: xr.Dataset, data: Data, *, seed: int 
     """``function(sites, arrays, key, facts)`` at every draw, with the arrays of the answers to predict."""
     # Labelled answers are not looked at: splits of one table then share a program.
     needed = {name: a for name, a in data.arrays.items() if not name.startswith(("answer_", "label"))}
-    draws = posterior.sizes["chain"] * posterior.sizes["draw"]
+    together = int(np.clip(2_000_000 // max(data.size("cell"), 1), 1, 64))
     return over_draws(function, posterior, arrays={**needed, **extra}, facts=data.facts, seed=seed,
-                      together=_together(draws, data.size("cell")))  # fmt: skip
-
-
-def _together(draws: int, cells: int) -> int:
-    """Draws to predict at once: a divisor of their number, so that no second program handles the rest."""
-    most = int(np.clip(2_000_000 // max(cells, 1), 1, 64))
-    return max(size for size in range(1, most + 1) if draws % size == 0)
+                      together=together)  # fmt: skip
 
 
 def mean_probability(eta: Any, spread: Any) -> Any:

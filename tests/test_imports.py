@@ -23,7 +23,10 @@ VERDICTS = {"counts", "panel_counts"}
 BATTLES = {"battle_counts", "battle_patterns", "comparison_graph", "strengths"}
 REPEATS = {"conditions", "majority", "trial_counts", "score_counts", "trial_planning"}
 BEFORE_MODELS = (
-    {"errors", "tables", "directions", "estimates", "model", "posterior"} | VERDICTS | BATTLES | REPEATS
+    {"errors", "tables", "directions", "estimates", "each_draw", "model", "posterior"}
+    | VERDICTS
+    | BATTLES
+    | REPEATS
 )
 BEFORE_CHECKS = BEFORE_MODELS | {"inference", "baselines"}
 BEFORE_STUDIES = BEFORE_CHECKS | {"label_planning", "checks", "readers", "datasets", "models"}
@@ -53,6 +56,7 @@ ROOMS = {
     "trial_planning": {"errors"},  # a pure function of outcome probabilities, whoever estimated them
     "directions": {"errors", "tables"},  # what a choice moved towards: audits and their model start there
     "estimates": {"errors"},
+    "each_draw": set(),  # one loop over draws for models and inference alike
     "posterior": {"errors", "estimates"},  # draws to rows of estimates, for every model
     "model": {"errors", "tables", "counts", "estimates"},
     "models": BEFORE_MODELS,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.checks.convergence import scalars
+from bayesjudge.each_draw import each_draw
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data, Model
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["LOG_LIKELIHOOD", "Quantity", "Ranked", "Simulator", "World"]
 
 LOG_LIKELIHOOD = "log likelihood"
+#: Replicates computed together at most.
+TOGETHER = 50
 
 #: A test quantity: (latent values by site, arrays of one data set) to a scalar, in JAX.
 type Quantity = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
@@ -157,7 +160,7 @@ class Simulator:
             seen = {name: sites[name] for name in names}
             return seen, target.unconstrain(latent, {**arrays, **seen})
 
-        return jax.jit(jax.vmap(one, in_axes=(0, None)))
+        return jax.jit(lambda keys, arrays: each_draw(lambda key: one(key, arrays), keys, most=TOGETHER))
 
     @cached_property
     def _look(self) -> Callable[..., Any]:
@@ -169,9 +172,9 @@ class Simulator:
             return jax.vmap(lambda point: self._at(point, {**constants, **seen}))(points)
 
         def program(points: Any, seen: Any, constants: _Sites) -> tuple[_Sites, Any]:
-            # In batches, so that memory does not grow with the number of replicates.
-            sites, found = jax.lax.map(
-                lambda row: in_world(row[0], row[1], constants), (points, seen), batch_size=50
+            # Memory must not grow with the number of replicates.
+            sites, found = each_draw(
+                lambda row: in_world(row[0], row[1], constants), (points, seen), most=TOGETHER
             )
             return sites, jnp.moveaxis(found, -1, 0)
 

@@ -19,12 +19,16 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.checks.replicates import Simulator, World
+from bayesjudge.each_draw import each_draw
 from bayesjudge.model import Data, Model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["moments_of", "score_check", "score_moments", "score_program"]
+
+#: Replicates computed together at most.
+TOGETHER = 250
 
 
 def score_check(model: Model, data: Data, *, replicates: int = 2000, seed: int = 0) -> pd.DataFrame:
@@ -69,10 +73,14 @@ def score_program(log_density: Callable[[Any, Mapping[str, Any]], Any]) -> Calla
     """
     import jax
 
-    def along(z: Any, v: Any, seen: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
-        return jax.jvp(jax.grad(lambda at: log_density(at, {**shared, **seen})), (z,), (v,))
+    def every(points: Any, directions: Any, seen: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
+        def along(row: Any) -> Any:
+            z, v, mine = row
+            return jax.jvp(jax.grad(lambda at: log_density(at, {**shared, **mine})), (z,), (v,))
 
-    return jax.jit(jax.vmap(along, in_axes=(0, 0, 0, None)))
+        return each_draw(along, (points, directions, seen), most=TOGETHER)
+
+    return jax.jit(every)
 
 
 def moments_of(program: Callable[..., Any], world: World, data: Data, *, seed: int) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from bayesjudge.each_draw import each_draw
 from bayesjudge.inference import accelerator
 from bayesjudge.inference.density import Density, replay
 from bayesjudge.model import Data, Model
@@ -25,6 +26,8 @@ __all__ = ["assemble", "data_hash", "manifest", "posterior_dataset"]
 
 #: Draws of each chain used for replicated data and pointwise log likelihoods.
 PREDICTIVE_DRAWS = 250
+#: Draws from the prior, and replicates, computed together at most.
+TOGETHER = 250
 _PACKAGES = (
     "bayesjudge",
     "jax",
@@ -130,7 +133,7 @@ def _replicated(model: Model, data: Data, target: Density, key: Any, values: Map
 
     def many(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
         keys = jax.random.split(key, next(iter(values.values())).shape[0])
-        return jax.lax.map(lambda row: one(row[0], row[1], arrays), (keys, values), batch_size=250)
+        return each_draw(lambda row: one(row[0], row[1], arrays), (keys, values), most=TOGETHER)
 
     again = _once((id(target), "replicate"), lambda: jax.jit(many))
     return again(key, values, accelerator.to_device(data.arrays))
@@ -146,7 +149,7 @@ def _prior(
         return {name: sites[name] for name in target.dims if name not in data.observations}
 
     def many(keys: Any, arrays: Any) -> Any:
-        return jax.lax.map(lambda key: one(key, arrays), keys, batch_size=250)
+        return each_draw(lambda key: one(key, arrays), keys, most=TOGETHER)
 
     key_values, key_data = jax.random.split(key)
     simulated = _once((id(target), "prior"), lambda: jax.jit(many))

@@ -1,0 +1,55 @@
+"""A function of one draw at every draw, in the loop that the device compiles and runs fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["each_draw"]
+
+
+def each_draw(function: Callable[[Any], Any], draws: Any, *, most: int) -> Any:
+    """``function`` of every draw, within a program: one by one on a CPU, many together elsewhere.
+
+    A loop over single draws compiles in a quarter to two thirds of the time of a loop over batches, and runs
+    about as fast on a CPU: rejection and searches need not wait for the slowest draw of a batch.
+
+    Parameters
+    ----------
+    function : callable
+        From one draw to arrays.
+    draws : array, or arrays in containers
+        All with the same leading axis.
+    most : int
+        Draws computed together where that pays; bounds the memory.
+
+    Returns
+    -------
+    array, or arrays in containers
+        What the function returns, with the leading axis of the draws.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> each_draw(lambda draw: draw.sum(), jnp.arange(6.0).reshape(3, 2), most=2).tolist()
+    [1.0, 5.0, 9.0]
+    """
+    import jax
+
+    number = jax.tree.leaves(draws)[0].shape[0]
+    together = None if jax.default_backend() == "cpu" else batch_size(number, most)
+    return jax.lax.map(function, draws, batch_size=together)
+
+
+def batch_size(number: int, most: int) -> int:
+    """Largest size up to ``most`` that leaves no smaller last batch, which would be compiled as well.
+
+    Where the only such size is less than half of ``most``, two programs are the lesser evil.
+
+    Examples
+    --------
+    >>> batch_size(4000, 250), batch_size(1200, 250), batch_size(1201, 250), batch_size(7, 250)
+    (250, 240, 250, 7)
+    """
+    even = max(size for size in range(1, min(number, most) + 1) if number % size == 0)
+    return even if 2 * even >= min(number, most) else most
