@@ -11,12 +11,13 @@ variable `OFFSET` in the environment every seed of the run is another one.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from math import isfinite
 from statistics import NormalDist
 from typing import Any
 
-__all__ = ["OFFSET", "SUITE", "TEST", "TESTS", "binomial_bounds", "level", "move_seeds", "standard_errors",
-           "statistical_tests"]  # fmt: skip
+__all__ = ["OFFSET", "SUITE", "TEST", "TESTS", "agrees", "binomial_bounds", "level", "move_seeds",
+           "shares_below", "standard_errors", "statistical_tests"]  # fmt: skip
 
 #: Probability that any statistical test fails although nothing is wrong.
 SUITE = 0.02
@@ -81,6 +82,24 @@ def agrees(estimate: Any, truth: Any, error: Any) -> None:
     # Standard errors that are themselves estimated (MCSE from an ESS) are a few per cent off.
     most = 1.05 * standard_errors(z.size)
     assert np.all(z < most), f"off by {z.max():.1f} standard errors ({most:.1f} allowed): {estimate}, {truth}"
+
+
+def shares_below(draws: Any, law: Any, probs: Sequence[float]) -> tuple[Any, Any, Any]:
+    """Shares of draws (units, chains, draws) below exact quantiles, what they should be, and standard errors.
+
+    The standard error of a share needs the ESS alone; that of a quantile the density there as well, and an
+    estimate of that from the draws was half of the right one under one seed in twenty.
+    """
+    import numpy as np
+    from arviz_stats.base import array_stats
+
+    found = []
+    for prob in probs:
+        below = (draws <= law.ppf(prob)[:, None, None]).astype(float)
+        ess = np.asarray(array_stats.ess(below, method="mean", chain_axis=1, draw_axis=2))
+        found.append((below.mean((1, 2)), np.full(len(ess), prob), np.sqrt(prob * (1 - prob) / ess)))
+    shares, wanted, error = np.concatenate(found, axis=1)
+    return shares, wanted, error
 
 
 def move_seeds(offset: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import error_budget
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +19,9 @@ from bayesjudge.datasets.battles import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.readers import read_battles
 from bayesjudge.tables import Battles
+
+#: One interval a test, which holds its truth but for one time in so many.
+SURE = 1 - error_budget.level()
 
 
 def counted(frame: pd.DataFrame, **options: Any) -> BattleCounts:
@@ -108,8 +112,7 @@ def test_a_judge_that_contradicts_its_scores() -> None:
 
 def test_position_and_its_size_are_found() -> None:
     design = BattleDesign(battles=4000, graded=True, both_orders=True, position=0.5, slope=1.0)
-    # 99.9 %: one interval, one chance in a thousand to miss.
-    found = rows(count_battles(simulate_battles(seed=2, design=design).battles), "j0", prob=0.999)
+    found = rows(count_battles(simulate_battles(seed=2, design=design).battles), "j0", prob=SURE)
     assert found.loc["position_advantage", "lower"] < 0.5 < found.loc["position_advantage", "upper"]
     assert found.loc["first_preferred", "lower"] > 0.6
     assert found.loc["flip_rate", "point"] >= found.loc["reversal_rate", "point"] > 0.1
@@ -117,7 +120,7 @@ def test_position_and_its_size_are_found() -> None:
 
 def test_an_even_judge_shows_no_position() -> None:
     design = BattleDesign(battles=4000, graded=True, both_orders=True, position=0.0)
-    found = rows(count_battles(simulate_battles(seed=3, design=design).battles), "j0", prob=0.999)
+    found = rows(count_battles(simulate_battles(seed=3, design=design).battles), "j0", prob=SURE)
     assert found.loc["position_advantage", "lower"] < 0 < found.loc["position_advantage", "upper"]
     assert found.loc["first_preferred", "lower"] < 0.5 < found.loc["first_preferred", "upper"]
 

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
+import error_budget
 import jax
 import numpy as np
 import pytest
@@ -36,20 +37,12 @@ def exact(table: list[tuple[int, int]]) -> Any:
 
 
 def check(fits: ManyFits, agree: Callable[..., None], *, inflate: float = 1.0) -> None:
-    """As many draws lie below each exact quantile as should, in all comparisons of the test together.
-
-    Shares, not quantiles: the standard error of a share needs the ESS alone, that of a quantile the density
-    there as well, and an estimate of that from the draws was half of the right one under one seed in twenty.
-    """
-    found = []
-    for index, table in enumerate(TABLES):
-        draws = fits.posterior(index)["p"].transpose("coin", "chain", "draw").to_numpy()
-        for prob in (0.05, 0.5, 0.95):
-            below = (draws <= exact(table).ppf(prob)[:, None, None]).astype(float)
-            ess = array_stats.ess(below, method="mean", chain_axis=1, draw_axis=2)
-            error = inflate * np.sqrt(prob * (1 - prob) / np.asarray(ess))
-            found += [(share, prob, e) for share, e in zip(below.mean((1, 2)), error, strict=True)]
-    agree(*np.array(found).T)
+    """In all comparisons of the test together."""
+    draws = [fits.posterior(k)["p"].transpose("coin", "chain", "draw").to_numpy() for k in range(len(TABLES))]
+    parts = [error_budget.shares_below(part, exact(table), (0.05, 0.5, 0.95))
+             for part, table in zip(draws, TABLES, strict=True)]  # fmt: skip
+    shares, wanted, error = np.concatenate(parts, axis=1)
+    agree(shares, wanted, inflate * error)
 
 
 def test_every_posterior_has_its_exact_quantiles(together: ManyFits, agree: Callable[..., None]) -> None:
