@@ -71,8 +71,8 @@ def test_laplace_has_the_exact_quantiles_and_says_how_good_it_is(
     total = laplace.posterior["p"][..., 0].size
     effective = laplace.manifest["importance_ess"]
     assert laplace.manifest["laplace_pareto_k"] < 0.7
-    # Twice as many proposals, a sixth of them lost; 14 to 21 % with six seeds.
-    assert 1.5 * total < effective < 2 * total
+    # Of twice as many proposals 19 % are lost; 11 to 31 % with 400 seeds, standard deviation 3 %.
+    assert 1.3 * total < effective < 1.95 * total
     # Resampling adds the weights' variance to that of the draws: 1/effective beside 1/total.
     check_quantiles(laplace, agree, inflate=np.sqrt(1 + total / effective))
 

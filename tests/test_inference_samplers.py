@@ -139,8 +139,8 @@ def test_a_posterior_too_large_for_a_matrix_is_whitened_by_its_scales(agree: Cal
 def test_laplace_is_all_but_exact_for_a_gaussian() -> None:
     drawn = run_laplace(GAUSSIAN, {"mean": jnp.array(MEAN)}, jax.random.key(0), draws=4000)
     assert drawn.pareto_k < 0.5
-    # Of 8,000 proposals from a Student-t an eighth is lost; 12 to 14 % with six seeds.
-    assert 0.8 * 8000 < drawn.ess < 0.95 * 8000
+    # Of 8,000 proposals from a Student-t 13 % are lost; 7 to 25 % with 400 seeds, standard deviation 3 %.
+    assert 0.7 * 8000 < drawn.ess < 0.98 * 8000
     error = np.sqrt(np.diag(COVARIANCE) * (1 / 4000 + 1 / float(drawn.ess)))
     assert np.all(np.abs(drawn.flat.mean(0) - MEAN) < error_budget.standard_errors(len(MEAN)) * error)
 
