@@ -11,8 +11,9 @@ __all__ = ["each_draw"]
 def each_draw(function: Callable[[Any], Any], draws: Any, *, most: int) -> Any:
     """``function`` of every draw, within a program: one by one on a CPU, many together elsewhere.
 
-    A loop over single draws compiles in a quarter to two thirds of the time of a loop over batches, and runs
-    about as fast on a CPU: rejection and searches need not wait for the slowest draw of a batch.
+    A loop over single draws compiles in a quarter to three quarters of the time of a loop over batches. On a
+    CPU it runs in .4 to 2.6 times theirs (4,000 draws of four models): longer where that is hundredths of a
+    second, shorter where it is seconds, since searches need not wait for the slowest draw of a batch.
 
     Parameters
     ----------
@@ -51,5 +52,5 @@ def batch_size(number: int, most: int) -> int:
     >>> batch_size(4000, 250), batch_size(1200, 250), batch_size(1201, 250), batch_size(7, 250)
     (250, 240, 250, 7)
     """
-    even = max(size for size in range(1, min(number, most) + 1) if number % size == 0)
+    even = max((size for size in range(1, min(number, most) + 1) if number % size == 0), default=1)
     return even if 2 * even >= min(number, most) else most

@@ -88,7 +88,7 @@ def shares_below(draws: Any, law: Any, probs: Sequence[float]) -> tuple[Any, Any
     """Shares of draws (units, chains, draws) below exact quantiles, what they should be, and standard errors.
 
     The standard error of a share needs the ESS alone; that of a quantile the density there as well, and an
-    estimate of that from the draws was half of the right one under one seed in twenty.
+    estimate of that from the draws was once less than half of the right one.
     """
     import numpy as np
     from arviz_stats.base import array_stats

@@ -8,11 +8,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import error_budget
 import jsonschema
 import pandas as pd
 import pytest
-from scipy import stats
 from typer.testing import CliRunner, Result
 
 import bayesjudge
@@ -290,8 +288,9 @@ def test_demo_writes_its_page_here_and_covers_most_truths(tmp_path, monkeypatch)
     rows = json.loads(result.stdout)["estimates"]
     bayes = [row for row in rows if row["method"].startswith("bayes:")]
     inside = sum(row["lower"] <= row["truth"] <= row["upper"] for row in bayes)
+    # The data are fixed. Of 20 independent 95 % intervals fewer hold the truth with probability .003.
     assert len(bayes) == 20
-    assert inside >= stats.binom.ppf(error_budget.level(), len(bayes), 0.95)
+    assert inside >= 16
 
 
 @pytest.mark.slow

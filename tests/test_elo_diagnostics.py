@@ -20,7 +20,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.readers import read_battles
 from bayesjudge.tables import Battles
 
-#: One interval a test, which holds its truth but for one time in so many.
+#: Level of a test's one interval. Battles are so many that it is as narrow as one of 99.9 % from 4,000.
 SURE = 1 - error_budget.level()
 
 
@@ -111,7 +111,7 @@ def test_a_judge_that_contradicts_its_scores() -> None:
 
 
 def test_position_and_its_size_are_found() -> None:
-    design = BattleDesign(battles=4000, graded=True, both_orders=True, position=0.5, slope=1.0)
+    design = BattleDesign(battles=5600, graded=True, both_orders=True, position=0.5, slope=1.0)
     found = rows(count_battles(simulate_battles(seed=2, design=design).battles), "j0", prob=SURE)
     assert found.loc["position_advantage", "lower"] < 0.5 < found.loc["position_advantage", "upper"]
     assert found.loc["first_preferred", "lower"] > 0.6
@@ -119,7 +119,7 @@ def test_position_and_its_size_are_found() -> None:
 
 
 def test_an_even_judge_shows_no_position() -> None:
-    design = BattleDesign(battles=4000, graded=True, both_orders=True, position=0.0)
+    design = BattleDesign(battles=5600, graded=True, both_orders=True, position=0.0)
     found = rows(count_battles(simulate_battles(seed=3, design=design).battles), "j0", prob=SURE)
     assert found.loc["position_advantage", "lower"] < 0 < found.loc["position_advantage", "upper"]
     assert found.loc["first_preferred", "lower"] < 0.5 < found.loc["first_preferred", "upper"]

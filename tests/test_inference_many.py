@@ -37,7 +37,7 @@ def exact(table: list[tuple[int, int]]) -> Any:
 
 
 def check(fits: ManyFits, agree: Callable[..., None], *, inflate: float = 1.0) -> None:
-    """In all comparisons of the test together."""
+    """Shares of draws below exact quantiles, of all tables in one comparison."""
     draws = [fits.posterior(k)["p"].transpose("coin", "chain", "draw").to_numpy() for k in range(len(TABLES))]
     parts = [error_budget.shares_below(part, exact(table), (0.05, 0.5, 0.95))
              for part, table in zip(draws, TABLES, strict=True)]  # fmt: skip
