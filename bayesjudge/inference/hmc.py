@@ -19,8 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.hmc_kernel import DENSE_UP_TO, State, adapt, place, renew, sample, start
+from bayesjudge.inference.hmc_kernel import DENSE_UP_TO, State, advance, place, renew, start
 from bayesjudge.inference.nuts import Draws, NutsOptions
+from bayesjudge.inference.starts import find_starts
 
 __all__ = ["DENSE_UP_TO", "run_from", "run_hmc"]
 
@@ -43,14 +44,15 @@ def run_hmc(
     programs = _programs(target, options.chains, many)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     tell = partial(_tell, report, options.tune + options.draws)
-    state, done = _warm(programs, arrays, key, options, many=many, rng=rng, tell=tell)
+    state, done = _warm(target, arrays, key, options, many=many, rng=rng, tell=tell)
     kept = []
     for size in _blocks(options.draws):
-        lengths = _padded(_lengths(state, size, rng), min(BLOCK, options.draws))
-        state, block = programs["sample"](state, arrays, lengths)
-        kept.append(jax.tree.map(np.asarray, block))
+        state, block = programs["advance"](
+            state, arrays, _lengths(state, size, rng), 0, options.target_accept
+        )
+        kept.append(_first(size, block))
         done = tell(done + size, state)
-    return _joined(kept, options.draws)
+    return _joined(kept)
 
 
 def run_from(
@@ -68,38 +70,44 @@ def run_from(
     """
     programs = _programs(target, options.chains, many)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    state, _ = _warm(programs, arrays, key, options, many=many, rng=rng, tell=lambda done, _: done)
+    state, _ = _warm(target, arrays, key, options, many=many, rng=rng, tell=lambda done, _: done)
     state = programs["place"](state, arrays, jnp.asarray(points))
     steps = _mean_steps(state, TRAJECTORY / 2)
     kept = []
     for size in _blocks(options.draws):
-        lengths = _padded(jnp.full(size, steps), min(BLOCK, options.draws))
-        state, block = programs["sample"](state, arrays, lengths)
-        kept.append(jax.tree.map(np.asarray, block))
-    return _joined(kept, options.draws)
+        lengths = _padded(np.full(size, steps))
+        state, block = programs["advance"](state, arrays, lengths, 0, options.target_accept)
+        kept.append(_first(size, block))
+    return _joined(kept)
 
 
 def _warm(
-    programs: dict[str, Any], arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets,
+    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets,
     rng: np.random.Generator, tell: Callable[[int, State], int],
 ) -> tuple[State, int]:  # fmt: skip
     """State after warm-up, and the iterations done."""
-    state, done = programs["start"](jax.random.split(key, many.number), arrays), 0
+    programs, keys = _programs(target, options.chains, many), jax.random.split(key, many.number)
+    state, done = programs["start"](keys, arrays, find_starts(target, arrays, many)), 0
     for share, renewed in ((0.2, True), (0.4, True), (0.4, False)):
         for size in _blocks(max(round(options.tune * share), 1)):
-            lengths = _padded(_lengths(state, size, rng), BLOCK)
-            state = programs["adapt"](state, arrays, lengths, size, options.target_accept)
+            lengths = _lengths(state, size, rng)
+            state, _ = programs["advance"](state, arrays, lengths, size, options.target_accept)
             done = tell(done + size, state)
         state = programs["renew"](state, renewed)
     return state, done
 
 
-def _joined(kept: list[Any], draws: int) -> Draws:
-    """The blocks end to end, without what the last one was padded with."""
-    parts = {name: np.concatenate([stats[name] for _, stats in kept], axis=-1) for name in kept[0][1]}
+def _first(size: int, block: Any) -> Any:
+    """A block without what it was padded with."""
+    flat, stats = jax.tree.map(np.asarray, block)
+    return flat[..., :size, :], {name: values[..., :size] for name, values in stats.items()}
+
+
+def _joined(kept: list[Any]) -> Draws:
+    """The blocks end to end."""
     return Draws(
-        flat=np.concatenate([flat for flat, _ in kept], axis=-2)[..., :draws, :],
-        stats={name: values[..., :draws] for name, values in parts.items()},
+        flat=np.concatenate([flat for flat, _ in kept], axis=-2),
+        stats={name: np.concatenate([stats[name] for _, stats in kept], axis=-1) for name in kept[0][1]},
     )
 
 
@@ -116,12 +124,12 @@ def _blocks(length: int) -> list[int]:
 
 def _lengths(state: State, size: int, rng: np.random.Generator) -> Any:
     """Leapfrog steps of each iteration, uniform from 1 to twice the mean that the median posterior needs."""
-    return jnp.asarray(rng.integers(1, 2 * _mean_steps(state, TRAJECTORY), size=size))
+    return _padded(rng.integers(1, 2 * _mean_steps(state, TRAJECTORY), size=size))
 
 
-def _padded(lengths: Any, size: int) -> Any:
+def _padded(lengths: Any) -> Any:
     """Trajectories of no steps at the end: blocks of every size are then one program, compiled once."""
-    return jnp.pad(lengths, (0, size - len(lengths)))
+    return np.pad(lengths, (0, BLOCK - len(lengths)))
 
 
 def _mean_steps(state: State, trajectory: float) -> int:
@@ -134,10 +142,9 @@ def _programs(target: Density, chains: int, many: Sets) -> dict[str, Any]:
     if key not in _PROGRAMS:
         over = (0, many.axes, None)
         _PROGRAMS[key] = {
-            "start": jax.jit(jax.vmap(partial(start, target, chains), in_axes=over[:2])),
-            "adapt": jax.jit(jax.vmap(partial(adapt, target), in_axes=(*over, None, None))),
+            "start": jax.jit(jax.vmap(partial(start, target, chains), in_axes=(*over[:2], 0))),
+            "advance": jax.jit(jax.vmap(partial(advance, target), in_axes=(*over, None, None))),
             "renew": jax.jit(jax.vmap(renew, in_axes=(0, None))),
             "place": jax.jit(jax.vmap(partial(place, target), in_axes=(0, many.axes, 0))),
-            "sample": jax.jit(jax.vmap(partial(sample, target), in_axes=over)),
         }
     return _PROGRAMS[key]

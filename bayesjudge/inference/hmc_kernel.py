@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 
 from bayesjudge.inference.density import Arrays, Density
-from bayesjudge.inference.mode import find_start
+from bayesjudge.inference.mode import Mode
 
-__all__ = ["DENSE_UP_TO", "State", "adapt", "place", "renew", "sample", "start"]
+__all__ = ["DENSE_UP_TO", "State", "advance", "place", "renew", "start"]
 
 #: Dimensions up to which posteriors are whitened by a full matrix: its products cost d² a leapfrog step.
 DENSE_UP_TO = 400
@@ -48,19 +48,17 @@ class State(NamedTuple):
     key: Any
 
 
-def start(target: Density, chains: int, key: Any, arrays: Arrays) -> State:
+def start(target: Density, chains: int, key: Any, arrays: Arrays, mode: Mode) -> State:
     """Chains scattered around the mode by its curvature; a point of no density falls back to the mode."""
-
-    def potential(z: Any) -> Any:
-        return target.potential(z, arrays)
-
-    mode = find_start(potential, target.start)
     whole = target.size <= DENSE_UP_TO
     root = jnp.linalg.cholesky(mode.covariance) if whole else jnp.sqrt(jnp.diag(mode.covariance))
     key, scatter = jax.random.split(key)
     z = mode.at + _stretched(jax.random.normal(scatter, (chains, target.size)), root)
-    z = jnp.where(jnp.isfinite(jax.vmap(potential)(z))[:, None], z, mode.at)
-    value, slope = jax.vmap(jax.value_and_grad(potential))(z)
+    points = jnp.concatenate([z, mode.at[None]])
+    value, slope = jax.vmap(jax.value_and_grad(lambda z: target.potential(z, arrays)))(points)
+    alive = jnp.isfinite(value[:-1])
+    z, slope = (jnp.where(alive[:, None], part[:chains], part[-1]) for part in (points, slope))
+    value = jnp.where(alive, value[:-1], value[-1])
     blank = jnp.zeros((target.size,))
     return State(z, value, slope, root, _fresh(jnp.log(0.3)), blank, jnp.zeros_like(root), jnp.zeros(()), key)
 
@@ -74,8 +72,9 @@ def place(target: Density, state: State, arrays: Arrays, point: Any) -> State:
 
 
 def _fresh(log_size: Any) -> _Step:
-    zero = jnp.zeros(())
-    return _Step(jnp.asarray(log_size), jnp.asarray(log_size), zero, zero, log_size + jnp.log(2.0))
+    # With a type of its own: one taken from a Python number is another type, and would compile all twice.
+    log_size, zero = jnp.asarray(log_size, dtype=float), jnp.zeros(())
+    return _Step(log_size, log_size, zero, zero, log_size + jnp.log(2.0))
 
 
 def _move(target: Density, state: State, arrays: Arrays, steps: Any) -> tuple[State, dict[str, Any]]:
@@ -108,23 +107,38 @@ def _move(target: Density, state: State, arrays: Arrays, steps: Any) -> tuple[St
     ), stats  # fmt: skip
 
 
-def adapt(  # noqa: PLR0917 mapped over posteriors, which names no arguments
-    target: Density, state: State, arrays: Arrays, lengths: Any, count: Any, accept: Any
-) -> State:
-    """The first ``count`` iterations tune the step size and gather the chains' covariance (Welford)."""
+def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
+    target: Density, state: State, arrays: Arrays, lengths: Any, learning: Any, accept: Any
+) -> Any:
+    """Iterations of the given lengths, the first ``learning`` of which tune; and what they drew.
 
-    def one(at: Any, state: State) -> State:
-        state, stats = _move(target, state, arrays, lengths[at])
-        step = _average(state.step, accept - stats["acceptance_rate"].mean())
-        seen = state.seen + state.z.shape[0]
-        off = state.z - state.mean
-        mean = state.mean + off.sum(0) / seen
-        whole = state.root.ndim == 2
-        product = state.product + (off.T @ (state.z - mean) if whole else (off * (state.z - mean)).sum(0))
-        return state._replace(step=step, mean=mean, product=product, seen=seen)
+    One program both warms up and samples, since each copy of a density's gradient takes seconds to compile.
 
-    final: State = jax.lax.fori_loop(0, count, one, state)
-    return final
+    Returns
+    -------
+    state, (draws, stats)
+        Draws (chains, iterations, d) and statistics (chains, iterations).
+    """
+
+    def one(state: State, at: Any) -> Any:
+        number, steps = at
+        state, stats = _move(target, state, arrays, steps)
+        shortfall = accept - stats["acceptance_rate"].mean()
+        state = jax.lax.cond(number < learning, _learnt, lambda state, _: state, state, shortfall)
+        return state, (state.z, stats)
+
+    state, (flat, stats) = jax.lax.scan(one, state, (jnp.arange(lengths.shape[0]), lengths))
+    return state, (jnp.swapaxes(flat, 0, 1), {name: value.T for name, value in stats.items()})
+
+
+def _learnt(state: State, shortfall: Any) -> State:
+    """Step size by dual averaging, and the chains' covariance so far (Welford)."""
+    seen = state.seen + state.z.shape[0]
+    off = state.z - state.mean
+    mean = state.mean + off.sum(0) / seen
+    whole = state.root.ndim == 2
+    product = state.product + (off.T @ (state.z - mean) if whole else (off * (state.z - mean)).sum(0))
+    return state._replace(step=_average(state.step, shortfall), mean=mean, product=product, seen=seen)
 
 
 def _stretched(x: Any, root: Any) -> Any:
@@ -162,14 +176,3 @@ def renew(state: State, metric: Any) -> State:
     )
     return state._replace(root=jnp.where(good, new, state.root), step=step, mean=jnp.zeros_like(state.mean),
                           product=jnp.zeros_like(state.product), seen=jnp.zeros_like(state.seen))  # fmt: skip
-
-
-def sample(target: Density, state: State, arrays: Arrays, lengths: Any) -> Any:
-    """Iterations that are kept: draws (chains, iterations, d) and statistics (chains, iterations)."""
-
-    def one(state: State, steps: Any) -> Any:
-        state, stats = _move(target, state, arrays, steps)
-        return state, (state.z, stats)
-
-    state, (flat, stats) = jax.lax.scan(one, state, lengths)
-    return state, (jnp.swapaxes(flat, 0, 1), {name: value.T for name, value in stats.items()})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from bayesjudge.inference.proposal import (
     round_draws,
     weighted_draws,
 )
+from bayesjudge.inference.starts import find_starts
 
 __all__ = ["LaplaceDraws", "run_laplace"]
 
@@ -37,7 +37,7 @@ PARAMETERS, MOST = 2, 8
 #: Times as many again, where few of them are effective although their k̂ is fine: one far point in a tail can
 #: weigh as much as hundreds.
 AGAIN = (1, 2, 4)
-_PROGRAMS: dict[tuple[Any, ...], _Programs] = {}
+_PROGRAMS: dict[tuple[Any, ...], Any] = {}
 _IMPROVED, _EACH_IMPROVED = jax.jit(improved), jax.jit(jax.vmap(improved))
 
 
@@ -79,27 +79,20 @@ def run_laplace(
     draws : int
         Draws returned, resampled from up to ``MOST`` times as many, or four times that where it helps.
     """
-    programs, size = _programs(target, many), round_draws(target.size)
+    draw, size = _program(target, many), round_draws(target.size)
+    mode = find_starts(target, arrays, many)
     keys = jax.random.split(key, many.number) if many else key
-    proposal = _fitted(programs, keys, arrays, target.size, many)
+    proposal = _fitted(draw, first_proposal(mode), keys, arrays, many)
     least = ceil(draws * min(ceil(target.size / PARAMETERS), MOST) / size)
     # Numbers that no round of the fit has had: draws that chose a proposal would flatter it.
-    found = _until_enough(
-        lambda number: programs.draw(proposal, keys, ROUNDS[1] + number, arrays), least, draws, key
-    )
+    found = _until_enough(lambda number: draw(proposal, keys, ROUNDS[1] + number, arrays), least, draws, key)
     lead = (many.number,) if many else ()
     flat, k, ess = (np.reshape(part, (*lead, *np.shape(part)[1:])) for part in zip(*found, strict=True))
-    return LaplaceDraws(flat=flat, pareto_k=k, ess=ess, gradient_norm=np.asarray(proposal.gradient_norm))
+    return LaplaceDraws(flat=flat, pareto_k=k, ess=ess, gradient_norm=np.asarray(mode.gradient_norm))
 
 
-class _Programs(NamedTuple):
-    """What is compiled of one posterior: its mode, and one round of draws. Any number of draws is rounds."""
-
-    first: Any
-    draw: Any
-
-
-def _programs(target: Density, many: Sets | None) -> _Programs:
+def _program(target: Density, many: Sets | None) -> Any:
+    """One round of draws, compiled. Any number of draws is rounds."""
     kept = (id(target), many)
     if kept not in _PROGRAMS:
         size = round_draws(target.size)
@@ -107,21 +100,16 @@ def _programs(target: Density, many: Sets | None) -> _Programs:
         def draw(proposal: Proposal, key: Any, number: Any, arrays: Arrays) -> tuple[Any, Any]:
             return weighted_draws(target, proposal, jax.random.fold_in(key, number), arrays, size)
 
-        first = partial(first_proposal, target)
-        if many:
-            first = jax.vmap(first, in_axes=(many.axes,))
-            draw = jax.vmap(draw, in_axes=(0, 0, None, many.axes))
-        _PROGRAMS[kept] = _Programs(jax.jit(first), jax.jit(draw))
+        _PROGRAMS[kept] = jax.jit(jax.vmap(draw, in_axes=(0, 0, None, many.axes)) if many else draw)
     return _PROGRAMS[kept]
 
 
-def _fitted(programs: _Programs, keys: Any, arrays: Arrays, size: int, many: Sets | None) -> Proposal:
-    """The proposal that mode and rounds of draws lead to.
+def _fitted(draw: Any, proposal: Proposal, keys: Any, arrays: Arrays, many: Sets | None) -> Proposal:
+    """The proposal that rounds of draws lead to.
 
     A data set whose proposal has settled keeps it while others go on, so that it is what it would be alone.
     """
-    proposal: Proposal = programs.first(arrays)
-    if size > MOMENTS_UP_TO:
+    if proposal.at.shape[-1] > MOMENTS_UP_TO:
         return proposal
     shape, improve = ((many.number,), _EACH_IMPROVED) if many else ((), _IMPROVED)
     state = Round(proposal, np.zeros(shape), np.zeros(shape, dtype=bool))
@@ -129,7 +117,7 @@ def _fitted(programs: _Programs, keys: Any, arrays: Arrays, size: int, many: Set
         settled = np.asarray(state.settled) & (number >= ROUNDS[0])
         if settled.all():
             break
-        state = improve(*programs.draw(state.proposal, keys, number, arrays), state, settled)
+        state = improve(*draw(state.proposal, keys, number, arrays), state, settled)
     return state.proposal
 
 

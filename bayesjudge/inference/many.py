@@ -7,7 +7,7 @@ any `concurrent.futures.Executor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from bayesjudge.inference.batches import SAMPLERS, Batch, fit_batch
 from bayesjudge.inference.density import density
 from bayesjudge.inference.gate import Gate, gate_of
 from bayesjudge.inference.nuts import NutsOptions
-from bayesjudge.inference.progress import bar
+from bayesjudge.inference.progress import Report, bar, within
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model
 
@@ -94,7 +94,8 @@ def fit_many(
         Run the posteriors that had divergent transitions once more, with the shorter steps that `fit` takes
         then; the second run is kept.
     batch : int, optional
-        Posteriors in one program; default all of one shape.
+        Posteriors padded to one shape, and run on one worker of an executor; default all that can be. An
+        accelerator runs them all in one program, a CPU ``batches.TOGETHER`` at a time.
     mesh : jax.sharding.Mesh, optional
         Split the data sets of each batch over the mesh's first axis.
     executor : concurrent.futures.Executor, optional
@@ -132,19 +133,12 @@ def fit_many(
     return ManyFits(model=model, data=tuple(prepared), flat=tuple(flat), stats=tuple(stats))
 
 
-def _run(
-    jobs: list[Batch], executor: Executor | None, report: Callable[[int, int], None] | None
-) -> list[Any]:
+def _run(jobs: list[Batch], executor: Executor | None, report: Report | None) -> list[Any]:
     if executor is not None:
         return list(executor.map(fit_batch, jobs))
     return [
-        fit_batch(job, None if report is None else _within(report, k, len(jobs)))
-        for k, job in enumerate(jobs)
+        fit_batch(job, None if report is None else within(report, k, len(jobs))) for k, job in enumerate(jobs)
     ]
-
-
-def _within(report: Callable[[int, int], None], job: int, jobs: int) -> Callable[[int, int], None]:
-    return lambda done, total: report(job * total + done, jobs * total)
 
 
 def _batches(prepared: Sequence[Data], batch: int | None) -> list[list[int]]:

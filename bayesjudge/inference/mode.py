@@ -9,12 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
 
-__all__ = ["Mode", "find_mode", "find_start"]
-
-#: Dimensions up to which a mode is searched for: its Hessian costs as many gradients a step.
-MODE_UP_TO = 500
-#: Largest gradient of what may pass for a mode. A search that ran away stops at millions.
-SETTLED = 1.0
+__all__ = ["Mode", "find_mode"]
 
 
 class Mode(NamedTuple):
@@ -53,53 +48,39 @@ def find_mode(
     >>> mode.at.round(6).tolist()
     [3.0, 3.0]
     """
-    value_and_grad, hessian = jax.value_and_grad(potential), jax.hessian(potential)
     identity = jnp.eye(start.shape[0])
 
+    def at(z: Any) -> Any:
+        """Value, gradient and Hessian, whose program has one copy of the potential."""
+
+        def along(direction: Any) -> Any:
+            return jax.jvp(jax.value_and_grad(potential), (z,), (direction,))
+
+        (value, gradient), (_, curvature) = jax.vmap(along, out_axes=((None, None), 0))(identity)
+        return value, gradient, curvature
+
     def unfinished(state: Any) -> Any:
-        _, _, gradient, _, damping, step = state
-        return (step < 2) | (
-            (step < most_steps) & (jnp.max(jnp.abs(gradient)) > tolerance) & (damping < 1e12)
-        )
+        _, (_, gradient, _), damping, step = state
+        return (step < most_steps) & (jnp.max(jnp.abs(gradient)) > tolerance) & (damping < 1e12)
 
     def newton(state: Any) -> Any:
-        z, value, gradient, curvature, damping, step = state
+        z, found, damping, step = state
+        _, gradient, curvature = found
         factor = jnp.linalg.cholesky(curvature + damping * identity)
         move = -cho_solve((factor, True), gradient)
         move = jnp.where(jnp.all(jnp.isfinite(move)), move, 0.0)
-        proposed, slope = value_and_grad(z + move)
-        better = jnp.all(jnp.isfinite(slope)) & (proposed < value)
-        z, value, gradient = (
-            jnp.where(better, new, old) for new, old in ((z + move, z), (proposed, value), (slope, gradient))
+        proposed = at(z + move)
+        better = jnp.all(jnp.isfinite(proposed[1])) & (proposed[0] < found[0])
+        z, found = jax.tree.map(
+            lambda new, old: jnp.where(better, new, old), (z + move, proposed), (z, found)
         )
         damping = jnp.where(better, jnp.maximum(damping / 10, 1e-12), damping * 10)
-        return z, value, gradient, hessian(z), damping, step + 1
+        return z, found, damping, step + 1
 
-    # The first step is a gradient step (curvature 1), so that the Hessian is compiled once, in the loop.
-    first = (start, *value_and_grad(start), identity, 1e-3, 0)
-    z, _, gradient, curvature, _, steps = jax.lax.while_loop(unfinished, newton, first)
+    # The first step moves nowhere, for want of a gradient: the potential is then compiled in the loop alone.
+    nothing = (jnp.inf, jnp.full(start.shape, jnp.inf), identity)
+    z, (_, gradient, curvature), _, steps = jax.lax.while_loop(unfinished, newton, (start, nothing, 1e-2, 0))
     return Mode(z, _inverse(curvature), jnp.max(jnp.abs(gradient)), steps)
-
-
-def find_start(potential: Callable[[Any], Any], start: Any) -> Mode:
-    """Where chains start and on which scale: the mode, or ``start`` with unit scales where there is none.
-
-    The density of effects that are sampled as they are, not in units of their spread, grows without bound as
-    the spread falls to 0, and Newton steps follow it there, where no chain comes back from.
-
-    Examples
-    --------
-    >>> def funnel(z):
-    ...     return 5 * z[0] + 0.5 * jnp.sum((z[1:] * jnp.exp(-z[0])) ** 2)
-    >>> find_start(funnel, jnp.zeros(6)).at.tolist()
-    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    """
-    plain = Mode(start, jnp.eye(start.shape[0]), jnp.inf, 0)
-    if start.shape[0] > MODE_UP_TO:
-        return plain
-    mode = find_mode(potential, start)
-    settled = mode.gradient_norm < SETTLED
-    return Mode(*(jnp.where(settled, found, other) for found, other in zip(mode, plain, strict=True)))
 
 
 def _inverse(hessian: Any) -> Any:

@@ -18,7 +18,8 @@ import numpy as np
 from numpyro.infer.hmc import hmc
 
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.mode import find_start
+from bayesjudge.inference.mode import Mode
+from bayesjudge.inference.starts import find_starts
 
 __all__ = ["Draws", "NutsOptions", "run_nuts"]
 
@@ -89,7 +90,8 @@ def run_nuts(
     """
     start, advance = _programs(target, options, many)
     keys, accept = jax.random.split(key, many.number) if many else key, options.target_accept
-    state, total, done, kept = start(keys, arrays, accept), options.tune + options.draws, 0, []
+    state = start(keys, arrays, accept, find_starts(target, arrays, many))
+    total, done, kept = options.tune + options.draws, 0, []
     for phase in (options.tune, options.draws):
         for size in _blocks(phase):
             state, block = advance(state, arrays, accept, size)
@@ -110,7 +112,7 @@ def _blocks(length: int) -> list[int]:
 
 
 def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple[Any, Any]:
-    """Compiled ``start(key, arrays, accept)`` and ``advance(state, arrays, accept, size)``.
+    """Compiled ``start(key, arrays, accept, mode)`` and ``advance(state, arrays, accept, size)``.
 
     They are kept for the life of the process. The target acceptance is an argument, so that a run repeated
     with another one compiles nothing.
@@ -118,8 +120,8 @@ def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple
     key = (id(target), replace(options, target_accept=0.0), many)
     if key not in _PROGRAMS:
 
-        def start(key: Any, arrays: Arrays, accept: Any) -> Any:
-            return _start(target, replace(options, target_accept=accept), key, arrays)
+        def start(key: Any, arrays: Arrays, accept: Any, mode: Mode) -> Any:
+            return _start(target, replace(options, target_accept=accept), key, arrays, mode)
 
         def advance(state: Any, arrays: Arrays, accept: Any, size: int) -> Any:
             return _advance(target, replace(options, target_accept=accept), state, arrays, size)
@@ -137,7 +139,7 @@ def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
     def advance_all(state: Any, arrays: Arrays, accept: Any, size: int) -> Any:
         return jax.vmap(lambda s, a, t: advance(s, a, t, size), in_axes=axes)(state, arrays, accept)
 
-    return jax.jit(jax.vmap(start, in_axes=axes)), jax.jit(advance_all, static_argnums=3)
+    return jax.jit(jax.vmap(start, in_axes=(*axes, 0))), jax.jit(advance_all, static_argnums=3)
 
 
 def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any, Any]:
@@ -151,20 +153,24 @@ def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any,
     return partial(init, **settings), sample
 
 
-def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays) -> Any:
+def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays, mode: Mode) -> Any:
     """Chains scattered around the mode by its curvature; a point of no density falls back to the mode."""
-    mode = find_start(lambda z: target.potential(z, arrays), target.start)
     scatter, chains = jax.random.split(key)
     root = jnp.linalg.cholesky(mode.covariance)
     jitter = jax.random.normal(scatter, (options.chains, target.size)) @ root.T
-    points = mode.at + jitter
-    alive = jnp.isfinite(jax.vmap(lambda z: target.potential(z, arrays))(points))
-    points = jnp.where(alive[:, None], points, mode.at)
-    dense = target.size <= DENSE_UP_TO
-    metric = mode.covariance if dense else jnp.diag(mode.covariance)
+    # The mode with them, since a second program of the density takes seconds to compile.
+    points = jnp.concatenate([mode.at + jitter, mode.at[None]])
+    metric = mode.covariance if target.size <= DENSE_UP_TO else jnp.diag(mode.covariance)
     init, _ = _kernel(target, options, arrays)
-    return jax.vmap(lambda z, k: init(z, inverse_mass_matrix=metric, rng_key=k))(
-        points, jax.random.split(chains, options.chains)
+    found = jax.vmap(lambda z, k: init(z, inverse_mass_matrix=metric, rng_key=k))(
+        points, jax.random.split(chains, options.chains + 1)
+    )
+    each = jax.tree.map(lambda part: part[:-1], found)
+    alive = jnp.isfinite(each.potential_energy)
+    return each._replace(
+        z=jnp.where(alive[:, None], each.z, found.z[-1]),
+        z_grad=jnp.where(alive[:, None], each.z_grad, found.z_grad[-1]),
+        potential_energy=jnp.where(alive, each.potential_energy, found.potential_energy[-1]),
     )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["bar"]
+__all__ = ["Report", "bar", "within"]
+
+#: Called with what is done and what there is in all.
+type Report = Callable[[int, int], None]
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Callable[[int, int], None]]:
+def bar(title: str) -> Iterator[Report]:
     """A bar that the block moves by calling ``report(done, total)``.
 
     Examples
@@ -28,3 +31,14 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
             progress.update(task, completed=done, total=total)
 
         yield report
+
+
+def within(report: Report, part: int, parts: int) -> Report:
+    """The report of one of several equal parts.
+
+    Examples
+    --------
+    >>> within(lambda done, total: print(done, "of", total), 1, 3)(50, 100)
+    150 of 300
+    """
+    return lambda done, total: report(part * total + done, parts * total)

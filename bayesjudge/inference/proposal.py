@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 
 from bayesjudge.inference.density import Arrays, Density
-from bayesjudge.inference.mode import find_start
+from bayesjudge.inference.mode import Mode
 
 __all__ = ["MOMENTS_UP_TO", "ROUNDS", "Proposal", "Round", "first_proposal", "improved", "round_draws",
            "weighted_draws"]  # fmt: skip
@@ -54,15 +54,12 @@ class Proposal(NamedTuple):
         Cholesky factor of its scale.
     above, below : array (d,)
         Scales on either side of the median, along the axes of the Cholesky factor.
-    gradient_norm : scalar
-        Largest absolute gradient at the mode it was begun from; infinite where there was none.
     """
 
     at: Any
     root: Any
     above: Any
     below: Any
-    gradient_norm: Any
 
 
 class Round(NamedTuple):
@@ -83,11 +80,10 @@ class Round(NamedTuple):
     settled: Any
 
 
-def first_proposal(target: Density, arrays: Arrays) -> Proposal:
-    """The proposal at the mode."""
-    mode = find_start(lambda z: target.potential(z, arrays), target.start)
-    even = jnp.ones(target.size)
-    return Proposal(mode.at, jnp.linalg.cholesky(mode.covariance), even, even, mode.gradient_norm)
+def first_proposal(mode: Mode) -> Proposal:
+    """The proposal at a mode, or at many with a leading axis of data sets."""
+    even = jnp.ones_like(mode.at)
+    return Proposal(mode.at, jnp.linalg.cholesky(mode.covariance), even, even)
 
 
 def round_draws(parameters: int) -> int:
@@ -168,8 +164,8 @@ def _moments(z: Any, weight: Any, proposal: Proposal) -> Proposal:
     above, below = (_scale(standard - median, weight, side) for side in (1, -1))
     ratio = jnp.clip(above / below, 1 / MOST_SKEW, MOST_SKEW)
     even = jnp.sqrt((ratio**2 + 1) / 2)
-    moved = Proposal(mean + root @ median, root, ratio / even, 1 / even, proposal.gradient_norm)
-    sound = jnp.all(jnp.array([jnp.all(jnp.isfinite(part)) for part in moved[:-1]]))
+    moved = Proposal(mean + root @ median, root, ratio / even, 1 / even)
+    sound = jnp.all(jnp.array([jnp.all(jnp.isfinite(part)) for part in moved]))
     return Proposal(*(jnp.where(sound, new, old) for new, old in zip(moved, proposal, strict=True)))
 
 
