@@ -100,8 +100,8 @@ def test_many_data_sets_run_in_parts_of_one_size(
     def sampler(target: Any, arrays: Any, key: Any, options: NutsOptions, *, many: Any, report: Any) -> Draws:
         heads = np.asarray(arrays["heads"])[:, 0]
         runs.append((options.target_accept, heads.tolist(), jax.random.key_data(key).tolist()))
-        if report is not None:
-            report(1, 2)
+        for done in (1, 2) if report is not None else ():
+            report(done, 2)
         shape = (many.number, options.chains, options.draws)
         diverging = np.broadcast_to((heads >= 18)[:, None, None], shape) & (options.target_accept < CAREFUL)
         flat = np.broadcast_to(heads[:, None, None, None] * options.target_accept, (*shape, target.size))
@@ -119,7 +119,20 @@ def test_many_data_sets_run_in_parts_of_one_size(
     last = [16, 17, 18, 19]
     assert [heads for _, heads, _ in runs] == [list(range(16)), last * 4, [18, 19] * 8]
     assert len({tuple(key) for _, _, key in runs}) == 3
-    assert said == [(1, 4), (3, 4)]
+    assert said == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_draws_do_not_depend_on_the_processors(
+    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [[(k, 50)] for k in range(40)]
+    found = []
+    for processors in (1, 3):
+        monkeypatch.setattr(batches, "_processors", lambda number=processors: number)
+        fits = fit_many(third_party.Coin(), tables, chains=2, draws=50, tune=50, repeat=False)
+        found.append(np.stack(fits.flat))
+    np.testing.assert_array_equal(*found)
+    assert np.all(np.diff(found[0].mean((1, 2, 3))[::5]) > 0)  # in the order of the tables
 
 
 def test_estimates_come_in_the_order_of_the_tables(together: ManyFits) -> None:

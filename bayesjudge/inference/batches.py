@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +16,7 @@ from bayesjudge.inference.density import Density, Sets, density
 from bayesjudge.inference.hmc import run_from, run_hmc
 from bayesjudge.inference.laplace import run_laplace
 from bayesjudge.inference.nuts import CAREFUL, Draws, NutsOptions, run_nuts
-from bayesjudge.inference.progress import Report, within
+from bayesjudge.inference.progress import Report, shared
 from bayesjudge.inference.stacks import Stack, placed, stack
 from bayesjudge.model import Data, Model
 
@@ -114,14 +116,20 @@ def _sampled(
     job: Batch, whole: Stack, chosen: Any, size: int, report: Report | None
 ) -> tuple[Any, dict[str, Any]]:
     """Draws and statistics of the chosen data sets, ``size`` of them in a program."""
-    pieces = -(-len(chosen) // size)
-    found = [
-        _drawn(job, part, None if report is None else within(report, k, pieces))
-        for k, part in enumerate(_parts(job, whole, chosen, size))
-    ]
+    parts = list(_parts(job, whole, chosen, size))
+    jobs = list(zip(parts, shared(report, len(parts)), strict=True))
+    # The first alone: it compiles what the others share. Each runs on one processor, so they run on all.
+    found = [_drawn(job, *jobs[0])]
+    with ThreadPoolExecutor(max_workers=_processors()) as pool:
+        found += pool.map(lambda one: _drawn(job, *one), jobs[1:])
     flat = np.concatenate([flat for flat, _ in found])[: len(chosen)]
     stats = {name: np.concatenate([stats[name] for _, stats in found])[: len(chosen)] for name in found[0][1]}
     return flat, stats
+
+
+def _processors() -> int:
+    """Those this process may use, where the operating system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _drawn(job: Batch, part: _Part, report: Report | None) -> tuple[Any, dict[str, Any]]:

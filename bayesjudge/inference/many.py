@@ -21,7 +21,7 @@ from bayesjudge.inference.batches import SAMPLERS, Batch, fit_batch
 from bayesjudge.inference.density import density
 from bayesjudge.inference.gate import Gate, gate_of
 from bayesjudge.inference.nuts import NutsOptions
-from bayesjudge.inference.progress import Report, bar, within
+from bayesjudge.inference.progress import Report, bar, shared
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model
 
@@ -136,9 +136,7 @@ def fit_many(
 def _run(jobs: list[Batch], executor: Executor | None, report: Report | None) -> list[Any]:
     if executor is not None:
         return list(executor.map(fit_batch, jobs))
-    return [
-        fit_batch(job, None if report is None else within(report, k, len(jobs))) for k, job in enumerate(jobs)
-    ]
+    return [fit_batch(job, part) for job, part in zip(jobs, shared(report, len(jobs)), strict=True)]
 
 
 def _batches(prepared: Sequence[Data], batch: int | None) -> list[list[int]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from threading import Lock
 
-__all__ = ["Report", "bar", "within"]
+__all__ = ["Report", "bar", "shared"]
 
 #: Called with what is done and what there is in all.
 type Report = Callable[[int, int], None]
@@ -33,12 +35,24 @@ def bar(title: str) -> Iterator[Report]:
         yield report
 
 
-def within(report: Report, part: int, parts: int) -> Report:
-    """The report of one of several equal parts.
+def shared(report: Report | None, parts: int) -> list[Report | None]:
+    """A report for each of several equal parts, which may run at the same time, in threads.
 
     Examples
     --------
-    >>> within(lambda done, total: print(done, "of", total), 1, 3)(50, 100)
-    150 of 300
+    >>> first, second = shared(lambda done, total: print(done, "of", total), 2)
+    >>> second(50, 100)
+    50 of 200
+    >>> first(20, 100)
+    70 of 200
     """
-    return lambda done, total: report(part * total + done, parts * total)
+    if report is None:
+        return [None] * parts
+    counts, one_at_a_time = [0] * parts, Lock()
+
+    def told(part: int, done: int, total: int) -> None:
+        with one_at_a_time:
+            counts[part] = done
+            report(sum(counts), parts * total)
+
+    return [partial(told, part) for part in range(parts)]
