@@ -173,10 +173,10 @@ def test_triviaqa_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
     assert "gate: passed" in run(str(EXAMPLES / "own_model.py"), "--draws", "500")
-    shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "300")
+    shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "100")
     assert "heron − otter" in shown
     assert (tmp_path / "accuracy.html").stat().st_size > 10_000
-    assert "intervals hold the human accuracy" in run(str(EXAMPLES / "triviaqa.py"), "--draws", "300")
+    assert "intervals hold the human accuracy" in run(str(EXAMPLES / "triviaqa.py"), "--draws", "100")
 
 
 def test_the_real_data_example_says_when_the_data_are_absent(tmp_path: Path) -> None:
