@@ -29,7 +29,7 @@ where differences are those of chance. Engines whose own diagnostics do not acce
 SEEDS = """## Other seeds
 
 The tests that take a bound from the error budget (`tests/error_budget.py`), run again with every random
-number drawn anew (`benchmarks/seeds.py`; with `--slow` the slow ones, some 20 minutes a run).
+number drawn anew (`benchmarks/seeds.py`; with `--slow` the slow ones, some 13 processor minutes a run).
 """
 
 
