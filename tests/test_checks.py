@@ -415,9 +415,10 @@ def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame, agree: Callab
     few = triviaqa.assign(label=triviaqa["label"].where(triviaqa["item"].isin(items)))
     counts = count_verdicts(Verdicts.from_frame(few)).for_judge("GPT-4")
     fits = {
-        pooling: fit(JudgeError(pooling=pooling), counts, draws=500, tune=500, seed=1)
+        pooling: fit(JudgeError(pooling=pooling), counts, draws=1000, tune=500, seed=1)
         for pooling in ("partial", "shared")
     }
+    # 500 draws failed it once in three runs with other seeds.
     assert all(one.gate.passed for one in fits.values())
     found = compare(fits)
     # A pattern that one answer of 3,600 shows may lie past the tail of the draws; then the row says so.
