@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bayesjudge.inference import accelerator, hmc_kernel, nuts
+from bayesjudge.inference import accelerator, hmc_kernel, nuts, starts
 from bayesjudge.inference.density import Density, Sets
+from bayesjudge.inference.laplace import run_laplace
 from bayesjudge.inference.mode import find_mode
 from bayesjudge.inference.starts import find_start, find_starts
 
@@ -38,26 +39,28 @@ def test_many_starts_are_those_of_each_one_alone(devices: int, monkeypatch: pyte
     sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
     target = density_of(quartic, 2)
     together = find_starts(target, {"at": AT, "scale": SCALE}, sets)
+    # The search stops at gradients of 1e-6, here of curvatures from 4 to 6.
     np.testing.assert_allclose(together.at, AT, atol=1e-6)
     for k, at in enumerate(AT):
-        alone = find_starts(QUARTIC, {"at": at, "scale": SCALE})
+        alone = find_starts(QUARTIC, {"at": at, "scale": SCALE})  # the same steps, rounded otherwise
         np.testing.assert_allclose(together.at[k], alone.at, atol=1e-9)
         np.testing.assert_allclose(together.covariance[k], np.diag(0.5 / SCALE), atol=1e-6)
         np.testing.assert_allclose(together.covariance[k], alone.covariance, atol=1e-9)
 
 
-def test_one_search_serves_every_engine() -> None:
-    compiled = []
+def test_one_search_serves_every_engine_and_all_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced, search = [], starts._starts
 
-    def counted(z: Any, arrays: Any) -> Any:
-        compiled.append(1)
-        return quartic(z, arrays)
+    def counted(*given: Any) -> Any:
+        traced.append(1)
+        return search(*given)
 
-    target, arrays = density_of(counted, 2), {"at": AT[0], "scale": SCALE}
-    find_starts(target, arrays)
-    once = len(compiled)
-    find_starts(target, {**arrays, "at": AT[1]})
-    assert len(compiled) == once > 0
+    monkeypatch.setattr(starts, "_starts", counted)
+    target, options, key = density_of(quartic, 2), nuts.NutsOptions(draws=10, tune=10), jax.random.key(0)
+    for at in jnp.asarray(AT[:2]):
+        run_laplace(target, {"at": at, "scale": jnp.asarray(SCALE)}, key, draws=10)
+        nuts.run_nuts(target, {"at": at, "scale": jnp.asarray(SCALE)}, key, options)
+    assert len(traced) == 1
 
 
 def test_a_search_that_starts_at_its_end_has_the_curvature_there() -> None:

@@ -30,7 +30,7 @@ TOGETHER = 16
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Batch:
-    """Data sets of one shape that share a program; plain values, so that it can travel to another process."""
+    """Data sets to be brought to one shape; plain values, so that it can travel to another process."""
 
     model: Model
     data: Sequence[Data]
@@ -42,7 +42,7 @@ class Batch:
 
     @property
     def together(self) -> int:
-        """Data sets in one program."""
+        """Data sets in one program: a few on a CPU, all of them elsewhere."""
         alone = self.mesh is None and jax.default_backend() == "cpu"
         return min(len(self.data), TOGETHER) if alone else len(self.data)
 
@@ -51,10 +51,10 @@ def fit_batch(job: Batch, report: Report | None = None) -> tuple[Any, dict[str, 
     """Draws (sets, chains, draws, d) and statistics of one batch of equal shape."""
     accelerator.prepare()
     compiled_programs.release_when_many()
-    all_of_them = stack(job.data)
-    flat, stats = _sampled(job, all_of_them, np.arange(len(job.data)), job.together, report)
+    whole = stack(job.data)
+    flat, stats = _sampled(job, whole, np.arange(len(job.data)), job.together, report)
     if job.engine in SAMPLERS and job.repeat and job.options.target_accept < CAREFUL:
-        return _repeated(job, all_of_them, flat, stats)
+        return _repeated(job, whole, flat, stats)
     return flat, stats
 
 

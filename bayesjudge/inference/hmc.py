@@ -2,10 +2,10 @@
 
 NUTS lets every chain choose its own number of leapfrog steps, so chains side by side in one program all
 wait for the longest trajectory, and carry the bookkeeping of the tree through every step. Here each
-posterior is first whitened by its own curvature, and all chains of all posteriors then take the same,
-randomly jittered number of plain leapfrog steps, as Hoffman, Radul & Sountsov (2021, "An adaptive-MCMC scheme
-for setting trajectory lengths in HMC") argue for hardware that works in lanes. Step size (dual averaging,
-Hoffman & Gelman 2014) and metric are adapted for each posterior, pooled over its chains.
+posterior is first whitened by its own curvature, and all chains of the posteriors in one program then take
+the same, randomly jittered number of plain leapfrog steps, as Hoffman, Radul & Sountsov (2021, "An
+adaptive-MCMC scheme for setting trajectory lengths in HMC") argue for hardware that works in lanes. Step
+size (dual averaging, Hoffman & Gelman 2014) and metric are adapted for each posterior, pooled over its chains.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.hmc_kernel import DENSE_UP_TO, State, advance, place, renew, start
 from bayesjudge.inference.nuts import Draws, NutsOptions
+from bayesjudge.inference.progress import Report
 from bayesjudge.inference.starts import find_starts
 
 __all__ = ["DENSE_UP_TO", "run_from", "run_hmc"]
@@ -38,7 +39,7 @@ _PROGRAMS: dict[tuple[Any, ...], dict[str, Any]] = {}
 
 def run_hmc(
     target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets,
-    report: Callable[[int, int], None] | None = None,
+    report: Report | None = None,
 ) -> Draws:  # fmt: skip
     """Sample many posteriors at once; arguments as in `run_nuts`."""
     programs = _programs(target, options.chains, many)
@@ -111,7 +112,7 @@ def _joined(kept: list[Any]) -> Draws:
     )
 
 
-def _tell(report: Callable[[int, int], None] | None, total: int, done: int, state: State) -> int:
+def _tell(report: Report | None, total: int, done: int, state: State) -> int:
     if report is not None:
         jax.block_until_ready(state.z)
         report(min(done, total), total)

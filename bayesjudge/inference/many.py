@@ -1,8 +1,8 @@
-"""`fit_many`: thousands of posteriors of one model in one vectorised program.
+"""`fit_many`: thousands of posteriors of one model in vectorised programs.
 
 Simulation studies, calibration and one-judge-at-a-time analyses fit the same density to many data sets
-of one shape. They run side by side under ``vmap`` on one device, over a device mesh, or batch by batch on
-any `concurrent.futures.Executor`.
+of one shape. They run side by side under ``vmap``: all of them on an accelerator or over a device mesh, some
+at a time on each processor of a CPU, or batch by batch on any `concurrent.futures.Executor`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ come in blocks, so that progress can be shown between them at no cost to the com
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,6 +18,7 @@ from numpyro.infer.hmc import hmc
 
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.mode import Mode
+from bayesjudge.inference.progress import Report
 from bayesjudge.inference.starts import find_starts
 
 __all__ = ["Draws", "NutsOptions", "run_nuts"]
@@ -69,7 +69,7 @@ _PROGRAMS: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
 def run_nuts(
     target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets | None = None,
-    report: Callable[[int, int], None] | None = None,
+    report: Report | None = None,
 ) -> Draws:  # fmt: skip
     """Sample the posterior.
 

@@ -25,16 +25,7 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
     """Start of one posterior, or of many with a leading axis of data sets.
 
     Compiled once for each posterior in a process, so that an engine that falls back to another, or samples
-    again with more care, need not compile the search again.
-
-    Parameters
-    ----------
-    target : Density
-        The posterior.
-    arrays : mapping of str to array
-        Its data; with ``many`` the arrays it names have a leading axis of data sets.
-    many : Sets, optional
-        Which arrays are stacked.
+    again with more care, need not compile the search again. Arguments as in `run_nuts`.
     """
     kept = (id(target), many)
     if kept not in _PROGRAMS:
