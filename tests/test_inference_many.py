@@ -24,8 +24,8 @@ from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
 
 TABLES = [[(7, 20), (45, 50), (0, 10)], [(1, 30), (5, 8), (90, 180)], [(7, 20), (45, 50), (0, 10)]]
-# So many draws that the gate passes whatever the seed: the largest R-hat of 36 posteriors with 500 draws a chain
-# was 1.012, that of 120 with 1,500 was 1.005.
+# So many draws that the gate passes whatever the seed: the largest R-hat of 36 posteriors with 500 draws a
+# chain was 1.012, that of 120 with 1,500 was 1.005.
 OPTIONS: dict[str, Any] = {"chains": 4, "draws": 1500, "tune": 500, "seed": 5}
 
 

@@ -5,7 +5,8 @@ wait for the longest trajectory, and carry the bookkeeping of the tree through e
 posterior is first whitened by its own curvature, and all chains of the posteriors in one program then take
 the same, randomly jittered number of plain leapfrog steps, as Hoffman, Radul & Sountsov (2021, "An
 adaptive-MCMC scheme for setting trajectory lengths in HMC") argue for hardware that works in lanes. Step
-size (dual averaging, Hoffman & Gelman 2014) and metric are adapted for each posterior, pooled over its chains.
+size (dual averaging, Hoffman & Gelman 2014) and metric are adapted for each posterior, pooled over its
+chains.
 """
 
 from __future__ import annotations
