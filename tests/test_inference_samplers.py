@@ -17,8 +17,8 @@ from bayesjudge.inference import accelerator
 from bayesjudge.inference.density import Density, Sets
 from bayesjudge.inference.hmc import DENSE_UP_TO, run_hmc
 from bayesjudge.inference.laplace import run_laplace
-from bayesjudge.inference.mode import find_mode
 from bayesjudge.inference.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.starts import find_starts
 
 accelerator.prepare()
 
@@ -62,24 +62,27 @@ def check_moments(draws: Any, agree: Callable[..., None], mean: Any = MEAN) -> N
 
 
 def test_the_mode_and_curvature_of_a_gaussian() -> None:
-    mode = find_mode(lambda z: gaussian(z, {"mean": MEAN}), jnp.zeros(3))
-    np.testing.assert_allclose(mode.at, MEAN, atol=1e-8)
-    np.testing.assert_allclose(mode.covariance, COVARIANCE, atol=1e-8)
-    assert mode.gradient_norm < 1e-6
+    mode = find_starts(GAUSSIAN, {"mean": jnp.array(MEAN)})
+    np.testing.assert_allclose(mode.at[0], MEAN, atol=1e-8)
+    np.testing.assert_allclose(mode.covariance[0], COVARIANCE, atol=1e-8)
+    assert mode.gradient_norm[0] < 1e-6
 
 
 def test_the_mode_at_the_end_of_a_curved_valley() -> None:
-    def rosenbrock(z: Any) -> Any:
-        return (1 - z[0]) ** 2 + 100 * (z[1] - z[0] ** 2) ** 2
+    def rosenbrock(z: Any, _: Any) -> Any:
+        x, y = z + jnp.array([-1.2, 1.0])
+        return (1 - x) ** 2 + 100 * (y - x**2) ** 2
 
-    np.testing.assert_allclose(find_mode(rosenbrock, jnp.array([-1.2, 1.0])).at, 1.0, atol=1e-6)
+    mode = find_starts(flat_density(rosenbrock, 2), {"unused": jnp.zeros(1)})
+    np.testing.assert_allclose(mode.at[0], [2.2, 0.0], atol=1e-6)
+    np.testing.assert_allclose(np.linalg.inv(mode.covariance[0]), [[802, -400], [-400, 200]], rtol=1e-6)
 
 
 def test_the_mode_of_many_at_once() -> None:
     means = jnp.arange(12.0).reshape(4, 3)
-    found = jax.vmap(lambda m: find_mode(lambda z: gaussian(z, {"mean": m}), jnp.zeros(3)).at)(means)
+    sets = Sets(number=4, names=("mean",), stacked=frozenset({"mean"}))
     # The search stops where what is left to gain is far below the width of the posterior (0.1 to 2).
-    np.testing.assert_allclose(found, means, atol=1e-5)
+    np.testing.assert_allclose(find_starts(GAUSSIAN, {"mean": means}, sets).at, means, atol=1e-5)
 
 
 def test_nuts_draws_a_correlated_gaussian(agree: Callable[..., None]) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import error_budget
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bayesjudge.inference import accelerator, hmc_kernel, nuts, starts
+from bayesjudge.inference import accelerator, nuts
+from bayesjudge.inference.at_points import stream
 from bayesjudge.inference.density import Density, Sets
 from bayesjudge.inference.laplace import run_laplace
-from bayesjudge.inference.mode import find_mode
-from bayesjudge.inference.starts import find_start, find_starts
+from bayesjudge.inference.mode import find_modes
+from bayesjudge.inference.starts import find_starts, place_chains, slopes_at
 
 accelerator.prepare()
 
@@ -30,6 +32,7 @@ def quartic(z: Any, arrays: Any) -> Any:
 
 
 QUARTIC = density_of(quartic, 2)
+NO_DATA: dict[str, Any] = {"unused": jnp.zeros(1)}
 AT, SCALE = np.array([[1.0, -2.0], [0.3, 0.4], [50.0, 2.0]]), np.array([2.0, 3.0])
 
 
@@ -43,39 +46,80 @@ def test_many_starts_are_those_of_each_one_alone(devices: int, monkeypatch: pyte
     np.testing.assert_allclose(together.at, AT, atol=1e-6)
     for k, at in enumerate(AT):
         alone = find_starts(QUARTIC, {"at": at, "scale": SCALE})  # the same steps, rounded otherwise
-        np.testing.assert_allclose(together.at[k], alone.at, atol=1e-9)
+        np.testing.assert_allclose(together.at[k], alone.at[0], atol=1e-9)
         np.testing.assert_allclose(together.covariance[k], np.diag(0.5 / SCALE), atol=1e-6)
-        np.testing.assert_allclose(together.covariance[k], alone.covariance, atol=1e-9)
+        np.testing.assert_allclose(together.covariance[k], alone.covariance[0], atol=1e-9)
 
 
-def test_one_search_serves_every_engine_and_all_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    traced, search = [], starts._starts
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("number", [1, 5, 7])  # fewer, as many and more points than the search takes
+def test_slopes_are_those_of_each_data_set(
+    devices: int, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax, "device_count", lambda: devices)
+    sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
+    points = np.random.default_rng(1).normal(size=(3, number, 2))
+    value, slope = slopes_at(density_of(quartic, 2), {"at": AT, "scale": SCALE}, points, sets)
+    off = points - AT[:, None]
+    np.testing.assert_allclose(value, (off**4 + SCALE * off**2).sum(-1), rtol=1e-12)
+    np.testing.assert_allclose(slope, 4 * off**3 + 2 * SCALE * off, rtol=1e-12)
 
-    def counted(*given: Any) -> Any:
+
+def test_one_gradient_serves_every_engine_and_all_data() -> None:
+    traced = []
+
+    def counted(z: Any, arrays: Any) -> Any:
         traced.append(1)
-        return search(*given)
+        return quartic(z, arrays)
 
-    monkeypatch.setattr(starts, "_starts", counted)
-    target, options, key = density_of(quartic, 2), nuts.NutsOptions(draws=10, tune=10), jax.random.key(0)
-    for at in jnp.asarray(AT[:2]):
-        run_laplace(target, {"at": at, "scale": jnp.asarray(SCALE)}, key, draws=10)
-        nuts.run_nuts(target, {"at": at, "scale": jnp.asarray(SCALE)}, key, options)
-    assert len(traced) == 1
+    target, key = density_of(counted, 2), jax.random.key(0)
+    for at in jnp.asarray(AT):
+        arrays = {"at": at, "scale": jnp.asarray(SCALE)}
+        run_laplace(target, arrays, key, draws=10)
+        nuts.run_nuts(target, arrays, key, nuts.NutsOptions(draws=10, tune=10))
+    # The gradient that searches and places chains, the density that weights draws, NUTS's own.
+    assert len(traced) == 3
 
 
 def test_a_search_that_starts_at_its_end_has_the_curvature_there() -> None:
-    mode = find_mode(lambda z: 3.0 * jnp.sum(z**2), jnp.zeros(2))
-    np.testing.assert_allclose(mode.covariance, np.eye(2) / 6, atol=1e-12)
-    assert mode.gradient_norm == 0
+    mode = find_starts(density_of(lambda z, _: 3.0 * jnp.sum(z**2), 2), NO_DATA)
+    np.testing.assert_allclose(mode.covariance[0], np.eye(2) / 6, atol=1e-10)
+    assert mode.gradient_norm[0] == 0
+    assert mode.steps[0] == 0
+
+
+def test_searches_side_by_side_end_each_by_itself() -> None:
+    def gradient(at: Any) -> Any:
+        away = at - np.array([0.0, 1.0, 30.0])[:, None, None]
+        return (away**4).sum(-1), 4 * away**3
+
+    mode = find_modes(gradient, np.zeros((3, 1)))
+    assert mode.steps[0] == 0 < mode.steps[1] < mode.steps[2]
+    np.testing.assert_allclose(mode.at[:, 0], [0, 1, 30], atol=0.01)  # 4 · .0063³ is a gradient of 1e-6
 
 
 @pytest.mark.parametrize("nothing", [jnp.inf, jnp.nan])
 def test_a_start_without_density_is_no_mode(nothing: float) -> None:
-    start = -jnp.ones(2)
-    found = find_start(lambda z: jnp.where(jnp.all(z > 0), jnp.sum(z**2), nothing), start)
-    assert found.at.tolist() == [-1, -1]
-    assert found.covariance.tolist() == [[1, 0], [0, 1]]
-    assert not np.isfinite(found.gradient_norm)
+    target = density_of(lambda z, _: jnp.where(jnp.all(z > 1), jnp.sum(z**2), nothing), 2)
+    found = find_starts(target, NO_DATA)
+    assert found.at.tolist() == [[0, 0]]
+    assert found.covariance.tolist() == [[[1, 0], [0, 1]]]
+    assert not np.isfinite(found.gradient_norm[0])
+
+
+def test_a_density_without_bound_has_no_mode() -> None:
+    def funnel(z: Any, _: Any) -> Any:
+        return 5 * z[0] + 0.5 * jnp.sum((z[1:] * jnp.exp(-z[0])) ** 2)
+
+    assert find_starts(density_of(funnel, 6), NO_DATA).at.tolist() == [[0] * 6]
+
+
+def test_a_saddle_gets_a_ridge_that_makes_a_metric_of_it() -> None:
+    def gradient(at: Any) -> Any:
+        return (at[..., 0] ** 2 - at[..., 1] ** 2) / 2, at * np.array([1.0, -1.0])
+
+    mode = find_modes(gradient, np.zeros((1, 2)))
+    np.testing.assert_allclose(mode.covariance[0], np.diag([1 / 11, 1 / 9]), rtol=1e-8)
 
 
 def walled(z: Any, _: Any) -> Any:
@@ -83,15 +127,27 @@ def walled(z: Any, _: Any) -> Any:
     return jnp.where(jnp.all(jnp.abs(z) < 0.3), 0.5 * jnp.sum(z**2), jnp.inf)
 
 
-def test_chains_without_density_start_at_the_mode() -> None:
-    target, options = density_of(walled, 1), nuts.NutsOptions(chains=40)
-    arrays: dict[str, Any] = {"unused": jnp.zeros(1)}
-    mode, key = find_starts(target, arrays), jax.random.key(1)
-    many = hmc_kernel.start(target, 40, key, arrays, mode)
-    tree = nuts._start(target, options, key, arrays, mode)
-    for z, value, slope in [(many.z, many.value, many.slope), (tree.z, tree.potential_energy, tree.z_grad)]:
-        assert z.shape == slope.shape == (40, 1)
-        assert 20 < int((z == 0).sum()) < 40
-        np.testing.assert_allclose(value, 0.5 * z[:, 0] ** 2, atol=1e-15)
-        np.testing.assert_allclose(slope, z, atol=1e-15)
-    assert len(np.unique(jax.random.key_data(tree.rng_key), axis=0)) == 40
+@pytest.mark.parametrize("chains", [2, 3, 40])  # fewer, as many and more points than the search takes
+def test_chains_without_density_start_at_the_mode(chains: int) -> None:
+    found = place_chains(density_of(walled, 1), NO_DATA, np.random.default_rng(2), chains)
+    assert found.z.shape == found.slope.shape == (1, chains, 1)
+    assert 0 < int((found.z == 0).sum()) < chains
+    np.testing.assert_allclose(found.value, 0.5 * found.z[..., 0] ** 2, atol=1e-15)
+    np.testing.assert_allclose(found.slope, found.z, atol=1e-15)
+
+
+def test_chains_are_scattered_by_the_curvature() -> None:
+    covariance = np.array([[1.0, 0.6], [0.6, 4.0]])
+    precision = np.linalg.inv(covariance)
+    target = density_of(lambda z, _: 0.5 * (z - 3) @ precision @ (z - 3), 2)
+    z = place_chains(target, NO_DATA, np.random.default_rng(0), 4000).z[0]
+    error = np.sqrt((covariance**2 + np.outer(np.diag(covariance), np.diag(covariance))) / 4000)
+    most = error_budget.standard_errors(3 + 2)
+    assert np.all(np.abs(np.cov(z.T) - covariance) < most * error)
+    assert np.all(np.abs(z.mean(0) - 3) < most * np.sqrt(np.diag(covariance) / 4000))
+
+
+def test_streams_of_a_key_differ() -> None:
+    firsts = {stream(jax.random.key(seed), *numbers).random()
+              for seed in (0, 1) for numbers in ((), (0,), (0, 0), (0, 1), (1, 0), (1,))}  # fmt: skip
+    assert len(firsts) == 12

@@ -18,7 +18,7 @@ from bayesjudge.datasets import simulate_counts, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import accelerator
 from bayesjudge.inference.density import density
-from bayesjudge.inference.mode import find_mode
+from bayesjudge.inference.starts import find_starts
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.pattern_counts import PatternCounts
@@ -57,9 +57,9 @@ def _values(model: JudgeError, data: Data, seed: int) -> dict[str, Any]:
 
 def _mode(model: JudgeError, data: Data) -> dict[str, Any]:
     target, arrays = density(model, data), accelerator.to_device(data.arrays)
-    found = find_mode(lambda z: target.potential(z, arrays), target.start)
-    assert float(found.gradient_norm) < 1e-4
-    return dict(target.constrain(found.at, arrays))
+    found = find_starts(target, arrays)
+    assert found.gradient_norm[0] < 1e-4
+    return dict(target.constrain(found.at[0], arrays))
 
 
 @pytest.mark.parametrize("labelled", [True, False])

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from bayesjudge.inference.at_points import beside, stream
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.hmc_kernel import DENSE_UP_TO, State, advance, place, renew, start
+from bayesjudge.inference.hmc_kernel import DENSE_UP_TO, Noise, State, advance, renew, start
 from bayesjudge.inference.nuts import Draws, NutsOptions
 from bayesjudge.inference.progress import Report
-from bayesjudge.inference.starts import find_starts
+from bayesjudge.inference.starts import place_chains, slopes_at
 
 __all__ = ["DENSE_UP_TO", "run_from", "run_hmc"]
 
@@ -35,7 +35,7 @@ TRAJECTORY = 3.0
 MOST_STEPS = 64
 #: Iterations between two reports of progress.
 BLOCK = 100
-_PROGRAMS: dict[tuple[Any, ...], dict[str, Any]] = {}
+_PROGRAMS: dict[tuple[Any, ...], Any] = {}
 
 
 def run_hmc(
@@ -43,15 +43,12 @@ def run_hmc(
     report: Report | None = None,
 ) -> Draws:  # fmt: skip
     """Sample many posteriors at once; arguments as in `run_nuts`."""
-    programs = _programs(target, options.chains, many)
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+    run, rng = _Run(target, arrays, options, many), stream(key)
     tell = partial(_tell, report, options.tune + options.draws)
-    state, done = _warm(target, arrays, key, options, many=many, rng=rng, tell=tell)
+    state, done = run.warmed(rng, tell)
     kept = []
     for size in _blocks(options.draws):
-        state, block = programs["advance"](
-            state, arrays, _lengths(state, size, rng), 0, options.target_accept
-        )
+        state, block = run.advanced(state, rng, _lengths(state, size, rng))
         kept.append(_first(size, block))
         done = tell(done + size, state)
     return _joined(kept)
@@ -70,33 +67,49 @@ def run_from(
     points : array (sets, d)
         Where the chains of each posterior start.
     """
-    programs = _programs(target, options.chains, many)
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    state, _ = _warm(target, arrays, key, options, many=many, rng=rng, tell=lambda done, _: done)
-    state = programs["place"](state, arrays, jnp.asarray(points))
+    run, rng = _Run(target, arrays, options, many), stream(key)
+    state, _ = run.warmed(rng, lambda done, _: done)
+    z = np.repeat(np.asarray(points)[:, None], options.chains, axis=1)
+    value, slope = slopes_at(target, arrays, z, many)
+    state = state._replace(**beside({"z": z, "value": value, "slope": slope}, arrays))
     steps = _mean_steps(state, TRAJECTORY / 2)
     kept = []
     for size in _blocks(options.draws):
-        lengths = _padded(np.full(size, steps))
-        state, block = programs["advance"](state, arrays, lengths, 0, options.target_accept)
+        state, block = run.advanced(state, rng, np.full(size, steps))
         kept.append(_first(size, block))
     return _joined(kept)
 
 
-def _warm(
-    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets,
-    rng: np.random.Generator, tell: Callable[[int, State], int],
-) -> tuple[State, int]:  # fmt: skip
-    """State after warm-up, and the iterations done."""
-    programs, keys = _programs(target, options.chains, many), jax.random.split(key, many.number)
-    state, done = programs["start"](keys, arrays, find_starts(target, arrays, many)), 0
-    for share, renewed in ((0.2, True), (0.4, True), (0.4, False)):
-        for size in _blocks(max(round(options.tune * share), 1)):
-            lengths = _lengths(state, size, rng)
-            state, _ = programs["advance"](state, arrays, lengths, size, options.target_accept)
-            done = tell(done + size, state)
-        state = programs["renew"](state, renewed)
-    return state, done
+class _Run(NamedTuple):
+    """Chains of many posteriors, run block by block."""
+
+    target: Density
+    arrays: Arrays
+    options: NutsOptions
+    many: Sets
+
+    def warmed(self, rng: np.random.Generator, tell: Callable[[int, State], int]) -> tuple[State, int]:
+        """State after warm-up, and the iterations done."""
+        chains = place_chains(self.target, self.arrays, rng, self.options.chains, self.many)
+        state, done = beside(start(chains), self.arrays), 0
+        for share, renewed in ((0.2, True), (0.4, True), (0.4, False)):
+            for size in _blocks(max(round(self.options.tune * share), 1)):
+                state, _ = self.advanced(state, rng, _lengths(state, size, rng), learning=size)
+                done = tell(done + size, state)
+            state = _program("renew", self.target, self.many)(state, renewed)
+        return state, done
+
+    def advanced(
+        self, state: State, rng: np.random.Generator, lengths: Any, *, learning: int = 0
+    ) -> tuple[State, Any]:
+        """A block of iterations; those of no steps at its end make blocks of every size one program."""
+        shape = (self.many.number, BLOCK, self.options.chains)
+        noise = Noise(rng.standard_normal((*shape, self.target.size)), rng.random(shape))
+        padded = np.pad(lengths, (0, BLOCK - len(lengths)))
+        moved: tuple[State, Any] = _program("advance", self.target, self.many)(
+            state, self.arrays, beside(noise, self.arrays), padded, learning, self.options.target_accept
+        )
+        return moved
 
 
 def _first(size: int, block: Any) -> Any:
@@ -126,27 +139,19 @@ def _blocks(length: int) -> list[int]:
 
 def _lengths(state: State, size: int, rng: np.random.Generator) -> Any:
     """Leapfrog steps of each iteration, uniform from 1 to twice the mean that the median posterior needs."""
-    return _padded(rng.integers(1, 2 * _mean_steps(state, TRAJECTORY), size=size))
-
-
-def _padded(lengths: Any) -> Any:
-    """Trajectories of no steps at the end: blocks of every size are then one program, compiled once."""
-    return np.pad(lengths, (0, BLOCK - len(lengths)))
+    return rng.integers(1, 2 * _mean_steps(state, TRAJECTORY), size=size)
 
 
 def _mean_steps(state: State, trajectory: float) -> int:
     return int(np.clip(round(trajectory / float(np.median(np.exp(state.step.log_size)))), 2, MOST_STEPS))
 
 
-def _programs(target: Density, chains: int, many: Sets) -> dict[str, Any]:
-    """Compiled programs, kept for the life of the process; a more careful second run needs no others."""
-    key = (id(target), chains, many)
+def _program(name: str, target: Density, many: Sets) -> Any:
+    """A compiled program, kept for the life of the process; a more careful second run needs no others."""
+    key = (name, target, many)
     if key not in _PROGRAMS:
-        over = (0, many.axes, None)
-        _PROGRAMS[key] = {
-            "start": jax.jit(jax.vmap(partial(start, target, chains), in_axes=(*over[:2], 0))),
-            "advance": jax.jit(jax.vmap(partial(advance, target), in_axes=(*over, None, None))),
-            "renew": jax.jit(jax.vmap(renew, in_axes=(0, None))),
-            "place": jax.jit(jax.vmap(partial(place, target), in_axes=(0, many.axes, 0))),
-        }
+        _PROGRAMS[key] = jax.jit(
+            jax.vmap(partial(advance, target), in_axes=(0, many.axes, 0, None, None, None))
+            if name == "advance" else jax.vmap(renew, in_axes=(0, None))
+        )  # fmt: skip
     return _PROGRAMS[key]

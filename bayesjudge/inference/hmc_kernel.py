@@ -1,7 +1,8 @@
 """The kernel of `hmc`: chains of one posterior, whitened by its curvature, tuned and moved together.
 
 Every function here is of one posterior and its chains; `bayesjudge.inference.hmc` runs many of them side by
-side. Step size by dual averaging (Hoffman & Gelman 2014), metric from the chains' own covariance.
+side. Step size by dual averaging (Hoffman & Gelman 2014), metric from the chains' own covariance. Random
+numbers are arguments: programs that draw their own take seconds longer to compile.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from bayesjudge.inference.density import Arrays, Density
-from bayesjudge.inference.mode import Mode
+from bayesjudge.inference.starts import Chains
 
-__all__ = ["DENSE_UP_TO", "State", "advance", "place", "renew", "start"]
+__all__ = ["DENSE_UP_TO", "Noise", "State", "advance", "renew", "start"]
 
 #: Dimensions up to which posteriors are whitened by a full matrix: its products cost d² a leapfrog step.
 DENSE_UP_TO = 400
@@ -22,6 +24,21 @@ DENSE_UP_TO = 400
 _FEW = 10.0
 #: Energy error past which a trajectory counts as divergent, as in Stan and NumPyro.
 DIVERGENT = 1000.0
+
+
+class Noise(NamedTuple):
+    """What decides iterations by chance.
+
+    Attributes
+    ----------
+    momentum : array (iterations, chains, d)
+        Standard normal.
+    lot : array (iterations, chains)
+        Uniform on the unit interval.
+    """
+
+    momentum: Any
+    lot: Any
 
 
 class _Step(NamedTuple):
@@ -45,30 +62,17 @@ class State(NamedTuple):
     mean: Any
     product: Any
     seen: Any
-    key: Any
 
 
-def start(target: Density, chains: int, key: Any, arrays: Arrays, mode: Mode) -> State:
-    """Chains scattered around the mode by its curvature; a point of no density falls back to the mode."""
-    whole = target.size <= DENSE_UP_TO
-    root = jnp.linalg.cholesky(mode.covariance) if whole else jnp.sqrt(jnp.diag(mode.covariance))
-    key, scatter = jax.random.split(key)
-    z = mode.at + _stretched(jax.random.normal(scatter, (chains, target.size)), root)
-    points = jnp.concatenate([z, mode.at[None]])
-    value, slope = jax.vmap(jax.value_and_grad(lambda z: target.potential(z, arrays)))(points)
-    alive = jnp.isfinite(value[:-1])
-    z, slope = (jnp.where(alive[:, None], part[:chains], part[-1]) for part in (points, slope))
-    value = jnp.where(alive, value[:-1], value[-1])
-    blank = jnp.zeros((target.size,))
-    return State(z, value, slope, root, _fresh(jnp.log(0.3)), blank, jnp.zeros_like(root), jnp.zeros(()), key)
-
-
-def place(target: Density, state: State, arrays: Arrays, point: Any) -> State:
-    """The same chains, all moved to one point."""
-    value, slope = jax.value_and_grad(lambda z: target.potential(z, arrays))(point)
-    chains = state.z.shape[0]
-    z, slope = (jnp.broadcast_to(part, (chains, part.shape[0])) for part in (point, slope))
-    return state._replace(z=z, value=jnp.broadcast_to(value, (chains,)), slope=slope)
+def start(chains: Chains) -> State:
+    """Chains where they are placed, whitened by the curvature at the mode; of many data sets."""
+    number, _, size = chains.z.shape
+    covariance = chains.mode.covariance
+    root = (np.linalg.cholesky(covariance) if size <= DENSE_UP_TO
+            else np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)))  # fmt: skip
+    step = jax.vmap(_fresh)(jnp.full(number, jnp.log(0.3)))
+    return State(chains.z, chains.value, chains.slope, root, step, np.zeros((number, size)),
+                 np.zeros_like(root), np.zeros(number))  # fmt: skip
 
 
 def _fresh(log_size: Any) -> _Step:
@@ -77,11 +81,11 @@ def _fresh(log_size: Any) -> _Step:
     return _Step(log_size, log_size, zero, zero, log_size + jnp.log(2.0))
 
 
-def _move(target: Density, state: State, arrays: Arrays, steps: Any) -> tuple[State, dict[str, Any]]:
+def _move(
+    target: Density, state: State, arrays: Arrays, steps: Any, noise: Noise
+) -> tuple[State, dict[str, Any]]:
     """One trajectory of every chain, accepted or not."""
-    key, momentum_key, accept_key = jax.random.split(state.key, 3)
-    size = jnp.exp(state.step.log_size)
-    momentum = jax.random.normal(momentum_key, state.z.shape)
+    momentum, size = noise.momentum, jnp.exp(state.step.log_size)
     gradient = jax.vmap(jax.value_and_grad(lambda z: target.potential(z, arrays)))
 
     def leap(_: Any, at: Any) -> Any:
@@ -96,19 +100,19 @@ def _move(target: Density, state: State, arrays: Arrays, steps: Any) -> tuple[St
     change = value + 0.5 * (p**2).sum(-1) - before
     change = jnp.where(jnp.isfinite(change), change, jnp.inf)
     chance = jnp.minimum(jnp.exp(-change), 1.0)
-    accepted = jax.random.uniform(accept_key, chance.shape) < chance
+    accepted = noise.lot < chance
     stats = {"lp": -jnp.where(accepted, value, state.value),
              "energy": jnp.where(accepted, before + change, before), "diverging": change > DIVERGENT,
              "acceptance_rate": chance, "n_steps": jnp.broadcast_to(steps, chance.shape)}  # fmt: skip
     keep = accepted[:, None]
     return state._replace(
         z=jnp.where(keep, z, state.z), value=jnp.where(accepted, value, state.value),
-        slope=jnp.where(keep, slope, state.slope), key=key,
+        slope=jnp.where(keep, slope, state.slope),
     ), stats  # fmt: skip
 
 
 def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
-    target: Density, state: State, arrays: Arrays, lengths: Any, learning: Any, accept: Any
+    target: Density, state: State, arrays: Arrays, noise: Noise, lengths: Any, learning: Any, accept: Any
 ) -> Any:
     """Iterations of the given lengths, the first ``learning`` of which tune; and what they drew.
 
@@ -121,13 +125,14 @@ def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
     """
 
     def one(state: State, at: Any) -> Any:
-        number, steps = at
-        state, stats = _move(target, state, arrays, steps)
+        number, steps, noise = at
+        state, stats = _move(target, state, arrays, steps, noise)
         shortfall = accept - stats["acceptance_rate"].mean()
         state = jax.lax.cond(number < learning, _learnt, lambda state, _: state, state, shortfall)
         return state, (state.z, stats)
 
-    state, (flat, stats) = jax.lax.scan(one, state, (jnp.arange(lengths.shape[0]), lengths))
+    iterations = (jnp.arange(lengths.shape[0]), lengths, noise)
+    state, (flat, stats) = jax.lax.scan(one, state, iterations)
     return state, (jnp.swapaxes(flat, 0, 1), {name: value.T for name, value in stats.items()})
 
 

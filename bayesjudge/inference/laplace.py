@@ -7,16 +7,19 @@ the caller must fall back to NUTS, loudly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from bayesjudge.inference.at_points import AtPoints, apart, potentials, stream
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
+from bayesjudge.inference.mode import Mode
 from bayesjudge.inference.proposal import (
     MOMENTS_UP_TO,
     ROUNDS,
@@ -37,8 +40,7 @@ PARAMETERS, MOST = 2, 8
 #: Times as many again, where few of them are effective although their k̂ is fine: one far point in a tail can
 #: weigh as much as hundreds.
 AGAIN = (1, 2, 4)
-_PROGRAMS: dict[tuple[Any, ...], Any] = {}
-_IMPROVED, _EACH_IMPROVED = jax.jit(improved), jax.jit(jax.vmap(improved))
+_IMPROVED = jax.jit(jax.vmap(improved))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,45 +81,52 @@ def run_laplace(
     draws : int
         Draws returned, resampled from up to ``MOST`` times as many, or four times that where it helps.
     """
-    draw, size = _program(target, many), round_draws(target.size)
-    mode = find_starts(target, arrays, many)
-    keys = jax.random.split(key, many.number) if many else key
-    proposal = _fitted(draw, first_proposal(mode), keys, arrays, many)
-    least = ceil(draws * min(ceil(target.size / PARAMETERS), MOST) / size)
+    found: list[_Resampled] = []
+    norms = []
+    for own, sets in apart(arrays, many):
+        mode = find_starts(target, own, sets)
+        rngs = partial(_rngs, key, range(len(found), len(found) + len(mode.at)))
+        found += _weighted(potentials(target, own, sets), mode, draws, rngs)
+        norms.append(mode.gradient_norm)
+    flat, k, ess = (np.stack(part) if many else part[0] for part in zip(*found, strict=True))
+    norm = np.concatenate(norms) if many else norms[0][0]
+    return LaplaceDraws(flat=flat, pareto_k=k, ess=ess, gradient_norm=norm)
+
+
+def _rngs(key: Any, sets: Iterable[int], *numbers: int) -> list[np.random.Generator]:
+    return [stream(key, k, *numbers) for k in sets]
+
+
+def _weighted(
+    potential: AtPoints, mode: Mode, draws: int, rngs: Callable[..., list[np.random.Generator]]
+) -> list[_Resampled]:
+    """Draws of data sets that are computed together."""
+    parameters = mode.at.shape[1]
+    size = round_draws(parameters)
+
+    def draw(proposal: Proposal, number: int) -> tuple[Any, Any]:
+        return weighted_draws(potential, proposal, rngs(number), size)
+
+    proposal = _fitted(draw, first_proposal(mode))
+    least = ceil(draws * min(ceil(parameters / PARAMETERS), MOST) / size)
     # Numbers that no round of the fit has had: draws that chose a proposal would flatter it.
-    found = _until_enough(lambda number: draw(proposal, keys, ROUNDS[1] + number, arrays), least, draws, key)
-    lead = (many.number,) if many else ()
-    flat, k, ess = (np.reshape(part, (*lead, *np.shape(part)[1:])) for part in zip(*found, strict=True))
-    return LaplaceDraws(flat=flat, pareto_k=k, ess=ess, gradient_norm=np.asarray(mode.gradient_norm))
+    return _until_enough(lambda number: draw(proposal, ROUNDS[1] + number), least, draws, rngs)
 
 
-def _program(target: Density, many: Sets | None) -> Any:
-    """One round of draws, compiled. Any number of draws is rounds."""
-    kept = (id(target), many)
-    if kept not in _PROGRAMS:
-        size = round_draws(target.size)
-
-        def draw(proposal: Proposal, key: Any, number: Any, arrays: Arrays) -> tuple[Any, Any]:
-            return weighted_draws(target, proposal, jax.random.fold_in(key, number), arrays, size)
-
-        _PROGRAMS[kept] = jax.jit(jax.vmap(draw, in_axes=(0, 0, None, many.axes)) if many else draw)
-    return _PROGRAMS[kept]
-
-
-def _fitted(draw: Any, proposal: Proposal, keys: Any, arrays: Arrays, many: Sets | None) -> Proposal:
-    """The proposal that rounds of draws lead to.
+def _fitted(draw: Callable[[Proposal, int], tuple[Any, Any]], proposal: Proposal) -> Proposal:
+    """The proposals that rounds of draws lead to.
 
     A data set whose proposal has settled keeps it while others go on, so that it is what it would be alone.
     """
-    if proposal.at.shape[-1] > MOMENTS_UP_TO:
+    number, size = proposal.at.shape
+    if size > MOMENTS_UP_TO:
         return proposal
-    shape, improve = ((many.number,), _EACH_IMPROVED) if many else ((), _IMPROVED)
-    state = Round(proposal, np.zeros(shape), np.zeros(shape, dtype=bool))
-    for number in range(ROUNDS[1]):
-        settled = np.asarray(state.settled) & (number >= ROUNDS[0])
+    state = Round(proposal, np.zeros(number), np.zeros(number, dtype=bool))
+    for turn in range(ROUNDS[1]):
+        settled = np.asarray(state.settled) & (turn >= ROUNDS[0])
         if settled.all():
             break
-        state = improve(*draw(state.proposal, keys, number, arrays), state, settled)
+        state = _IMPROVED(*draw(state.proposal, turn), state, settled)
     return state.proposal
 
 
@@ -133,29 +142,24 @@ class _Resampled(NamedTuple):
         return self.pareto_k <= MOST_PARETO_K and self.ess < min(draws, LEAST_ESS)
 
 
-def _until_enough(draw: Callable[[int], Any], least: int, draws: int, key: Any) -> list[_Resampled]:
+def _until_enough(
+    draw: Callable[[int], Any], least: int, draws: int, rngs: Callable[..., list[np.random.Generator]]
+) -> list[_Resampled]:
     """Every data set's draws, from as many rounds as it needs itself."""
     rounds: list[tuple[Any, Any]] = []
     found: list[_Resampled] = []
-    seed = np.asarray(jax.random.key_data(key)).tolist()
     for again in AGAIN:
-        rounds += [_by_set(draw(number)) for number in range(len(rounds), again * least)]
+        rounds += [draw(number) for number in range(len(rounds), again * least)]
         z, log_ratio = (np.concatenate(part, axis=1) for part in zip(*rounds, strict=True))
         enough = [not one.wants_more(draws) for one in found] or [False] * len(z)
-        found = [found[k] if enough[k] else _resample(z[k], log_ratio[k], draws, [k, *seed])
-                 for k in range(len(z))]  # fmt: skip
+        found = [found[k] if enough[k] else _resample(z[k], log_ratio[k], draws, rng)
+                 for k, rng in enumerate(rngs())]  # fmt: skip
         if not any(one.wants_more(draws) for one in found):
             break
     return found
 
 
-def _by_set(drawn: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Draws and log ratios with a leading axis of data sets, where there is one data set too."""
-    z, log_ratio = (np.asarray(part) for part in drawn)
-    return z.reshape(-1, *z.shape[-2:]), log_ratio.reshape(-1, log_ratio.shape[-1])
-
-
-def _resample(z: Any, log_ratio: Any, draws: int, seed: list[int]) -> _Resampled:
+def _resample(z: Any, log_ratio: Any, draws: int, rng: np.random.Generator) -> _Resampled:
     """Systematic resampling by Pareto-smoothed weights, in random order."""
     from arviz_stats.base import array_stats
 
@@ -163,7 +167,6 @@ def _resample(z: Any, log_ratio: Any, draws: int, seed: list[int]) -> _Resampled
     log_weight, k = array_stats.psislw(-log_ratio)
     weight = np.exp(log_weight - np.max(log_weight))
     weight /= weight.sum()
-    rng = np.random.default_rng(seed)
     edges = (rng.random() + np.arange(draws)) / draws
     index = np.minimum(np.searchsorted(np.cumsum(weight), edges), len(weight) - 1)
     return _Resampled(z[rng.permutation(index)], float(k), _worst_effective(z, weight))

@@ -15,11 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpyro.infer.hmc import hmc
+from numpyro.infer.util import ParamInfo
 
+from bayesjudge.inference.at_points import beside, stream
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.mode import Mode
 from bayesjudge.inference.progress import Report
-from bayesjudge.inference.starts import find_starts
+from bayesjudge.inference.starts import place_chains
 
 __all__ = ["Draws", "NutsOptions", "run_nuts"]
 
@@ -89,8 +90,11 @@ def run_nuts(
         Called with (iterations done, iterations in all) after every block.
     """
     start, advance = _programs(target, options, many)
-    keys, accept = jax.random.split(key, many.number) if many else key, options.target_accept
-    state = start(keys, arrays, accept, find_starts(target, arrays, many))
+    accept = options.target_accept
+    chains = place_chains(target, arrays, stream(key), options.chains, many)
+    keys = jax.random.split(key, chains.z.shape[:2])
+    given = beside((keys, chains.mode.covariance, chains.z, chains.value, chains.slope), arrays)
+    state = start(*(given if many else jax.tree.map(lambda part: part[0], given)), accept)
     total, done, kept = options.tune + options.draws, 0, []
     for phase in (options.tune, options.draws):
         for size in _blocks(phase):
@@ -112,16 +116,17 @@ def _blocks(length: int) -> list[int]:
 
 
 def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple[Any, Any]:
-    """Compiled ``start(key, arrays, accept, mode)`` and ``advance(state, arrays, accept, size)``.
+    """Compiled ``start(keys, covariance, z, value, slope, accept)`` and ``advance(state, arrays, accept, n)``.
 
     They are kept for the life of the process. The target acceptance is an argument, so that a run repeated
     with another one compiles nothing.
     """
-    key = (id(target), replace(options, target_accept=0.0), many)
+    key = (target, replace(options, target_accept=0.0), many)
     if key not in _PROGRAMS:
 
-        def start(key: Any, arrays: Arrays, accept: Any, mode: Mode) -> Any:
-            return _start(target, replace(options, target_accept=accept), key, arrays, mode)
+        def start(*given: Any) -> Any:
+            *chains, accept = given
+            return _start(target, replace(options, target_accept=accept), *chains)
 
         def advance(state: Any, arrays: Arrays, accept: Any, size: int) -> Any:
             return _advance(target, replace(options, target_accept=accept), state, arrays, size)
@@ -139,10 +144,11 @@ def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
     def advance_all(state: Any, arrays: Arrays, accept: Any, size: int) -> Any:
         return jax.vmap(lambda s, a, t: advance(s, a, t, size), in_axes=axes)(state, arrays, accept)
 
-    return jax.jit(jax.vmap(start, in_axes=(*axes, 0))), jax.jit(advance_all, static_argnums=3)
+    return jax.jit(jax.vmap(start, in_axes=(*[0] * 5, None))), jax.jit(advance_all, static_argnums=3)
 
 
 def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any, Any]:
+    """NumPyro's ``init`` and ``sample``."""
     init, sample = hmc(lambda z: target.potential(z, arrays), algo="NUTS")
     settings = {
         "num_warmup": options.tune,
@@ -153,25 +159,17 @@ def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any,
     return partial(init, **settings), sample
 
 
-def _start(target: Density, options: NutsOptions, key: Any, arrays: Arrays, mode: Mode) -> Any:
-    """Chains scattered around the mode by its curvature; a point of no density falls back to the mode."""
-    scatter, chains = jax.random.split(key)
-    root = jnp.linalg.cholesky(mode.covariance)
-    jitter = jax.random.normal(scatter, (options.chains, target.size)) @ root.T
-    # The mode with them, since a second program of the density takes seconds to compile.
-    points = jnp.concatenate([mode.at + jitter, mode.at[None]])
-    metric = mode.covariance if target.size <= DENSE_UP_TO else jnp.diag(mode.covariance)
-    init, _ = _kernel(target, options, arrays)
-    found = jax.vmap(lambda z, k: init(z, inverse_mass_matrix=metric, rng_key=k))(
-        points, jax.random.split(chains, options.chains + 1)
+def _start(  # noqa: PLR0917 mapped over data sets, which names no arguments
+    target: Density, options: NutsOptions, keys: Any, covariance: Any, z: Any, value: Any, slope: Any
+) -> Any:
+    """The kernel's state of chains that have been placed."""
+    metric = covariance if target.size <= DENSE_UP_TO else jnp.diag(covariance)
+    init, _ = _kernel(target, options, {})  # the density there is known
+    placed = jax.vmap(lambda at, key: init(at, inverse_mass_matrix=metric, rng_key=key))(
+        ParamInfo(z, value, slope), keys
     )
-    each = jax.tree.map(lambda part: part[:-1], found)
-    alive = jnp.isfinite(each.potential_energy)
-    return each._replace(
-        z=jnp.where(alive[:, None], each.z, found.z[-1]),
-        z_grad=jnp.where(alive[:, None], each.z_grad, found.z_grad[-1]),
-        potential_energy=jnp.where(alive, each.potential_energy, found.potential_energy[-1]),
-    )
+    # The energy of a first momentum that no trajectory starts with: without it none is drawn.
+    return placed._replace(energy=jnp.zeros_like(value))
 
 
 def _advance(target: Density, options: NutsOptions, state: Any, arrays: Arrays, size: int) -> Any:
@@ -179,7 +177,8 @@ def _advance(target: Density, options: NutsOptions, state: Any, arrays: Arrays, 
 
     def one_chain(chain: Any) -> Any:
         # NumPyro's kernel learns its settings from init; the state made here is thrown away.
-        init(chain.z, inverse_mass_matrix=chain.adapt_state.inverse_mass_matrix, rng_key=chain.rng_key)
+        at = ParamInfo(chain.z, chain.potential_energy, chain.z_grad)
+        init(at, inverse_mass_matrix=chain.adapt_state.inverse_mass_matrix, rng_key=chain.rng_key)
         return jax.lax.scan(_step, chain, length=size)
 
     def _step(chain: Any, _: None) -> Any:

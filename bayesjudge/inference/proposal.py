@@ -9,14 +9,16 @@ proposal is good enough: fresh draws from it do, by k̂ of their weights.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import solve_triangular
 
-from bayesjudge.inference.density import Arrays, Density
+from bayesjudge.inference.at_points import TOGETHER, AtPoints
 from bayesjudge.inference.mode import Mode
 
 __all__ = ["MOMENTS_UP_TO", "ROUNDS", "Proposal", "Round", "first_proposal", "improved", "round_draws",
@@ -39,8 +41,6 @@ WIDER = 1.4
 MOST_SKEW = 5.0
 #: Parameters beyond which a round's draws do not give a covariance.
 MOMENTS_UP_TO = 200
-#: Draws whose density is worked out at once, so that memory does not grow with their number.
-TOGETHER = 1000
 
 
 class Proposal(NamedTuple):
@@ -82,8 +82,8 @@ class Round(NamedTuple):
 
 def first_proposal(mode: Mode) -> Proposal:
     """The proposal at a mode, or at many with a leading axis of data sets."""
-    even = jnp.ones_like(mode.at)
-    return Proposal(mode.at, jnp.linalg.cholesky(mode.covariance), even, even)
+    even = np.ones_like(mode.at)
+    return Proposal(mode.at, np.linalg.cholesky(mode.covariance), even, even)
 
 
 def round_draws(parameters: int) -> int:
@@ -103,29 +103,24 @@ def improved(z: Any, log_ratio: Any, before: Round, frozen: Any) -> Round:
 
 
 def weighted_draws(
-    target: Density, proposal: Proposal, key: Any, arrays: Arrays, draws: int
+    potential: AtPoints, proposal: Proposal, rngs: Sequence[np.random.Generator], draws: int
 ) -> tuple[Any, Any]:
-    """Draws (draws, d) from the proposal, and the log ratio (draws,) of posterior to proposal."""
-    normal_key, scale_key = jax.random.split(key)
-    noise, freedom = jax.random.normal(normal_key, (draws, target.size)), _freedom(target.size)
-    standard = noise / jnp.sqrt(_chi_square(scale_key, freedom, draws)[:, None] / freedom)
-    scales = jnp.where(standard > 0, proposal.above, proposal.below)
-    z = proposal.at + (standard * scales) @ proposal.root.T
-    log_proposal = -0.5 * (freedom + target.size) * jnp.log1p((standard**2).sum(-1) / freedom)
-    log_proposal -= jnp.log(scales).sum(-1)
-    log_posterior = -jax.lax.map(lambda point: target.potential(point, arrays), z, batch_size=TOGETHER)
-    return z, jnp.where(jnp.isfinite(log_posterior), log_posterior, -jnp.inf) - log_proposal
+    """Draws (sets, draws, d) of each data set's proposal, and log ratios (sets, draws) of posterior to it."""
+    size = proposal.at.shape[-1]
+    freedom, shape = _freedom(size), (draws, size)
+    normal = np.stack([rng.standard_normal(shape) for rng in rngs])
+    standard = normal / np.sqrt([rng.chisquare(freedom, (draws, 1)) / freedom for rng in rngs])
+    at, root, above, below = map(np.asarray, proposal)
+    scales = np.where(standard > 0, above[:, None], below[:, None])
+    z = at[:, None] + (standard * scales) @ root.swapaxes(1, 2)
+    log_proposal = -0.5 * (freedom + size) * np.log1p((standard**2).sum(-1) / freedom)
+    log_proposal -= np.log(scales).sum(-1)
+    log_posterior = -potential(z)
+    return z, np.where(np.isfinite(log_posterior), log_posterior, -np.inf) - log_proposal
 
 
 def _freedom(parameters: int) -> int:
     return max(FREEDOM, ceil(parameters / PARAMETERS))
-
-
-def _chi_square(key: Any, freedom: int, draws: int) -> Any:
-    """By exponentials, two degrees of freedom each: a gamma variable costs as much as sixty normal ones."""
-    even_key, odd_key = jax.random.split(key)
-    even = 2 * jax.random.exponential(even_key, (draws, freedom // 2)).sum(-1)
-    return even + jax.random.normal(odd_key, (draws,)) ** 2 * (freedom % 2)
 
 
 def _effective(log_weight: Any) -> Any:

@@ -1,70 +1,120 @@
-"""Where every engine starts, and on which scale: at the mode of each posterior, by one program for all."""
+"""Where every engine starts, and on which scale: at the mode of each posterior."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
+import numpy as np
 
+from bayesjudge.inference.at_points import AtPoints, apart, slopes
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.mode import Mode, find_mode
+from bayesjudge.inference.mode import Mode, find_modes
 
-__all__ = ["find_start", "find_starts"]
+__all__ = ["Chains", "find_starts", "place_chains", "slopes_at"]
 
-#: Dimensions up to which a mode is searched for: its Hessian costs as many gradients a step.
+#: Dimensions up to which a mode is searched for: its Hessian costs twice as many gradients a step.
 MODE_UP_TO = 500
 #: Largest gradient of what may pass for a mode. A search that ran away stops at millions.
 SETTLED = 1.0
-_PROGRAMS: dict[tuple[Any, ...], Any] = {}
+
+
+class Chains(NamedTuple):
+    """Where the chains of data sets start.
+
+    Attributes
+    ----------
+    mode : Mode
+        What they are scattered around, with a leading axis of data sets.
+    z : array (sets, chains, d)
+        Their starting points.
+    value : array (sets, chains)
+        Minus the log density there.
+    slope : array (sets, chains, d)
+        Its gradient.
+    """
+
+    mode: Mode
+    z: Any
+    value: Any
+    slope: Any
 
 
 def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mode:
-    """Start of one posterior, or of many with a leading axis of data sets.
+    """Modes with a leading axis of data sets, of length 1 without ``many``; arguments as in `run_nuts`.
 
-    Compiled once for each posterior in a process, so that an engine that falls back to another, or samples
-    again with more care, need not compile the search again. Arguments as in `run_nuts`.
-    """
-    kept = (id(target), many)
-    if kept not in _PROGRAMS:
-        _PROGRAMS[kept] = jax.jit(partial(_starts, target, many))
-    found: Mode = _PROGRAMS[kept](arrays)
-    return found
-
-
-def _starts(target: Density, many: Sets | None, arrays: Arrays) -> Mode:
-    def one(arrays: Arrays) -> Mode:
-        return find_start(lambda z: target.potential(z, arrays), target.start)
-
-    if many is None:
-        return one(arrays)
-    if jax.default_backend() != "cpu" or jax.device_count() > 1:
-        together: Mode = jax.vmap(one, in_axes=(many.axes,))(arrays)
-        return together
-    # One after the other on a CPU: searches need not wait for the longest, and less is compiled.
-    stacked = {name: arrays[name] for name in sorted(many.stacked)}
-    each: Mode = jax.lax.map(lambda own: one({**arrays, **own}), stacked)
-    return each
-
-
-def find_start(potential: Callable[[Any], Any], start: Any) -> Mode:
-    """The mode, or ``start`` with unit scales where there is none.
-
-    The density of effects that are sampled as they are, not in units of their spread, grows without bound as
-    the spread falls to 0, and Newton steps follow it there, where no chain comes back from.
+    Where there is no mode it is the density's own start, with unit scales. The density of effects that are
+    sampled as they are, not in units of their spread, grows without bound as the spread falls to 0, and
+    Newton steps follow it there, where no chain comes back from.
 
     Examples
     --------
-    >>> def funnel(z):
-    ...     return 5 * z[0] + 0.5 * jnp.sum((z[1:] * jnp.exp(-z[0])) ** 2)
-    >>> find_start(funnel, jnp.zeros(6)).at.tolist()
-    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.inference.density import density
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> model = JudgeError(pooling="shared")
+    >>> data = model.prepare(simulate_verdicts(seed=1).verdicts)
+    >>> mode = find_starts(density(model, data), data.arrays)
+    >>> mode.at.shape, bool(mode.gradient_norm < 1e-6)
+    ((1, 4), True)
     """
-    plain = Mode(start, jnp.eye(start.shape[0]), jnp.inf, 0)
-    if start.shape[0] > MODE_UP_TO:
+    start = np.asarray(target.start)
+    found = [_modes(slopes(target, own, sets), np.tile(start, (sets.number if sets else 1, 1)))
+             for own, sets in apart(arrays, many)]  # fmt: skip
+    return Mode(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def _modes(gradient: AtPoints, start: Any) -> Mode:
+    number, size = start.shape
+    blank = np.tile(np.eye(size), (number, 1, 1))
+    plain = Mode(start, blank, np.full(number, np.inf), np.zeros(number, dtype=int))
+    if size > MODE_UP_TO:
         return plain
-    mode = find_mode(potential, start)
+    mode = find_modes(gradient, start)
     settled = mode.gradient_norm < SETTLED
-    return Mode(*(jnp.where(settled, found, other) for found, other in zip(mode, plain, strict=True)))
+    return Mode(*(np.where(settled.reshape(-1, *[1] * (found.ndim - 1)), found, other)
+                  for found, other in zip(mode, plain, strict=True)))  # fmt: skip
+
+
+def place_chains(
+    target: Density, arrays: Arrays, rng: np.random.Generator, chains: int, many: Sets | None = None
+) -> Chains:
+    """Chains scattered around the modes by the curvature there; a point of no density falls back to the mode.
+
+    Parameters
+    ----------
+    target, arrays, many
+        As in `run_nuts`.
+    rng : numpy Generator
+        Where they are scattered.
+    chains : int
+        Of each data set.
+    """
+    mode = find_starts(target, arrays, many)
+    noise = rng.standard_normal((len(mode.at), chains, target.size))
+    if target.size <= MODE_UP_TO:
+        noise @= np.linalg.cholesky(mode.covariance).swapaxes(1, 2)
+    points = np.concatenate([mode.at[:, None] + noise, mode.at[:, None]], axis=1)
+    value, slope = slopes_at(target, arrays, points, many)
+    dead = ~np.isfinite(value[:, :-1])
+    for part in (points, value, slope):
+        part[:, :-1][dead] = np.broadcast_to(part[:, -1:], part[:, :-1].shape)[dead]
+    return Chains(mode, *(part[:, :-1] for part in (points, value, slope)))
+
+
+def slopes_at(target: Density, arrays: Arrays, points: Any, many: Sets | None = None) -> tuple[Any, Any]:
+    """Minus the log density (sets, B) and its gradient (sets, B, d) at any number of points (sets, B, d)."""
+    parts = apart(arrays, many)
+    found = [_in_blocks(slopes(target, own, sets), own_points) for (own, sets), own_points
+             in zip(parts, np.split(points, len(parts)), strict=True)]  # fmt: skip
+    value, slope = (np.concatenate(part) for part in zip(*found, strict=True))
+    return value, slope
+
+
+def _in_blocks(gradient: AtPoints, points: Any) -> tuple[Any, Any]:
+    """The program of the search takes 2d + 1 points: as many at a time, the last ones filled up."""
+    number, size = points.shape[1:]
+    width = 2 * size + 1 if size <= MODE_UP_TO else number
+    blocks = [np.minimum(np.arange(k, k + width), number - 1) for k in range(0, number, width)]
+    found = [gradient(points[:, block]) for block in blocks]
+    value, slope = (np.concatenate(parts, axis=1)[:, :number] for parts in zip(*found, strict=True))
+    return value, slope

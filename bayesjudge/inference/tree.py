@@ -55,7 +55,7 @@ def posterior_dataset(target: Density, data: Data, flat: NDArray[np.float64]) ->
 
 def _constrained(target: Density, data: Data, flat: NDArray[np.float64]) -> dict[str, Any]:
     """Latent values (chains, draws, ...) at unconstrained draws (chains, draws, d)."""
-    constrain = _once((id(target), "constrain"), lambda: jax.jit(
+    constrain = _once((target, "constrain"), lambda: jax.jit(
         jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))))  # fmt: skip
     values = constrain(jnp.asarray(flat), accelerator.to_device(data.arrays))
     return {name: np.asarray(value) for name, value in values.items()}
@@ -135,7 +135,7 @@ def _replicated(model: Model, data: Data, target: Density, key: Any, values: Map
         keys = jax.random.split(key, next(iter(values.values())).shape[0])
         return each_draw(lambda row: one(row[0], row[1], arrays), (keys, values), most=TOGETHER)
 
-    again = _once((id(target), "replicate"), lambda: jax.jit(many))
+    again = _once((target, "replicate"), lambda: jax.jit(many))
     return again(key, values, accelerator.to_device(data.arrays))
 
 
@@ -152,7 +152,7 @@ def _prior(
         return each_draw(lambda key: one(key, arrays), keys, most=TOGETHER)
 
     key_values, key_data = jax.random.split(key)
-    simulated = _once((id(target), "prior"), lambda: jax.jit(many))
+    simulated = _once((target, "prior"), lambda: jax.jit(many))
     values = simulated(jax.random.split(key_values, draws), accelerator.to_device(data.arrays))
     observed, _, _ = _replicated(model, data, target, key_data, values)
     both = ({name: np.asarray(value)[None] for name, value in part.items()} for part in (values, observed))

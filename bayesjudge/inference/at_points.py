@@ -1,0 +1,92 @@
+"""A density, and its gradient, at points that the host chooses: one compiled program each for all engines.
+
+Modes are searched for, chains placed and proposals drawn in NumPy, and only the density is compiled. Each
+random call in a program takes half a second to two to compile, a search with second derivatives five, while
+all that the host does with the answers takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from bayesjudge.each_draw import each_draw
+from bayesjudge.inference.density import Arrays, Density, Sets
+
+__all__ = ["AtPoints", "apart", "beside", "potentials", "slopes", "stream"]
+
+type AtPoints = Callable[[Any], Any]
+
+#: Points computed together at most, where that pays; bounds the memory.
+TOGETHER = 1000
+_PROGRAMS: dict[tuple[Any, ...], Any] = {}
+
+
+def apart(arrays: Arrays, many: Sets | None) -> list[tuple[Arrays, Sets | None]]:
+    """Data sets as they are computed: one after the other on a CPU, all together elsewhere.
+
+    On a CPU that is no slower, none waits for the longest search, and the programs are those of a single one.
+    """
+    if many is None or jax.default_backend() != "cpu" or jax.device_count() > 1:
+        return [(arrays, many)]
+    stacked = {name: np.asarray(arrays[name]) for name in sorted(many.stacked)}
+    return [({**arrays, **jax.device_put({name: a[k] for name, a in stacked.items()})}, None)
+            for k in range(many.number)]  # fmt: skip
+
+
+def potentials(target: Density, arrays: Arrays, many: Sets | None = None) -> AtPoints:
+    """Minus the log density, ``(sets, B, d) -> (sets, B)``; one data set without ``many``."""
+    return _at_points("potential", target.potential, target, arrays, many)
+
+
+def slopes(target: Density, arrays: Arrays, many: Sets | None = None) -> AtPoints:
+    """Minus the log density and its gradient, ``(sets, B, d) -> (sets, B), (sets, B, d)``."""
+    return _at_points("slope", jax.value_and_grad(target.potential), target, arrays, many)
+
+
+def _at_points(
+    name: str, function: Callable[..., Any], target: Density, arrays: Arrays, many: Sets | None
+) -> AtPoints:
+    kept = (target, name, many)
+    if kept not in _PROGRAMS:
+        each = partial(_each, function)
+        _PROGRAMS[kept] = jax.jit(jax.vmap(each, in_axes=(0, many.axes)) if many else each)
+    program = _PROGRAMS[kept]
+
+    def computed(points: Any) -> Any:
+        found = program(beside(points, arrays) if many else points[0], arrays)
+        return jax.tree.map(lambda part: np.array(part if many else part[None]), found)
+
+    return computed
+
+
+def _each(function: Callable[..., Any], points: Any, arrays: Arrays) -> Any:
+    return each_draw(lambda point: function(point, arrays), points, most=TOGETHER)
+
+
+def beside(values: Any, arrays: Arrays) -> Any:
+    """Values with a leading axis of data sets, on the devices among which the arrays' sets are split."""
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    for array in arrays.values():
+        sharding = getattr(array, "sharding", None)
+        if isinstance(sharding, NamedSharding) and any(sharding.spec):
+            return jax.device_put(values, NamedSharding(sharding.mesh, PartitionSpec(sharding.spec[0])))
+    return values
+
+
+def stream(key: Any, *numbers: int) -> np.random.Generator:
+    """Random numbers for the host from a JAX key; other ``numbers`` give another stream.
+
+    Examples
+    --------
+    >>> one, other = (stream(jax.random.key(1), number) for number in (0, 1))
+    >>> bool(one.random() == other.random())
+    False
+    """
+    words = np.asarray(jax.random.key_data(key)).tolist()
+    return np.random.default_rng(np.random.SeedSequence(words, spawn_key=numbers))
