@@ -116,7 +116,7 @@ def _blocks(length: int) -> list[int]:
 
 
 def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple[Any, Any]:
-    """Compiled ``start(keys, covariance, z, value, slope, accept)`` and ``advance(state, arrays, accept, n)``.
+    """The compiled start of chains that have been placed, and their advance by blocks of iterations.
 
     They are kept for the life of the process. The target acceptance is an argument, so that a run repeated
     with another one compiles nothing.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -23,7 +24,7 @@ from numpyro import handlers
 from bayesjudge.inference import ManyFits, accelerator, fit_many
 from bayesjudge.inference.density import Density, density
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
-from bayesjudge.inference.mode import find_mode
+from bayesjudge.inference.mode import find_modes
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data
 from bayesjudge.models import judge_elo_density as elo_density
@@ -116,19 +117,23 @@ def _expanded(prepared: Sequence[Data]) -> list[Data]:
     def minus(x: Any, arrays: Any) -> Any:
         return FLAT / 2 * (x @ x) - _log_likelihood(_shaped(x, blank), first.with_arrays(arrays))
 
-    search = jax.jit(lambda start, arrays: find_mode(lambda x: minus(x, arrays), start))
-    at, found = _flat(blank), []
+    gradient = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(minus), in_axes=(0, None)), in_axes=(0, None)))
+    start, found = np.asarray(_flat(blank))[None], []
     for data in prepared:
-        mode = search(at, accelerator.to_device(data.arrays))
-        if not mode.gradient_norm < SETTLED:
-            raise RuntimeError(f"no maximum of the likelihood: its gradient is {mode.gradient_norm:.2g}")
-        at = mode.at
-        kept = {"taste_power": data["taste_power"], "normal_at": np.asarray(at),
-                "normal_precision": np.linalg.inv(np.asarray(mode.covariance))}  # fmt: skip
+        mode = find_modes(partial(_slopes, gradient, accelerator.to_device(data.arrays)), start)
+        if not mode.gradient_norm[0] < SETTLED:
+            raise RuntimeError(f"no maximum of the likelihood: its gradient is {mode.gradient_norm[0]:.2g}")
+        start, (covariance,) = mode[0], mode.covariance
+        kept = {"taste_power": data["taste_power"], "normal_at": start[0],
+                "normal_precision": np.linalg.inv(covariance)}  # fmt: skip
         dims = {"taste_power": ("judge",), "normal_at": ("number",), "normal_precision": ("number", "other")}
         found.append(replace(data, arrays=kept, dims=dims, ragged=(), observed="normal_at", weights=None,
                              also_observed=()))  # fmt: skip
     return found
+
+
+def _slopes(gradient: Any, arrays: Any, points: Any) -> Any:
+    return jax.tree.map(np.asarray, gradient(points, arrays))
 
 
 def _log_likelihood(point: _Point, data: Data) -> Any:
