@@ -61,8 +61,8 @@ def _strong_tastes() -> BattleCounts:
 @pytest.fixture(scope="module")
 def fitted() -> Fit:
     counts = _counts(judges=2, battles=3000).without_votes_on("m2")
-    # The lock-step sampler compiles in a third of the time that NUTS takes. Five seeds left R-hat at most 1.015;
-    # that of 2 chains of 300 draws was past 1.05 once in five.
+    # The lock-step sampler compiles in a third of the time that NUTS takes. With five seeds R-hat was at most
+    # 1.015; that of 2 chains of 300 draws was past 1.05 once in five.
     return fit(JudgeElo(), counts, engine="hmc", draws=500, tune=300, seed=3)
 
 
