@@ -133,6 +133,22 @@ def test_what_is_shared_is_recovered(fitted: ManyFits, agree: Callable[..., None
 
 
 @pytest.mark.slow
+def test_the_nearest_normal_of_the_benchmark_has_the_same_posterior(
+    fitted: ManyFits, benchmark_module: Callable[[str], Any], agree: Callable[..., None]
+) -> None:
+    counts = _counts(battles=2500, judges=2, shared=0.6, seed=4).without_votes_on("m2")
+    harness = benchmark_module("harness.linked_panel")
+    (near,) = harness.fit_linked(LINKED, [counts], draws=1000, tune=400, seed=1)
+    assert not near.figures["gate"]
+    # The fewest effective draws of any parameter.
+    share = np.sqrt(1 / near.figures["ess"] + 1 / fitted.gate(0).figures["ess"])
+    for name in ("loading", "strength"):
+        one, other = (found[name].to_numpy() for found in (near.posterior, fitted.posterior(0)))
+        apart = one.mean(axis=(0, 1)) - other.mean(axis=(0, 1))
+        agree(apart, 0.0, share * other.std(axis=(0, 1)))
+
+
+@pytest.mark.slow
 def test_curvature_is_a_number_though_nobody_voted_on_a_model() -> None:
     # Joint outcomes that need a vote have probability 0 there; without curvature no chain starts at the mode.
     counts = _counts(strengths=(0.5, 0.0, -0.5), battles=60, shared=0.6)

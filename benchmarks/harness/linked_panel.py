@@ -124,9 +124,10 @@ def _expanded(prepared: Sequence[Data]) -> list[Data]:
         if not mode.gradient_norm[0] < SETTLED:
             raise RuntimeError(f"no maximum of the likelihood: its gradient is {mode.gradient_norm[0]:.2g}")
         start, (covariance,) = mode[0], mode.covariance
-        kept = {"taste_power": data["taste_power"], "normal_at": start[0],
-                "normal_precision": np.linalg.inv(covariance)}  # fmt: skip
-        dims = {"taste_power": ("judge",), "normal_at": ("number",), "normal_precision": ("number", "other")}
+        hierarchy = {name: data[name] for name in ("taste_power", "information")}
+        kept = {**hierarchy, "normal_at": start[0], "normal_precision": np.linalg.inv(covariance)}
+        dims = {"taste_power": ("judge",), "information": (), "normal_at": ("number",),
+                "normal_precision": ("number", "other")}  # fmt: skip
         found.append(replace(data, arrays=kept, dims=dims, ragged=(), observed="normal_at", weights=None,
                              also_observed=()))  # fmt: skip
     return found
