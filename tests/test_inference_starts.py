@@ -52,7 +52,7 @@ def test_many_starts_are_those_of_each_one_alone(devices: int, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-@pytest.mark.parametrize("number", [1, 5, 7])  # fewer, as many and more points than the search takes
+@pytest.mark.parametrize("number", [1, 8, 17])  # fewer, as many and more points than a block has
 def test_slopes_are_those_of_each_data_set(
     devices: int, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +127,7 @@ def walled(z: Any, _: Any) -> Any:
     return jnp.where(jnp.all(jnp.abs(z) < 0.3), 0.5 * jnp.sum(z**2), jnp.inf)
 
 
-@pytest.mark.parametrize("chains", [2, 3, 40])  # fewer, as many and more points than the search takes
+@pytest.mark.parametrize("chains", [2, 3, 40])
 def test_chains_without_density_start_at_the_mode(chains: int) -> None:
     found = place_chains(density_of(walled, 1), NO_DATA, np.random.default_rng(2), chains)
     assert found.z.shape == found.slope.shape == (1, chains, 1)

@@ -23,6 +23,8 @@ type AtPoints = Callable[[Any], Any]
 
 #: Points computed together at most, where that pays; bounds the memory.
 TOGETHER = 1000
+#: Gradients of a call: one step of a search, or some columns of a Hessian.
+BLOCK = 8
 _PROGRAMS: dict[tuple[Any, ...], Any] = {}
 
 
@@ -44,8 +46,19 @@ def potentials(target: Density, arrays: Arrays, many: Sets | None = None) -> AtP
 
 
 def slopes(target: Density, arrays: Arrays, many: Sets | None = None) -> AtPoints:
-    """Minus the log density and its gradient, ``(sets, B, d) -> (sets, B), (sets, B, d)``."""
-    return _at_points("slope", jax.value_and_grad(target.potential), target, arrays, many)
+    """Minus the log density and its gradient, ``(sets, B, d) -> (sets, B), (sets, B, d)``.
+
+    Any number of points goes through one program.
+    """
+    computed = _at_points("slope", jax.value_and_grad(target.potential), target, arrays, many)
+
+    def in_blocks(points: Any) -> Any:
+        number = points.shape[1]
+        blocks = [np.minimum(np.arange(k, k + BLOCK), number - 1) for k in range(0, number, BLOCK)]
+        found = [computed(points[:, block]) for block in blocks]
+        return tuple(np.concatenate(parts, axis=1)[:, :number] for parts in zip(*found, strict=True))
+
+    return in_blocks
 
 
 def _at_points(
@@ -59,7 +72,7 @@ def _at_points(
 
     def computed(points: Any) -> Any:
         found = program(beside(points, arrays) if many else points[0], arrays)
-        return jax.tree.map(lambda part: np.array(part if many else part[None]), found)
+        return jax.tree.map(lambda part: np.asarray(part if many else part[None]), found)
 
     return computed
 

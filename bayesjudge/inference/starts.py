@@ -12,7 +12,7 @@ from bayesjudge.inference.mode import Mode, find_modes
 
 __all__ = ["Chains", "find_starts", "place_chains", "slopes_at"]
 
-#: Dimensions up to which a mode is searched for: its Hessian costs twice as many gradients a step.
+#: Dimensions up to which a mode is searched for: its Hessian costs as many gradients a step.
 MODE_UP_TO = 500
 #: Largest gradient of what may pass for a mode. A search that ran away stops at millions.
 SETTLED = 1.0
@@ -104,17 +104,7 @@ def place_chains(
 def slopes_at(target: Density, arrays: Arrays, points: Any, many: Sets | None = None) -> tuple[Any, Any]:
     """Minus the log density (sets, B) and its gradient (sets, B, d) at any number of points (sets, B, d)."""
     parts = apart(arrays, many)
-    found = [_in_blocks(slopes(target, own, sets), own_points) for (own, sets), own_points
+    found = [slopes(target, own, sets)(own_points) for (own, sets), own_points
              in zip(parts, np.split(points, len(parts)), strict=True)]  # fmt: skip
     value, slope = (np.concatenate(part) for part in zip(*found, strict=True))
-    return value, slope
-
-
-def _in_blocks(gradient: AtPoints, points: Any) -> tuple[Any, Any]:
-    """The program of the search takes 2d + 1 points: as many at a time, the last ones filled up."""
-    number, size = points.shape[1:]
-    width = 2 * size + 1 if size <= MODE_UP_TO else number
-    blocks = [np.minimum(np.arange(k, k + width), number - 1) for k in range(0, number, width)]
-    found = [gradient(points[:, block]) for block in blocks]
-    value, slope = (np.concatenate(parts, axis=1)[:, :number] for parts in zip(*found, strict=True))
     return value, slope
