@@ -1,4 +1,4 @@
-"""NUTS (Hoffman & Gelman 2014) with all chains, and all data sets, in one vectorised program.
+"""NUTS (Hoffman & Gelman 2014) with all chains, and all data sets, in one program.
 
 The kernel is NumPyro's. The loop around it is ours, for three reasons: data are arguments (compiled
 once for each shape), chains start at the mode with the curvature there as the first metric, and draws
@@ -17,6 +17,7 @@ import numpy as np
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo
 
+from bayesjudge.each_draw import each_draw
 from bayesjudge.inference.at_points import beside, stream
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.progress import Report
@@ -187,4 +188,5 @@ def _advance(target: Density, options: NutsOptions, state: Any, arrays: Arrays, 
                  "n_steps": after.num_steps, "acceptance_rate": after.accept_prob}  # fmt: skip
         return after, (after.z, stats)
 
-    return jax.vmap(one_chain)(state)
+    # One after the other on a CPU, so that none waits for the longest tree of all.
+    return each_draw(one_chain, state, most=options.chains)
