@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ FOLDER = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FOLDER))
 
 from harness.machine import line  # noqa: E402 the folder above is not on the path when this file runs alone
+from harness.tables import cell, picked, table  # noqa: E402
 
 INTRODUCTION = """# Benchmarks
 
@@ -74,28 +75,10 @@ def section(name: str, result: Mapping[str, Any]) -> str:
 def _bounds(claim: Mapping[str, Any]) -> str:
     least, most = claim["least"], claim["most"]
     parts = [
-        "" if least == "-Infinity" else f"≥ {_cell(least)}",
-        "" if most == "Infinity" else f"≤ {_cell(most)}",
+        "" if least == "-Infinity" else f"≥ {cell(least)}",
+        "" if most == "Infinity" else f"≤ {cell(most)}",
     ]
     return " and ".join(part for part in parts if part)
-
-
-def table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A Markdown table."""
-    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(_cell(value) for value in row)} |" for row in rows)])
-
-
-def picked(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
-    """A Markdown table of some columns."""
-    return table(names, [[row.get(name) for name in names] for row in rows])
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    # A bar ends a cell.
-    return "" if value is None else str(value).replace("|", "\\|")
 
 
 def _triviaqa(result: Mapping[str, Any]) -> list[str]:

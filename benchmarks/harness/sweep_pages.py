@@ -11,7 +11,7 @@ from typing import Any
 FOLDER = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FOLDER))
 
-from harness.readme import picked, table  # noqa: E402 the folder above is not on the path in VALIDATION's run
+from harness.tables import picked, table  # noqa: E402 the folder above is not on the path in VALIDATION's run
 
 __all__ = ["draw", "pages"]
 

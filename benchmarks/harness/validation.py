@@ -12,9 +12,9 @@ FOLDER = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FOLDER))
 
 from harness.machine import line  # noqa: E402 the folder above is not on the path when this file runs alone
-from harness.readme import picked, table  # noqa: E402
 from harness.reference_pages import references, seeds  # noqa: E402
 from harness.sweep_pages import pages as sweeps  # noqa: E402
+from harness.tables import picked, table  # noqa: E402
 
 PAGE = FOLDER.parent / "VALIDATION.md"
 GOLDEN = FOLDER.parent / "tests" / "golden"
