@@ -144,13 +144,17 @@ def sampler_rows(model: Any, counts: VerdictCounts, options: argparse.Namespace)
 
 
 def makers(options: argparse.Namespace) -> dict[str, Callable[..., Sampler]]:
-    """The samplers. NumPyro and PyMC compile at every run, so each is also timed without that."""
+    """The samplers. NumPyro and PyMC compile at every run, so each is also timed without that.
+
+    One of each when in a hurry.
+    """
     found: dict[str, Callable[..., Sampler]] = {
         "bayesjudge": _ours,
-        "numpyro": _numpyro,
         "numpyro, compiled before": partial(_numpyro, jit=True),
-        "numpyro, compiled before, dense metric": partial(_numpyro, jit=True, dense=True),
     }
+    if not options.quick:
+        found["numpyro"] = _numpyro
+        found["numpyro, compiled before, dense metric"] = partial(_numpyro, jit=True, dense=True)
     if not options.without_pymc:
         found |= {"pymc": _pymc, "pymc, sampling alone": partial(_pymc, alone=True)}
     return found

@@ -172,7 +172,7 @@ def test_triviaqa_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
-    assert "gate: passed" in run(str(EXAMPLES / "own_model.py"), "--draws", "500")
+    assert "gate: passed" in run(str(EXAMPLES / "own_model.py"))
     shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "100")
     assert "heron − otter" in shown
     assert (tmp_path / "accuracy.html").stat().st_size > 10_000

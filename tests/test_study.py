@@ -33,7 +33,7 @@ from bayesjudge.tables import Verdicts
 
 #: The cheapest answer: closed-form proposals, one pooling, a short bootstrap.
 CHEAP: dict[str, Any] = {
-    "engine": "laplace", "pooling": "shared", "draws": 300, "bootstrap": 200, "compare": False,
+    "engine": "laplace", "pooling": "shared", "draws": 300, "tune": 300, "bootstrap": 200, "compare": False,
 }  # fmt: skip
 KEYS = [
     "bayesjudge",

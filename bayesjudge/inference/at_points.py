@@ -72,7 +72,7 @@ def _at_points(
 
     def computed(points: Any) -> Any:
         found = program(beside(points, arrays) if many else points[0], arrays)
-        return jax.tree.map(lambda part: np.asarray(part if many else part[None]), found)
+        return jax.tree.map(lambda part: np.asarray(part) if many else np.asarray(part)[None], found)
 
     return computed
 
