@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -83,28 +84,18 @@ class Outcome:
     message: str = ""
 
 
-def _some(frame: pd.DataFrame, rng: Rng) -> pd.DataFrame:
-    return frame.iloc[: int(rng.integers(1, 9))].reset_index(drop=True)
+@cache
+def _simulated(kind: str) -> pd.DataFrame:
+    """The undamaged table, made once: the simulators take longer than all else."""
+    simulate = getattr(datasets, f"simulate_{kind}")
+    few = {"labelled": 4, "unlabelled": 4} if kind == "verdicts" else {}
+    frame: pd.DataFrame = getattr(simulate(seed=1, **few), kind).frame
+    return frame if kind == "verdicts" else frame.dropna(axis=1, how="all")
 
 
-def _verdicts(rng: Rng) -> pd.DataFrame:
-    return _some(datasets.simulate_verdicts(seed=1, labelled=4, unlabelled=4).verdicts.frame, rng)
-
-
-def _battles(rng: Rng) -> pd.DataFrame:
-    return _some(datasets.simulate_battles(seed=1).battles.frame.dropna(axis=1, how="all"), rng)
-
-
-def _pairs(rng: Rng) -> pd.DataFrame:
-    return _some(datasets.simulate_pairs(seed=1).pairs.frame.dropna(axis=1, how="all"), rng)
-
-
-def _trials(rng: Rng) -> pd.DataFrame:
-    return _some(datasets.simulate_trials(seed=1).trials.frame.dropna(axis=1, how="all"), rng)
-
-
-def _scores(rng: Rng) -> pd.DataFrame:
-    return _some(datasets.simulate_scores(seed=1).scores.frame.dropna(axis=1, how="all"), rng)
+def _some(kind: str, rng: Rng) -> pd.DataFrame:
+    """Its first rows, one to eight."""
+    return _simulated(kind).iloc[: int(rng.integers(1, 9))].reset_index(drop=True)
 
 
 def _counted(table: Any) -> int:
@@ -112,12 +103,12 @@ def _counted(table: Any) -> int:
 
 
 KINDS: dict[str, Kind] = {
-    "verdicts": Kind(frame=_verdicts, read=readers.read_verdicts, rows=_counted),
-    "battles": Kind(frame=_battles, read=readers.read_battles, rows=_counted),
-    "pairs": Kind(frame=_pairs, read=readers.read_pairs, rows=_counted),
-    "trials": Kind(frame=_trials, read=readers.read_trials, rows=_counted),
-    "scores": Kind(frame=_scores, read=readers.read_scores, rows=_counted),
-    "repeats": Kind(frame=_trials, read=readers.read_repeats),
+    "verdicts": Kind(frame=partial(_some, "verdicts"), read=readers.read_verdicts, rows=_counted),
+    "battles": Kind(frame=partial(_some, "battles"), read=readers.read_battles, rows=_counted),
+    "pairs": Kind(frame=partial(_some, "pairs"), read=readers.read_pairs, rows=_counted),
+    "trials": Kind(frame=partial(_some, "trials"), read=readers.read_trials, rows=_counted),
+    "scores": Kind(frame=partial(_some, "scores"), read=readers.read_scores, rows=_counted),
+    "repeats": Kind(frame=partial(_some, "trials"), read=readers.read_repeats),
 }
 
 
