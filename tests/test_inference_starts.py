@@ -10,12 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from bayesjudge.datasets.small import small_table
 from bayesjudge.inference import accelerator, nuts
 from bayesjudge.inference.at_points import stream
-from bayesjudge.inference.density import Density, Sets
+from bayesjudge.inference.density import Density, Sets, density
 from bayesjudge.inference.laplace import run_laplace
 from bayesjudge.inference.mode import find_modes
 from bayesjudge.inference.starts import find_starts, place_chains, slopes_at
+from bayesjudge.models.judge_error import JudgeError
 
 accelerator.prepare()
 
@@ -120,6 +122,17 @@ def test_a_saddle_gets_a_ridge_that_makes_a_metric_of_it() -> None:
 
     mode = find_modes(gradient, np.zeros((1, 2)))
     np.testing.assert_allclose(mode.covariance[0], np.diag([1 / 11, 1 / 9]), rtol=1e-8)
+
+
+def test_the_curvature_is_that_of_exact_second_derivatives() -> None:
+    model = JudgeError()
+    data = model.prepare(small_table("verdicts"))
+    target, arrays = density(model, data), accelerator.to_device(data.arrays)
+    mode = find_starts(target, arrays)
+    exact = jax.jit(jax.hessian(target.potential))(mode[0][0], arrays)
+    sd = np.sqrt(np.diag(mode.covariance[0]))
+    np.testing.assert_allclose(mode.covariance[0] @ exact, np.eye(target.size), atol=1e-7)
+    assert np.abs(jax.grad(target.potential)(mode[0][0], arrays) * sd).max() < 1e-6
 
 
 def walled(z: Any, _: Any) -> Any:
