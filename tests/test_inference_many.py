@@ -163,10 +163,11 @@ def test_threads_give_the_draws_that_one_after_another_gives(third_party: Module
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_mesh_of_one_device_changes_nothing(third_party: ModuleType) -> None:
+@pytest.mark.parametrize("engine", ["laplace", "hmc", "nuts"])
+def test_a_mesh_of_one_device_changes_nothing(engine: str, third_party: ModuleType) -> None:
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("sets",))
     plain, spread = (
-        fit_many(third_party.Coin(), TABLES, engine="laplace", mesh=over, **OPTIONS) for over in (None, mesh)
+        fit_many(third_party.Coin(), TABLES, engine=engine, mesh=over, **OPTIONS) for over in (None, mesh)
     )
     for one, other in zip(plain.flat, spread.flat, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)

@@ -31,7 +31,7 @@ from bayesjudge.studies.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.reading import shared_calibration
 from bayesjudge.tables import Verdicts
 
-#: The cheapest answer: closed-form proposals, one pooling, a short bootstrap.
+#: The cheapest answer: closed-form proposals, one pooling, short bootstrap and chains.
 CHEAP: dict[str, Any] = {
     "engine": "laplace", "pooling": "shared", "draws": 300, "tune": 300, "bootstrap": 200, "compare": False,
 }  # fmt: skip

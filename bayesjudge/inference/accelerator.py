@@ -21,7 +21,7 @@ def prepare() -> None:
     Posterior tails and Hessians need float64. Compiled programs are kept between processes, so only the
     first fit of a model on a machine pays for compilation. Settings the user made through JAX's own
     environment variables are left alone. XLA's own optimisation level is left alone too: at level 0 it
-    compiled gradients of `paired_accuracy` into ones that were no numbers (JAX 0.12, CPU).
+    once compiled a search for modes of `paired_accuracy` into one that did not move (JAX 0.12, CPU).
     """
     jax.config.update("jax_enable_x64", True)
     if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):

@@ -36,6 +36,7 @@ MOST_STEPS = 64
 #: Iterations between two reports of progress.
 BLOCK = 100
 _PROGRAMS: dict[tuple[Any, ...], Any] = {}
+_RENEW = jax.jit(jax.vmap(renew, in_axes=(0, None)))
 
 
 def run_hmc(
@@ -96,7 +97,7 @@ class _Run(NamedTuple):
             for size in _blocks(max(round(self.options.tune * share), 1)):
                 state, _ = self.advanced(state, rng, _lengths(state, size, rng), learning=size)
                 done = tell(done + size, state)
-            state = _program("renew", self.target, self.many)(state, renewed)
+            state = _RENEW(state, renewed)
         return state, done
 
     def advanced(
@@ -106,7 +107,7 @@ class _Run(NamedTuple):
         shape = (self.many.number, BLOCK, self.options.chains)
         noise = Noise(rng.standard_normal((*shape, self.target.size)), rng.random(shape))
         padded = np.pad(lengths, (0, BLOCK - len(lengths)))
-        moved: tuple[State, Any] = _program("advance", self.target, self.many)(
+        moved: tuple[State, Any] = _advance(self.target, self.many)(
             state, self.arrays, beside(noise, self.arrays), padded, learning, self.options.target_accept
         )
         return moved
@@ -146,12 +147,10 @@ def _mean_steps(state: State, trajectory: float) -> int:
     return int(np.clip(round(trajectory / float(np.median(np.exp(state.step.log_size)))), 2, MOST_STEPS))
 
 
-def _program(name: str, target: Density, many: Sets) -> Any:
-    """A compiled program, kept for the life of the process; a more careful second run needs no others."""
-    key = (name, target, many)
+def _advance(target: Density, many: Sets) -> Any:
+    """The compiled blocks, kept for the life of the process; a more careful second run needs no others."""
+    key = (target, many)
     if key not in _PROGRAMS:
-        _PROGRAMS[key] = jax.jit(
-            jax.vmap(partial(advance, target), in_axes=(0, many.axes, 0, None, None, None))
-            if name == "advance" else jax.vmap(renew, in_axes=(0, None))
-        )  # fmt: skip
+        over = (0, many.axes, 0, None, None, None)
+        _PROGRAMS[key] = jax.jit(jax.vmap(partial(advance, target), in_axes=over))
     return _PROGRAMS[key]

@@ -86,7 +86,7 @@ def run_laplace(
     for own, sets in apart(arrays, many):
         mode = find_starts(target, own, sets)
         rngs = partial(_rngs, key, range(len(found), len(found) + len(mode.at)))
-        found += _weighted(potentials(target, own, sets), mode, draws, rngs)
+        found += _weighted(potentials(target.potential, own, sets), mode, draws, rngs)
         norms.append(mode.gradient_norm)
     flat, k, ess = (np.stack(part) if many else part[0] for part in zip(*found, strict=True))
     norm = np.concatenate(norms) if many else norms[0][0]

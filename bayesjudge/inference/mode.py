@@ -1,8 +1,8 @@
 """The posterior mode and the curvature there, by damped Newton steps on the host.
 
-Second derivatives are differences of automatic gradients: a program with exact ones takes three times as
-long to compile as all else that the search needs. Those of the mode are from both sides: their error, about
-1e-9 for a posterior whose width is near 1, is far below what a metric or a proposal is known to.
+Second derivatives are differences of automatic gradients, since a program with exact ones takes more than
+twice as long to compile. Those of the mode are from both sides: of ten models the covariances were within
+7e-7 of those by exact ones, in units of the variances, far below what a metric or a proposal is known to.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve
 
-__all__ = ["Mode", "find_modes"]
+__all__ = ["Mode", "chosen", "find_modes"]
 
 #: Distance of the gradients that are compared, in units of a coordinate of size 1 or more: rounding weighs
 #: about as much as the gradient's own curvature. On one side of the point, and on both.
@@ -89,9 +89,9 @@ def find_modes(slopes: Slopes, start: Any, *, most_steps: int = 100, tolerance: 
                  for on, *of in zip(going, curvature, at.slope, damping, strict=True)]  # fmt: skip
         tried = _place(slopes, at.z + np.stack(moves))
         better = going & np.isfinite(tried.slope).all(1) & (tried.value < at.value)
-        at = _Place(*(_chosen(better, new, old) for new, old in zip(tried, at, strict=True)))
+        at = _Place(*(chosen(better, new, old) for new, old in zip(tried, at, strict=True)))
         if better.any():  # where all stay, so do their Hessians
-            curvature = _chosen(better, _curvature(slopes, at), curvature)
+            curvature = chosen(better, _curvature(slopes, at), curvature)
         damping = np.where(better, np.maximum(damping / 10, 1e-12), np.where(going, damping * 10, damping))
         steps += going
     curvature = _curvature(slopes, at, both_sides=True)
@@ -100,8 +100,8 @@ def find_modes(slopes: Slopes, start: Any, *, most_steps: int = 100, tolerance: 
     return Mode(at.z, np.stack(covariance), norm, steps)
 
 
-def _chosen(which: Any, new: Any, old: Any) -> Any:
-    """The new part of data sets, or the old one."""
+def chosen(which: Any, new: Any, old: Any) -> Any:
+    """The new values of ``which`` data sets, the old ones of the others; both with a leading axis of sets."""
     return np.where(which.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesjudge.inference.at_points import AtPoints, apart, slopes
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.mode import Mode, find_modes
+from bayesjudge.inference.mode import Mode, chosen, find_modes
 
 __all__ = ["Chains", "find_starts", "place_chains", "slopes_at"]
 
@@ -58,7 +58,7 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
     ((1, 4), True)
     """
     start = np.asarray(target.start)
-    found = [_modes(slopes(target, own, sets), np.tile(start, (sets.number if sets else 1, 1)))
+    found = [_modes(slopes(target.potential, own, sets), np.tile(start, (sets.number if sets else 1, 1)))
              for own, sets in apart(arrays, many)]  # fmt: skip
     return Mode(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
@@ -71,8 +71,7 @@ def _modes(gradient: AtPoints, start: Any) -> Mode:
         return plain
     mode = find_modes(gradient, start)
     settled = mode.gradient_norm < SETTLED
-    return Mode(*(np.where(settled.reshape(-1, *[1] * (found.ndim - 1)), found, other)
-                  for found, other in zip(mode, plain, strict=True)))  # fmt: skip
+    return Mode(*(chosen(settled, found, other) for found, other in zip(mode, plain, strict=True)))
 
 
 def place_chains(
@@ -104,7 +103,7 @@ def place_chains(
 def slopes_at(target: Density, arrays: Arrays, points: Any, many: Sets | None = None) -> tuple[Any, Any]:
     """Minus the log density (sets, B) and its gradient (sets, B, d) at any number of points (sets, B, d)."""
     parts = apart(arrays, many)
-    found = [slopes(target, own, sets)(own_points) for (own, sets), own_points
+    found = [slopes(target.potential, own, sets)(own_points) for (own, sets), own_points
              in zip(parts, np.split(points, len(parts)), strict=True)]  # fmt: skip
     value, slope = (np.concatenate(part) for part in zip(*found, strict=True))
     return value, slope

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -22,6 +21,7 @@ from numpyro import distributions as dist
 from numpyro import handlers
 
 from bayesjudge.inference import ManyFits, accelerator, fit_many
+from bayesjudge.inference.at_points import slopes
 from bayesjudge.inference.density import Density, density
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.inference.mode import find_modes
@@ -117,10 +117,9 @@ def _expanded(prepared: Sequence[Data]) -> list[Data]:
     def minus(x: Any, arrays: Any) -> Any:
         return FLAT / 2 * (x @ x) - _log_likelihood(_shaped(x, blank), first.with_arrays(arrays))
 
-    gradient = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(minus), in_axes=(0, None)), in_axes=(0, None)))
     start, found = np.asarray(_flat(blank))[None], []
     for data in prepared:
-        mode = find_modes(partial(_slopes, gradient, accelerator.to_device(data.arrays)), start)
+        mode = find_modes(slopes(minus, accelerator.to_device(data.arrays)), start)
         if not mode.gradient_norm[0] < SETTLED:
             raise RuntimeError(f"no maximum of the likelihood: its gradient is {mode.gradient_norm[0]:.2g}")
         start, (covariance,) = mode[0], mode.covariance
@@ -131,10 +130,6 @@ def _expanded(prepared: Sequence[Data]) -> list[Data]:
         found.append(replace(data, arrays=kept, dims=dims, ragged=(), observed="normal_at", weights=None,
                              also_observed=()))  # fmt: skip
     return found
-
-
-def _slopes(gradient: Any, arrays: Any, points: Any) -> Any:
-    return jax.tree.map(np.asarray, gradient(points, arrays))
 
 
 def _log_likelihood(point: _Point, data: Data) -> Any:
