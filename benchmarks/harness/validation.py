@@ -55,14 +55,9 @@ holds where the smallest is above .01. `bias` is the largest mean of (posterior 
 over quantities, in absolute value; `unreliable` counts fits with divergent transitions, which are not left
 out.
 
-Why so many of `bradley_terry` (and of `judge_elo`, whose strengths have the same prior) are unreliable: the
-strengths are centred, and 60 battles of three models often leave their spread undecided, so that its
-posterior runs down the neck of a funnel. Of 250 replicates looked at one by one 44 diverged: 29 % of those
-whose true spread is below .3, 6 % of those above 1.2; they reached a spread of e^−4.5 (median), the others
-e^−2.3, and their divergent transitions start among the lowest tenth of the fit's spreads (median; two a fit).
-Smaller steps make it rarer, not impossible (.2 % of transitions at a target acceptance of .99, .02 % at
-.9995); ranks stay uniform, and with 1,000 battles no fit diverges (sweeps below). The cure is a model whose
-strengths are not centred where battles are few. `judge_elo` was not looked at by itself.
+While the strengths of `bradley_terry` were centred, 44 of 250 replicates looked at one by one diverged: 60
+battles of three models often leave their spread undecided, and its posterior ran down the neck of a funnel.
+In the units of `strength_units` (`models/bradley_terry.md`), which `judge_elo` has too, none does.
 
 `verdict_agreement` holds by little (its smallest p is that of one quantity among fourteen, by two tests). A
 thousand other replicates (`--seed 2`) gave .84 as the smallest: it was chance.
