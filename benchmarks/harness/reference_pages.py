@@ -35,8 +35,8 @@ When the slow runs were first made, three of them failed one test each, in what 
 Under offset 3000009 the nearest normal of `test_battle_effect.py` and under 8000024 all checks on real
 verdicts (`test_checks.py`) asked for a whole convergence gate, and one transition of 4,000 diverged; under
 11000033 the latter asked that the likelihood moves every model's accuracy by .05, and it moved one by .049.
-The first asks for R-hat and what its weights are worth since. The second, which named the budget and took nothing
-from it, runs with its own seed only. These three runs were made again.
+The first asks for R-hat and what its weights are worth since. The second named the budget and took nothing
+from it; it runs with its own seed only. These three runs were made again.
 """
 
 
