@@ -16,7 +16,7 @@ from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import ManyFits, accelerator, fit_many
 from bayesjudge.inference.density import density
-from bayesjudge.inference.gate import MOST_PARETO_K
+from bayesjudge.inference.gate import MOST_PARETO_K, MOST_RHAT
 from bayesjudge.models.at_draws import at_draws
 from bayesjudge.models.battle_effect import joint_outcomes, nodes, outcomes_at
 from bayesjudge.models.battle_links import agreement, margin, outcomes_of
@@ -140,9 +140,10 @@ def test_the_nearest_normal_of_the_benchmark_has_the_same_posterior(
     counts = _counts(battles=2500, judges=2, shared=0.6, seed=4).without_votes_on("m2")
     harness = benchmark_module("harness.linked_panel")
     (near,) = harness.fit_linked(LINKED, [counts], draws=1000, tune=400, seed=1)
-    # Not the whole gate: one transition in 4,000 diverged under one of three seeds.
+    # Not the whole gate: of twelve other seeds and lengths one had two divergent transitions of 4,000 and an
+    # ESS of 276; the bounds below widen with that. R-hat was at most 1.007 in all twelve, k-hat .56.
     assert near.figures["pareto_k"] < MOST_PARETO_K
-    assert near.figures["rhat"] < 1.05
+    assert near.figures["rhat"] <= MOST_RHAT
     # The fewest effective draws of any parameter.
     share = np.sqrt(1 / near.figures["ess"] + 1 / fitted.gate(0).figures["ess"])
     for name in ("loading", "strength"):

@@ -22,7 +22,6 @@ from bayesjudge.counts import count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
-from bayesjudge.inference.gate import LEAST_ESS, MOST_RHAT
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy
@@ -411,6 +410,8 @@ def test_a_model_that_thins_further_still_meets_its_own_densities(coin: Fit) -> 
 
 @pytest.mark.slow
 def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame) -> None:
+    # Facts of these forty items and draws, not bounds that hold for any: with twenty other choices of both,
+    # one transition of 4,000 diverged once, and the last line failed twice (.049 and .044).
     items = np.random.default_rng(0).choice(triviaqa["item"].unique(), 40, replace=False)
     few = triviaqa.assign(label=triviaqa["label"].where(triviaqa["item"].isin(items)))
     counts = count_verdicts(Verdicts.from_frame(few)).for_judge("GPT-4")
@@ -418,11 +419,7 @@ def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame) -> None:
         pooling: fit(JudgeError(pooling=pooling), counts, draws=1000, tune=500, seed=1)
         for pooling in ("partial", "shared")
     }
-    # Not the whole gate: on forty other items one of eight runs had a divergent transition, one of 4,000.
-    for one in fits.values():
-        assert one.gate.figures["rhat"] <= MOST_RHAT
-        assert one.gate.figures["ess"] >= LEAST_ESS
-        assert one.gate.figures["divergences"] <= 4
+    assert all(one.gate.passed for one in fits.values())
     found = compare(fits)
     # A pattern that one answer of 3,600 shows may lie past the tail of the draws; then the row says so.
     assert found.frame["bad_k"].max() <= 3
@@ -435,6 +432,4 @@ def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame) -> None:
     sensitivity = prior_sensitivity(
         fits["partial"], quantities={"accuracy": fits["partial"].posterior["theta"]}
     )
-    # With nine other choices of 40 items: 2.8 to 5.9 times the prior's, and below .05 for two models of 72.
-    weight = sensitivity.frame[["prior", "likelihood"]].median()
-    assert weight["likelihood"] > 2 * weight["prior"]
+    assert (sensitivity.frame["likelihood"] > 0.05).all()

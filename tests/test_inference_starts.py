@@ -94,7 +94,7 @@ def test_laplace_draws_the_same_of_data_sets_apart_and_together(monkeypatch: pyt
         )
         assert found.flat.shape[0] == 3
         flat.append(found.flat)
-    np.testing.assert_allclose(*flat, atol=1e-6)
+    np.testing.assert_allclose(*flat, atol=1e-9)  # the same steps, rounded otherwise
 
 
 def test_a_search_that_starts_at_its_end_has_the_curvature_there() -> None:
@@ -143,9 +143,10 @@ def test_the_curvature_is_that_of_exact_second_derivatives() -> None:
     data = model.prepare(small_table("verdicts"))
     target, arrays = density(model, data), accelerator.to_device(data.arrays)
     mode = find_starts(target, arrays)
-    exact = jax.jit(jax.hessian(target.potential))(mode[0][0], arrays)
+    exact = jax.jit(jax.hessian(target.potential))(mode.at[0], arrays)
     sd = np.sqrt(np.diag(mode.covariance[0]))
-    np.testing.assert_allclose(mode.covariance[0] @ exact, np.eye(target.size), atol=1e-7)
+    # Differences of gradients are wrong by the square of their step: 2e-10 here.
+    np.testing.assert_allclose(mode.covariance[0] @ exact, np.eye(target.size), atol=1e-8)
     assert np.abs(slopes_at(target, arrays, mode.at[:, None])[1][0, 0] * sd).max() < 1e-6
 
 

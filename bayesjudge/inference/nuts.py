@@ -138,7 +138,7 @@ def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple
 
 def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
     if many is None:
-        # Compiled as everything is: XLA's level 0 halves the time, and gives wrong programs (`accelerator`).
+        # Not with XLA's level 0: it halves the time and gave a wrong program once (`accelerator`).
         return jax.jit(start), jax.jit(advance, static_argnums=3)
     axes = (0, many.axes, None)
 

