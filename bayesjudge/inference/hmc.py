@@ -22,7 +22,7 @@ from bayesjudge.inference.at_points import beside, stream
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.hmc_kernel import DENSE_UP_TO, Noise, State, advance, renew, start
 from bayesjudge.inference.nuts import Draws, NutsOptions
-from bayesjudge.inference.progress import Report
+from bayesjudge.inference.progress import Report, blocks
 from bayesjudge.inference.starts import place_chains, slopes_at
 
 __all__ = ["DENSE_UP_TO", "run_from", "run_hmc"]
@@ -48,11 +48,11 @@ def run_hmc(
     tell = partial(_tell, report, options.tune + options.draws)
     state, done = run.warmed(rng, tell)
     kept = []
-    for size in _blocks(options.draws):
+    for size in blocks(options.draws, BLOCK):
         state, block = run.advanced(state, rng, _lengths(state, size, rng))
         kept.append(_first(size, block))
         done = tell(done + size, state)
-    return _joined(kept)
+    return Draws.joined(kept)
 
 
 def run_from(
@@ -75,10 +75,10 @@ def run_from(
     state = state._replace(**beside({"z": z, "value": value, "slope": slope}, arrays))
     steps = _mean_steps(state, TRAJECTORY / 2)
     kept = []
-    for size in _blocks(options.draws):
+    for size in blocks(options.draws, BLOCK):
         state, block = run.advanced(state, rng, np.full(size, steps))
         kept.append(_first(size, block))
-    return _joined(kept)
+    return Draws.joined(kept)
 
 
 class _Run(NamedTuple):
@@ -94,7 +94,7 @@ class _Run(NamedTuple):
         chains = place_chains(self.target, self.arrays, rng, self.options.chains, self.many)
         state, done = beside(start(chains), self.arrays), 0
         for share, renewed in ((0.2, True), (0.4, True), (0.4, False)):
-            for size in _blocks(max(round(self.options.tune * share), 1)):
+            for size in blocks(max(round(self.options.tune * share), 1), BLOCK):
                 state, _ = self.advanced(state, rng, _lengths(state, size, rng), learning=size)
                 done = tell(done + size, state)
             state = _RENEW(state, renewed)
@@ -119,23 +119,11 @@ def _first(size: int, block: Any) -> Any:
     return flat[..., :size, :], {name: values[..., :size] for name, values in stats.items()}
 
 
-def _joined(kept: list[Any]) -> Draws:
-    """The blocks end to end."""
-    return Draws(
-        flat=np.concatenate([flat for flat, _ in kept], axis=-2),
-        stats={name: np.concatenate([stats[name] for _, stats in kept], axis=-1) for name in kept[0][1]},
-    )
-
-
 def _tell(report: Report | None, total: int, done: int, state: State) -> int:
     if report is not None:
         jax.block_until_ready(state.z)
         report(min(done, total), total)
     return done
-
-
-def _blocks(length: int) -> list[int]:
-    return [BLOCK] * (length // BLOCK) + ([length % BLOCK] if length % BLOCK else [])
 
 
 def _lengths(state: State, size: int, rng: np.random.Generator) -> Any:

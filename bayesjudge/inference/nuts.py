@@ -7,6 +7,7 @@ come in blocks, so that progress can be shown between them at no cost to the com
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from numpyro.infer.util import ParamInfo
 from bayesjudge.each_draw import each_draw
 from bayesjudge.inference.at_points import beside, stream
 from bayesjudge.inference.density import Arrays, Density, Sets
-from bayesjudge.inference.progress import Report
+from bayesjudge.inference.progress import Report, blocks
 from bayesjudge.inference.starts import place_chains
 
 __all__ = ["Draws", "NutsOptions", "run_nuts"]
@@ -65,6 +66,15 @@ class Draws:
     flat: Any
     stats: dict[str, Any]
 
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[Any, dict[str, Any]]]) -> Draws:
+        """Blocks of draws and their statistics, end to end."""
+        flat, stats = zip(*parts, strict=True)
+        return cls(
+            flat=np.concatenate(flat, axis=-2),
+            stats={name: np.concatenate([one[name] for one in stats], axis=-1) for name in stats[0]},
+        )
+
 
 _PROGRAMS: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
@@ -98,7 +108,7 @@ def run_nuts(
     state = start(*(given if many else jax.tree.map(lambda part: part[0], given)), accept)
     total, done, kept = options.tune + options.draws, 0, []
     for phase in (options.tune, options.draws):
-        for size in _blocks(phase):
+        for size in blocks(phase, BLOCK):
             state, block = advance(state, arrays, accept, size)
             done += size
             if done > options.tune:
@@ -106,14 +116,7 @@ def run_nuts(
             if report is not None:
                 jax.block_until_ready(state)
                 report(done, total)
-    return Draws(
-        flat=np.concatenate([flat for flat, _ in kept], axis=-2),
-        stats={name: np.concatenate([stats[name] for _, stats in kept], axis=-1) for name in kept[0][1]},
-    )
-
-
-def _blocks(length: int) -> list[int]:
-    return [BLOCK] * (length // BLOCK) + ([length % BLOCK] if length % BLOCK else [])
+    return Draws.joined(kept)
 
 
 def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 
-__all__ = ["Report", "bar", "shared"]
+__all__ = ["Report", "bar", "blocks", "shared"]
 
 #: Called with what is done and what there is in all.
 type Report = Callable[[int, int], None]
@@ -33,6 +33,17 @@ def bar(title: str) -> Iterator[Report]:
             progress.update(task, completed=done, total=total)
 
         yield report
+
+
+def blocks(iterations: int, size: int) -> list[int]:
+    """Lengths of the blocks between two reports: ``size`` each, and what is left.
+
+    Examples
+    --------
+    >>> blocks(230, 100)
+    [100, 100, 30]
+    """
+    return [min(size, iterations - done) for done in range(0, iterations, size)]
 
 
 def shared(report: Report | None, parts: int) -> list[Report | None]:
