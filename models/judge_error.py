@@ -60,7 +60,7 @@ class JudgeError:
         alike is learned (partial, the default).
     labels : {"random", "enriched"}
         Labelled answers are a random sample of the answers and inform θ (random), or were chosen by
-        stratum or verdict and inform sensitivity and specificity only (enriched).
+        the label itself, or are other items, and inform sensitivity and specificity only (enriched).
     item_effect : bool
         Judges share how easy an answer is to judge; needs two judges or more.
     channel : ChannelPrior

@@ -19,6 +19,7 @@ from scipy import stats
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, LaplaceFallbackWarning, fit, gate_of
 from bayesjudge.inference.density import density
+from bayesjudge.inference.nuts import CAREFUL, NutsOptions
 from bayesjudge.inference.tree import data_hash
 from bayesjudge.model import Model
 
@@ -63,6 +64,32 @@ def test_hmc_has_them_too(third_party: ModuleType, agree: Callable[..., None]) -
     assert result.manifest["engine"] == "hmc"
     assert result.gate.passed, result.gate.reasons
     check_quantiles(result, agree)
+
+
+@pytest.mark.parametrize(("engine", "runs"), [("nuts", "run_nuts"), ("hmc", "fit_batch")])
+def test_a_run_that_diverged_is_made_again_and_the_manifest_says_so(
+    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch, engine: str, runs: str
+) -> None:
+    module, asked = sys.modules["bayesjudge.inference.fit"], []
+    run = getattr(module, runs)
+
+    def diverging(*given: Any, **options: Any) -> Any:
+        found = run(*given, **options)
+        asked.append(next(one for one in (*given, getattr(given[0], "options", None))
+                          if isinstance(one, NutsOptions)).target_accept)  # fmt: skip
+        stats = found.stats if engine == "nuts" else found[1]
+        stats["diverging"] = np.full(stats["diverging"].shape, asked[-1] < CAREFUL)
+        return found
+
+    monkeypatch.setattr(module, runs, diverging)
+    short = {"engine": engine, "chains": 2, "draws": 20, "tune": 20, "seed": 1}
+    found = fit(third_party.Coin(), TOSSES, target_accept=0.8, **short)
+    assert asked == [0.8, CAREFUL]
+    assert found.manifest["engine"] == engine
+    assert found.manifest["target_accept"] == CAREFUL
+    assert found.manifest["repeated_after_divergences"] == 40
+    once = fit(third_party.Coin(), TOSSES, target_accept=CAREFUL, **short)
+    assert "repeated_after_divergences" not in once.manifest
 
 
 def test_laplace_has_the_exact_quantiles_and_says_how_good_it_is(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -22,7 +23,7 @@ from bayesjudge.inference.density import Density, density
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
 from bayesjudge.inference.laplace import run_laplace
 from bayesjudge.inference.nuts import CAREFUL, Draws, NutsOptions, run_nuts
-from bayesjudge.inference.progress import bar
+from bayesjudge.inference.progress import Report, bar
 from bayesjudge.inference.storage import write_tree
 from bayesjudge.inference.twin import run_pymc
 from bayesjudge.model import Data, Model
@@ -106,7 +107,7 @@ def fit(
     progress : bool
         Show a progress bar on standard error.
     target_accept : float
-        Target acceptance rate of NUTS. A run with divergent transitions is repeated once at 0.99; the
+        Target acceptance rate of NUTS and HMC. A run with divergent transitions is repeated once at 0.99; the
         manifest says so.
     pymc_sampler : {"numpyro", "pymc"}
         Which NUTS samples the twin.
@@ -175,30 +176,39 @@ class _Drawn(NamedTuple):
 
 
 def _nuts(job: _Job) -> _Drawn:
-    facts: dict[str, Any] = {"engine": "nuts", "target_accept": job.options.target_accept}
-    drawn = _sample(job, job.options)
-    diverged = int(drawn.stats["diverging"].sum())
-    if diverged and job.options.target_accept < CAREFUL:
-        drawn = _sample(job, replace(job.options, target_accept=CAREFUL))
-        facts |= {"target_accept": CAREFUL, "repeated_after_divergences": diverged}
-    return _Drawn(drawn.flat, drawn.stats, facts)
+    def sample(options: NutsOptions, _: int, report: Report | None) -> Draws:
+        return run_nuts(job.target, job.arrays, job.key, options, report=report)
+
+    return _sampled(job, "nuts", sample)
 
 
 def _hmc(job: _Job) -> _Drawn:
     """The sampler of `fit_many` on one data set: every chain takes the same number of steps."""
-    batch = Batch(model=job.model, data=[job.data], engine="hmc", options=job.options, seed=job.seed,
-                  repeat=True, mesh=None)  # fmt: skip
-    title = f"{job.model.label}: {job.options.chains} chains"
-    with bar(title) if job.progress else nullcontext() as report:
+
+    def sample(options: NutsOptions, seed: int, report: Report | None) -> Draws:
+        batch = Batch(model=job.model, data=[job.data], engine="hmc", options=options, seed=seed,
+                      repeat=False, mesh=None)  # fmt: skip
         flat, stats = fit_batch(batch, report)
-    single = {name: values[0] for name, values in stats.items()}
-    return _Drawn(flat[0], single, {"engine": "hmc", "target_accept": job.options.target_accept})
+        return Draws(flat=flat[0], stats={name: values[0] for name, values in stats.items()})
+
+    return _sampled(job, "hmc", sample)
 
 
-def _sample(job: _Job, options: NutsOptions) -> Draws:
-    title = f"{job.model.label}: {options.chains} chains"
-    with bar(title) if job.progress else nullcontext() as report:
-        return run_nuts(job.target, job.arrays, job.key, options, report=report)
+def _sampled(job: _Job, engine: str, sample: Callable[[NutsOptions, int, Report | None], Draws]) -> _Drawn:
+    """Draws, made once more with care where transitions diverged, and what the manifest says of that."""
+
+    def drawn(options: NutsOptions, seed: int) -> Draws:
+        title = f"{job.model.label}: {options.chains} chains"
+        with bar(title) if job.progress else nullcontext() as report:
+            return sample(options, seed, report)
+
+    facts: dict[str, Any] = {"engine": engine, "target_accept": job.options.target_accept}
+    found = drawn(job.options, job.seed)
+    diverged = int(found.stats["diverging"].sum())
+    if diverged and job.options.target_accept < CAREFUL:
+        found = drawn(replace(job.options, target_accept=CAREFUL), job.seed + 1)
+        facts |= {"target_accept": CAREFUL, "repeated_after_divergences": diverged}
+    return _Drawn(found.flat, found.stats, facts)
 
 
 def _laplace(job: _Job) -> _Drawn:

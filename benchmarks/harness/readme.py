@@ -29,7 +29,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `peers.py` | the same work by ppi_py, NumPyro's own loop and PyMC |
 | `reliability.py` | repeated judging: 1.2 million scores, exact curves against sampling, trials planned |
 | `reliability_models.py` | coverage of both models of repeats on simulated judges, and fits of real repeats |
-| `audit.py` | thirteen judges, every decision verified: hide most, audit, count what each method gains |
+| `audit.py` | thirteen judge settings, every decision verified: hide most, audit, count each method's gain |
 | `elo.py` | bootstrap beside evalica's, the leave-one-model-out study, ten million battles in memory |
 | `elo_heldout.py` | what people would say of models that only judges have seen, beside conformal intervals |
 | `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |

@@ -29,7 +29,7 @@ where differences are those of chance. Engines whose own diagnostics do not acce
 SEEDS = """## Other seeds
 
 The tests that take a bound from the error budget (`tests/error_budget.py`), run again with every random
-number drawn anew (`benchmarks/seeds.py`; with `--slow` the slow ones, some 13 processor minutes a run).
+number drawn anew (`benchmarks/seeds.py`; with `--slow` the slow ones, 10 to 14 processor minutes a run).
 
 When the slow runs were first made, offset 3000009 failed the nearest normal of `test_battle_effect.py`, which
 asked for a whole convergence gate: one transition of 4,000 diverged. It asks for R-hat and what its weights

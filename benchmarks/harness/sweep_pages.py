@@ -28,8 +28,8 @@ and all cells together with data sets, not intervals, as what is counted. A Baye
 coverage on average over truths from its prior; most truths here are fixed, so that it may cover more than it
 says in some cells. What must hold is that it covers no less: the claims fail with probability .01 for each
 question if it does not. `detectable`: the largest coverage of a unit that would be found nine times of ten.
-`gates_failed`: posteriors of which some parameter had an R-hat above 1.01 or an effective sample below 400;
-they are counted, not left out.
+`gates_failed`: posteriors that failed the convergence gate (R-hat above 1.01, an effective sample below 400,
+a divergent transition, E-BFMI below .3); they are counted, not left out.
 """
 
 

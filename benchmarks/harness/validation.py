@@ -189,11 +189,18 @@ def _holds(claim: Mapping[str, Any]) -> str:
 
 
 def _goldens() -> str:
-    rows = [[f"`{path.name}`", name, entry["provenance"]]
-            for path in sorted(GOLDEN.glob("*.json"))
-            for name, entry in json.loads(path.read_text(encoding="utf-8")).items()
-            if isinstance(entry, dict) and "provenance" in entry]  # fmt: skip
+    rows = [[f"`{name}.json`", value, source]
+            for name, stored in _stored(GOLDEN) for value, source in _sources(name, stored)]  # fmt: skip
     return "\n\n".join([GOLDENS, table(("file", "value", "source"), rows)])
+
+
+def _sources(name: str, stored: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Values of a golden file and where they are from; one source may be that of the whole file."""
+    if "provenance" in stored:
+        yield name, stored["provenance"]
+    for value, entry in stored.items():
+        if isinstance(entry, dict) and "provenance" in entry:
+            yield value, entry["provenance"]
 
 
 if __name__ == "__main__":
