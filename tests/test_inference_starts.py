@@ -13,11 +13,11 @@ import pytest
 
 from bayesjudge.datasets.small import small_table
 from bayesjudge.inference import accelerator, hmc, nuts
-from bayesjudge.inference.at_points import stream
+from bayesjudge.inference.at_points import slopes, stream
 from bayesjudge.inference.density import Density, Sets, density
 from bayesjudge.inference.laplace import run_laplace
 from bayesjudge.inference.mode import find_modes
-from bayesjudge.inference.starts import find_starts, place_chains, slopes_at
+from bayesjudge.inference.starts import find_starts, place_chains
 from bayesjudge.models.judge_error import JudgeError
 
 accelerator.prepare()
@@ -62,7 +62,7 @@ def test_slopes_are_those_of_each_data_set(
     monkeypatch.setattr(jax, "device_count", lambda: devices)
     sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
     points = np.random.default_rng(1).normal(size=(3, number, 2))
-    value, slope = slopes_at(density_of(quartic, 2), {"at": AT, "scale": SCALE}, points, sets)
+    value, slope = slopes(quartic, {"at": AT, "scale": SCALE}, sets)(points)
     off = points - AT[:, None]
     np.testing.assert_allclose(value, (off**4 + SCALE * off**2).sum(-1), rtol=1e-12)
     np.testing.assert_allclose(slope, 4 * off**3 + 2 * SCALE * off, rtol=1e-12)
@@ -114,6 +114,38 @@ def test_searches_side_by_side_end_each_by_itself() -> None:
     np.testing.assert_allclose(mode.at[:, 0], [0, 1, 30], atol=0.01)  # 4 · .0063³ is a gradient of 1e-6
 
 
+def test_a_search_that_has_ended_asks_for_nothing_more() -> None:
+    scales, asked = np.array([[1.0, 2.0], [300.0, 0.01], [5.0, 5.0]]), []
+
+    def gradient(at: Any) -> Any:
+        asked.append(np.isfinite(at).all(-1).sum(1))
+        away = at - scales[:, None]
+        return (away**4).sum(-1), 4 * away**3
+
+    mode, together = find_modes(gradient, np.ones((3, 2))), asked
+    each = []
+    for k, scale in enumerate(scales.copy()):
+        scales, asked = scale[None], []
+        assert find_modes(gradient, np.ones((1, 2))).at[0].tolist() == mode.at[k].tolist()
+        each.append(sum(asked)[0])
+    assert sum(together).tolist() == each
+    assert len(set(each)) == 3
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_where_a_point_is_no_number_nothing_is_computed(
+    devices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax, "device_count", lambda: devices)
+    sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
+    points = np.ones((3, 2, 2))
+    points[1], points[2, 0, 1] = np.nan, np.inf
+    value, slope = slopes(quartic, {"at": AT, "scale": SCALE}, sets)(points)
+    nothing = [[False, False], [True, True], [True, False]]
+    assert np.isnan(value).tolist() == nothing
+    assert np.isnan(slope).all(-1).tolist() == np.isnan(slope).any(-1).tolist() == nothing
+
+
 @pytest.mark.parametrize("nothing", [jnp.inf, jnp.nan])
 def test_a_start_without_density_is_no_mode(nothing: float) -> None:
     target = density_of(lambda z, _: jnp.where(jnp.all(z > 1), jnp.sum(z**2), nothing), 2)
@@ -147,7 +179,7 @@ def test_the_curvature_is_that_of_exact_second_derivatives() -> None:
     sd = np.sqrt(np.diag(mode.covariance[0]))
     # Differences of gradients are wrong by the square of their step: 2e-10 here.
     np.testing.assert_allclose(mode.covariance[0] @ exact, np.eye(target.size), atol=1e-8)
-    assert np.abs(slopes_at(target, arrays, mode.at[:, None])[1][0, 0] * sd).max() < 1e-6
+    assert np.abs(slopes(target.potential, arrays)(mode.at[:, None])[1][0, 0] * sd).max() < 1e-6
 
 
 def walled(z: Any, _: Any) -> Any:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bayesjudge.each_draw import each_draw
@@ -29,11 +30,11 @@ _PROGRAMS: dict[tuple[Any, ...], Any] = {}
 
 
 def apart(arrays: Arrays, many: Sets | None) -> list[tuple[Arrays, Sets | None]]:
-    """Data sets as they are computed: one after the other on a CPU, all together elsewhere.
+    """Data sets as Laplace's draws are made of them: one after the other on a CPU, all together elsewhere.
 
     On a CPU none waits for the longest search then, and the programs are those of a single data set.
     """
-    if many is None or jax.default_backend() != "cpu" or jax.device_count() > 1:
+    if many is None or not _one_by_one():
         return [(arrays, many)]
     stacked = {name: np.asarray(arrays[name]) for name in sorted(many.stacked)}
     return [({**arrays, **jax.device_put({name: a[k] for name, a in stacked.items()})}, None)
@@ -48,14 +49,15 @@ def potentials(potential: Potential, arrays: Arrays, many: Sets | None = None) -
 def slopes(potential: Potential, arrays: Arrays, many: Sets | None = None) -> AtPoints:
     """Minus the log density and its gradient, ``(sets, B, d) -> (sets, B), (sets, B, d)``.
 
-    Any number of points goes through one program.
+    Any number of points goes through one program. At a point that is not finite both are not numbers, and on
+    a CPU cost nothing: so blocks are filled up, and so data sets are left out.
     """
     computed = _at_points(potential, arrays, many, slope=True)
 
     def in_blocks(points: Any) -> Any:
         number = points.shape[1]
-        blocks = [np.minimum(np.arange(k, k + BLOCK), number - 1) for k in range(0, number, BLOCK)]
-        found = [computed(points[:, block]) for block in blocks]
+        full = np.pad(points, ((0, 0), (0, -number % BLOCK), (0, 0)), constant_values=np.nan)
+        found = [computed(full[:, k : k + BLOCK]) for k in range(0, number, BLOCK)]
         return tuple(np.concatenate(parts, axis=1)[:, :number] for parts in zip(*found, strict=True))
 
     return in_blocks
@@ -64,8 +66,8 @@ def slopes(potential: Potential, arrays: Arrays, many: Sets | None = None) -> At
 def _at_points(potential: Potential, arrays: Arrays, many: Sets | None, *, slope: bool) -> AtPoints:
     kept = (potential, slope, many)
     if kept not in _PROGRAMS:
-        each = partial(_each, jax.value_and_grad(potential) if slope else potential)
-        _PROGRAMS[kept] = jax.jit(jax.vmap(each, in_axes=(0, many.axes)) if many else each)
+        each = partial(_each, _slope_of(potential) if slope else potential)
+        _PROGRAMS[kept] = jax.jit(partial(_of_sets, each, many) if many else each)
     program = _PROGRAMS[kept]
 
     def computed(points: Any) -> Any:
@@ -75,8 +77,31 @@ def _at_points(potential: Potential, arrays: Arrays, many: Sets | None, *, slope
     return computed
 
 
+def _of_sets(each: Potential, many: Sets, points: Any, arrays: Arrays) -> Any:
+    """Points of every data set: one set after the other on a CPU, so that one left out takes no time."""
+    if not _one_by_one():
+        return jax.vmap(each, in_axes=(0, many.axes))(points, arrays)
+    stacked = {name: arrays[name] for name in sorted(many.stacked)}
+    return jax.lax.map(lambda of: each(of[0], {**arrays, **of[1]}), (points, stacked))
+
+
+def _one_by_one() -> bool:
+    return jax.default_backend() == "cpu" and jax.device_count() == 1
+
+
 def _each(function: Potential, points: Any, arrays: Arrays) -> Any:
     return each_draw(lambda point: function(point, arrays), points, most=TOGETHER)
+
+
+def _slope_of(potential: Potential) -> Potential:
+    """Value and gradient, neither of which is computed at a point that is not finite."""
+    gradient = jax.value_and_grad(potential)
+
+    def found(point: Any, arrays: Arrays) -> Any:
+        nothing = jnp.full((), jnp.nan, point.dtype), jnp.full_like(point, jnp.nan)
+        return jax.lax.cond(jnp.isfinite(point).all(), lambda: gradient(point, arrays), lambda: nothing)
+
+    return found
 
 
 def beside(values: Any, arrays: Arrays) -> Any:

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from bayesjudge.inference.at_points import beside, stream
+from bayesjudge.inference.at_points import beside, slopes, stream
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.hmc_kernel import DENSE_UP_TO, Noise, State, advance, renew, start
 from bayesjudge.inference.nuts import Draws, NutsOptions
 from bayesjudge.inference.progress import Report, blocks
-from bayesjudge.inference.starts import place_chains, slopes_at
+from bayesjudge.inference.starts import place_chains
 
 __all__ = ["DENSE_UP_TO", "run_from", "run_hmc"]
 
@@ -71,7 +71,7 @@ def run_from(
     run, rng = _Run(target, arrays, options, many), stream(key)
     state, _ = run.warmed(rng, lambda done, _: done)
     z = np.repeat(np.asarray(points)[:, None], options.chains, axis=1)
-    value, slope = slopes_at(target, arrays, z, many)
+    value, slope = slopes(target.potential, arrays, many)(z)
     state = state._replace(**beside({"z": z, "value": value, "slope": slope}, arrays))
     steps = _mean_steps(state, TRAJECTORY / 2)
     kept = []

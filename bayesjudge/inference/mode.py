@@ -65,7 +65,8 @@ def find_modes(slopes: Slopes, start: Any, *, most_steps: int = 100, tolerance: 
     Parameters
     ----------
     slopes : callable
-        ``points (sets, B, d) -> values (sets, B), gradients (sets, B, d)``, of 1 or d points.
+        ``points (sets, B, d) -> values (sets, B), gradients (sets, B, d)``, of 1 or d points; where a point
+        is not a number, nothing is asked.
     start : array (sets, d)
         Where the searches start.
     most_steps, tolerance
@@ -85,13 +86,14 @@ def find_modes(slopes: Slopes, start: Any, *, most_steps: int = 100, tolerance: 
         going &= (steps < most_steps) & (damping < MOST_DAMPING)
         if not going.any():
             break
-        moves = [_newton(*of) if on else np.zeros(at.z.shape[1])
+        moves = [_newton(*of) if on else np.full(at.z.shape[1], np.nan)
                  for on, *of in zip(going, curvature, at.slope, damping, strict=True)]  # fmt: skip
         tried = _place(slopes, at.z + np.stack(moves))
         better = going & np.isfinite(tried.slope).all(1) & (tried.value < at.value)
         at = _Place(*(chosen(better, new, old) for new, old in zip(tried, at, strict=True)))
         if better.any():  # where all stay, so do their Hessians
-            curvature = chosen(better, _curvature(slopes, at), curvature)
+            moved = at._replace(z=np.where(better[:, None], at.z, np.nan))
+            curvature = chosen(better, _curvature(slopes, moved), curvature)
         damping = np.where(better, np.maximum(damping / 10, 1e-12), np.where(going, damping * 10, damping))
         steps += going
     curvature = _curvature(slopes, at, both_sides=True)

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesjudge.inference.at_points import AtPoints, apart, slopes
+from bayesjudge.inference.at_points import slopes
 from bayesjudge.inference.density import Arrays, Density, Sets
 from bayesjudge.inference.mode import Mode, chosen, find_modes
 
-__all__ = ["Chains", "find_starts", "place_chains", "slopes_at"]
+__all__ = ["Chains", "find_starts", "place_chains"]
 
 #: Dimensions up to which a mode is searched for: its Hessian costs as many gradients a step.
 MODE_UP_TO = 500
@@ -57,19 +57,13 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
     >>> mode.at.shape, bool(mode.gradient_norm < 1e-6)
     ((1, 4), True)
     """
-    start = np.asarray(target.start)
-    found = [_modes(slopes(target.potential, own, sets), np.tile(start, (sets.number if sets else 1, 1)))
-             for own, sets in apart(arrays, many)]  # fmt: skip
-    return Mode(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
-
-
-def _modes(gradient: AtPoints, start: Any) -> Mode:
-    number, size = start.shape
+    number, size = many.number if many else 1, target.size
+    start = np.tile(np.asarray(target.start), (number, 1))
     blank = np.tile(np.eye(size), (number, 1, 1))
     plain = Mode(start, blank, np.full(number, np.inf), np.zeros(number, dtype=int))
     if size > MODE_UP_TO:
         return plain
-    mode = find_modes(gradient, start)
+    mode = find_modes(slopes(target.potential, arrays, many), start)
     settled = mode.gradient_norm < SETTLED
     return Mode(*(chosen(settled, found, other) for found, other in zip(mode, plain, strict=True)))
 
@@ -93,17 +87,8 @@ def place_chains(
     if target.size <= MODE_UP_TO:
         noise @= np.linalg.cholesky(mode.covariance).swapaxes(1, 2)
     points = np.concatenate([mode.at[:, None] + noise, mode.at[:, None]], axis=1)
-    value, slope = slopes_at(target, arrays, points, many)
+    value, slope = slopes(target.potential, arrays, many)(points)
     dead = ~np.isfinite(value[:, :-1])
     for part in (points, value, slope):
         part[:, :-1][dead] = np.broadcast_to(part[:, -1:], part[:, :-1].shape)[dead]
     return Chains(mode, *(part[:, :-1] for part in (points, value, slope)))
-
-
-def slopes_at(target: Density, arrays: Arrays, points: Any, many: Sets | None = None) -> tuple[Any, Any]:
-    """Minus the log density (sets, B) and its gradient (sets, B, d) at any number of points (sets, B, d)."""
-    parts = apart(arrays, many)
-    found = [slopes(target.potential, own, sets)(own_points) for (own, sets), own_points
-             in zip(parts, np.split(points, len(parts)), strict=True)]  # fmt: skip
-    value, slope = (np.concatenate(part) for part in zip(*found, strict=True))
-    return value, slope
