@@ -19,7 +19,7 @@ from scipy import stats
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, LaplaceFallbackWarning, fit, gate_of
 from bayesjudge.inference.density import density
-from bayesjudge.inference.nuts import CAREFUL, NutsOptions
+from bayesjudge.inference.nuts import CAREFUL, Draws
 from bayesjudge.inference.tree import data_hash
 from bayesjudge.model import Model
 
@@ -70,18 +70,19 @@ def test_hmc_has_them_too(third_party: ModuleType, agree: Callable[..., None]) -
 def test_a_run_that_diverged_is_made_again_and_the_manifest_says_so(
     third_party: ModuleType, monkeypatch: pytest.MonkeyPatch, engine: str, runs: str
 ) -> None:
-    module, asked = sys.modules["bayesjudge.inference.fit"], []
-    run = getattr(module, runs)
+    asked = []
 
-    def diverging(*given: Any, **options: Any) -> Any:
-        found = run(*given, **options)
-        asked.append(next(one for one in (*given, getattr(given[0], "options", None))
-                          if isinstance(one, NutsOptions)).target_accept)  # fmt: skip
-        stats = found.stats if engine == "nuts" else found[1]
-        stats["diverging"] = np.full(stats["diverging"].shape, asked[-1] < CAREFUL)
-        return found
+    def diverging(*given: Any, **_: Any) -> Any:
+        options = given[-1] if engine == "nuts" else given[0].options
+        asked.append(options.target_accept)
+        shape = (options.chains, options.draws)
+        flat = np.random.default_rng(1).normal(size=(*shape, len(TOSSES)))
+        stats = {"diverging": np.full(shape, options.target_accept < CAREFUL), "energy": flat.sum(-1)}
+        if engine == "nuts":
+            return Draws(flat=flat, stats=stats)
+        return flat[None], {name: values[None] for name, values in stats.items()}
 
-    monkeypatch.setattr(module, runs, diverging)
+    monkeypatch.setattr(sys.modules["bayesjudge.inference.fit"], runs, diverging)
     short = {"engine": engine, "chains": 2, "draws": 20, "tune": 20, "seed": 1}
     found = fit(third_party.Coin(), TOSSES, target_accept=0.8, **short)
     assert asked == [0.8, CAREFUL]

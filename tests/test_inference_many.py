@@ -163,7 +163,7 @@ def test_threads_give_the_draws_that_one_after_another_gives(third_party: Module
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("engine", ["laplace", "hmc", "nuts"])
+@pytest.mark.parametrize("engine", ["laplace", "hmc", pytest.param("nuts", marks=pytest.mark.slow)])
 def test_a_mesh_of_one_device_changes_nothing(engine: str, third_party: ModuleType) -> None:
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("sets",))
     plain, spread = (

@@ -196,7 +196,7 @@ def test_chains_without_density_start_at_the_mode(chains: int) -> None:
     np.testing.assert_allclose(found.slope, found.z, atol=1e-15)
 
 
-@pytest.mark.parametrize("engine", ["hmc", "nuts"])
+@pytest.mark.parametrize("engine", ["hmc", pytest.param("nuts", marks=pytest.mark.slow)])
 def test_chains_that_start_at_one_point_go_their_own_ways(engine: str) -> None:
     """So flat within its walls that every scattered chain falls back to the mode."""
     sets = Sets(number=1, names=("unused",), stacked=frozenset({"unused"}))
