@@ -170,7 +170,7 @@ def test_a_mesh_of_one_device_changes_nothing(engine: str, third_party: ModuleTy
         fit_many(third_party.Coin(), TABLES, engine=engine, mesh=over, **OPTIONS) for over in (None, mesh)
     )
     for one, other in zip(plain.flat, spread.flat, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6)
+        np.testing.assert_allclose(one, other, rtol=1e-6)  # the same steps, rounded otherwise
 
 
 def test_data_sets_of_unlike_shape_are_sorted_into_programs_and_back(third_party: ModuleType) -> None:

@@ -64,7 +64,7 @@ def slopes(potential: Potential, arrays: Arrays, many: Sets | None = None) -> At
 
 
 def _at_points(potential: Potential, arrays: Arrays, many: Sets | None, *, slope: bool) -> AtPoints:
-    kept = (potential, slope, many)
+    kept = (potential, slope, many, _one_by_one())
     if kept not in _PROGRAMS:
         each = partial(_each, _slope_of(potential) if slope else potential)
         _PROGRAMS[kept] = jax.jit(partial(_of_sets, each, many) if many else each)
