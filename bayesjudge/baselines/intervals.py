@@ -107,13 +107,13 @@ def expit(x: Array) -> Array:
     return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
 
 
-def clopper_pearson(successes: int, trials: int, *, prob: float = 0.95) -> tuple[float, float]:
+def clopper_pearson(successes: float, trials: float, *, prob: float = 0.95) -> tuple[float, float]:
     """Exact interval of a binomial proportion (Clopper & Pearson 1934).
 
     Parameters
     ----------
-    successes, trials : int
-        Counts; no trials give the whole of [0, 1].
+    successes, trials : float
+        Counts, or what they are worth; no trials give the whole of [0, 1].
     prob : float
         Probability of the interval.
 

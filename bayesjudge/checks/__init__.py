@@ -1,6 +1,7 @@
 """Whether a result may be believed: checks of one fit, of one model, and of any method's intervals."""
 
 from bayesjudge.checks.calibration import Calibration
+from bayesjudge.checks.clustered import clustered_bounds
 from bayesjudge.checks.comparison import ModelComparison, compare
 from bayesjudge.checks.convergence import Convergence, convergence
 from bayesjudge.checks.coverage_runs import Cell, Coverage, coverage
@@ -22,6 +23,7 @@ __all__ = [
     "PredictiveCheck",
     "PriorSensitivity",
     "clopper_pearson",
+    "clustered_bounds",
     "compare",
     "convergence",
     "coverage",

@@ -63,8 +63,9 @@ class Coverage:
         Every interval of every method with its truth: `KEYS` and the columns of `Estimates`; the notes of
         posteriors that failed their gate say so.
     frame : pandas.DataFrame
-        One row a cell, method and estimand: ``swept, value``, the columns of `coverage_table`, and
-        ``gates_failed``, the data sets whose posterior carries the note of a failed convergence gate.
+        One row a cell, method and estimand: ``swept, value``, the columns of `coverage_table` with bounds
+        that count data sets, and ``gates_failed``, the data sets whose posterior carries the note of a failed
+        convergence gate.
     """
 
     intervals: pd.DataFrame
@@ -234,7 +235,9 @@ def _summary(intervals: pd.DataFrame, estimands: Sequence[str]) -> pd.DataFrame:
                          f"{sorted(set(intervals['estimand']))}")  # fmt: skip
     rows = []
     for (swept, value), part in intervals.groupby(["swept", "value"], sort=False):
-        table = coverage_table([Estimates(part.drop(columns=list(KEYS)).reset_index(drop=True))])
+        sets = [Estimates(one.drop(columns=list(KEYS)).reset_index(drop=True))
+                for _, one in part.groupby("dataset", sort=False)]  # fmt: skip
+        table = coverage_table(sets, clustered=True)
         rows.append(table.merge(_gates(part)).assign(swept=str(swept), value=float(str(value))))
     frame = pd.concat(rows, ignore_index=True)
     return frame[["swept", "value", *[name for name in frame if name not in {"swept", "value"}]]]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.intervals import clopper_pearson
+from bayesjudge.checks.clustered import clustered_bounds
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
@@ -19,7 +20,7 @@ type Truth = Mapping[tuple[str, str], float]
 
 def coverage_table(
     estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] | None = None, *,
-    by: Sequence[str] = ("method", "estimand"), prob: float = 0.95,
+    by: Sequence[str] = ("method", "estimand"), prob: float = 0.95, clustered: bool = False,
 ) -> pd.DataFrame:  # fmt: skip
     """How intervals did over data sets whose truth is known.
 
@@ -34,16 +35,19 @@ def coverage_table(
         Columns of `Estimates` that tell one row of the result from another.
     prob : float
         Probability of the exact bounds of the coverage.
+    clustered : bool
+        Bounds that count data sets, not intervals (`clustered_bounds`): those of several units of one data
+        set are not independent.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``by`` and: ``n`` intervals judged; ``undefined`` estimates without an interval (NaN), which
         are counted here and nowhere else; ``unbounded`` intervals of infinite width; ``coverage,
-        coverage_lower, coverage_upper`` (Clopper–Pearson) and the ``nominal`` probability; ``bias``,
-        ``bias_mcse``, ``rmse`` and ``mae`` of the points that are numbers; ``width`` (mean);
-        ``interval_score`` (mean; Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``, the
-        share of intervals that exclude 0 on the side where the truth is not.
+        coverage_lower, coverage_upper`` (Clopper–Pearson, or `clustered_bounds`) and the ``nominal``
+        probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the points that are numbers; ``width``
+        (mean); ``interval_score`` (mean; Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``,
+        the share of intervals that exclude 0 on the side where the truth is not.
 
     Raises
     ------
@@ -53,8 +57,8 @@ def coverage_table(
 
     Notes
     -----
-    The exact bounds treat intervals as independent. Several units of one data set are not, quite: put
-    ``"unit"`` in ``by`` for bounds that are exact.
+    The exact bounds treat intervals as independent unless ``clustered``. Several units of one data set are
+    not: put ``"unit"`` in ``by`` for bounds that are exact.
 
     Examples
     --------
@@ -73,7 +77,8 @@ def coverage_table(
     rows = rows[rows["truth"].notna()]
     groups = rows.groupby(list(by), sort=False)
     found = [
-        {**dict(zip(by, key, strict=True)), **_figures(part, prob)} for key, part in groups
+        {**dict(zip(by, key, strict=True)), **_figures(part, prob, clustered=clustered)}
+        for key, part in groups
     ]  # fmt: skip
     return pd.DataFrame(found)
 
@@ -82,23 +87,30 @@ def _with_truth(estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] |
     if not estimates:
         raise UsageError("no data sets: give one Estimates for each data set")
     if truth is None:
-        return pd.concat([one.frame for one in estimates], ignore_index=True)
+        return _joined(estimates)
     truths = [truth] * len(estimates) if isinstance(truth, Mapping) else list(truth)
     if len(truths) != len(estimates):
         raise UsageError(
             f"{len(truths)} truths for {len(estimates)} data sets; give one mapping, or one for each"
         )
     pairs = zip(estimates, truths, strict=True)
-    return pd.concat([one.with_truth(known).frame for one, known in pairs], ignore_index=True)
+    return _joined([one.with_truth(known) for one, known in pairs])
 
 
-def _figures(rows: pd.DataFrame, prob: float) -> dict[str, Any]:
+def _joined(estimates: Sequence[Estimates]) -> pd.DataFrame:
+    """All rows, with the number of their data set."""
+    parts = [one.frame.assign(dataset=number) for number, one in enumerate(estimates)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, Any]:
     nominal = rows["prob"].unique()
     if len(nominal) > 1:
         raise UsageError(f"intervals of probabilities {sorted(nominal)} in one row; add 'prob' to by=")
     defined = rows[rows["lower"].notna() & rows["upper"].notna()]
     hit = (defined["lower"] <= defined["truth"]) & (defined["truth"] <= defined["upper"])
-    low, high = clopper_pearson(int(hit.sum()), len(defined), prob=prob)
+    groups = defined["dataset"] if clustered else np.arange(len(defined))
+    low, high = clustered_bounds(hit, groups, prob=prob)
     return {
         "n": len(defined), "undefined": len(rows) - len(defined),
         "unbounded": int(np.isinf(defined["upper"] - defined["lower"]).sum()),
