@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from harness.command import parser
 from harness.machine import machine
 from harness.results import holds, report, show
@@ -30,14 +31,14 @@ RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
 #: Probability that any of one question's claims fails although every interval has its nominal coverage.
 FALSE_ALARM = 0.01
 #: Data sets in each cell, by what one costs.
-DATASETS = {"accuracy": 100, "panel": 40, "elo": 100, "reliability": 40, "audit": 100}
+DATASETS = {"accuracy": 100, "panel": 100, "elo": 400, "reliability": 200, "audit": 400}
 
 
 def main() -> None:
     """Sweep the questions asked for, one after another."""
     options = parser(__doc__)
     options.add_argument("--question", action="append", choices=list(SWEEPS), help="default: every one")
-    options.add_argument("--datasets", type=int, help="data sets in each cell; default: 40 or 100, quick: 5")
+    options.add_argument("--datasets", type=int, help="data sets in each cell; default: 100 to 400, quick: 5")
     options.add_argument(
         "--block", type=int, default=100, help="data sets that are fitted, and kept, at a time"
     )
@@ -103,7 +104,7 @@ def _overall(found: Coverage) -> list[dict[str, Any]]:
 
 def _family(found: Coverage) -> dict[str, Any]:
     """How many exact tests there are, what they can see, and what they saw on either side."""
-    tests, level = found.tests, FALSE_ALARM / 2
+    tests, level, outside = found.tests, FALSE_ALARM / 2, found.outside
     lowest = tests.loc[tests["coverage"].idxmin()]
     least = detectable(int(tests["n"].min()), float(tests["nominal"].iloc[0]), level / len(tests))
     return {
@@ -112,7 +113,15 @@ def _family(found: Coverage) -> dict[str, Any]:
         "above": int((tests["adjusted_above"] < level).sum()), "lowest": float(lowest["coverage"]),
         "lowest_at": f"{lowest['swept']} {lowest['value']:g}: {lowest['method']}, {lowest['estimand']} of "
                      f"{lowest['unit']}",
+        "rows": int(found.frame["method"].str.startswith("bayes:").sum()),
+        "rows_below": _named(outside[outside["coverage"] < outside["nominal"]]),
+        "rows_above": _named(outside[outside["coverage"] > outside["nominal"]]),
     }  # fmt: skip
+
+
+def _named(rows: pd.DataFrame) -> list[str]:
+    return [f"{row['swept']} {row['value']:g}: {row['method']}, {row['estimand']}"
+            for row in rows.to_dict("records")]  # fmt: skip
 
 
 if __name__ == "__main__":

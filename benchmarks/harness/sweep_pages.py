@@ -28,6 +28,11 @@ and all cells together with data sets, not intervals, as what is counted. A Baye
 coverage on average over truths from its prior; most truths here are fixed, so that it may cover more than it
 says in some cells. What must hold is that it covers no less: the claims fail with probability .01 for each
 question if it does not. `detectable`: the largest coverage of a unit that would be found nine times of ten.
+
+A row is a method's coverage of an estimand in a cell. Its bounds are exact binomial ones, for what its
+intervals are worth where several units share a data set (Korn and Graubard 1998). They hold with probability
+.95 each: by chance up to one row in forty is outside on either side. `outside`: Bayesian rows that are.
+
 `gates_failed`: posteriors that failed the convergence gate (R-hat above 1.01, an effective sample below 400,
 a divergent transition, E-BFMI below .3); they are counted, not left out.
 """
@@ -50,7 +55,7 @@ def pages(folder: Path = STORED) -> str:
         path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
     }
     names = ("question", "data sets a cell", "cells", "unit tests", "smallest p", "lowest coverage", "below",
-             "above", "detectable", "cpu s", "holds")  # fmt: skip
+             "above", "detectable", "rows", "outside, low", "outside, high", "cpu s", "holds")  # fmt: skip
     parts = [WORDS, table(names, [_line(name, result) for name, result in found.items()]),
              "Over all cells of a question:", table(_OVERALL, _overall(found))]  # fmt: skip
     return "\n\n".join([*parts, *(_details(name, result, folder) for name, result in found.items())])
@@ -63,7 +68,8 @@ def _line(name: str, result: Mapping[str, Any]) -> list[Any]:
     spent = None if result["cpu_seconds"] is None else round(result["cpu_seconds"])
     held = "yes" if all(claim["holds"] for claim in claims) else "**no**"
     return [name, result["settings"]["datasets"], len(cells), family["tests"], claims[0]["value"], lowest,
-            family["below"], family["above"], family["detectable"], spent, held]  # fmt: skip
+            family["below"], family["above"], family["detectable"], family["rows"],
+            "; ".join(family["rows_below"]) or "none", len(family["rows_above"]), spent, held]  # fmt: skip
 
 
 _OVERALL = ("question", "method", "estimand", "data sets", "coverage", "lower", "upper")
