@@ -74,7 +74,7 @@ def _raw_pymc(data: Data, seed: int, draws: int) -> dict[str, Any]:
     pattern, outcome = (np.repeat(part, n.ravel()) for part in np.indices(n.shape).reshape(2, -1))
     rows = np.arange(len(pattern))
     with pm.Model():
-        tau = pm.HalfNormal("spread", 1.0)
+        tau = pm.Weibull("spread", alpha=2.0, beta=2.0**0.5)
         theta = pm.ZeroSumNormal("strength", tau, shape=data.size("model"))
         log_tie = pm.Normal("log_tie", *LOG_TIE)
         d = theta[data["first"][pattern]] - theta[data["second"][pattern]]

@@ -2,7 +2,7 @@
 
 For models with strengths θ and a battle of i against k (Bradley & Terry 1952; ties by Davidson 1970)::
 
-    τ ~ HalfNormal(1)
+    τ ~ Rayleigh(1)
     θ ~ ZeroSumNormal(τ)                              strengths in logits
     log ν ~ N(−1, 2)                                  how readily battles tie
     β ~ N(0, 1)                                       order of showing, length, covariates: one each
@@ -53,7 +53,7 @@ class BradleyTerry:
         Columns by which the two answers differ (``X``, or ``X_a`` and ``X_b``), each scaled like lengths;
         strengths are then those of answers alike in them.
     strength_scale : float
-        Scale of the half-normal prior of τ, in logits.
+        Scale of the Rayleigh prior of τ, in logits.
 
     Examples
     --------
@@ -100,9 +100,9 @@ class BradleyTerry:
         from numpyro import distributions as dist
 
         from bayesjudge.models.davidson import OutcomeCounts, jax_log_outcomes
-        from bayesjudge.models.strength_units import Strengths
+        from bayesjudge.models.strength_units import Strengths, spread
 
-        tau = numpyro.sample("spread", dist.HalfNormal(self.strength_scale))
+        tau = numpyro.sample("spread", spread(self.strength_scale))
         prior = Strengths(tau, data["information"], data.size("model"))
         theta = numpyro.sample("strength", prior, infer={"event_dims": ("model",)})
         log_tie = numpyro.sample("log_tie", dist.Normal(*LOG_TIE))
@@ -120,12 +120,12 @@ class BradleyTerry:
         import pymc as pm
 
         from bayesjudge.models.davidson import pytensor_log_outcomes
-        from bayesjudge.models.strength_units import pymc_strengths
+        from bayesjudge.models.strength_units import pymc_spread, pymc_strengths
 
         zero, one = np.float64(0), np.float64(1)
         coords = {"model": list(data.coords["model"]), "effect": list(data.coords["effect"])}
         with pm.Model(coords=coords) as model:
-            tau = pm.HalfNormal("spread", np.float64(self.strength_scale))
+            tau = pymc_spread("spread", self.strength_scale)
             theta = pymc_strengths("strength", tau, data["information"], dims="model")
             log_tie = pm.Normal("log_tie", *map(np.float64, LOG_TIE))
             d = theta[data["first"]] - theta[data["second"]]

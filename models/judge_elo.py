@@ -2,7 +2,7 @@
 
 For models i with strengths θ_i, people, and judges j (METHODS 4.8)::
 
-    τ ~ HalfNormal(1),  θ ~ ZeroSumNormal(τ)          what people prefer, in logits
+    τ ~ Rayleigh(1),  θ ~ ZeroSumNormal(τ)          what people prefer, in logits
     a_j ~ N(1, 1)                                     slope: how strongly judge j feels it
     (δ_1i, ..., δ_Ji) ~ N(0, diag(s) R diag(s))       the judges' own tastes, for each model
     s_j ~ HalfNormal(0.5),  R ~ LKJ(1)                which judges may share
@@ -62,7 +62,8 @@ class JudgeElo:
         People and judges who saw the same battle may agree, or err, together beyond what the models explain
         (`battle_effect`); needs the battles themselves, and takes scores by whom they prefer.
     strength_scale, taste_scale : float
-        Scales of the half-normal priors of τ and s_j, in logits (of a standardised gap for scores).
+        Scales of the priors of τ (Rayleigh) and s_j (half-normal), in logits (of a standardised gap for
+        scores).
 
     Examples
     --------
@@ -129,9 +130,9 @@ class JudgeElo:
         from numpyro import distributions as dist
 
         from bayesjudge.models.judge_elo_density import numpyro_tastes
-        from bayesjudge.models.strength_units import Strengths
+        from bayesjudge.models.strength_units import Strengths, spread
 
-        tau = numpyro.sample("spread", dist.HalfNormal(self.strength_scale))
+        tau = numpyro.sample("spread", spread(self.strength_scale))
         prior = Strengths(tau, data["information"], data.size("model"))
         theta = numpyro.sample("strength", prior, infer={"event_dims": ("model",)})
         with numpyro.plate("judge", data.size("judge"), dim=-2):
@@ -154,13 +155,13 @@ class JudgeElo:
 
         from bayesjudge.models import battle_effect_twin
         from bayesjudge.models import judge_elo_twin as density
-        from bayesjudge.models.strength_units import pymc_strengths
+        from bayesjudge.models.strength_units import pymc_spread, pymc_strengths
 
         one = np.float64(1)
         named = ("model", "judge", "effect", "judge_pair", "verdict_judge", "score_judge")
         coords = {name: list(data.coords[name]) for name in named}
         with pm.Model(coords=coords) as model:
-            tau = pm.HalfNormal("spread", np.float64(self.strength_scale))
+            tau = pymc_spread("spread", self.strength_scale)
             theta = pymc_strengths("strength", tau, data["information"], dims="model")
             column = (data.size("judge"), 1)
             slope = pm.Normal("slope", one, one, shape=column)

@@ -1,4 +1,9 @@
-"""In which units strengths are sampled: ``θ ~ ZeroSumNormal(τ)`` whether battles are many or few.
+"""How far strengths are apart, and in which units they are sampled: ``θ ~ ZeroSumNormal(τ)``.
+
+``τ ~ Rayleigh(s)``, which is to say that τ² is exponential with mean 2s². Near 0 it is flat in τ², the choice
+by which intervals of pooled strengths hold the truth as often as they say (Morris & Tang 2011). A half-normal
+τ, which is likeliest at 0, pulls strengths of few battles together too far: 95 % intervals of Elo after 100
+battles of six models then held .916 of the truths, and .925 of the differences (400 logs).
 
 Strengths that many battles pin down are best sampled as they are, those that few battles leave open in units
 of τ (Papaspiliopoulos, Roberts & Sköld 2007): as they are, the density is a funnel at small τ, where chains
@@ -8,7 +13,7 @@ density: by them u ~ ZeroSumNormal(√(1 + τ² I)).
 
 Four chains of 1,000 draws, as they are / in units of τ / in these units: divergences 39 / 0 / 0 and smallest
 ESS 1,074 / 918 / 1,649 (60 battles of 3 models), 40 / 0 / 0 and 181 / 872 / 1,395 (300 of 5), 0 / 0 / 0 and
-4,899 / 381 / 5,283 (5,000 of 20).
+4,899 / 381 / 5,283 (5,000 of 20); with a half-normal τ.
 """
 
 from __future__ import annotations
@@ -22,7 +27,25 @@ from numpyro import distributions as dist
 from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import ZeroSumTransform
 
-__all__ = ["Strengths", "information", "pymc_strengths"]
+__all__ = ["Strengths", "information", "pymc_spread", "pymc_strengths", "spread"]
+
+
+def spread(scale: float) -> dist.Weibull:
+    """Prior of τ, Rayleigh(scale), by its other name.
+
+    Examples
+    --------
+    >>> round(float(jnp.exp(spread(1.0).log_prob(0.5))), 3), round(0.5 * float(np.exp(-0.125)), 3)
+    (0.441, 0.441)
+    """
+    return dist.Weibull(np.sqrt(2.0) * scale, 2.0)
+
+
+def pymc_spread(name: str, scale: float) -> Any:
+    """The same in PyMC."""
+    import pymc as pm
+
+    return pm.Weibull(name, alpha=np.float64(2), beta=np.float64(np.sqrt(2.0) * scale))
 
 
 def information(n: NDArray[np.int64], models: int) -> NDArray[np.float64]:

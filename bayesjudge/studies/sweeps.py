@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from bayesjudge.checks import Cell
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
@@ -137,7 +139,10 @@ def _votes(value: float, seed: int) -> _World:
     from bayesjudge.battle_counts import count_battles
     from bayesjudge.datasets import BattleDesign, simulate_battles
 
-    design = BattleDesign(battles=int(value), judges=0)
+    # Which model has which strength is dealt anew for each log: pooled intervals promise their coverage on
+    # average over the models of a league, not for the one that is best.
+    dealt = np.random.default_rng([seed, 1]).permutation(BattleDesign().strengths).tolist()
+    design = BattleDesign(strengths=tuple(dealt), battles=int(value), judges=0)
     return count_battles(simulate_battles(seed=seed, design=design).battles), design.truth
 
 
