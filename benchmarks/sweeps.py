@@ -24,7 +24,7 @@ from harness.results import holds, report, show
 from harness.sweep_pages import draw
 
 from bayesjudge.checks import Coverage, coverage
-from bayesjudge.checks.coverage_tests import detectable, overall_coverage
+from bayesjudge.checks.coverage_tests import coverage_tests, detectable, overall_coverage
 from bayesjudge.studies.sweeps import SWEEPS, sweep_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
@@ -32,6 +32,9 @@ RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
 FALSE_ALARM = 0.01
 #: Data sets in each cell, by what one costs.
 DATASETS = {"accuracy": 100, "panel": 100, "elo": 400, "reliability": 200, "audit": 400}
+
+#: A world of more truths than these is not one of a few that are dealt.
+MOST_TRUTHS = 12
 
 
 def main() -> None:
@@ -70,7 +73,8 @@ def _one(name: str, options: Namespace) -> None:
     show(overall, "all cells together")
     settings = Namespace(**{key: value for key, value in vars(options).items() if key != "folder"})
     report("coverage", settings, facts, must_hold=must_hold(found, overall), cpu_seconds=took,
-           family=_family(found), overall=overall, cells=rows)  # fmt: skip
+           family=_family(found), overall=overall, by_truth=by_truth(found.intervals),
+           cells=rows)  # fmt: skip
     if options.out is not None:
         print(f"drawn: {draw(options.out)}")
 
@@ -117,6 +121,16 @@ def _family(found: Coverage) -> dict[str, Any]:
         "rows_below": _named(outside[outside["coverage"] < outside["nominal"]]),
         "rows_above": _named(outside[outside["coverage"] > outside["nominal"]]),
     }  # fmt: skip
+
+
+def by_truth(intervals: pd.DataFrame) -> list[dict[str, Any]]:
+    """Coverage at each truth by itself, where a few truths are dealt to other units in each data set."""
+    cell = ["swept", "value", "method", "estimand"]
+    rows = intervals[intervals["method"].str.startswith("bayes:")].round({"truth": 9})
+    dealt = rows.groupby([*cell, "unit"])["truth"].transform("nunique").gt(1)
+    few = rows.groupby(cell)["truth"].transform("nunique") <= MOST_TRUTHS
+    groups = coverage_tests(rows[dealt & few], by=[*cell, "truth"]) if (dealt & few).any() else rows[:0]
+    return [{key: row[key] for key in (*cell, "truth", "n", "coverage")} for row in groups.to_dict("records")]
 
 
 def _named(rows: pd.DataFrame) -> list[str]:

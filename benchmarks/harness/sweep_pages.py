@@ -90,7 +90,15 @@ def _details(name: str, result: Mapping[str, Any], folder: Path) -> str:
     shown = f"![{name}]({figure.relative_to(FOLDER.parent)})\n\n" if figure.is_file() else ""
     cells = picked(_kept(result["cells"]), _CELL)
     note = f"{NOTES[name]}\n\n" if name in NOTES else ""
-    return f"<details><summary>{name}: every cell</summary>\n\n{note}{shown}{cells}\n\n</details>"
+    dealt = _by_truth(result.get("by_truth", []))
+    return f"<details><summary>{name}: every cell</summary>\n\n{note}{shown}{cells}{dealt}\n\n</details>"
+
+
+def _by_truth(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What an average over units hides: pooled intervals hold the outermost truths less often."""
+    if not rows:
+        return ""
+    return "\n\nCoverage at each truth by itself:\n\n" + picked(rows, list(rows[0]))
 
 
 def _kept(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
