@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -172,6 +173,28 @@ def test_every_sweep_has_truths_for_what_it_judges(question: str) -> None:
     found = coverage(sweep.cells[-1:], models=[], baselines=sweep.baselines, estimands=sweep.estimands,
                      datasets=2)  # fmt: skip
     assert set(found.frame["estimand"]) == set(sweep.estimands)
+
+
+def test_the_elo_sweep_deals_the_same_strengths_to_other_models() -> None:
+    truths = [sweep_of("elo").cells[0].simulate(seed)[1] for seed in range(20)]
+    elo = np.array([[truth["elo", f"m{k}"] for k in range(6)] for truth in truths])
+    np.testing.assert_allclose(np.sort(elo), np.broadcast_to(np.sort(elo[0]), elo.shape), atol=1e-6)
+    assert all(len(np.unique(column.round(3))) > 1 for column in elo.T)
+
+
+def test_coverage_of_each_truth_that_is_dealt(benchmark_module: Callable[[str], ModuleType]) -> None:
+    cell = {"swept": "battles", "value": 100.0, "method": "bayes:x", "prob": 0.95, "lower": 0.0,
+            "upper": 1.0}  # fmt: skip
+    dealt = [
+        {**cell, "estimand": "elo", "unit": unit, "truth": truth}
+        for turn in ((0.5, 2.0), (2.0, 0.5), (0.5, 2.0))
+        for unit, truth in zip("ab", turn, strict=True)
+    ]
+    fixed = [{**cell, "estimand": "accuracy", "unit": "a", "truth": 0.5}] * 3
+    many = [{**cell, "estimand": "share", "unit": "a", "truth": k / 40} for k in range(40)]
+    other = [{**row, "method": "hard-elo"} for row in dealt]
+    found = benchmark_module("sweeps").by_truth(pd.DataFrame([*dealt, *fixed, *many, *other]))
+    assert [(row["truth"], row["n"], row["coverage"]) for row in found] == [(0.5, 3, 1.0), (2.0, 3, 0.0)]
 
 
 def test_the_figure_has_coverage_above_width(right: Coverage) -> None:
