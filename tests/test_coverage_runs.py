@@ -197,6 +197,20 @@ def test_coverage_of_each_truth_that_is_dealt(benchmark_module: Callable[[str], 
     assert [(row["truth"], row["n"], row["coverage"]) for row in found] == [(0.5, 3, 1.0), (2.0, 3, 0.0)]
 
 
+def test_pages_read_exact_tests_off_the_bounds(benchmark_module: Callable[[str], ModuleType]) -> None:
+    pages = benchmark_module("harness.sweep_pages")
+    for hits in (360, 372, 399, 400):
+        low, high = clopper_pearson(hits, 400)
+        row = {
+            "coverage": hits / 400,
+            "coverage_lower": low,
+            "coverage_upper": high,
+            "n": 400,
+            "nominal": 0.95,
+        }
+        assert pages._p_below(row) == pytest.approx(binom.cdf(hits, 400, 0.95), rel=1e-6)
+
+
 def test_the_figure_has_coverage_above_width(right: Coverage) -> None:
     figure = coverage_curves(right.frame)
     assert [axes.get_ylabel() for axes in figure.axes] == ["coverage", "mean width"]
