@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from error_budget import binomial_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -77,9 +78,8 @@ def test_bounds_hold_where_those_of_independent_cases_do_not() -> None:
                   "independent": clopper_pearson(sum(found), len(found))}  # fmt: skip
         for name, (low, high) in bounds.items():
             held[name] += low <= 0.9 <= high
-    # As few of 400 as bounds that hold with .95 have with probability 1e-4 (error_budget.py). Variance is
-    # eight times that of independent cases: their bounds hold half of the time.
-    least = stats.binom.ppf(1e-4, 400, 0.95)
+    # Variance is eight times that of independent cases, whose bounds hold half of the time.
+    least = 400 * binomial_bounds(400, 0.95)[0]
     assert held["independent"] < least <= held["clustered"]
 
 
