@@ -218,6 +218,14 @@ def test_the_figure_has_coverage_above_width(right: Coverage) -> None:
         coverage_curves(right.frame.drop(columns="coverage_lower"))
 
 
+def test_the_figure_shows_the_widths_of_every_estimand(right: Coverage) -> None:
+    wide = right.frame.assign(estimand="wider", width=10 * right.frame["width"])
+    figure = coverage_curves(pd.concat([right.frame, wide]))
+    tops = [axes.get_ylim()[1] for axes in figure.axes if axes.get_ylim()[0] == 0.0]
+    assert tops == [tops[0]] * 2
+    assert tops[0] >= wide["width"].max()
+
+
 def test_an_unknown_question_is_refused() -> None:
     result = CliRunner().invoke(cli.app, ["simulate", "coverage", "taste"])
     assert result.exit_code == 2

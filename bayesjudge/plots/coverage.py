@@ -56,6 +56,8 @@ def coverage_curves(frame: pd.DataFrame, *, most: int = 4) -> Figure:
         _column(above, below, rows, list(dict.fromkeys(frame["method"])))
         above.set_title(shorten(str(estimand), 30))
         below.set_xlabel(shorten(str(swept), 34))
+    # When all columns are drawn: limits that are set hold for the whole row, and stop growing.
+    grid[1, 0].set_ylim(bottom=0)
     grid[0, 0].set_ylabel("coverage")
     grid[1, 0].set_ylabel("mean width")
     handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -76,7 +78,6 @@ def _column(above: Axes, below: Axes, rows: pd.DataFrame, methods: list[str]) ->
         below.plot(at, mine["width"], color=look.colour, marker=look.marker, markersize=3.5,
                    linewidth=look.width)  # fmt: skip
     above.axhline(float(rows["nominal"].iloc[0]), color=MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
-    below.set_ylim(bottom=0)
     for axes in (above, below):
         bare(axes, grid="y")
 
