@@ -324,3 +324,21 @@ def test_one_row_that_did_not_converge_has_room_for_its_footnote() -> None:
     figure = plots.forest(Estimates.from_rows([row]), estimand="judge weight")
     # Matplotlib warns, and warnings are errors, where nothing is left for the axes.
     assert "hollow: not converged" in texts(plots.to_svg(figure))
+
+
+def test_panels_that_share_axes_cut_nothing_off() -> None:
+    curve = {"group": "", "stratum": "all", "method": "exact", "trials": [1, 3]}
+    panels = [pd.DataFrame({**curve, "judge": judge, "point": [p, p], "lower": p - 0.05, "upper": p + 0.05})
+              for judge, p in (("sure", 0.95), ("unsure", 0.6))]  # fmt: skip
+    longer = panels[0].assign(judge="longer", trials=[3, 21])
+    for order in (panels, panels[::-1]):
+        figure = plots.reliability_curves(pd.concat([*order, longer]))
+        bottom, top = figure.axes[0].get_ylim()
+        assert (bottom <= 0.55, top) == (True, 1.005)
+        assert list(figure.axes[0].get_xticks()) == [1, 3, 5, 11, 21]
+    point = {"predicted": [0.8], "observed": 0.8, "upper": 0.9}
+    points = [pd.DataFrame({**point, "panel": name, "lower": low})
+              for name, low in (("few", 0.1), ("many", 0.75))]  # fmt: skip
+    for order in (points, points[::-1]):
+        bottom, _ = plots.reliability_diagram(pd.concat(order)).axes[0].get_ylim()
+        assert bottom <= 0.1

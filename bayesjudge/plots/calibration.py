@@ -53,8 +53,9 @@ def reliability_diagram(
     figure = canvas(down * 2.9 + 0.4, width=min(9.6, across * 3.2))
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flatten()
     low = min(float(frame["predicted"].min()), float(frame["observed"].min()), 0.5)
+    bottom = min(low, float(frame["lower"].min()))
     for axes, (name, part) in zip(grid, parts, strict=False):
-        _panel(axes, part, low)
+        _panel(axes, part, low, bottom)
         axes.set_title(shorten(str(name), 36))
     for axes in grid[len(parts) :]:
         axes.set_visible(False)
@@ -63,7 +64,7 @@ def reliability_diagram(
     return figure
 
 
-def _panel(axes: Axes, part: pd.DataFrame, low: float) -> None:
+def _panel(axes: Axes, part: pd.DataFrame, low: float, bottom: float) -> None:
     axes.plot([low, 1], [low, 1], color=MUTED, linewidth=1, linestyle=(0, (3, 2)), zorder=1)
     methods = list(dict.fromkeys(part["method"])) if "method" in part else [""]
     for method, style in styles(methods).items():
@@ -74,6 +75,6 @@ def _panel(axes: Axes, part: pd.DataFrame, low: float) -> None:
                   color=style.colour, linewidth=1.0, label=method or None)  # fmt: skip
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_xlim(low - 0.02, 1.02)
-    axes.set_ylim(min(low, float(part["lower"].min())) - 0.02, 1.02)
+    axes.set_ylim(bottom - 0.02, 1.02)
     if len(methods) > 1:
         axes.legend(loc="lower right")

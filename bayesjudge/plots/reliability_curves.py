@@ -61,6 +61,10 @@ def reliability_curves(
     for axes, ((judge, group), rows) in zip(grid, panels, strict=False):
         _panel(axes, rows, methods, targets)
         axes.set_title(shorten(f"{judge}, {group}" if group else str(judge), 40), fontsize=8.4)
+    # Panels share their axes: limits and ticks are those of all.
+    ticks = [1, 3, 5, 11, 21, 51, 101]
+    grid[0].set_xticks([tick for tick in ticks if tick <= frame["trials"].max()])
+    grid[0].set_ylim(top=1.005)
     handles, labels = grid[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=legend_columns(labels))
     footnote(figure, "trials K (log scale)", "solid: all items, dotted: easy, dashed: hard")
@@ -83,9 +87,6 @@ def _panel(axes: Axes, rows: pd.DataFrame, methods: list[str], targets: tuple[fl
     for target in targets:
         axes.axhline(target, color=MUTED, linewidth=0.7, linestyle=(0, (2, 3)))
     axes.set_xscale("log")
-    ticks = [1, 3, 5, 11, 21, 51, 101]
-    axes.set_xticks([tick for tick in ticks if tick <= rows["trials"].max()])
     axes.xaxis.set_major_formatter("{x:.0f}")
     axes.minorticks_off()
-    axes.set_ylim(top=1.005)
     axes.tick_params(axis="x", colors=INK)
