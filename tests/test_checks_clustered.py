@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import error_budget
 import numpy as np
 import pytest
-from error_budget import binomial_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -79,7 +79,7 @@ def test_bounds_hold_where_those_of_independent_cases_do_not() -> None:
         for name, (low, high) in bounds.items():
             held[name] += low <= 0.9 <= high
     # Variance is eight times that of independent cases, whose bounds hold half of the time.
-    least = 400 * binomial_bounds(400, 0.95)[0]
+    least = 400 * error_budget.binomial_bounds(400, 0.95)[0]
     assert held["independent"] < least <= held["clustered"]
 
 

@@ -46,3 +46,10 @@ def test_statistical_tests_of_this_suite_are_found() -> None:
     assert found("test_imports.py") == []
     every = [name for path in TESTS.glob("test_*.py") for name in found(path.name)]
     assert len(every) <= error_budget.TESTS
+
+
+def test_no_statistical_test_escapes_the_count() -> None:
+    # They are found by the name of the module, which this test of it may name as well.
+    named = [path.name for path in TESTS.glob("test_*.py") if path.name != Path(__file__).name
+             and "from error_budget import" in path.read_text(encoding="utf-8")]  # fmt: skip
+    assert not named
