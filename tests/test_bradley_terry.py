@@ -43,7 +43,7 @@ def counts(battles: Battles) -> BattleCounts:
 
 @pytest.fixture(scope="module")
 def fitted(counts: BattleCounts) -> Fit:
-    # R-hat of 300 draws a chain is above the gate's 1.01 for 19 of 40 logs, of 1,000 for none (1.0076 at most).
+    # R-hat of 300 draws a chain is above the gate's 1.01 for 19 of 40 logs; of 1,000 it is 1.0076 at most.
     return fit(BradleyTerry(), counts, draws=1000, tune=500, seed=3)
 
 
