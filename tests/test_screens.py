@@ -17,7 +17,7 @@ from bayesjudge.inference.gate import Gate
 from bayesjudge.report import Page
 from bayesjudge.studies.accuracy_screen import MOST_PAIRS, accuracy_screen
 from bayesjudge.studies.comparison import Comparison
-from bayesjudge.studies.screens import show_answer
+from bayesjudge.studies.screens import empty_table, fitting, narrowest, show_answer
 
 METHODS = ("bayes:judge_error[partial]", "bayes:paired_accuracy[partial]", "ppi++[logit]", "naive",
            "rogan-gladen[shared]", "labelled")  # fmt: skip
@@ -176,3 +176,20 @@ def test_zero_has_no_sign():
 
 def test_the_probability_of_the_intervals_is_not_rounded_away():
     assert "99.9 % intervals" in screen(answer_of(["a", "b"], settings=SETTINGS | {"prob": 0.999}))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_columns_that_fit_are_not_cut_and_leave_the_names_room(width: int) -> None:
+    methods = ["bayes:judge_elo", *(f"conformal[{how}] hard-elo by {judge}" for judge in ("j0", "gpt-4")
+                                    for how in ("split", "split,line", "jackknife+,line"))]  # fmt: skip
+    names = ["mixtral-8x7b", "llama-2-70b"]
+    columns = fitting(methods, width + 2 - narrowest(names) - 9, least=20)
+    table = empty_table("held out", ["model"], ["votes", *columns])
+    for name in names:
+        table.add_row(name, "1638", *["1591 [1476, 1719]"] * len(columns))
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(table)
+    text = console.export_text()
+    assert "…" not in text
+    assert all(name in text for name in names)
+    assert text.count("1591 [1476, 1719]") == 2 * len(columns)

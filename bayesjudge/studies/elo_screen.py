@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.studies.elo_names import named_methods
-from bayesjudge.studies.screens import empty_table, figure, interval_cell, narrowest, percent
+from bayesjudge.studies.screens import empty_table, figure, fitting, interval_cell, narrowest, percent
 
 if TYPE_CHECKING:
     from bayesjudge.studies.comparison import Comparison
@@ -39,8 +39,8 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     rows = rows.assign(column=named_methods(rows, scale=judge))
     ranks = answer.ranks[answer.ranks["judge"] == judge].set_index("model")
     truth = bool(rows["truth"].notna().any())
-    most = max((width + 2 - narrowest(ranks.index) - FIGURE * (1 + truth)) // CELL, 1)
-    columns = list(dict.fromkeys(rows["column"]))[:most]
+    room = width + 2 - narrowest(ranks.index) - FIGURE * (1 + truth)
+    columns = fitting(dict.fromkeys(rows["column"]), room, least=CELL)
     scale = f"by {judge}" if judge else "on the human scale"
     headings = [*(["truth"] if truth else []), *columns, "P(best)"]
     table = empty_table(f"Elo {scale}, {percent(answer)} intervals", ["model"], headings)
@@ -93,8 +93,8 @@ def _held_out(answer: Comparison, width: int) -> list[Table]:
     if rows.empty:
         return []
     rows = rows.assign(column=named_methods(rows))
-    most = max((width + 2 - narrowest(rows["unit"]) - FIGURE) // CELL, 1)
-    columns = list(dict.fromkeys(rows["column"]))[:most]
+    room = width + 2 - narrowest(rows["unit"]) - FIGURE
+    columns = fitting(dict.fromkeys(rows["column"]), room, least=CELL)
     table = empty_table(f"Held out: Elo by votes that were hidden, {percent(answer)} intervals", ["model"],
                         ["votes", *columns])  # fmt: skip
     for model, mine in rows.groupby("unit", sort=False):

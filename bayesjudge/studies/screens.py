@@ -16,7 +16,8 @@ from rich.table import Table
 if TYPE_CHECKING:
     from bayesjudge.studies.comparison import Comparison
 
-__all__ = ["empty_table", "figure", "interval_cell", "narrowest", "percent", "show_answer", "unit_name"]
+__all__ = ["empty_table", "figure", "fitting", "interval_cell", "narrowest", "percent", "show_answer",
+           "unit_name"]  # fmt: skip
 
 #: Columns of text where there is no terminal to ask.
 PAGE_WIDTH = 120
@@ -84,9 +85,30 @@ def empty_table(title: str, names: Sequence[str], figures: Sequence[str]) -> Tab
     for name in names:
         table.add_column(name, overflow="fold")
     for figure in figures:
-        # A method's options go on a second line, so that the heading is no wider than its figures.
-        table.add_column(escape(figure.replace("[", "\n[")), justify="right", no_wrap=True)
+        table.add_column(escape(_heading(figure)), justify="right", no_wrap=True)
     return table
+
+
+def _heading(figure: str) -> str:
+    """A method's options, and whose verdicts it rests on, go on lines of their own: no wider than figures."""
+    return figure.replace("[", "\n[").replace(" by ", "\nby ")
+
+
+def fitting(figures: Iterable[str], room: int, *, least: int) -> list[str]:
+    """Columns that fit beside each other into so much room; the first in any case.
+
+    Examples
+    --------
+    >>> fitting(["bayes:x", "conformal[jackknife+,line] hard-elo by j0", "naive"], 50, least=20)
+    ['bayes:x', 'conformal[jackknife+,line] hard-elo by j0']
+    """
+    shown: list[str] = []
+    for name in figures:
+        room -= max(least, 1 + max(map(len, _heading(name).split("\n"))))
+        if shown and room < 0:
+            break
+        shown.append(name)
+    return shown
 
 
 def interval_cell(row: Any, spec: str = ".3f") -> str:
