@@ -2,7 +2,7 @@
 
 For models i with strengths θ_i, people, and judges j (METHODS 4.8)::
 
-    τ ~ Rayleigh(1),  θ ~ ZeroSumNormal(τ)          what people prefer, in logits
+    τ ~ Rayleigh(1),  θ ~ ZeroSumNormal(τ)            what people prefer, in logits
     a_j ~ N(1, 1)                                     slope: how strongly judge j feels it
     (δ_1i, ..., δ_Ji) ~ N(0, diag(s) R diag(s))       the judges' own tastes, for each model
     s_j ~ HalfNormal(0.5),  R ~ LKJ(1)                which judges may share

@@ -48,7 +48,7 @@ NOTES = {
     "elo": """The same six strengths in every log; which model has which is dealt anew. After 100 battles
 intervals are 18 % narrower than hard-elo's and errors 14 % smaller, and both hold .93 to .94 of the truths.
 Pooling pulls the best and the last towards the others: theirs hold .89 and .90, those of the four between .95
-and .96. With a half-normal spread of strengths, as in METHODS 4.6, 400 logs gave .916 and .925, another 400
+and .96. That is no chance: were the strengths not dealt, the test of each unit would reject the best model's. With a half-normal spread of strengths, as in METHODS 4.6, 400 logs gave .916 and .925, another 400
 .930 and .928, and these reweighted to a Rayleigh spread .947 and .945, which is why it is Rayleigh now
 (`models/bradley_terry.md`). On average over leagues from the prior intervals hold as they say: calibration,
 above.""",
@@ -95,18 +95,21 @@ def _simultaneous(found: Mapping[str, Any]) -> str:
 
 def _p_below(row: Mapping[str, Any]) -> float:
     """Exact probability of so low a coverage, of the cases that the row's bounds say it is worth."""
-    share, worth = row["coverage"], _worth(row)
-    return float(betainc(worth * (1 - share), worth * share + 1, 1 - row["nominal"])) if share < 1 else 1.0
+    share = row["coverage"]
+    if share == 1:
+        return 1.0
+    worth = _worth(row)
+    return float(betainc(worth * (1 - share), worth * share + 1, 1 - row["nominal"]))
 
 
 def _worth(row: Mapping[str, Any]) -> float:
-    """Cases for which Clopper and Pearson's upper 97.5 % bound is that of the row."""
+    """Cases for which Clopper and Pearson's upper 97.5 % bound is that of the row, which is stored."""
     share = row["coverage"]
 
     def off(cases: float) -> float:
         return float(betaincinv(cases * share + 1, cases * (1 - share), 0.975)) - row["coverage_upper"]
 
-    return float(brentq(off, 1.0, 10.0 * row["n"])) if share < 1 else float(row["n"])
+    return float(brentq(off, 1.0, 10.0 * row["n"]))
 
 
 _OVERALL = ("question", "method", "estimand", "data sets", "coverage", "lower", "upper")
