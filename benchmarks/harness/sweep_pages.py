@@ -48,8 +48,9 @@ NOTES = {
     "elo": """The same six strengths in every log; which model has which is dealt anew. After 100 battles
 intervals are 18 % narrower than hard-elo's and errors 14 % smaller, and both hold .93 to .94 of the truths.
 Pooling pulls the best and the last towards the others: theirs hold .89 and .90, those of the four between .95
-and .96. That is no chance: were the strengths not dealt, the test of each unit would reject the best model's. With a half-normal spread of strengths, as in METHODS 4.6, 400 logs gave .916 and .925, another 400
-.930 and .928, and these reweighted to a Rayleigh spread .947 and .945, which is why it is Rayleigh now
+and .96. That is no chance: were the strengths not dealt, the test of each unit would reject the best model's.
+With a half-normal spread of strengths, as in METHODS 4.6, 400 logs gave .916 and .925, another 400 .930 and
+.928, and these reweighted to a Rayleigh spread .947 and .945, which is why it is Rayleigh now
 (`models/bradley_terry.md`). On average over leagues from the prior intervals hold as they say: calibration,
 above.""",
     "reliability": """With 40 data sets a cell, as there were until November 2026, the position effect at
