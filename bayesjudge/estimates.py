@@ -16,11 +16,14 @@ import pandas as pd
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["COLUMNS", "OPTIONAL", "POPULATIONS", "Estimates", "Population", "estimand_of"]
+__all__ = ["COLUMNS", "OPTIONAL", "POPULATIONS", "Estimates", "Population", "Truth", "estimand_of"]
 
 #: What an accuracy is about: questions like these, or exactly these.
 Population = Literal["superpopulation", "items"]
 POPULATIONS = get_args(Population)
+
+#: Known truths by ``(estimand, unit)``, or by ``(estimand, unit, judge, group)``.
+type Truth = Mapping[tuple[str, str], float] | Mapping[tuple[str, ...], float]
 
 #: Columns that every table of estimates has, in this order.
 COLUMNS = ("estimand", "unit", "method", "point", "lower", "upper", "prob", "n", "note")
@@ -103,10 +106,22 @@ class Estimates:
         joined = [f"{note}; {text}" if note else text for note in self.frame["note"]]
         return Estimates(self.frame.assign(note=joined)) if text else self
 
-    def with_truth(self, truth: Mapping[tuple[str, str], float]) -> Estimates:
-        """Copy with the known truth filled in, by ``(estimand, unit)``."""
-        keys = zip(self.frame["estimand"], self.frame["unit"], strict=True)
-        return Estimates(self.frame.assign(truth=[truth.get(key, math.nan) for key in keys]))
+    def with_truth(self, truth: Truth) -> Estimates:
+        """Copy with the known truth filled in, by ``(estimand, unit)``.
+
+        Where judges or groups have truths of their own: by ``(estimand, unit, judge, group)``.
+
+        Examples
+        --------
+        >>> rows = [{"estimand": "youden", "unit": "m", "judge": judge} for judge in ("heron", "otter")]
+        >>> known = Estimates.from_rows(rows).with_truth({("youden", "m", "otter", ""): 0.4})
+        >>> known.frame["truth"].tolist()
+        [nan, 0.4]
+        """
+        known: Mapping[Any, float] = truth
+        keys = self.frame[["estimand", "unit", "judge", "group"]].itertuples(index=False, name=None)
+        found = [known.get(key, known.get(key[:2], math.nan)) for key in keys]
+        return Estimates(self.frame.assign(truth=found))
 
     def to_records(self) -> list[dict[str, Any]]:
         """Rows for JSON: infinities as ``"Infinity"`` and ``"-Infinity"``, missing numbers as None."""

@@ -70,7 +70,7 @@ def _one(name: str, options: Namespace) -> None:
     rows = found.frame.to_dict("records")
     show(rows, name, columns=_SHOWN)
     overall = _overall(found)
-    show(overall, "all cells together")
+    show(overall, "all cells of a sweep together")
     settings = Namespace(**{key: value for key, value in vars(options).items() if key != "folder"})
     report("coverage", settings, facts, must_hold=must_hold(found, overall), cpu_seconds=took,
            family=_family(found), overall=overall, by_truth=by_truth(found.intervals),
@@ -84,31 +84,34 @@ _SHOWN = ("swept", "value", "method", "estimand", "n", "coverage", "coverage_low
 
 
 def must_hold(found: Coverage, overall: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every Bayesian interval covers no less than it says: unit by unit and cell by cell, and altogether."""
+    """Every Bayesian interval covers no less than it says: each unit in each cell, and over each sweep."""
     each = "smallest p-value of coverage below nominal, every unit of every cell (exact, Holm)"
     claims = [holds(each, float(found.tests["adjusted_below"].min()), least=FALSE_ALARM / 2)]
     for row in overall:
         if row["method"].startswith("bayes:"):
-            claim = f"{row['method']}, {row['estimand']}: upper bound of coverage over all cells"
+            claim = (
+                f"{row['swept']}: {row['method']}, {row['estimand']}: upper bound of coverage over its cells"
+            )
             claims.append(holds(claim, row["coverage_upper"], least=row["nominal"]))
     return claims
 
 
 def _overall(found: Coverage) -> list[dict[str, Any]]:
-    """Coverage over all cells; the Bayesian rows' bounds hold together with probability 1 − `FALSE_ALARM`/2.
+    """Coverage over each sweep's cells; models' bounds hold together with probability 1 − `FALSE_ALARM`/2.
 
     A claim looks at one side only, so that all of them are wrong with half of that at most.
     """
     bayes = found.frame["method"].str.startswith("bayes:")
-    claims = len(found.frame.loc[bayes, ["method", "estimand"]].drop_duplicates())
-    rows = overall_coverage(found.intervals, by=["method", "estimand"], dataset=["swept", "value", "dataset"],
+    claims = len(found.frame.loc[bayes, ["swept", "method", "estimand"]].drop_duplicates())
+    rows = overall_coverage(found.intervals, by=["swept", "method", "estimand"], dataset=["value", "dataset"],
                             prob=1 - FALSE_ALARM / max(claims, 1))  # fmt: skip
     return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
 
 
 def _family(found: Coverage) -> dict[str, Any]:
     """How many exact tests there are, what they can see, and what they saw on either side."""
-    tests, level, outside = found.tests, FALSE_ALARM / 2, found.outside
+    tests, level = found.tests, FALSE_ALARM / 2
+    rows = found.frame[found.frame["method"].str.startswith("bayes:")]
     lowest = tests.loc[tests["coverage"].idxmin()]
     least = detectable(int(tests["n"].min()), float(tests["nominal"].iloc[0]), level / len(tests))
     return {
@@ -117,9 +120,8 @@ def _family(found: Coverage) -> dict[str, Any]:
         "above": int((tests["adjusted_above"] < level).sum()), "lowest": float(lowest["coverage"]),
         "lowest_at": f"{lowest['swept']} {lowest['value']:g}: {lowest['method']}, {lowest['estimand']} of "
                      f"{lowest['unit']}",
-        "rows": int(found.frame["method"].str.startswith("bayes:").sum()),
-        "rows_below": _named(outside[outside["coverage"] < outside["nominal"]]),
-        "rows_above": _named(outside[outside["coverage"] > outside["nominal"]]),
+        "rows": len(rows), "rows_below": _named(rows[rows["coverage_upper"] < rows["nominal"]]),
+        "rows_above": _named(rows[rows["coverage_lower"] > rows["nominal"]]),
     }  # fmt: skip
 
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import time
 from argparse import Namespace
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness.command import parser
+from harness.command import each_model
 from harness.machine import machine
 from harness.results import holds, report, show
 
@@ -31,17 +30,7 @@ BINS = 16
 
 def main() -> None:
     """Calibrate the models asked for, one after another."""
-    options = parser(__doc__)
-    options.add_argument("--model", action="append", choices=list(KIND_OF_MODEL), help="default: every one")
-    options.add_argument("--replicates", type=int, help="default: 1000, quick: 40")
-    options.add_argument("--folder", type=Path, help="keep blocks of replicates here, and go on from them")
-    given = options.parse_args()
-    names: Sequence[str] = given.model or (["bradley_terry"] if given.quick else list(KIND_OF_MODEL))
-    given.replicates = given.replicates or (40 if given.quick else 1000)
-    for name in names:
-        out = given.out if len(names) == 1 and given.out else None
-        kept = None if given.quick and out is None else out or RESULTS / f"{name}.json"
-        _one(name, Namespace(**{**vars(given), "model": name, "out": kept}))
+    each_model(__doc__, "replicates", RESULTS, _one)
 
 
 def _one(name: str, options: Namespace) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesjudge import Estimates, count_verdicts, fit
-from bayesjudge.checks import predictive_check
+from bayesjudge.checks import coverage, predictive_check, prior_cell
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.model import Data
 from bayesjudge.posterior import differences, summary_rows
@@ -107,12 +107,13 @@ def _verdict_rate(positives: Any, data: Data) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Fit the model, look at its estimates, its gate and its predictive check."""
+    """Fit the model, look at its estimates, its gate, its predictive check and its coverage."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--draws", type=int, default=1000)
     given = options.parse_args()
     log = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=0, unlabelled=1000)
-    result = fit(ValidatedJudge(), log.verdicts, draws=given.draws, tune=given.draws, progress=True)
+    model = ValidatedJudge()
+    result = fit(model, log.verdicts, draws=given.draws, tune=given.draws, progress=True)
     table = result.estimates().with_truth(log.truth).frame
     print(
         table[["estimand", "unit", "point", "lower", "upper", "truth", "ess"]].round(3).to_string(index=False)
@@ -121,6 +122,11 @@ def main() -> None:
     check = predictive_check(result)
     print(check.frame.drop(columns="note").round(3).to_string(index=False))
     print(check.summary)
+    # Truths from the prior, data given them: intervals must hold 95 % of them. A proof takes more than 40.
+    worlds = prior_cell(model, model.prepare(log.verdicts))
+    covered = coverage([worlds], models=[model], datasets=40, engine="laplace")
+    shown = ["estimand", "n", "coverage", "coverage_lower", "coverage_upper"]
+    print(covered.frame[shown].round(3).to_string(index=False))
 
 
 if __name__ == "__main__":

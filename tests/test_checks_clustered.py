@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bayesjudge.checks import clopper_pearson, clustered_bounds, coverage_table
+from bayesjudge.checks import clopper_pearson, clustered_bounds, clustered_tails, coverage_table
 from bayesjudge.estimates import Estimates
 
 #: Hits of each of four data sets with four units.
@@ -50,6 +50,29 @@ def test_cases_said_many_times_say_no_more() -> None:
     )
     low, high = clopper_pearson(sum(found) * 100, len(found) * 100)
     assert high - low < 0.03
+
+
+@pytest.mark.parametrize("hits", [0, 1, 90, 95, 100])
+def test_tails_of_independent_cases_are_the_binomials(hits: int) -> None:
+    below, above = clustered_tails(np.arange(100) < hits, range(100), 0.95)
+    assert below == pytest.approx(stats.binom.cdf(hits, 100, 0.95), rel=1e-9)
+    assert above == pytest.approx(stats.binom.sf(hits - 1, 100, 0.95), rel=1e-9)
+
+
+def test_tails_of_no_cases_say_nothing() -> None:
+    assert clustered_tails([], [], 0.95) == (1.0, 1.0)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.floats(0.05, 0.95), st.floats(0.5, 0.999))
+def test_a_share_outside_the_bounds_is_one_that_a_test_rejects(
+    hits: list[int], share: float, prob: float
+) -> None:
+    found, groups = cases(tuple(hits), 3)
+    low, high = clustered_bounds(found, groups, prob=prob)
+    below, above = clustered_tails(found, groups, share, prob=prob)
+    # Clopper and Pearson's bounds are where the tails are what is left on each side.
+    if abs(share - low) > 1e-9 and abs(share - high) > 1e-9:
+        assert (min(below, above) < (1 - prob) / 2) == (not low <= share <= high)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.floats(0.5, 0.999))

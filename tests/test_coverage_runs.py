@@ -20,7 +20,7 @@ from bayesjudge.checks import Cell, Coverage, clopper_pearson, coverage
 from bayesjudge.checks.coverage_tests import overall_coverage
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.plots import coverage_curves
+from bayesjudge.plots import coverage_curves, coverage_points
 from bayesjudge.studies.sweeps import SWEEPS, sweep_of
 
 TOSSES = 20
@@ -121,6 +121,48 @@ def test_a_prior_that_is_sure_of_fair_coins_is_outside(third_party: ModuleType) 
     assert found.outside["coverage"].iloc[0] < 0.8
 
 
+def held(*hits: int, method: str = "bayes:coin") -> Coverage:
+    """A run of one cell a row, in which so many of 200 independent intervals held their truth."""
+    rows = [{"swept": "tosses", "value": float(value), "method": method, "estimand": "bias", "n": 200,
+             "coverage": hit / 200, "nominal": 0.95, "gates_failed": 0,
+             "below": binom.cdf(hit, 200, 0.95), "above": binom.sf(hit - 1, 200, 0.95)}
+            for value, hit in enumerate(hits)]  # fmt: skip
+    figures = dict.fromkeys(("bias", "rmse", "coverage_lower", "coverage_upper", "width", "interval_score",
+                             "wrong_sign"), 0.5)  # fmt: skip
+    return Coverage(intervals=pd.DataFrame(), frame=pd.DataFrame(rows).assign(**figures))
+
+
+def test_rows_are_outside_one_band_for_all() -> None:
+    # 180 of 200 has a p-value of .002 on its side: outside by itself, and one of sixty by chance.
+    assert held(180).outside["coverage"].tolist() == [0.9]
+    assert held(180, *[190] * 59).outside.empty
+    assert held(160, 180, *[190] * 58).outside["coverage"].tolist() == [0.8]
+    assert held(160, method="exact").outside.empty
+
+
+def test_too_much_is_outside_too() -> None:
+    # The chance of 199 of 200 or more is 4e-4.
+    assert held(199).outside["coverage"].tolist() == [0.995]
+    assert held(199, *[190] * 59).outside.empty
+
+
+@pytest.mark.parametrize(
+    ("hits", "code", "said"),
+    [
+        (190, 0, "0 of 1 Bayesian rows are outside"),
+        (200, 0, "1 of 1 Bayesian rows are outside"),
+        (170, 3, "tosses 0, bayes:coin, bias: 0.850"),
+    ],
+)
+def test_strict_refuses_what_covers_too_little(
+    hits: int, code: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bayesjudge.checks.coverage", lambda *_, **__: held(hits))
+    result = CliRunner().invoke(cli.app, ["simulate", "coverage", "audit", "--strict"])
+    assert result.exit_code == code
+    assert said in " ".join(result.stdout.split())
+
+
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     tossed: list[int] = []
 
@@ -208,7 +250,29 @@ def test_pages_read_exact_tests_off_the_bounds(benchmark_module: Callable[[str],
             "n": 400,
             "nominal": 0.95,
         }
-        assert pages._p_below(row) == pytest.approx(binom.cdf(hits, 400, 0.95), rel=1e-6)
+        below, above = pages._tails(row)
+        assert below == pytest.approx(binom.cdf(hits, 400, 0.95), rel=1e-6)
+        assert above == pytest.approx(binom.sf(hits - 1, 400, 0.95), rel=1e-6)
+
+
+def test_pages_name_the_rows_outside_the_band(benchmark_module: Callable[[str], ModuleType]) -> None:
+    pages = benchmark_module("harness.sweep_pages")
+
+    def row(hits: int, value: float) -> dict[str, Any]:
+        low, high = clopper_pearson(hits, 400)
+        return {"swept": "labels", "value": value, "method": "bayes:coin", "estimand": "bias", "n": 400,
+                "coverage": hits / 400, "coverage_lower": low, "coverage_upper": high,
+                "nominal": 0.95}  # fmt: skip
+
+    even = [row(380, k) for k in range(58)]
+    said = pages._simultaneous({"one": {"cells": [*even, row(350, 58)]}, "other": {"cells": [row(369, 9)]}})
+    # 369 of 400 is below by itself (p .01); of 60 rows it is not.
+    assert "Of 60 Bayesian rows 2 have bounds below the nominal probability and 0 above it." in said
+    assert "1 of 60 is outside" in said
+    assert said.endswith(
+        f"- one, labels 58: bayes:coin, bias: 0.875 (p {2 * 60 * binom.cdf(350, 400, 0.95):.2g})"
+    )
+    assert "none of 58 are outside" in pages._simultaneous({"one": {"cells": even}})
 
 
 def test_the_figure_has_coverage_above_width(right: Coverage) -> None:
@@ -226,10 +290,27 @@ def test_the_figure_shows_the_widths_of_every_estimand(right: Coverage) -> None:
     assert tops[0] >= wide["width"].max()
 
 
+def test_the_points_have_a_row_for_every_estimand(right: Coverage) -> None:
+    figure = coverage_points(right.frame)
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert labels == ["bayes:coin", "bias", "exact", "bias"]
+    with pytest.raises(UsageError, match="missing coverage_lower"):
+        coverage_points(right.frame.drop(columns="coverage_lower"))
+    with pytest.raises(UsageError, match="no coverage to draw"):
+        coverage_points(right.frame[:0])
+
+
 def test_an_unknown_question_is_refused() -> None:
     result = CliRunner().invoke(cli.app, ["simulate", "coverage", "taste"])
     assert result.exit_code == 2
-    assert "there are accuracy, panel, elo, reliability, audit" in " ".join(result.stderr.split())
+    said = " ".join(result.stderr.split())
+    assert "there are accuracy, panel, elo, reliability, audit; and the models bradley_terry" in said
+
+
+def test_options_of_models_are_none_of_sweeps() -> None:
+    result = CliRunner().invoke(cli.app, ["simulate", "coverage", "elo", "--table", "battles"])
+    assert result.exit_code == 2
+    assert "--table and --option are for models; elo is a sweep" in " ".join(result.stderr.split())
 
 
 @pytest.mark.slow

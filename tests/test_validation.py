@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from mutations import MUTATIONS
 
+from bayesjudge.checks import coverage_runs
 from bayesjudge.checks.calibration import FALSE_ALARM
+from bayesjudge.checks.holm import both_sides
 from bayesjudge.datasets.small import KIND_OF_MODEL
 from bayesjudge.model import model_names
 
 ROOT = Path(__file__).resolve().parents[1]
 STORED = ROOT / "benchmarks" / "results" / "validation"
+COVERED = ROOT / "benchmarks" / "results" / "prior_coverage"
 
 
 def test_the_page_shows_the_stored_results(benchmark_module: Callable[[str], Any]) -> None:
@@ -39,3 +42,22 @@ def test_stored_verdicts_follow_from_the_stored_figures(path: Path) -> None:
     assert claim["value"] == smallest
     assert claim["holds"] is (smallest >= FALSE_ALARM)
     assert all(sum(row["histogram"]) == stored["replicates"] for row in stored["quantities"])
+
+
+def test_every_model_was_judged_over_its_prior() -> None:
+    assert {path.stem for path in COVERED.glob("*.json")} == set(KIND_OF_MODEL)
+
+
+@pytest.mark.parametrize("path", sorted(COVERED.glob("*.json")), ids=lambda path: path.stem)
+def test_stored_coverage_over_the_prior_is_what_its_bounds_say(path: Path) -> None:
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    (claim,) = stored["must_hold"]
+    rows = stored["estimands"]
+    found = both_sides([row["below"] for row in rows], [row["above"] for row in rows])
+    # Stored to six digits.
+    assert [row["adjusted"] for row in rows] == pytest.approx(found.tolist(), rel=1e-5)
+    assert claim["value"] == min(row["adjusted"] for row in rows)
+    assert claim["holds"] is (claim["value"] >= coverage_runs.FALSE_ALARM)
+    for row in rows:
+        inside = row["coverage_lower"] <= row["nominal"] <= row["coverage_upper"]
+        assert inside is (min(row["below"], row["above"]) >= 0.025)

@@ -1,4 +1,4 @@
-"""Exact bounds of a share whose cases come in groups: units of one data set fail together."""
+"""Exact bounds and tests of a share whose cases come in groups: units of one data set fail together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from bayesjudge.baselines.intervals import clopper_pearson
 
-__all__ = ["clustered_bounds"]
+__all__ = ["clustered_bounds", "clustered_tails"]
 
 
 def clustered_bounds(hits: Any, groups: Any, *, prob: float = 0.95) -> tuple[float, float]:
@@ -52,17 +52,54 @@ def clustered_bounds(hits: Any, groups: Any, *, prob: float = 0.95) -> tuple[flo
     >>> [round(bound, 2) for bound in clustered_bounds(hits.ravel(), np.arange(16))]
     [0.54, 0.96]
     """
+    return clopper_pearson(*_worth(hits, groups, prob), prob=prob)
+
+
+def clustered_tails(hits: Any, groups: Any, share: float, *, prob: float = 0.95) -> tuple[float, float]:
+    """Exact one-sided p-values of a share, of what the cases are worth together (`clustered_bounds`).
+
+    Parameters
+    ----------
+    hits, groups : arrays, shape (cases,)
+        Which cases count, and the group of each.
+    share : float
+        What is tested, in (0, 1).
+    prob : float
+        Probability of the bounds that go with the test.
+
+    Returns
+    -------
+    tuple of float
+        Chance of no more, and of no fewer, cases that count if ``share`` is the truth; 1 and 1 of no cases.
+
+    Examples
+    --------
+    >>> hits = np.arange(100) < 90
+    >>> [round(tail, 3) for tail in clustered_tails(hits, np.arange(100), 0.95)]
+    [0.028, 0.989]
+    """
+    from scipy.special import betainc
+
+    counted, worth = _worth(hits, groups, prob)
+    # The binomial's tails as beta integrals, which are defined for what is no whole number too.
+    no_more = float(betainc(worth - counted, counted + 1, 1 - share)) if counted < worth else 1.0
+    no_fewer = float(betainc(counted, worth - counted + 1, share)) if counted > 0 else 1.0
+    return no_more, no_fewer
+
+
+def _worth(hits: Any, groups: Any, prob: float) -> tuple[float, float]:
+    """How many of how many independent cases would say as much as these."""
     table = pd.DataFrame({"hit": np.asarray(hits, bool), "group": np.asarray(groups)})
     sums = table.groupby("group", sort=False)["hit"].agg(["sum", "size"])
-    cases, number = len(table), len(sums)
-    if number == cases:
-        return clopper_pearson(int(table["hit"].sum()), cases, prob=prob)
-    share = float(table["hit"].mean())
-    worth = _worth(sums["sum"].to_numpy(float), sums["size"].to_numpy(float), share, prob)
-    return clopper_pearson(share * worth, worth, prob=prob)
+    cases, counted = len(table), int(table["hit"].sum())
+    if len(sums) == cases:
+        return counted, cases
+    share = counted / cases
+    worth = _independent(sums["sum"].to_numpy(float), sums["size"].to_numpy(float), share, prob)
+    return share * worth, worth
 
 
-def _worth(hits: np.ndarray, sizes: np.ndarray, share: float, prob: float) -> float:
+def _independent(hits: np.ndarray, sizes: np.ndarray, share: float, prob: float) -> float:
     """Independent cases that would say as much (Korn & Graubard 1998, with their degrees of freedom)."""
     from scipy.stats import t
 

@@ -17,16 +17,17 @@ import pandas as pd
 from bayesjudge.checks.blocks import kept_or_made, write_parquet
 from bayesjudge.checks.coverage_tables import coverage_table
 from bayesjudge.checks.coverage_tests import coverage_tests
+from bayesjudge.checks.holm import both_sides
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import Estimates, Truth
 
 if TYPE_CHECKING:
     from bayesjudge.model import Model
 
-__all__ = ["Cell", "Coverage", "coverage"]
+__all__ = ["FALSE_ALARM", "Cell", "Coverage", "coverage"]
 
-type Truth = Mapping[tuple[str, str], float]
-
+#: Probability that a row is said to be outside although every interval has its nominal coverage.
+FALSE_ALARM = 0.01
 #: Columns that tell one interval of a run from another.
 KEYS = ("swept", "value", "dataset")
 #: Seeds of neighbouring data sets differ by one; cells keep out of each other's way.
@@ -44,13 +45,20 @@ class Cell:
     value : float
         Its value here.
     simulate : callable
-        ``seed -> (table, truth)``: what models and baselines take, and the truth by (estimand, unit). Equal
-        seeds give equal tables.
+        ``seed -> (table, truth)``: what models and baselines take, and the truth by ``(estimand, unit)``, or
+        by ``(estimand, unit, judge, group)``. Equal seeds give equal tables.
+    design : str
+        What tells this world from others of its name, so that a folder of kept blocks is not taken for
+        another's; for instance a hash of its design.
+    left_out : tuple of str
+        Estimands that methods give and this world has no truth for.
     """
 
     swept: str
     value: float
     simulate: Callable[[int], tuple[Any, Truth]]
+    design: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,25 +72,33 @@ class Coverage:
         posteriors that failed their gate say so.
     frame : pandas.DataFrame
         One row a cell, method and estimand: ``swept, value``, the columns of `coverage_table` with bounds
-        that count data sets, and ``gates_failed``, the data sets whose posterior carries the note of a failed
-        convergence gate.
+        and tests that count data sets, and ``gates_failed``, the data sets whose posterior carries the note
+        of a failed convergence gate.
     """
 
     intervals: pd.DataFrame
     frame: pd.DataFrame
 
     @property
+    def one_cell(self) -> bool:
+        """Whether nothing is swept."""
+        return len(self.frame[["swept", "value"]].drop_duplicates()) == 1
+
+    @property
     def outside(self) -> pd.DataFrame:
-        """Rows of the Bayesian methods whose exact bounds leave the nominal probability out."""
+        """Rows of the Bayesian methods outside the simultaneous exact band about the nominal probability.
+
+        The exact tests of all these rows, both sides of each, are one family (Holm): if every interval has
+        its nominal coverage, there is a row here with probability `FALSE_ALARM` at most.
+        """
         bayes = self.frame[self.frame["method"].str.startswith("bayes:")]
-        inside = (bayes["coverage_lower"] <= bayes["nominal"]) & (bayes["nominal"] <= bayes["coverage_upper"])
-        return bayes[~inside]
+        return bayes[both_sides(bayes["below"], bayes["above"]) < FALSE_ALARM]
 
     @property
     def tests(self) -> pd.DataFrame:
         """Exact tests of the Bayesian methods in every cell, each unit by itself; one family (Holm)."""
         bayes = self.intervals[self.intervals["method"].str.startswith("bayes:")]
-        return coverage_tests(bayes, by=["swept", "value", "method", "estimand", "unit"])
+        return coverage_tests(bayes, by=["swept", "value", "method", "estimand", "unit", "judge", "group"])
 
     def save(self, folder: Path) -> Path:
         """Write ``intervals.parquet`` and ``coverage.parquet``; returns the folder."""
@@ -94,7 +110,7 @@ class Coverage:
 
 def coverage(
     cells: Sequence[Cell], *, models: Sequence[Model], baselines: Callable[..., Estimates] | None = None,
-    estimands: Sequence[str], datasets: int = 200, prob: float = 0.95, seed: int = 0,
+    estimands: Sequence[str] | None = None, datasets: int = 200, prob: float = 0.95, seed: int = 0,
     folder: Path | None = None, block: int = 50, progress: bool = False, **sampling: Any,
 ) -> Coverage:  # fmt: skip
     """Bias, coverage, width, interval score and wrong calls of every method in every cell.
@@ -107,8 +123,8 @@ def coverage(
         Generative models; each is fitted to a block of data sets at once by `fit_many`.
     baselines : callable, optional
         ``(table, prob=, seed=) -> Estimates``.
-    estimands : sequence of str
-        Which rows are judged. Rows without a truth are left out.
+    estimands : sequence of str, optional
+        Which rows are judged, default all of them. Rows without a truth are left out.
     datasets : int
         Data sets in each cell.
     prob : float
@@ -117,8 +133,8 @@ def coverage(
         Equal seeds (and blocks) give equal intervals.
     folder : Path, optional
         Where blocks are kept as they are done; those already there, under the same settings, are not
-        computed again. The names of the cells and the models' options are compared, not what ``simulate``
-        does.
+        computed again. The names and designs of the cells and the models' options are compared, not what
+        ``simulate`` does.
     block : int
         Data sets in a block, and posteriors in one program.
     progress : bool
@@ -133,8 +149,8 @@ def coverage(
     Raises
     ------
     UsageError
-        No cell, no method, fewer than one data set, an estimand that no method gives or that has no truth;
-        a folder that keeps the blocks of other settings.
+        No cell, no method, fewer than one data set, a ``prob`` outside (0, 1), no truth; an estimand that no
+        method gives or that has none; a folder that keeps the blocks of other settings.
 
     References
     ----------
@@ -158,7 +174,7 @@ def coverage(
     """
     from bayesjudge.inference.progress import bar
 
-    _check(cells, models, baselines, datasets, block)
+    _check(cells, models, baselines, datasets=datasets, block=block, prob=prob)
     size = min(block, datasets)
     per_cell = -(-datasets // size)
     total = per_cell * len(cells)
@@ -174,8 +190,10 @@ def coverage(
         return _tidy(cells[place], first, tables, estimands)
 
     settings = {
-        "cells": [[cell.swept, cell.value] for cell in cells], "models": [repr(model) for model in models],
-        "estimands": list(estimands), "datasets": datasets, "prob": prob, "seed": seed, "block": size,
+        "cells": [[cell.swept, cell.value, cell.design] for cell in cells],
+        "models": [repr(model) for model in models],
+        "estimands": None if estimands is None else list(estimands), "datasets": datasets, "prob": prob,
+        "seed": seed, "block": size,
         "sampling": {name: repr(value) for name, value in sampling.items()},
     }  # fmt: skip
     with bar(f"{total} blocks of {size} data sets") if progress else nullcontext() as report:
@@ -183,13 +201,17 @@ def coverage(
     return Coverage(intervals=intervals, frame=_summary(intervals, estimands))
 
 
-def _check(cells: Sequence[Cell], models: Sequence[Any], baselines: Any, datasets: int, block: int) -> None:
+def _check(
+    cells: Sequence[Cell], models: Sequence[Any], baselines: Any, *, datasets: int, block: int, prob: float
+) -> None:
     if not cells:
         raise UsageError("no cells: give one world or more")
     if not models and baselines is None:
         raise UsageError("no methods: give a model, or baselines")
     if datasets < 1 or block < 1:
         raise UsageError(f"datasets={datasets} and block={block} must each be at least 1")
+    if not 0.0 < prob < 1.0:
+        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -217,22 +239,25 @@ class _Methods:
 
 
 def _tidy(
-    cell: Cell, first: int, tables: Sequence[Sequence[Estimates]], estimands: Sequence[str]
+    cell: Cell, first: int, tables: Sequence[Sequence[Estimates]], estimands: Sequence[str] | None
 ) -> pd.DataFrame:
     """Rows of one block, `KEYS` first."""
     parts = []
     for table in tables:
         for place, one in enumerate(table):
-            rows = one.frame[one.frame["estimand"].isin(estimands) & one.frame["truth"].notna()]
+            asked = True if estimands is None else one.frame["estimand"].isin(estimands)
+            rows = one.frame[one.frame["truth"].notna() & asked]
             keyed = rows.assign(swept=cell.swept, value=float(cell.value), dataset=first + place)
             parts.append(keyed[[*KEYS, *one.frame.columns]])
     return pd.concat(parts, ignore_index=True)
 
 
-def _summary(intervals: pd.DataFrame, estimands: Sequence[str]) -> pd.DataFrame:
-    if lost := [name for name in estimands if name not in set(intervals["estimand"])]:
+def _summary(intervals: pd.DataFrame, estimands: Sequence[str] | None) -> pd.DataFrame:
+    if lost := [name for name in estimands or () if name not in set(intervals["estimand"])]:
         raise UsageError(f"no method gives {lost[0]!r} with a known truth; there are "
                          f"{sorted(set(intervals['estimand']))}")  # fmt: skip
+    if intervals.empty:
+        raise UsageError("no method gives an estimand whose truth is known")
     rows = []
     for (swept, value), part in intervals.groupby(["swept", "value"], sort=False):
         sets = [Estimates(one.drop(columns=list(KEYS)).reset_index(drop=True))

@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.intervals import clopper_pearson
-from bayesjudge.checks.clustered import clustered_bounds
+from bayesjudge.checks.clustered import clustered_bounds, clustered_tails
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import Estimates, Truth
 
 __all__ = ["clopper_pearson", "coverage_table"]
-
-type Truth = Mapping[tuple[str, str], float]
 
 
 def coverage_table(
@@ -45,9 +43,10 @@ def coverage_table(
         Columns ``by`` and: ``n`` intervals judged; ``undefined`` estimates without an interval (NaN), which
         are counted here and nowhere else; ``unbounded`` intervals of infinite width; ``coverage,
         coverage_lower, coverage_upper`` (Clopper–Pearson, or `clustered_bounds`) and the ``nominal``
-        probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the points that are numbers; ``width``
-        (mean); ``interval_score`` (mean; Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``,
-        the share of intervals that exclude 0 on the side where the truth is not.
+        probability; ``below, above``, one-sided exact p-values against coverage of at least, and of at most,
+        the nominal probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the points that are numbers;
+        ``width`` (mean); ``interval_score`` (mean; Gneiting & Raftery 2007, eq. 43; lower is better);
+        ``wrong_sign``, the share of intervals that exclude 0 on the side where the truth is not.
 
     Raises
     ------
@@ -111,11 +110,13 @@ def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, A
     hit = (defined["lower"] <= defined["truth"]) & (defined["truth"] <= defined["upper"])
     groups = defined["dataset"] if clustered else np.arange(len(defined))
     low, high = clustered_bounds(hit, groups, prob=prob)
+    below, above = clustered_tails(hit, groups, float(nominal[0]), prob=prob)
     return {
         "n": len(defined), "undefined": len(rows) - len(defined),
         "unbounded": int(np.isinf(defined["upper"] - defined["lower"]).sum()),
         "coverage": _mean(hit), "coverage_lower": low, "coverage_upper": high, "nominal": float(nominal[0]),
-        **_errors((rows["point"] - rows["truth"]).dropna()), **_widths(defined, float(nominal[0])),
+        "below": below, "above": above, **_errors((rows["point"] - rows["truth"]).dropna()),
+        **_widths(defined, float(nominal[0])),
     }  # fmt: skip
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["holm"]
+__all__ = ["both_sides", "holm"]
 
 
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -36,3 +36,19 @@ def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
     return adjusted
+
+
+def both_sides(below: ArrayLike, above: ArrayLike) -> NDArray[np.float64]:
+    """Adjusted p-values of two-sided tests: twice the smaller tail of each, corrected for their number.
+
+    Parameters
+    ----------
+    below, above : array (tests,)
+        Each test's own one-sided p-values.
+
+    Examples
+    --------
+    >>> both_sides([0.01, 0.9], [1.0, 0.2]).round(2).tolist()
+    [0.04, 0.4]
+    """
+    return holm(np.minimum(2 * np.minimum(below, above), 1.0))

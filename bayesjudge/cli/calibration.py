@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bayesjudge.cli.options import Blocks, Chains, Draws, Json, Quiet, Seed, Strict
+from bayesjudge.cli.registered import Choices, Kind, kind_of, registered
 from bayesjudge.cli.running import mapping, plain_messages
 
 if TYPE_CHECKING:
     from bayesjudge.checks import Calibration
-    from bayesjudge.model import Model
 
 __all__ = ["calibrate"]
 
@@ -22,10 +21,8 @@ __all__ = ["calibrate"]
 def calibrate(
     *,
     model: Annotated[str, typer.Argument(help="A registered model; `bayesjudge models` lists them.")],
-    table: Annotated[str | None, typer.Option(help="Kind of small table to calibrate on; for a model of "
-                                              "another package.")] = None,
-    option: Annotated[list[str] | None, typer.Option(help="A model's option, for instance "
-                                                     "pooling=shared.")] = None,
+    table: Kind = None,
+    option: Choices = None,
     replicates: Annotated[int, typer.Option(help="Simulated data sets.")] = 200,
     engine: Annotated[str, typer.Option(help="hmc, nuts or laplace.")] = "hmc",
     chains: Chains = 4,
@@ -46,7 +43,7 @@ def calibrate(
 
         if out is not None:
             require_writable(out)
-        chosen, kind = _model(model, mapping(option, "--option")), _kind(model, table)
+        chosen, kind = registered(model, mapping(option, "--option")), kind_of(model, table)
         data = chosen.prepare(small_table(kind))
         found = sbc(
             chosen, data, replicates=replicates, engine=engine, chains=chains, draws=draws, tune=2 * draws,
@@ -59,38 +56,6 @@ def calibrate(
         _tell(found, kind=kind, seed=seed, as_json=as_json)
         if strict and not found.passed:
             raise typer.Exit(3)
-
-
-def _kind(model: str, table: str | None) -> str:
-    from bayesjudge.datasets.small import KIND_OF_MODEL, table_kinds
-    from bayesjudge.errors import UsageError
-
-    if table is None and model not in KIND_OF_MODEL:
-        raise UsageError(f"no small table is known for {model!r}: name the kind it takes with --table, one "
-                         f"of {', '.join(table_kinds())}")  # fmt: skip
-    return table or KIND_OF_MODEL[model]
-
-
-def _model(name: str, options: Mapping[str, str]) -> Model:
-    """The registered model with options; values are JSON where they are JSON, and words otherwise."""
-    from dataclasses import fields
-
-    from bayesjudge.errors import UsageError
-    from bayesjudge.model import find_model
-
-    make: Any = find_model(name)
-    known = [field.name for field in fields(make)]
-    if unknown := [option for option in options if option not in known]:
-        raise UsageError(f"{name} has no option {unknown[0]!r}; it has: {', '.join(known)}")
-    model: Model = make(**{option: _value(text) for option, text in options.items()})
-    return model
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _draw(found: Calibration, folder: Path) -> None:

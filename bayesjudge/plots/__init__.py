@@ -4,6 +4,7 @@ from bayesjudge.plots.audit import consistency_dots, sensitivity_curves, trust_m
 from bayesjudge.plots.calibration import reliability_diagram
 from bayesjudge.plots.correlations import error_correlation_matrix
 from bayesjudge.plots.coverage import coverage_curves
+from bayesjudge.plots.coverage_points import coverage_points
 from bayesjudge.plots.export import to_svg
 from bayesjudge.plots.flips import category_flips, flip_bars
 from bayesjudge.plots.forest import forest
@@ -24,6 +25,7 @@ __all__ = [
     "category_flips",
     "consistency_dots",
     "coverage_curves",
+    "coverage_points",
     "error_correlation_matrix",
     "flip_bars",
     "forest",

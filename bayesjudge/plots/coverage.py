@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,7 +13,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import MUTED, styles
 from bayesjudge.plots.theme import bare, canvas, footnote, legend_columns, shorten, themed
 
-__all__ = ["coverage_curves"]
+__all__ = ["coverage_curves", "require_coverage"]
 
 NEEDED = ("swept", "value", "method", "estimand", "nominal", "coverage", "coverage_lower", "coverage_upper",
           "width")  # fmt: skip
@@ -45,17 +48,14 @@ def coverage_curves(frame: pd.DataFrame, *, most: int = 4) -> Figure:
     >>> len(coverage_curves(frame).axes)
     2
     """
-    if missing := [name for name in NEEDED if name not in frame.columns]:
-        raise UsageError(f"coverage needs columns {', '.join(NEEDED)}; missing {', '.join(missing)}")
+    require_coverage(frame, NEEDED)
     columns = list(frame.groupby(["swept", "estimand"], sort=False))[:most]
-    if not columns:
-        raise UsageError("there is no coverage to draw")
     figure = canvas(5.4)
     grid = figure.subplots(2, len(columns), squeeze=False, sharex="col", sharey="row")
     for (above, below), ((swept, estimand), rows) in zip(grid.T, columns, strict=True):
         _column(above, below, rows, list(dict.fromkeys(frame["method"])))
         above.set_title(shorten(str(estimand), 30))
-        below.set_xlabel(shorten(str(swept), 34))
+        below.set_xlabel("\n".join(textwrap.wrap(shorten(str(swept), 64), 32)))
     # When all columns are drawn: limits that are set hold for the whole row, and stop growing.
     grid[1, 0].set_ylim(bottom=0)
     grid[0, 0].set_ylabel("coverage")
@@ -64,6 +64,14 @@ def coverage_curves(frame: pd.DataFrame, *, most: int = 4) -> Figure:
     figure.legend(handles, labels, loc="outside upper left", ncols=legend_columns(labels))
     footnote(figure, "bars: exact binomial bounds", "dashed: nominal")
     return figure
+
+
+def require_coverage(frame: pd.DataFrame, needed: Sequence[str]) -> None:
+    """Refuse what cannot be drawn: a column is missing, or there is no row."""
+    if missing := [name for name in needed if name not in frame.columns]:
+        raise UsageError(f"coverage needs columns {', '.join(needed)}; missing {', '.join(missing)}")
+    if frame.empty:
+        raise UsageError("there is no coverage to draw")
 
 
 def _column(above: Axes, below: Axes, rows: pd.DataFrame, methods: list[str]) -> None:

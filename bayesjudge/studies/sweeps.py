@@ -2,7 +2,9 @@
 
 Accuracy has the two sweeps of the simulation study of METHODS 1.10, two models of accuracy .72 and .65: the
 judge's mean Youden's J with a difference of .1 between the models, and that difference at a mean of .4. The
-other questions sweep what a user can buy more of: labels, battles, trials, verified pairs.
+other questions sweep what a user can buy more of: labels, battles, trials, verified pairs. Elo has two
+sweeps: a league of six fixed strengths after more and more battles, and leagues drawn anew for each log from
+populations of one spread or another, after few.
 """
 
 from __future__ import annotations
@@ -10,15 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.checks import Cell
+from bayesjudge.checks import Cell, prior_cell
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
-__all__ = ["SWEEPS", "Sweep", "sweep_of"]
+if TYPE_CHECKING:
+    from bayesjudge.model import Data, Model
+
+__all__ = ["SWEEPS", "Sweep", "prior_sweep", "sweep_of"]
 
 type _World = tuple[Any, Mapping[tuple[str, str], float]]
 
@@ -38,8 +43,8 @@ class Sweep:
         ``() -> tuple`` of generative models, the default one first.
     baselines : callable or None
         ``(table, prob=, seed=) -> Estimates``.
-    estimands : tuple of str
-        What is judged.
+    estimands : tuple of str or None
+        What is judged; None is everything whose truth is known.
     sampling : mapping
         Options of `fit_many`.
     """
@@ -47,7 +52,7 @@ class Sweep:
     cells: tuple[Cell, ...]
     models: Callable[[], tuple[Any, ...]]
     baselines: Callable[..., Estimates] | None
-    estimands: tuple[str, ...]
+    estimands: tuple[str, ...] | None
     sampling: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -67,6 +72,20 @@ def sweep_of(question: str) -> Sweep:
     if question not in SWEEPS:
         raise UsageError(f"there is no sweep for {question!r}; there are {', '.join(SWEEPS)}")
     return SWEEPS[question]
+
+
+def prior_sweep(model: Model, data: Data) -> Sweep:
+    """One cell: truths from the prior of a model, on the design of ``data``; nobody else answers there.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets.small import small_table
+    >>> from bayesjudge.models.bradley_terry import BradleyTerry
+    >>> model = BradleyTerry()
+    >>> prior_sweep(model, model.prepare(small_table("battles"))).cells[0].swept
+    'truths from the prior of bayes:bradley_terry[human]'
+    """
+    return Sweep(cells=(prior_cell(model, data),), models=lambda: (model,), baselines=None, estimands=None)
 
 
 def _cells(
@@ -136,13 +155,24 @@ def _panel_baselines(votes: Any, *, prob: float, seed: int) -> Estimates:
 
 
 def _votes(value: float, seed: int) -> _World:
-    from bayesjudge.battle_counts import count_battles
-    from bayesjudge.datasets import BattleDesign, simulate_battles
+    from bayesjudge.datasets import BattleDesign
 
     # Which model has which strength is dealt anew for each log: pooled intervals promise their coverage on
     # average over the models of a league, not for the one that is best.
-    dealt = np.random.default_rng([seed, 1]).permutation(BattleDesign().strengths).tolist()
-    design = BattleDesign(strengths=tuple(dealt), battles=int(value), judges=0)
+    dealt = np.random.default_rng([seed, 1]).permutation(BattleDesign().strengths)
+    return _league(dealt, int(value), seed)
+
+
+def _leagues(value: float, seed: int) -> _World:
+    """One league of many: six models whose strengths come from a population of that spread."""
+    return _league(np.random.default_rng([seed, 2]).normal(0, value, 6), 100, seed)
+
+
+def _league(strengths: Any, battles: int, seed: int) -> _World:
+    from bayesjudge.battle_counts import count_battles
+    from bayesjudge.datasets import BattleDesign, simulate_battles
+
+    design = BattleDesign(strengths=tuple(strengths.tolist()), battles=battles, judges=0)
     return count_battles(simulate_battles(seed=seed, design=design).battles), design.truth
 
 
@@ -222,8 +252,9 @@ SWEEPS: Mapping[str, Sweep] = {
         baselines=_panel_baselines, estimands=("difference", "accuracy"),
     ),
     "elo": Sweep(
-        cells=_cells("battles", (100, 300, 1000), _votes), models=_elo_models, baselines=_elo_baselines,
-        estimands=("difference", "elo"),
+        cells=(*_cells("battles", (100, 300, 1000), _votes),
+               *_cells("spread of drawn strengths, 100 battles", (0.1, 0.3, 0.6, 1, 2), _leagues)),
+        models=_elo_models, baselines=_elo_baselines, estimands=("difference", "elo"),
     ),
     "reliability": Sweep(
         cells=_cells("trials of an item in each order", (3, 5, 10), _trials), models=_trial_models,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from argparse import Namespace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-__all__ = ["parser"]
+__all__ = ["each_model", "parser"]
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
@@ -21,3 +23,40 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     options.add_argument("--out", type=Path, metavar="FILE", help="also write the results as JSON")
     options.add_argument("--seed", type=int, default=1, help="equal seeds give equal data and draws")
     return options
+
+
+def each_model(
+    description: str | None, count: str, results: Path, run: Callable[[str, Namespace], None]
+) -> Namespace:
+    """Run a study of simulated data on every registered model asked for, one after another.
+
+    Parameters
+    ----------
+    description : str or None
+        What the script does.
+    count : str
+        What its data sets are called: the option ``--count`` says how many.
+    results : Path
+        Folder of one result a model, unless ``--out`` names a file or the run is a quick one.
+    run : callable
+        ``(model's name, options)``; the options have ``model``, ``out`` and how many.
+
+    Returns
+    -------
+    Namespace
+        The options as given.
+    """
+    from bayesjudge.datasets.small import KIND_OF_MODEL
+
+    options = parser(description)
+    options.add_argument("--model", action="append", choices=list(KIND_OF_MODEL), help="default: every one")
+    options.add_argument(f"--{count}", type=int, help="default: 1000, quick: 40")
+    options.add_argument("--folder", type=Path, help=f"keep blocks of {count} here, and go on from them")
+    given = options.parse_args()
+    names: Sequence[str] = given.model or (["bradley_terry"] if given.quick else list(KIND_OF_MODEL))
+    size = getattr(given, count) or (40 if given.quick else 1000)
+    for name in names:
+        out = given.out if len(names) == 1 and given.out else None
+        kept = None if given.quick and out is None else out or results / f"{name}.json"
+        run(name, Namespace(**{**vars(given), "model": name, "out": kept, count: size}))
+    return given

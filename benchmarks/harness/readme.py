@@ -34,7 +34,8 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `elo_heldout.py` | what people would say of models that only judges have seen, beside conformal intervals |
 | `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |
 | `validation.py`, `mutation_scores.py` | calibration of every model, and of wrong ones: `VALIDATION.md` |
-| `sweeps.py`, `reference.py` | sweeps of simulated worlds; every engine beside 10,000 stored draws |
+| `prior_coverage.py`, `sweeps.py` | coverage over truths from each prior, and over sweeps of worlds |
+| `reference.py` | every engine beside 10,000 stored draws |
 | `seeds.py` | the statistical tests with other seeds (`--slow`: the slow ones) |
 | `fuzz.py` | twelve thousand damaged files through every reader |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |

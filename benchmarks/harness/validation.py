@@ -12,6 +12,7 @@ FOLDER = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FOLDER))
 
 from harness.machine import line  # noqa: E402 the folder above is not on the path when this file runs alone
+from harness.prior_coverage_pages import pages as prior_coverage  # noqa: E402
 from harness.reference_pages import references, seeds  # noqa: E402
 from harness.sweep_pages import pages as sweeps  # noqa: E402
 from harness.tables import picked, table  # noqa: E402
@@ -36,8 +37,8 @@ start at the truth (Gandy & Scott) | `bayesjudge simulate sbc MODEL`, below |
 `tests/test_mutations.py`, below |
 | Does every engine find it? | NUTS, lock-step HMC, Laplace and PyMC beside 10,000 reference draws | \
 `benchmarks/reference.py`, below |
-| Do intervals cover? | sweeps of simulated worlds, and real data with known truth, beside the baselines | \
-`bayesjudge simulate coverage`, below |
+| Do intervals cover? | truths from each model's prior; sweeps of simulated worlds, and real data with known \
+truth, beside the baselines | `bayesjudge simulate coverage`, below |
 | Is bad input told? | damaged files through every reader and command, hostile names in every page | \
 `tests/test_fuzz.py`, `benchmarks/fuzz.py` |
 | Are figures those of the literature? | golden values with their source | below |
@@ -93,8 +94,8 @@ Figures of papers and of other packages that the tests reproduce.
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRODUCTION, _calibration(), _mutations(), references(), sweeps(), _coverage(), seeds(),
-             _studies(), _goldens()]  # fmt: skip
+    parts = [INTRODUCTION, _calibration(), _mutations(), references(), prior_coverage(), sweeps(),
+             _coverage(), seeds(), _studies(), _goldens()]  # fmt: skip
     return "\n".join(part.rstrip() + "\n" for part in parts)
 
 

@@ -1,0 +1,65 @@
+"""A registered model by name and options, and the small table it is judged on, as a command line has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from bayesjudge.model import Model
+
+__all__ = ["Choices", "Kind", "kind_of", "registered"]
+
+Kind = Annotated[
+    str | None, typer.Option(help="Kind of small table to judge a model on; for one of another package.")
+]
+Choices = Annotated[list[str] | None, typer.Option(help="A model's option, for instance pooling=shared.")]
+
+
+def kind_of(model: str, table: str | None) -> str:
+    """The kind of small table that a model takes: the one asked for, or the one that is known."""
+    from bayesjudge.datasets.small import KIND_OF_MODEL, table_kinds
+    from bayesjudge.errors import UsageError
+
+    if table is None and model not in KIND_OF_MODEL:
+        raise UsageError(f"no small table is known for {model!r}: name the kind it takes with --table, one "
+                         f"of {', '.join(table_kinds())}")  # fmt: skip
+    if table is None or table not in table_kinds() or model not in KIND_OF_MODEL:
+        # A kind that there is not is told by `small_table`; what a model of others takes, only it knows.
+        return table or KIND_OF_MODEL[model]
+    if table not in (fitting := _alike(KIND_OF_MODEL[model])):
+        raise UsageError(f"{model} does not take a small table of {table!r}; it takes: {', '.join(fitting)}")
+    return table
+
+
+def _alike(kind: str) -> tuple[str, ...]:
+    """Kinds of small table of the same class."""
+    from bayesjudge.datasets.small import small_table, table_kinds
+
+    wanted = type(small_table(kind))
+    return tuple(name for name in table_kinds() if type(small_table(name)) is wanted)
+
+
+def registered(name: str, options: Mapping[str, str]) -> Model:
+    """The registered model with options; values are JSON where they are JSON, and words otherwise."""
+    from dataclasses import fields
+
+    from bayesjudge.errors import UsageError
+    from bayesjudge.model import find_model
+
+    make: Any = find_model(name)
+    known = [field.name for field in fields(make)]
+    if unknown := [option for option in options if option not in known]:
+        raise UsageError(f"{name} has no option {unknown[0]!r}; it has: {', '.join(known)}")
+    model: Model = make(**{option: _value(text) for option, text in options.items()})
+    return model
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
