@@ -14,10 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["majority_probability", "most_likely", "swap_risk"]
+__all__ = ["TRIALS", "majority_probability", "most_likely", "swap_risk"]
 
 type Array = NDArray[np.float64]
 
+#: Numbers of trials K at which curves are worked out; an even K gains nothing over K − 1 where nothing ties.
+TRIALS = (*range(1, 22), 25, 31, 41, 51, 75, 101)
 #: Nodes of the table in the winner's probability and in the larger rival's share of the rest.
 _NODES = (801, 161)
 

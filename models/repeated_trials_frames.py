@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.majority import TRIALS
 from bayesjudge.models.repeated_trials_results import TARGETS, quantile_rows
 from bayesjudge.models.trial_outcomes import OUTCOMES
-from bayesjudge.models.verdict_draws import TRIALS, VerdictDraws, verdict_draws
+from bayesjudge.models.verdict_draws import VerdictDraws, verdict_draws
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.majority import majority_probability, most_likely
+from bayesjudge.majority import TRIALS, majority_probability, most_likely
 from bayesjudge.model import Data
 from bayesjudge.models.at_draws import over_draws
 from bayesjudge.models.repeated_trials_statistics import unit_codes
@@ -23,15 +23,12 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = ["LARGEST", "TRIALS", "VerdictDraws", "verdict_draws"]
+__all__ = ["VerdictDraws", "verdict_draws"]
 
 #: Most numbers held for the cells of all draws; past it fewer draws are used, but no fewer than `_LEAST`.
 _MOST, _LEAST, _ENOUGH = 12_000_000, 200, 1000
 #: Seed of the Dirichlet draws: part of the definition, so that one posterior gives one answer.
 _SEED = 20
-#: Numbers of trials K at which curves are worked out; an even K gains nothing over K − 1 where nothing ties.
-TRIALS = (*range(1, 22), 25, 31, 41, 51, 75, 101)
-LARGEST = TRIALS[-1]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -146,6 +146,14 @@ def test_too_much_is_outside_too() -> None:
     assert held(199, *[190] * 59).outside.empty
 
 
+def test_rows_are_outside_wherever_they_stand() -> None:
+    # As in a run: a row of the baseline after every Bayesian one, whose labels then are not 0, 1, 2.
+    bayes, exact = held(190, 160, 189), held(180, 180, 180, method="exact")
+    mixed = pd.concat([bayes.frame, exact.frame]).sort_values(["value", "method"], ignore_index=True)
+    for rows in (mixed, mixed[::-1]):
+        assert replace(bayes, frame=rows).outside["coverage"].tolist() == [0.8]
+
+
 @pytest.mark.parametrize(
     ("hits", "code", "said"),
     [

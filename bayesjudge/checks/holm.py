@@ -51,4 +51,6 @@ def both_sides(below: ArrayLike, above: ArrayLike) -> NDArray[np.float64]:
     >>> both_sides([0.01, 0.9], [1.0, 0.2]).round(2).tolist()
     [0.04, 0.4]
     """
-    return holm(np.minimum(2 * np.minimum(below, above), 1.0))
+    # As arrays: a column of a table is indexed by its labels, which need not be 0, 1, 2.
+    smaller = np.minimum(np.asarray(below, float), np.asarray(above, float))
+    return holm(np.minimum(2 * smaller, 1.0))

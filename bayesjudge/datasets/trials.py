@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.datasets.trial_truth import layer_truth, trial_truth
 from bayesjudge.datasets.verdicts import Seed
 from bayesjudge.errors import UsageError
-from bayesjudge.majority import majority_probability, most_likely
 from bayesjudge.tables import Trials
 
 __all__ = ["SimulatedTrials", "TrialDesign", "simulate_trials"]
@@ -46,6 +46,8 @@ class TrialDesign:
         Decisiveness κ at each temperature; an empty one is not recorded.
     preference, item_spread, judge_spread, prompt_spread : float
         Mean margin of the items, and standard deviations of what items, judges and prompts add.
+    tie_spread : float
+        Standard deviation of what items add to every judge's readiness to tie.
     """
 
     items: int = 40
@@ -62,6 +64,7 @@ class TrialDesign:
     item_spread: float = 2.0
     judge_spread: float = 0.7
     prompt_spread: float = 0.5
+    tie_spread: float = 0.0
 
     def __post_init__(self) -> None:
         if self.orders not in ORDERS:
@@ -91,9 +94,9 @@ class SimulatedTrials:
     q : array (judges, conditions, items, 3)
         True probability of each outcome over the orders.
     truth : dict
-        By ``(estimand, unit)``: ``flip_rate``, ``position_effect`` and ``noise_budget[K=...]`` of a judge's
-        items under its first condition, ``position[logit]``, and ``match[K=...]``, the mean probability
-        that K trials have the true majority.
+        By ``(estimand, unit)``: `trial_truth` of a judge's items under its first condition; of each judge
+        ``position[logit]``, ``repeat_correlation`` and, of several, ``judge_decisiveness``; and
+        `layer_truth` of ``all judges``.
     """
 
     trials: Trials
@@ -154,7 +157,9 @@ def _distributions(
     inside = (shared + own + np.zeros((judges, items)))[:, None] + asked
     scale = np.outer(design.of_judges("decisiveness"), [kappa for _, kappa in heats])
     margin = (scale[:, None, :, None] * inside[:, :, None]).reshape(judges, -1, items)
-    pi = _overdispersed(_outcomes(design, margin), design, rng)
+    # Drawn only where it matters: logs of earlier seeds stay what they were.
+    even = design.tie_spread * rng.standard_normal(items) if design.tie_spread else np.zeros(items)
+    pi = _overdispersed(_outcomes(design, margin, even), design, rng)
     width = len(str(items))
     conditions = [(prompt, heat) for prompt in design.prompts for heat, _ in heats]
     names = [
@@ -166,13 +171,15 @@ def _distributions(
     return pi, names
 
 
-def _outcomes(design: TrialDesign, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+def _outcomes(
+    design: TrialDesign, margin: NDArray[np.float64], even: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Davidson's probabilities (judges, conditions, items, orders, 3); an unrecorded order is either."""
     gamma, nu = (np.array(design.of_judges(name))[:, None, None] for name in ("position", "tie"))
 
     def given(sign: float) -> NDArray[np.float64]:
         half = (margin + sign * gamma) / 2
-        weight = np.exp(np.stack([half, -half, np.broadcast_to(nu, half.shape)], axis=-1))
+        weight = np.exp(np.stack([half, -half, np.broadcast_to(nu + even, half.shape)], axis=-1))
         return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
 
     signs = [_SIGN.get(order) for order in ORDERS[design.orders]]
@@ -190,17 +197,13 @@ def _overdispersed(
 
 
 def _truth(design: TrialDesign, pi: NDArray[np.float64]) -> dict[tuple[str, str], float]:
-    found: dict[tuple[str, str], float] = {}
+    found = {(name, "all judges"): share for name, share in layer_truth(pi).items()}
+    log_kappa = np.log(design.of_judges("decisiveness"))
     for j, judge in enumerate(design.judges):
-        q = pi[j, 0].mean(axis=1)
-        found["flip_rate", judge] = float((1 - q.max(axis=-1)).mean())
-        found["position[logit]", judge] = design.of_judges("position")[j]
-        for trials in (1, 3, 5, 9, 10, 15, 20, 50):
-            match = majority_probability(q, most_likely(q), trials=trials)
-            found[f"match[K={trials}]", judge] = float(match.mean())
-            found[f"noise_budget[K={trials}]", judge] = float(len(q) - match.sum())
-        if pi.shape[3] == 2:
-            first, second = pi[j, 0, :, 0], pi[j, 0, :, 1]
-            gap = (first[:, 0] - first[:, 1] + second[:, 1] - second[:, 0]) / 2
-            found["position_effect", judge] = float(gap.mean())
+        own = trial_truth(pi[j, 0])
+        own["position[logit]"] = design.of_judges("position")[j]
+        own["repeat_correlation"] = design.of_judges("correlation")[j]
+        if len(design.judges) > 1:
+            own["judge_decisiveness"] = float(np.exp(log_kappa[j] - log_kappa.mean()))
+        found |= {(name, judge): value for name, value in own.items()}
     return found

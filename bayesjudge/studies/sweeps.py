@@ -199,6 +199,26 @@ def _trials(value: float, seed: int) -> _World:
     return count_trials(log.trials), log.truth
 
 
+def _trials_of_many(value: float, seed: int) -> _World:
+    """Two judges whose parameters come from the prior of `repeated_trials`, as its card has it."""
+    from bayesjudge.datasets import simulate_trials
+    from bayesjudge.trial_counts import count_trials
+
+    rng, judges = np.random.default_rng([seed, 3]), ("heron", "otter")
+    log_kappa = rng.normal(0, 0.5, 2)
+
+    def each(values: Any) -> dict[str, float]:
+        return dict(zip(judges, values.tolist(), strict=True))
+
+    log = simulate_trials(
+        seed=seed, items=15, trials=int(value), judges=judges, preference=rng.normal(),
+        item_spread=rng.gamma(2, 1), judge_spread=rng.gamma(2, 0.5), tie_spread=rng.gamma(2, 0.5),
+        position=each(rng.normal(size=2)), decisiveness=each(np.exp(log_kappa - log_kappa.mean())),
+        tie=each(rng.normal(-2, 2, 2)), correlation=each(rng.uniform(size=2)),
+    )  # fmt: skip
+    return count_trials(log.trials), log.truth
+
+
 def _trial_models() -> tuple[Any, ...]:
     from bayesjudge.models.repeated_trials import RepeatedTrials
 
@@ -257,8 +277,10 @@ SWEEPS: Mapping[str, Sweep] = {
         models=_elo_models, baselines=_elo_baselines, estimands=("difference", "elo"),
     ),
     "reliability": Sweep(
-        cells=_cells("trials of an item in each order", (3, 5, 10), _trials), models=_trial_models,
-        baselines=_trial_baselines, estimands=("flip_rate", "position_effect"),
+        cells=(*_cells("trials of an item in each order", (3, 5, 10), _trials),
+               *_cells("trials of an item in each order, two judges drawn from the prior", (3, 10),
+                       _trials_of_many)),
+        models=_trial_models, baselines=_trial_baselines, estimands=None,
     ),
     "audit": Sweep(
         cells=_cells("verified pairs of 300", (30, 60, 120), _pairs), models=_audit_models,
