@@ -46,8 +46,9 @@ class JudgeTemperature:
     ----------
     by_group : bool
         Every group of the counts (``count_battles(..., group="language")``) has a temperature of its own.
-    learning_rate : float
-        ω of the generalised posterior of strengths: how many battles one battle counts for.
+    learning_rate : float, optional
+        ω of the generalised posterior of strengths: how many battles one battle counts for. By default it is
+        drawn from how much the soft targets vary (soft_dispersion.py); METHODS 4.7 has 1.
     pooling_scale : float
         Scale of the half-normal priors of how far judges, and groups, differ in log β.
 
@@ -58,12 +59,12 @@ class JudgeTemperature:
     """
 
     by_group: bool = False
-    learning_rate: float = 1.0
+    learning_rate: float | None = None
     pooling_scale: float = 0.5
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "pooling_scale"):
-            if not getattr(self, name) > 0:
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise UsageError(f"{name} must be above 0, got {getattr(self, name)}")
 
     @property

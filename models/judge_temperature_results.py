@@ -29,7 +29,7 @@ EDGES = (0.0, 0.25, 0.5, 1.0, 1.5, np.inf)
 
 
 def estimates(
-    posterior: xr.Dataset, data: Data, *, prob: float, method: str, learning_rate: float
+    posterior: xr.Dataset, data: Data, *, prob: float, method: str, learning_rate: float | None
 ) -> Estimates:
     """β of each judge and group, then each judge's soft Elo."""
     rows, temperatures = [], beta(posterior, data)
@@ -67,7 +67,7 @@ def beta(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     return xr.DataArray(np.broadcast_to(found, (*found.shape[:3], len(coords["group"]))), coords, dims)
 
 
-def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float, seed: int) -> xr.DataArray:
+def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float | None, seed: int) -> xr.DataArray:
     """Draws of one judge's soft Elo, dims ``chain, draw, model``; groups add up, each at its own β."""
     import xarray as xr
 

@@ -2,7 +2,7 @@
 
 Soft-Elo gives battle b the target ``σ(β s_b)``. No distribution has such targets as its data, so the
 exponential of the penalised likelihood of METHODS 4.1 is taken as a Gibbs posterior of θ with learning rate
-ω (Bissiri, Holmes & Walker 2016); the penalty is a normal prior. θ must not feed back on β, which people's
+ω (Bissiri, Holmes & Walker 2016), which soft_dispersion.py draws; the penalty is a normal prior. θ must not feed back on β, which people's
 votes alone inform: the posterior is *cut* (Plummer 2015). β is drawn from its own posterior, then θ given β,
 where the density is log-concave.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.models.soft_dispersion import learning_rates
 from bayesjudge.strengths import RIDGE, solve_strengths
 
 __all__ = ["SoftTable", "cut_strengths"]
@@ -34,7 +35,7 @@ _CHUNK = 200
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftTable:
-    """Sum of the soft targets of every pair as a function of β.
+    """Sums of the soft targets of every pair, and of their squares, as functions of β.
 
     ``Σ_b σ(β s_b)`` is smooth in β, so a Chebyshev polynomial in log β takes the place of the battles: after
     one pass at the nodes the cost does not depend on their number.
@@ -47,7 +48,8 @@ class SoftTable:
         Battles of each pair.
     low, high : float
         Range of log β.
-    coefficients : array (nodes, P)
+    coefficients : array (nodes, 2 P)
+        Of the sums, then of the sums of squares.
     """
 
     first: Ints
@@ -80,21 +82,29 @@ class SoftTable:
         nodes = chebyshev.chebpts1(NODES)
         beta = np.exp(low + (nodes + 1) / 2 * (high - low))
         sums = np.stack(
-            [np.bincount(place, weights=n * expit(b * gap), minlength=pairs.shape[1]) for b in beta]
-        )
+            [np.concatenate([np.bincount(place, n * expit(b * gap) ** power, pairs.shape[1])
+                             for power in (1, 2)]) for b in beta]
+        )  # fmt: skip
         return cls(first=pairs[0], second=pairs[1], n=np.bincount(place, weights=n).astype(np.int64), low=low,
                    high=high, coefficients=chebyshev.chebfit(nodes, sums, NODES - 1))  # fmt: skip
 
     def wins(self, beta: Floats) -> Floats:
         """Sums of targets (S, P) for temperatures (S,) within the table's range."""
+        return self._at(beta, slice(None, len(self.n)))
+
+    def squares(self, beta: Floats) -> Floats:
+        """Sums of squared targets (S, P), ditto."""
+        return self._at(beta, slice(len(self.n), None))
+
+    def _at(self, beta: Floats, columns: slice) -> Floats:
         from numpy.polynomial import chebyshev
 
         at = 2 * (np.log(beta) - self.low) / (self.high - self.low) - 1
-        return np.asarray(chebyshev.chebval(at, self.coefficients).T)
+        return np.asarray(chebyshev.chebval(at, self.coefficients[:, columns]).T)
 
 
 def cut_strengths(
-    tables: Sequence[SoftTable], beta: Sequence[Floats], models: int, *, learning_rate: float = 1.0,
+    tables: Sequence[SoftTable], beta: Sequence[Floats], models: int, *, learning_rate: float | None = None,
     ridge: float = RIDGE, seed: int = 0,
 ) -> Floats:  # fmt: skip
     """One draw of θ for each draw of β.
@@ -111,8 +121,8 @@ def cut_strengths(
         Draws of each group's temperature.
     models : int
         Number M of models.
-    learning_rate : float
-        ω: how many battles one battle counts for.
+    learning_rate : float, optional
+        ω: how many battles one battle counts for; by default drawn, from how much the targets vary.
     ridge : float
         Precision of the normal prior of θ, and Soft-Elo's penalty.
     seed : int
@@ -126,15 +136,30 @@ def cut_strengths(
     every = [np.stack([table.first, table.second]) for table in tables]
     pairs, place = np.unique(np.concatenate(every, axis=1), axis=1, return_inverse=True)
     splits = np.split(place.reshape(-1), np.cumsum([len(table.first) for table in tables])[:-1])
-    n, wins = np.zeros(pairs.shape[1]), np.zeros((len(beta[0]), pairs.shape[1]))
+    n, (wins, squares) = np.zeros(pairs.shape[1]), np.zeros((2, len(beta[0]), pairs.shape[1]))
     for table, at, own in zip(tables, splits, beta, strict=True):
-        n[at] += learning_rate * table.n
-        wins[:, at] += learning_rate * table.wins(own)
-    start = solve_strengths(pairs[0], pairs[1], n, wins.mean(axis=0), models, ridge=ridge)[0]
-    mode = solve_strengths(pairs[0], pairs[1], n, wins, models, ridge=ridge, start=start)
-    gibbs, rng = _Gibbs(pairs[0], pairs[1], n, ridge), np.random.default_rng(seed)
+        n[at] += table.n
+        wins[:, at] += table.wins(own)
+        squares[:, at] += table.squares(own)
+    rng = np.random.default_rng(seed)
+    mode = _mode(pairs, n, wins, models, ridge)
+    if learning_rate is None:
+        d = mode[:, pairs[0]] - mode[:, pairs[1]]
+        rate = learning_rates(n, wins, squares, d, models=len(np.unique(pairs)), rng=rng)[:, None]
+    else:
+        rate = np.full((len(wins), 1), learning_rate)
+    mode = _mode(pairs, rate * n, rate * wins, models, ridge)
+    gibbs = _Gibbs(pairs[0], pairs[1], ridge)
     chunks = [slice(at, at + _CHUNK) for at in range(0, len(mode), _CHUNK)]
-    return np.concatenate([gibbs.draw(wins[part], mode[part], rng) for part in chunks])
+    return np.concatenate([gibbs.draw((rate * n)[part], (rate * wins)[part], mode[part], rng)
+                           for part in chunks])  # fmt: skip
+
+
+def _mode(pairs: Ints, n: Floats, wins: Floats, models: int, ridge: float) -> Floats:
+    """Strengths (S, M) of the highest density, each search begun at that of the mean of all."""
+    middle = np.atleast_2d(n).mean(axis=0), wins.mean(axis=0)
+    start = solve_strengths(pairs[0], pairs[1], *middle, models, ridge=ridge)[0]
+    return solve_strengths(pairs[0], pairs[1], n, wins, models, ridge=ridge, start=start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,12 +168,11 @@ class _Gibbs:
 
     first: Ints
     second: Ints
-    n: Floats
     ridge: float
 
-    def draw(self, wins: Floats, mode: Floats, rng: np.random.Generator) -> Floats:
-        """One θ (S, M) for each row of wins (S, P), proposed about its mode (S, M)."""
-        root = np.linalg.cholesky(np.linalg.inv(self._curvature(mode)))
+    def draw(self, n: Floats, wins: Floats, mode: Floats, rng: np.random.Generator) -> Floats:
+        """One θ (S, M) for each row of battles and wins (S, P), proposed about its mode (S, M)."""
+        root = np.linalg.cholesky(np.linalg.inv(self._curvature(n, mode)))
         moves = root @ rng.normal(size=(*mode.shape, PROPOSALS))
         # The level of θ is free: what is proposed must sum to 0 as the mode does.
         moves = moves - moves.mean(axis=1, keepdims=True)
@@ -158,24 +182,24 @@ class _Gibbs:
         theta = mode[:, :, None] + moves
         distance = (np.linalg.solve(root, moves) ** 2).sum(axis=1)
         log_proposal = -0.5 * (freedom + free) * np.log1p(distance / freedom)
-        log_weight = self._log_density(wins, theta) - log_proposal
+        log_weight = self._log_density(n, wins, theta) - log_proposal
         weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
         share = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
         pick = (rng.random((len(mode), 1)) > share[:, :-1]).sum(axis=1)
         return np.asarray(theta[np.arange(len(mode)), :, pick])
 
-    def _curvature(self, mode: Floats) -> Floats:
+    def _curvature(self, n: Floats, mode: Floats) -> Floats:
         from scipy.special import expit
 
         p = expit(mode[:, self.first] - mode[:, self.second])
-        weight, own = self.n * p * (1 - p), np.arange(mode.shape[1])
+        weight, own = n * p * (1 - p), np.arange(mode.shape[1])
         hessian = np.zeros((*mode.shape, len(own)))
         hessian[:, self.first, self.second] = -weight
         hessian[:, self.second, self.first] = -weight
         hessian[:, own, own] = self.ridge - hessian.sum(axis=2)
         return hessian
 
-    def _log_density(self, wins: Floats, theta: Floats) -> Floats:
+    def _log_density(self, n: Floats, wins: Floats, theta: Floats) -> Floats:
         d = theta[:, self.first] - theta[:, self.second]
-        terms = wins[..., None] * d - self.n[:, None] * np.logaddexp(0.0, d)
+        terms = wins[..., None] * d - n[..., None] * np.logaddexp(0.0, d)
         return np.asarray(terms.sum(axis=1) - self.ridge / 2 * (theta**2).sum(axis=1))

@@ -106,13 +106,15 @@ def test_the_polynomial_stands_for_the_battles() -> None:
         exact = np.bincount(pair, weights=expit(beta * gap))
         # Gaps of up to 10 points times e are far up the sigmoid; 33 nodes leave 1e-7 of a battle there.
         np.testing.assert_allclose(table.wins(np.array([beta]))[0], exact, atol=1e-6)
-    assert table.coefficients.shape == (33, 10)
+        squares = np.bincount(pair, weights=expit(beta * gap) ** 2)
+        np.testing.assert_allclose(table.squares(np.array([beta]))[0], squares, atol=1e-5)
+    assert table.coefficients.shape == (33, 20)
 
 
 def test_soft_elo_is_the_middle_of_the_cut_posterior() -> None:
     table, (pair, gap) = _table(4000)
     beta = np.full(4000, 0.4)
-    draws = cut_strengths([table], [beta], 5, seed=1)
+    draws = cut_strengths([table], [beta], 5, learning_rate=1, seed=1)
     soft = np.bincount(pair, weights=expit(0.4 * gap))
     mode = solve_strengths(table.first, table.second, table.n, soft, 5)[0]
     np.testing.assert_allclose(draws.sum(axis=1), 0, atol=1e-9)
@@ -129,7 +131,7 @@ def test_a_cut_draw_has_the_gibbs_density(battles: int, ridge: float, off: float
     # Two models and few battles: one number, whose exact distribution a grid gives.
     one, zero = np.array([1]), np.array([0])
     table = SoftTable.tabulate(zero, one, np.array([2.0]), np.array([battles]), low=-1.0, high=1.0)
-    draws = cut_strengths([table], [np.ones(100_000)], 2, ridge=ridge, seed=2)
+    draws = cut_strengths([table], [np.ones(100_000)], 2, learning_rate=1, ridge=ridge, seed=2)
     d = np.linspace(-30, 30, 200_001)
     log_p = battles * (expit(2.0) * d - np.logaddexp(0, d)) - ridge / 2 * (d**2 / 2)
     p = np.exp(log_p - log_p.max())

@@ -44,7 +44,7 @@ def coverage_table(
         are counted here and nowhere else; ``unbounded`` intervals of infinite width; ``coverage,
         coverage_lower, coverage_upper`` (Clopper–Pearson, or `clustered_bounds`) and the ``nominal``
         probability; ``below, above``, one-sided exact p-values against coverage of at least, and of at most,
-        the nominal probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the points that are numbers;
+        the nominal probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the errors that are finite;
         ``width`` (mean); ``interval_score`` (mean; Gneiting & Raftery 2007, eq. 43; lower is better);
         ``wrong_sign``, the share of intervals that exclude 0 on the side where the truth is not.
 
@@ -113,11 +113,15 @@ def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, A
     below, above = clustered_tails(hit, groups, float(nominal[0]), prob=prob)
     return {
         "n": len(defined), "undefined": len(rows) - len(defined),
-        "unbounded": int(np.isinf(defined["upper"] - defined["lower"]).sum()),
+        "unbounded": int((np.isinf(defined["upper"]) | np.isinf(defined["lower"])).sum()),
         "coverage": _mean(hit), "coverage_lower": low, "coverage_upper": high, "nominal": float(nominal[0]),
-        "below": below, "above": above, **_errors((rows["point"] - rows["truth"]).dropna()),
+        "below": below, "above": above, **_errors(_finite(rows["point"] - rows["truth"])),
         **_widths(defined, float(nominal[0])),
     }  # fmt: skip
+
+
+def _finite(values: pd.Series[float]) -> pd.Series[float]:
+    return values[np.isfinite(values)]
 
 
 def _errors(error: pd.Series[float]) -> dict[str, float]:
@@ -126,9 +130,11 @@ def _errors(error: pd.Series[float]) -> dict[str, float]:
 
 
 def _widths(rows: pd.DataFrame, nominal: float) -> dict[str, float]:
-    width = rows["upper"] - rows["lower"]
-    below = (rows["lower"] - rows["truth"]).clip(lower=0)
-    above = (rows["truth"] - rows["upper"]).clip(lower=0)
+    low, high, truth = rows["lower"], rows["upper"], rows["truth"]
+    # Where both are infinite, as a smallest number of trials may be, nothing lies between them.
+    width, below, above = (
+        (end - start).where(start < end, 0.0) for start, end in ((low, high), (truth, low), (high, truth))
+    )
     score = width + 2 / (1 - nominal) * (below + above)
     wrong = ((rows["lower"] > 0) & (rows["truth"] < 0)) | ((rows["upper"] < 0) & (rows["truth"] > 0))
     return {"width": _mean(width), "interval_score": _mean(score), "wrong_sign": _mean(wrong)}

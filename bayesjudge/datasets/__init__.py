@@ -8,6 +8,7 @@ from bayesjudge.datasets.design import VerdictDesign
 from bayesjudge.datasets.mmlu_pro import mmlu_pro, mmlu_pro_questions
 from bayesjudge.datasets.pairs import SimulatedPairs, simulate_pairs
 from bayesjudge.datasets.scores import ScoreDesign, SimulatedScores, simulate_scores
+from bayesjudge.datasets.soft_truth import soft_truth
 from bayesjudge.datasets.trials import SimulatedTrials, TrialDesign, simulate_trials
 from bayesjudge.datasets.verdicts import Simulated, demo_verdicts, simulate_counts, simulate_verdicts
 
@@ -32,4 +33,5 @@ __all__ = [
     "simulate_scores",
     "simulate_trials",
     "simulate_verdicts",
+    "soft_truth",
 ]

@@ -20,7 +20,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.strengths import solve_strengths, to_elo
 from bayesjudge.tables import Battles
 
-__all__ = ["BattleDesign", "SimulatedBattles", "simulate_battles"]
+__all__ = ["BattleDesign", "SimulatedBattles", "davidson_chances", "simulate_battles"]
 
 type Floats = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ class BattleDesign:
         """
         first, second = np.triu_indices(len(self.strengths), 1)
         theta = np.asarray(self.strengths)
-        score = _chances(theta[first] - theta[second], self.log_tie) @ [1.0, 0.5, 0.0]
+        score = davidson_chances(theta[first] - theta[second], self.log_tie) @ [1.0, 0.5, 0.0]
         elo = to_elo(solve_strengths(first, second, np.ones(len(first)), score, len(theta), ridge=0)[0])
         named = dict(zip(self.models, elo.tolist(), strict=True))
         paired = {("difference", f"{a} − {b}"): named[a] - named[b] for a, b in permutations(self.models, 2)}
@@ -177,7 +177,7 @@ def _outcome(
     difference: Floats, world: BattleDesign, rng: np.random.Generator, effect: Floats | None
 ) -> Floats:
     """1 a wins, .5 tie, 0 b wins."""
-    edges = np.cumsum(_chances(difference, world.log_tie), axis=1)
+    edges = np.cumsum(davidson_chances(difference, world.log_tie), axis=1)
     drawn = (
         rng.random(len(difference)) if effect is None else ndtr(-_judgement(len(effect), world, rng, effect))
     )
@@ -191,7 +191,7 @@ def _judgement(n: int, world: BattleDesign, rng: np.random.Generator, effect: Fl
     return own if effect is None else world.shared * effect + np.sqrt(1 - world.shared**2) * own
 
 
-def _chances(difference: Floats, log_tie: float) -> Floats:
+def davidson_chances(difference: Floats, log_tie: float) -> Floats:
     """Davidson's chances that a wins, of a tie, and that b wins, (N, 3)."""
     weight = np.exp(np.column_stack([difference / 2, np.full(len(difference), log_tie), -difference / 2]))
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))

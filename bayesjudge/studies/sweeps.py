@@ -188,6 +188,34 @@ def _elo_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
     return elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000)
 
 
+# Elo, a judge's scores
+
+
+def _graded(value: float, seed: int) -> _World:
+    """Battles of which people voted on a third, and a judge with tastes of its own scored all."""
+    from bayesjudge.battle_counts import count_battles
+    from bayesjudge.datasets import BattleDesign, simulate_battles, soft_truth
+
+    dealt = np.random.default_rng([seed, 1]).permutation(BattleDesign().strengths)
+    design = BattleDesign(strengths=tuple(dealt.tolist()), battles=int(value), voted=1 / 3, graded=True)
+    log = simulate_battles(seed=seed, design=design)
+    return count_battles(log.battles), soft_truth(log)
+
+
+def _graded_models() -> tuple[Any, ...]:
+    from bayesjudge.models.judge_temperature import JudgeTemperature
+
+    return (JudgeTemperature(),)
+
+
+def _graded_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
+    from bayesjudge.baselines.elo import elo_baselines, temperature
+
+    # Asked for by name it is refused where a log's temperature is not above 0; so it has no row there.
+    elo = elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000).where(method="soft-elo")
+    return Estimates.concat([elo, temperature(counts, "j0", prob=prob, seed=seed)])
+
+
 # Repeated trials
 
 
@@ -275,6 +303,10 @@ SWEEPS: Mapping[str, Sweep] = {
         cells=(*_cells("battles", (100, 300, 1000), _votes),
                *_cells("spread of drawn strengths, 100 battles", (0.1, 0.3, 0.6, 1, 2), _leagues)),
         models=_elo_models, baselines=_elo_baselines, estimands=("difference", "elo"),
+    ),
+    "soft-elo": Sweep(
+        cells=_cells("battles, a third of them voted on", (100, 300, 1000), _graded), models=_graded_models,
+        baselines=_graded_baselines, estimands=("beta", "elo"),
     ),
     "reliability": Sweep(
         cells=(*_cells("trials of an item in each order", (3, 5, 10), _trials),
