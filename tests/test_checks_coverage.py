@@ -55,6 +55,18 @@ def test_the_interval_score_by_hand() -> None:
     assert row["interval_score"] == pytest.approx((0.2 * 3 + 20 * 0.1 + 20 * 0.2) / 3)
 
 
+def test_infinite_truths_are_held_by_intervals_that_reach_them() -> None:
+    # A smallest number of trials that no number reaches: the errors that are finite count, and every miss.
+    rows = [(math.inf, 7.0, math.inf), (math.inf, math.inf, math.inf), (9.0, 7.0, 11.0), (9.0, 7.0, 11.0)]
+    truths = [{("difference", "a − b"): truth} for truth in (math.inf, math.inf, 8.0, math.inf)]
+    row = coverage_table(tables(rows), truths).iloc[0]
+    assert (row["n"], row["undefined"], row["unbounded"], row["coverage"]) == (4, 0, 2, 0.75)
+    assert (row["bias"], row["rmse"]) == (1.0, 1.0)
+    assert (row["width"], row["interval_score"]) == (math.inf, math.inf)
+    alone = coverage_table(tables(rows[1:3]), truths[1:3]).iloc[0]
+    assert (alone["coverage"], alone["width"], alone["interval_score"]) == (1.0, 2.0, 2.0)
+
+
 def test_the_interval_score_is_least_for_the_right_interval() -> None:
     points = np.random.default_rng(0).normal(size=500)
     scores = {}

@@ -20,6 +20,8 @@ from bayesjudge.checks import Cell, Coverage, clopper_pearson, coverage
 from bayesjudge.checks.coverage_tests import overall_coverage
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference.density import density
+from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.plots import coverage_curves, coverage_points
 from bayesjudge.studies.sweeps import SWEEPS, sweep_of
 
@@ -218,11 +220,18 @@ def test_every_sweep_has_truths_for_what_it_judges(question: str) -> None:
         table, truth = cell.simulate(3)
         again, _ = cell.simulate(3)
         assert type(again) is type(table)
-        assert {estimand for estimand, _ in truth} >= set(sweep.estimands)
+        for model in sweep.models():
+            data = model.prepare(table)
+            target = density(model, data)
+            point = np.random.default_rng(0).normal(size=(1, 2, target.size))
+            rows = model.estimates(posterior_dataset(target, data, point), data).with_truth(truth).frame
+            judged = rows if sweep.estimands is None else rows[rows["estimand"].isin(sweep.estimands)]
+            assert judged["truth"].notna().all()
+            assert set(judged["estimand"]) >= set(sweep.estimands or ())
     assert sweep.baselines is not None
     found = coverage(sweep.cells[-1:], models=[], baselines=sweep.baselines, estimands=sweep.estimands,
                      datasets=2)  # fmt: skip
-    assert set(found.frame["estimand"]) == set(sweep.estimands)
+    assert set(found.frame["estimand"]) >= set(sweep.estimands or ("flip_rate", "minimum_trials[90%]"))
 
 
 def test_the_elo_sweep_deals_the_same_strengths_to_other_models() -> None:
@@ -312,7 +321,7 @@ def test_an_unknown_question_is_refused() -> None:
     result = CliRunner().invoke(cli.app, ["simulate", "coverage", "taste"])
     assert result.exit_code == 2
     said = " ".join(result.stderr.split())
-    assert "there are accuracy, panel, elo, reliability, audit; and the models bradley_terry" in said
+    assert "there are accuracy, panel, elo, soft-elo, reliability, audit; and the models bradley_terry" in said
 
 
 def test_options_of_models_are_none_of_sweeps() -> None:
@@ -331,5 +340,6 @@ def test_the_command_writes_tables_and_a_figure(tmp_path: Path) -> None:
     assert set(rows["method"]) == {"bayes:verdict_agreement[both]", "verified share"}
     assert rows["value"].drop_duplicates().tolist() == [30, 60, 120]
     intervals = pd.read_parquet(tmp_path / "intervals.parquet")
-    assert len(intervals) == 3 * 4 * 2
+    # Over all unverified decisions, and in each of three categories.
+    assert len(intervals) == 3 * 4 * 2 * 4
     assert (tmp_path / "coverage.svg").read_text().startswith("<")

@@ -28,7 +28,7 @@ _SHOWN = ("n", "bias", "rmse", "coverage", "coverage_lower", "coverage_upper", "
 
 def cover(
     *,
-    question: Annotated[str, typer.Argument(help="A sweep (accuracy, panel, elo, reliability, audit), or a "
+    question: Annotated[str, typer.Argument(help="A sweep (accuracy, panel, elo, soft-elo, reliability, audit), or a "
                                             "registered model: truths from its prior.")],
     table: Kind = None,
     option: Choices = None,

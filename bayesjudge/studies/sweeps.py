@@ -266,8 +266,10 @@ def _pairs(value: float, seed: int) -> _World:
     from bayesjudge.datasets import simulate_pairs
 
     made = simulate_pairs(seed=seed, n=300, verified=int(value), dimensions=4)
-    hidden = ~made.pairs.verified
-    return made.pairs, {("consistency", "unverified"): float(made.probability[hidden].mean())}
+    hidden, category = ~made.pairs.verified, made.pairs.frame["category"].to_numpy()
+    parts = {"unverified": hidden, **{name: hidden & (category == name) for name in np.unique(category)}}
+    return made.pairs, {("consistency", name): float(made.probability[mine].mean())
+                        for name, mine in parts.items()}  # fmt: skip
 
 
 def _audit_models() -> tuple[Any, ...]:
@@ -280,12 +282,17 @@ def _verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
     """What the verified pairs say of the others if verdicts are all alike: their share, Clopper–Pearson."""
     from bayesjudge.baselines.intervals import clopper_pearson
 
-    seen = pairs.agrees[pairs.verified]
-    low, high = clopper_pearson(int(seen.sum()), len(seen), prob=prob)
-    return Estimates.from_rows([{"estimand": "consistency", "unit": "unverified",
-                                 "method": "verified share",
-                                 "point": float(seen.mean()), "lower": low, "upper": high, "prob": prob,
-                                 "n": len(seen)}])  # fmt: skip
+    category = pairs.frame["category"].to_numpy()
+    parts = {"unverified": pairs.verified,
+             **{name: pairs.verified & (category == name) for name in np.unique(category)}}  # fmt: skip
+    rows = []
+    for name, mine in parts.items():
+        agreed, seen = int(pairs.agrees[mine].sum()), int(mine.sum())
+        low, high = clopper_pearson(agreed, seen, prob=prob)
+        rows.append({"estimand": "consistency", "unit": name, "method": "verified share",
+                     "point": agreed / seen if seen else np.nan, "lower": low, "upper": high, "prob": prob,
+                     "n": seen})  # fmt: skip
+    return Estimates.from_rows(rows)
 
 
 SWEEPS: Mapping[str, Sweep] = {
