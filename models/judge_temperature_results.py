@@ -67,7 +67,9 @@ def beta(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     return xr.DataArray(np.broadcast_to(found, (*found.shape[:3], len(coords["group"]))), coords, dims)
 
 
-def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float | None, seed: int) -> xr.DataArray:
+def elo(
+    posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float | None, seed: int
+) -> xr.DataArray:
     """Draws of one judge's soft Elo, dims ``chain, draw, model``; groups add up, each at its own β."""
     import xarray as xr
 

@@ -2,9 +2,9 @@
 
 Soft-Elo gives battle b the target ``σ(β s_b)``. No distribution has such targets as its data, so the
 exponential of the penalised likelihood of METHODS 4.1 is taken as a Gibbs posterior of θ with learning rate
-ω (Bissiri, Holmes & Walker 2016), which soft_dispersion.py draws; the penalty is a normal prior. θ must not feed back on β, which people's
-votes alone inform: the posterior is *cut* (Plummer 2015). β is drawn from its own posterior, then θ given β,
-where the density is log-concave.
+ω (Bissiri, Holmes & Walker 2016), which soft_dispersion.py draws; the penalty is a normal prior. θ must not
+feed back on β, which people's votes alone inform: the posterior is *cut* (Plummer 2015). β is drawn from its
+own posterior, then θ given β, where the density is log-concave.
 """
 
 from __future__ import annotations
