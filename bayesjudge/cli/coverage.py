@@ -29,8 +29,8 @@ _SHOWN = ("n", "bias", "rmse", "coverage", "coverage_lower", "coverage_upper", "
 def cover(
     *,
     question: Annotated[str, typer.Argument(
-        help="A sweep (accuracy, panel, elo, soft-elo, reliability, audit), or a registered model: truths "
-             "from its prior.")],
+        help="A sweep (accuracy, panel, elo, soft-elo, reliability, scores, audit), or a registered "
+             "model: truths from its prior.")],
     table: Kind = None,
     option: Choices = None,
     datasets: Annotated[int, typer.Option(help="Simulated data sets in each cell of the sweep.")] = 100,

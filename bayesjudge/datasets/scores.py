@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.datasets.verdicts import Seed
 from bayesjudge.errors import UsageError
@@ -68,7 +69,8 @@ class SimulatedScores:
     design : ScoreDesign
         The world.
     truth : dict
-        By ``(estimand, unit)``: ``icc``, ``within_share`` and ``score_sd`` of every judge.
+        By ``(estimand, unit)``: ``icc``, ``within_share``, ``score_sd`` and ``mean_score`` of every judge,
+        and of ``all judges``, where there are several, ``icc[judges]``: one score of a random one.
     """
 
     scores: Scores
@@ -108,14 +110,12 @@ def simulate_scores(*, seed: Seed, **options: Any) -> SimulatedScores:
     shape = (design.responses, len(design.judges), design.trials)
     noise = np.array([design.noise_of(judge) for judge in design.judges])[:, None]
     own = design.interaction_spread if len(design.judges) > 1 else 0.0
-    score = (
-        design.mean
-        + design.response_spread * rng.standard_normal((shape[0], 1, 1))
-        + own * rng.standard_normal((*shape[:2], 1))
-        + design.leniency_spread * rng.standard_normal((shape[1], 1))
-        + design.trial_spread * rng.standard_normal(shape[1:])
-        + noise * rng.standard_normal(shape)
-    )
+    responses = design.response_spread * rng.standard_normal((shape[0], 1, 1))
+    interaction = own * rng.standard_normal((*shape[:2], 1))
+    leniency = design.leniency_spread * rng.standard_normal((shape[1], 1))
+    days = design.trial_spread * rng.standard_normal(shape[1:])
+    residual = noise * rng.standard_normal(shape)
+    score = design.mean + responses + interaction + leniency + days + residual
     r, j, t = (axis.ravel() for axis in np.indices(shape))
     width = len(str(design.responses))
     kept = np.clip(np.round(score), 1, 10) if design.rounded else score
@@ -123,15 +123,20 @@ def simulate_scores(*, seed: Seed, **options: Any) -> SimulatedScores:
         "item": [f"item-{k + 1:0{width}d}" for k in r], "judge": np.array(design.judges, dtype=object)[j],
         "trial": t, "score": kept.ravel(),
     })[rng.random(score.size) >= design.missing]  # fmt: skip
-    return SimulatedScores(scores=Scores.from_frame(frame), design=design, truth=_truth(design, own))
+    return SimulatedScores(scores=Scores.from_frame(frame), design=design, truth=_truth(design, own, leniency[:, 0]))
 
 
-def _truth(design: ScoreDesign, own: float) -> dict[tuple[str, str], float]:
-    found = {}
-    for judge in design.judges:
+def _truth(design: ScoreDesign, own: float, leniency: NDArray[np.float64]) -> dict[tuple[str, str], float]:
+    found, spreads = {}, []
+    for judge, shift in zip(design.judges, leniency, strict=True):
         within = design.noise_of(judge) ** 2 + design.trial_spread**2
         between = design.response_spread**2 + own**2
         found["icc", judge] = between / (between + within)
         found["within_share", judge] = within / (between + within)
         found["score_sd", judge] = within**0.5
+        found["mean_score", judge] = design.mean + float(shift)
+        spreads.append(between + within)
+    if len(spreads) > 1:
+        total = np.mean(spreads) + leniency.var(ddof=1)
+        found["icc[judges]", "all judges"] = float(design.response_spread**2 / total)
     return found

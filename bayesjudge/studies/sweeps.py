@@ -259,6 +259,30 @@ def _trial_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
     return trial_baselines(counts, prob=prob, seed=seed, bootstrap=1000).estimates
 
 
+# Repeated scores
+
+
+def _scores(value: float, seed: int) -> _World:
+    from bayesjudge.datasets import simulate_scores
+    from bayesjudge.score_counts import count_scores
+
+    log = simulate_scores(seed=seed, responses=30, trials=int(value), trial_spread=0.2,
+                          noise={"heron": 0.6, "otter": 1.2})  # fmt: skip
+    return count_scores(log.scores), log.truth
+
+
+def _score_models() -> tuple[Any, ...]:
+    from bayesjudge.models.pointwise_scores import PointwiseScores
+
+    return (PointwiseScores(),)
+
+
+def _score_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
+    from bayesjudge.baselines.reliability import score_baselines
+
+    return score_baselines(counts, prob=prob, seed=seed).estimates
+
+
 # Single verdicts
 
 
@@ -320,6 +344,11 @@ SWEEPS: Mapping[str, Sweep] = {
                *_cells("trials of an item in each order, two judges drawn from the prior", (3, 10),
                        _trials_of_many)),
         models=_trial_models, baselines=_trial_baselines, estimands=None,
+    ),
+    "scores": Sweep(
+        cells=_cells("trials, two judges of 30 responses", (2, 5, 10), _scores), models=_score_models,
+        baselines=_score_baselines,
+        estimands=("icc", "within_share", "score_sd", "mean_score", "icc[judges]"),
     ),
     "audit": Sweep(
         cells=_cells("verified pairs of 300", (30, 60, 120), _pairs), models=_audit_models,
