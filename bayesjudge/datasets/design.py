@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["Truth", "VerdictDesign"]
+__all__ = ["Truth", "VerdictDesign", "by_model"]
 
 #: The value of every estimand in a simulated world, by ``(estimand, unit)``.
 Truth = dict[tuple[str, str], float]
@@ -144,19 +144,27 @@ class VerdictDesign:
             Whose sensitivity, specificity and Youden's J to include; may be left out when there is only
             one judge. Without it, several judges leave accuracies and differences only.
         """
-        truth = _by_model("accuracy", "difference", self.models, self.theta)
+        truth = by_model("accuracy", "difference", self.models, self.theta)
         if judge is None and len(self.judges) > 1:
             return truth
         if judge is not None and judge not in self.judges:
             raise UsageError(f"no judge {judge!r}; this design has {list(self.judges)}")
         j = list(self.judges).index(judge) if judge is not None else 0
         q1, q0 = self.q1[j], self.q0[j]
-        truth |= _by_model("sensitivity", "delta_sensitivity", self.models, q1)
-        truth |= _by_model("specificity", "delta_specificity", self.models, q0)
-        return truth | _by_model("youden", "delta_youden", self.models, q1 + q0 - 1)
+        truth |= by_model("sensitivity", "delta_sensitivity", self.models, q1)
+        truth |= by_model("specificity", "delta_specificity", self.models, q0)
+        return truth | by_model("youden", "delta_youden", self.models, q1 + q0 - 1)
 
 
-def _by_model(single: str, paired: str, models: Sequence[str], values: NDArray[np.float64]) -> Truth:
+def by_model(single: str, paired: str, models: Sequence[str], values: NDArray[np.float64]) -> Truth:
+    """One number of each model, and its difference for every pair in both orders.
+
+    Examples
+    --------
+    >>> found = by_model("accuracy", "difference", ("a", "b"), np.array([0.75, 0.5]))
+    >>> found["difference", "b − a"]
+    -0.25
+    """
     named = dict(zip(models, values.tolist(), strict=True))
     alone = {(single, model): value for model, value in named.items()}
     return alone | {(paired, f"{a} − {b}"): named[a] - named[b] for a, b in permutations(models, 2)}

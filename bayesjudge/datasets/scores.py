@@ -123,7 +123,9 @@ def simulate_scores(*, seed: Seed, **options: Any) -> SimulatedScores:
         "item": [f"item-{k + 1:0{width}d}" for k in r], "judge": np.array(design.judges, dtype=object)[j],
         "trial": t, "score": kept.ravel(),
     })[rng.random(score.size) >= design.missing]  # fmt: skip
-    return SimulatedScores(scores=Scores.from_frame(frame), design=design, truth=_truth(design, own, leniency[:, 0]))
+    return SimulatedScores(
+        scores=Scores.from_frame(frame), design=design, truth=_truth(design, own, leniency[:, 0])
+    )
 
 
 def _truth(design: ScoreDesign, own: float, leniency: NDArray[np.float64]) -> dict[tuple[str, str], float]:

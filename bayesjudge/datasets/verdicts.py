@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
-from bayesjudge.datasets.design import Truth, VerdictDesign
+from bayesjudge.datasets.design import Truth, VerdictDesign, by_model
 from bayesjudge.datasets.draws import Draw, draw
 from bayesjudge.tables import Verdicts
 
@@ -40,7 +40,8 @@ class Simulated:
     design : VerdictDesign
         The world: true accuracies, sensitivities and specificities.
     truth : dict
-        Superpopulation truth by ``(estimand, unit)``, as `Estimates.with_truth` takes it.
+        By ``(estimand, unit)``, as `Estimates.with_truth` takes it: that of the superpopulation, and of
+        exactly these items.
     """
 
     verdicts: Verdicts
@@ -75,8 +76,11 @@ def simulate_verdicts(*, seed: Seed, **options: Any) -> Simulated:
     (400, 0.07)
     """
     design = VerdictDesign.from_options(options)
-    frame = _frame(design, draw(design, np.random.default_rng(seed)))
-    return Simulated(verdicts=Verdicts.from_frame(frame), design=design, truth=design.truth())
+    world = draw(design, np.random.default_rng(seed))
+    shares = world.label.mean(axis=0)
+    here = by_model("accuracy (these items)", "difference (these items)", design.models, shares)
+    return Simulated(verdicts=Verdicts.from_frame(_frame(design, world)), design=design,
+                     truth=design.truth() | here)  # fmt: skip
 
 
 def simulate_counts(*, datasets: int, seed: Seed, **options: Any) -> list[VerdictCounts]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from bayesjudge.checks import Cell, prior_cell
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
+from bayesjudge.estimates import POPULATIONS, Estimates
 
 if TYPE_CHECKING:
     from bayesjudge.model import Data, Model
@@ -148,7 +148,8 @@ def _panel_models() -> tuple[Any, ...]:
 def _panel_baselines(votes: Any, *, prob: float, seed: int) -> Estimates:
     from bayesjudge.baselines.panel import panel_baselines
 
-    return panel_baselines(votes, prob=prob, seed=seed, bootstrap=0)
+    return Estimates.concat([panel_baselines(votes, prob=prob, seed=seed, bootstrap=0, population=population)
+                             for population in POPULATIONS])  # fmt: skip
 
 
 # Elo, people's votes
@@ -328,7 +329,8 @@ SWEEPS: Mapping[str, Sweep] = {
     ),
     "panel": Sweep(
         cells=_cells("labelled items", (20, 40, 100), _panel), models=_panel_models,
-        baselines=_panel_baselines, estimands=("difference", "accuracy"),
+        baselines=_panel_baselines,
+        estimands=("difference", "accuracy", "difference (these items)", "accuracy (these items)"),
     ),
     "elo": Sweep(
         cells=(*_cells("battles", (100, 300, 1000), _votes),

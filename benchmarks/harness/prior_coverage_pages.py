@@ -27,12 +27,12 @@ coverage must lie in the exact binomial band about .95 that holds for all of a m
 failed the convergence gate are counted, not left out.
 
 Judged is every estimand that is a function of the parameters, for every model, judge and group it is given
-for. Not judged here, since something else is random in them that the simulator does not keep: accuracies and
-differences of `judge_panel` (which items are drawn), Elo of `judge_temperature` (votes that were not cast),
-and of `repeated_trials` what speaks of the log's own cells (flip rate, position effect, tie rate,
-disagreement, noise budgets, swap risks, minimum numbers of trials, shares of variance). Accuracy of panels,
-flip rates and position effects are swept below. **The coverage of the others of these is measured nowhere**:
-Elo of `judge_temperature`, and of `repeated_trials` all but flip rate and position effect.
+for. The others have something else in them that is random and that the models' own simulator does not keep:
+accuracies and differences of `judge_panel` (which items are drawn), Elo of `judge_temperature` (the soft
+targets of endless battles), and of `repeated_trials` what speaks of the log's own cells (flip rate, position
+effect, tie rate, disagreement, noise budgets, swap risks, minimum numbers of trials, shares of variance).
+These are swept below, in worlds of simulators that keep them; those of `repeated_trials` with parameters from
+its prior as well.
 """
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betainc, betaincinv
 
 FOLDER = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FOLDER))
@@ -23,8 +21,10 @@ __all__ = ["draw", "pages"]
 
 STORED = FOLDER / "results" / "coverage"
 #: Baselines that figures and tables keep beside the models; the stored results have all.
-BESIDE = ("naive", "rogan-gladen[shared]", "ppi++", "ppi++[best-judge]", "hard-elo", "bootstrap", "plug-in",
-          "verified share")  # fmt: skip
+BESIDE = ("naive", "rogan-gladen[shared]", "ppi++", "ppi++[best-judge]", "hard-elo", "soft-elo", "bootstrap",
+          "anova", "verified share")  # fmt: skip
+#: What the figure of a question with more estimands than columns shows.
+FIGURED = {"reliability": ("flip_rate", "position_effect"), "scores": ("icc", "score_sd", "mean_score")}
 
 WORDS = """## Coverage over sweeps
 
@@ -95,8 +95,8 @@ def _simultaneous(found: Mapping[str, Any]) -> str:
     """What the rows of all questions say together."""
     rows = [(name, row) for name, result in found.items() for row in result["cells"]
             if row["method"].startswith("bayes:")]  # fmt: skip
-    tails = np.array([_tails(row) for _, row in rows])
-    both = both_sides(*tails.T)
+    lower = np.array([row["below"] for _, row in rows])
+    both = both_sides(lower, [row["above"] for _, row in rows])
     outside = [f"- {name}, {row['swept']} {row['value']:g}: {row['method']}, {row['estimand']}: "
                f"{row['coverage']:.3g} (p {p:.2g})"
                for (name, row), p in zip(rows, both, strict=True) if p < FALSE_ALARM]  # fmt: skip
@@ -107,30 +107,9 @@ def _simultaneous(found: Mapping[str, Any]) -> str:
         "it. Simultaneous band: exact tests of both sides of every row, corrected for their number (Holm). "
         f"With probability .01 a row is outside by chance; {len(outside) or 'none'} of {len(rows)} "
         f"{'is' if len(outside) == 1 else 'are'} outside. The smallest corrected p-value against too little "
-        f"coverage alone is {holm(tails[:, 0]).min():.3g}."
+        f"coverage alone is {holm(lower).min():.3g}."
     )
     return "\n\n".join([said, *(["\n".join(outside)] if outside else [])])
-
-
-def _tails(row: Mapping[str, Any]) -> tuple[float, float]:
-    """Exact chances of so low, and of so high, a coverage, of the cases that the row's bounds are worth."""
-    worth = _worth(row)
-    hits, nominal = row["coverage"] * worth, row["nominal"]
-    below = float(betainc(worth - hits, hits + 1, 1 - nominal)) if row["coverage"] < 1 else 1.0
-    return below, float(betainc(hits, worth - hits + 1, nominal)) if row["coverage"] > 0 else 1.0
-
-
-def _worth(row: Mapping[str, Any]) -> float:
-    """Cases whose exact 95 % bounds are those of the row, which are stored; their number is not."""
-    share, upper = row["coverage"], row["coverage"] < 1
-
-    def off(cases: float) -> float:
-        hits, misses = cases * share, cases * (1 - share)
-        if upper:
-            return float(betaincinv(hits + 1, misses, 0.975)) - row["coverage_upper"]
-        return float(betaincinv(hits, misses + 1, 0.025)) - row["coverage_lower"]
-
-    return float(brentq(off, 0.5, 10.0 * row["n"]))
 
 
 _OVERALL = ("question", "swept", "method", "estimand", "data sets", "coverage", "lower", "upper")
@@ -138,8 +117,7 @@ _OVERALL = ("question", "swept", "method", "estimand", "data sets", "coverage", 
 
 def _overall(found: Mapping[str, Any]) -> list[list[Any]]:
     keys = ("swept", "method", "estimand", "datasets", "coverage", "coverage_lower", "coverage_upper")
-    # Where a question has one sweep, results from before 2026-11-23 do not name it.
-    return [[name, *(row.get(key) for key in keys)] for name, result in found.items()
+    return [[name, *(row[key] for key in keys)] for name, result in found.items()
             for row in _kept(result["overall"])]  # fmt: skip
 
 
@@ -164,7 +142,8 @@ def _by_truth(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _kept(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [row for row in rows if str(row["method"]).startswith("bayes:") or row["method"] in BESIDE]
+    return [row for row in rows if str(row["method"]).startswith("bayes:") or row["method"] in BESIDE
+            or (row["method"], row["estimand"]) == ("mle", "beta")]  # fmt: skip
 
 
 def draw(path: Path) -> Path:
@@ -174,6 +153,8 @@ def draw(path: Path) -> Path:
     from bayesjudge.plots import coverage_curves, to_svg
 
     rows = _kept(json.loads(path.read_text(encoding="utf-8"))["cells"])
+    shown = FIGURED.get(path.stem, {row["estimand"] for row in rows})
+    frame = pd.DataFrame([row for row in rows if row["estimand"] in shown])
     figure = path.with_suffix(".svg")
-    figure.write_text(to_svg(coverage_curves(pd.DataFrame(rows))), encoding="utf-8")
+    figure.write_text(to_svg(coverage_curves(frame)), encoding="utf-8")
     return figure
