@@ -69,3 +69,15 @@ def test_items_that_tie_for_everybody() -> None:
 
     assert ties(tie_spread=1.5).std() > 1.5 * ties().std()
     np.testing.assert_array_equal(ties(tie_spread=0.0), ties())
+
+
+def test_trials_that_all_say_the_same() -> None:
+    """At a correlation of nearly 1 a cell's verdicts are one outcome, as likely as in its first trial."""
+    log = simulate_trials(seed=3, items=2000, trials=4, judges=("heron",), correlation=0.9999, item_spread=0.0,
+                          position=0.0)  # fmt: skip
+    n = count_trials(log.trials).n
+    assert (n.max(axis=1) == 4).mean() > 0.99
+    # One preference for all items: e^0 : e^0 : e^-2, and 2 orders of each.
+    tied, share = (n[:, 2] == 4).mean(), np.exp(-2) / (2 + np.exp(-2))
+    low, high = error_budget.binomial_bounds(len(n), share)
+    assert low <= tied <= high

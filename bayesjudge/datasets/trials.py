@@ -193,6 +193,9 @@ def _overdispersed(
     """A verdict distribution of its own for every cell, ``Dirichlet(p (1−ρ)/ρ)``; p itself where ρ is 0."""
     rho = np.array(design.of_judges("correlation"))[:, None, None, None, None]
     drawn = rng.standard_gamma(np.maximum(p * (1 - rho) / np.maximum(rho, 1e-9), 1e-9))
+    # Near a correlation of 1 all three may underflow; the limit is one outcome for certain.
+    if (none := drawn.sum(axis=-1) == 0).any():
+        drawn[none] = rng.multinomial(1, p[none])
     return np.where(rho > 0, drawn / drawn.sum(axis=-1, keepdims=True), p)
 
 
