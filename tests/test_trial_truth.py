@@ -73,8 +73,8 @@ def test_items_that_tie_for_everybody() -> None:
 
 def test_trials_that_all_say_the_same() -> None:
     """At a correlation of nearly 1 a cell's verdicts are one outcome, as likely as in its first trial."""
-    log = simulate_trials(seed=3, items=2000, trials=4, judges=("heron",), correlation=0.9999, item_spread=0.0,
-                          position=0.0)  # fmt: skip
+    log = simulate_trials(seed=3, items=2000, trials=4, judges=("heron",), correlation=0.9999,
+                          item_spread=0.0, position=0.0)  # fmt: skip
     n = count_trials(log.trials).n
     assert (n.max(axis=1) == 4).mean() > 0.99
     # One preference for all items: e^0 : e^0 : e^-2, and 2 orders of each.

@@ -15,6 +15,10 @@ from bayesjudge.tables import Pairs
 __all__ = ["SimulatedPairs", "simulate_pairs"]
 
 
+#: Question types.
+_TYPES = ("facts", "reasoning", "writing")
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SimulatedPairs:
     """Pairs and the truth about them.
@@ -36,9 +40,10 @@ class SimulatedPairs:
 
 def simulate_pairs(
     *, seed: int, n: int = 600, verified: int = 200, dimensions: int = 24, intercept: float = 0.3,
-    verbosity: float = -1.2, quality: float = 1.0, strengths: Sequence[float] = (),
+    verbosity: float = -1.2, quality: float = 1.0, categories: Sequence[float] = (0.8, 0.0, -0.8),
+    strengths: Sequence[float] = (),
 ) -> SimulatedPairs:  # fmt: skip
-    """Decisions of a judge who likes long answers, in three question types of unequal difficulty.
+    """Decisions of a judge who likes long answers, in question types of unequal difficulty.
 
     The log odds that people agree with a decision are ``intercept + category effect + verbosity·length gap +
     quality·direction``: the length gap is the log ratio of the chosen response's length to the other's, in
@@ -54,6 +59,8 @@ def simulate_pairs(
         Of the embeddings.
     intercept, verbosity, quality : float
         Effects, in logits.
+    categories : sequence of float
+        Effects of question types, at most three of them, in logits.
     strengths : sequence of float
         People's log odds for models ``m0, m1, ...``, whose responses the pairs then are; by default the pairs
         name no models.
@@ -61,7 +68,7 @@ def simulate_pairs(
     Raises
     ------
     UsageError
-        More verified pairs than pairs, or fewer than one; a single model.
+        More verified pairs than pairs, or fewer than one; no question type or too many; a single model.
 
     Examples
     --------
@@ -71,12 +78,14 @@ def simulate_pairs(
     """
     if not 1 <= verified <= n:
         raise UsageError(f"verified={verified} must lie between 1 and n={n}")
+    if not 1 <= len(categories) <= len(_TYPES):
+        raise UsageError(f"effects of {len(categories)} question types; give 1 to {len(_TYPES)}")
     if len(strengths) == 1:
         raise UsageError("strengths of one model; give two or more, or none")
     rng = np.random.default_rng(seed)
-    category = rng.integers(3, size=n)
+    category = rng.integers(len(categories), size=n)
     gap, signal = rng.normal(size=n), rng.normal(size=n)
-    logit = intercept + np.array([0.8, 0.0, -0.8])[category] + verbosity * gap + quality * signal
+    logit = intercept + np.asarray(categories)[category] + verbosity * gap + quality * signal
     probability = 1 / (1 + np.exp(-logit))
     agrees = (rng.random(n) < probability).astype(float)
     prefers_a = rng.random(n) < 0.5
@@ -89,7 +98,7 @@ def simulate_pairs(
     human[rng.permutation(n)[verified:]] = None
     frame = pd.DataFrame({
         "item": [f"p{k:04d}" for k in range(n)],
-        "category": np.array(["facts", "reasoning", "writing"])[category],
+        "category": np.array(_TYPES)[category],
         "judge_prefers": np.where(prefers_a, "a", "b"), "human_prefers": human,
         "length_a": np.round(np.where(prefers_a, *lengths)),
         "length_b": np.round(np.where(prefers_a, *lengths[::-1])),

@@ -288,9 +288,19 @@ def _score_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
 
 
 def _pairs(value: float, seed: int) -> _World:
+    return _audited(seed, verified=int(value))
+
+
+def _types(value: float, seed: int) -> _World:
+    """Question types of many: three whose effects come from a population of that spread."""
+    drawn = np.random.default_rng([seed, 4]).normal(0, value, 3)
+    return _audited(seed, verified=60, categories=drawn.tolist())
+
+
+def _audited(seed: int, **world: Any) -> _World:
     from bayesjudge.datasets import simulate_pairs
 
-    made = simulate_pairs(seed=seed, n=300, verified=int(value), dimensions=4)
+    made = simulate_pairs(seed=seed, n=300, dimensions=4, **world)
     hidden, category = ~made.pairs.verified, made.pairs.frame["category"].to_numpy()
     parts = {"unverified": hidden, **{name: hidden & (category == name) for name in np.unique(category)}}
     return made.pairs, {("consistency", name): float(made.probability[mine].mean())
@@ -353,7 +363,9 @@ SWEEPS: Mapping[str, Sweep] = {
         estimands=("icc", "within_share", "score_sd", "mean_score", "icc[judges]"),
     ),
     "audit": Sweep(
-        cells=_cells("verified pairs of 300", (30, 60, 120), _pairs), models=_audit_models,
-        baselines=_verified_share, estimands=("consistency",),
+        cells=(*_cells("verified pairs of 300", (30, 60, 120), _pairs),
+               *_cells("spread of drawn effects of question types, 60 verified pairs", (0.1, 0.3, 0.6, 1),
+                       _types)),
+        models=_audit_models, baselines=_verified_share, estimands=("consistency",),
     ),
 }  # fmt: skip
