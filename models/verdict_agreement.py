@@ -3,7 +3,8 @@
 For decision j with features x_j in blocks b (METHODS 3.2)::
 
     α ~ N(0, 1.5)
-    τ_b ~ HalfNormal(scale_b)                     one scale a block, learned
+    τ_b ~ scale_b χ(k_b)                          one scale a block, learned: half-normal (k = 1), and
+                                                  Rayleigh (k = 2) for question types
     z_k ~ N(0, 1),   β_k = τ_b(k) z_k             non-centred
     A_j ~ Bernoulli(σ(α + x_j'β))                 1 where people agree with the judge
 
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data, Statistic
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["VerdictAgreement"]
 
 LABELS = ("both", "positives")
+#: k of each block's scale: question types differ; whether the others matter is to be learned.
+FREEDOM = {"scalar": 1, "category": 2, "strength": 1, "direction": 1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +102,12 @@ class VerdictAgreement:
         values = (self.scalar_scale, self.category_scale, self.strength_scale, self.direction_scale)
         return dict(zip(BLOCKS, values, strict=True))
 
+    def priors(self, data: Data) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scale s and freedom k of the prior of each block's τ, (blocks,)."""
+        blocks = data.coords["block"]
+        return (np.array([self.scales[block] for block in blocks], dtype=float),
+                np.array([FREEDOM[block] for block in blocks], dtype=float))  # fmt: skip
+
     @property
     def name(self) -> str:
         """Registered name."""
@@ -122,11 +132,13 @@ class VerdictAgreement:
         from jax.nn import log_sigmoid, sigmoid
         from numpyro import distributions as dist
 
+        from bayesjudge.models.block_scales import scale_prior
+
         eta: Any = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale))
         if data.coords["feature"]:
-            scale = jnp.array([self.scales[block] for block in data.coords["block"]])
+            scale, freedom = self.priors(data)
             with numpyro.plate("block", len(scale), dim=-1):
-                tau: Any = numpyro.sample("tau", dist.HalfNormal(scale))
+                tau: Any = numpyro.sample("tau", scale_prior(scale, freedom))
             with numpyro.plate("feature", data.size("feature"), dim=-1):
                 z = numpyro.sample("z", dist.Normal(0.0, 1.0))
             eta = eta + data["x"] @ (tau[data["block"]] * z)
@@ -143,12 +155,15 @@ class VerdictAgreement:
         import pymc as pm
         import pytensor.tensor as pt
 
+        from bayesjudge.models.block_scales import log_density
+
         names = ("block", "feature") if data.coords["feature"] else ()
         with pm.Model(coords={name: list(data.coords[name]) for name in names}) as model:
             eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale))
             if names:
-                scale = np.array([self.scales[block] for block in data.coords["block"]])
-                tau = pm.HalfNormal("tau", scale, dims="block")
+                scale, freedom = self.priors(data)
+                tau = pm.CustomDist("tau", scale, freedom, logp=log_density, dims="block",
+                                    transform=pm.distributions.transforms.log)  # fmt: skip
                 z = pm.Normal("z", np.float64(0), np.float64(1), dims="feature")
                 eta = eta + pt.dot(data["x"], tau[data["block"]] * z)
             e = data["reviewed"]

@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 from mutations import MUTATIONS
 
-from bayesjudge.checks import coverage_runs
+from bayesjudge.checks import coverage_runs, prior_cell
 from bayesjudge.checks.calibration import FALSE_ALARM
 from bayesjudge.checks.holm import both_sides
-from bayesjudge.datasets.small import KIND_OF_MODEL
-from bayesjudge.model import model_names
+from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.model import find_model, model_names
+from bayesjudge.studies.sweeps import SWEEPS
 
 ROOT = Path(__file__).resolve().parents[1]
 STORED = ROOT / "benchmarks" / "results" / "validation"
 COVERED = ROOT / "benchmarks" / "results" / "prior_coverage"
+SWEPT = ROOT / "benchmarks" / "results" / "coverage"
 
 
 def test_the_page_shows_the_stored_results(benchmark_module: Callable[[str], Any]) -> None:
@@ -61,3 +63,23 @@ def test_stored_coverage_over_the_prior_is_what_its_bounds_say(path: Path) -> No
     for row in rows:
         inside = row["coverage_lower"] <= row["nominal"] <= row["coverage_upper"]
         assert inside is (min(row["below"], row["above"]) >= 0.025)
+
+
+def _judged(folder: Path, part: str, label: str) -> set[str]:
+    """Estimands of a method that stored results have coverage of."""
+    return {row["estimand"] for path in folder.glob("*.json")
+            for row in json.loads(path.read_text(encoding="utf-8"))[part] if row["method"] == label}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KIND_OF_MODEL)
+def test_coverage_was_measured_of_all_that_a_model_says(name: str) -> None:
+    model = find_model(name)()
+    cell = prior_cell(model, model.prepare(small_table(KIND_OF_MODEL[name])))
+    _, truth = cell.simulate(0)
+    assert {key[0] for key in truth} <= _judged(COVERED, "estimands", model.label)
+    assert set(cell.left_out) <= _judged(SWEPT, "cells", model.label)
+
+
+def test_every_sweep_was_run() -> None:
+    assert {path.stem for path in SWEPT.glob("*.json")} == set(SWEEPS)

@@ -128,8 +128,9 @@ def test_expected_consistency_is_the_mean_trust(fitted: ManyFits) -> None:
 def test_the_fast_path_decides_as_the_posterior_does(fitted: ManyFits) -> None:
     model: Any = fitted.model
     data = fitted.data[0]
-    scale = np.array([model.scales[block] for block in data.coords["block"]])
-    fast = fit_blocks(data["x"], data["agreements"].astype(float), block=data["block"], prior_scale=scale)
+    scale, freedom = model.priors(data)
+    fast = fit_blocks(data["x"], data["agreements"].astype(float), block=data["block"], prior_scale=scale,
+                      freedom=freedom)  # fmt: skip
     p = fast.probability(data["x_other"])
     trust = model.trust(fitted.posterior(0), data)["trust"].to_numpy()
     assert ((p < 0.5) == (trust < 0.5)).mean() >= 0.97

@@ -69,8 +69,8 @@ class SimulatedScores:
     design : ScoreDesign
         The world.
     truth : dict
-        By ``(estimand, unit)``: ``icc``, ``within_share``, ``score_sd`` and ``mean_score`` of every judge,
-        and of ``all judges``, where there are several, ``icc[judges]``: one score of a random one.
+        By ``(estimand, unit)``: ``icc``, ``within_share``, ``score_sd`` and ``mean_score`` (over endless
+        responses, in these trials) of every judge, and of ``all judges``, where there are several, ``icc[judges]``: one score of a random one.
     """
 
     scores: Scores
@@ -128,9 +128,9 @@ def simulate_scores(*, seed: Seed, **options: Any) -> SimulatedScores:
     )
 
 
-def _truth(design: ScoreDesign, own: float, leniency: NDArray[np.float64]) -> dict[tuple[str, str], float]:
+def _truth(design: ScoreDesign, own: float, shifts: NDArray[np.float64]) -> dict[tuple[str, str], float]:
     found, spreads = {}, []
-    for judge, shift in zip(design.judges, leniency, strict=True):
+    for judge, shift in zip(design.judges, shifts, strict=True):
         within = design.noise_of(judge) ** 2 + design.trial_spread**2
         between = design.response_spread**2 + own**2
         found["icc", judge] = between / (between + within)
@@ -139,6 +139,6 @@ def _truth(design: ScoreDesign, own: float, leniency: NDArray[np.float64]) -> di
         found["mean_score", judge] = design.mean + float(shift)
         spreads.append(between + within)
     if len(spreads) > 1:
-        total = np.mean(spreads) + leniency.var(ddof=1)
+        total = np.mean(spreads) + shifts.var(ddof=1)
         found["icc[judges]", "all judges"] = float(design.response_spread**2 / total)
     return found

@@ -61,8 +61,8 @@ class BlockLogistic:
 
 
 def fit_blocks(
-    x: Array, y: Array, *, block: NDArray[np.int64], prior_scale: Array, intercept_scale: float = 1.5,
-    most_steps: int = 100,
+    x: Array, y: Array, *, block: NDArray[np.int64], prior_scale: Array, freedom: Array | None = None,
+    intercept_scale: float = 1.5, most_steps: int = 100,
 ) -> BlockLogistic:  # fmt: skip
     """Fit it.
 
@@ -75,7 +75,9 @@ def fit_blocks(
     block : int array (k,)
         Block of each feature.
     prior_scale : array (blocks,)
-        Scale of the half-normal prior of each block's τ.
+        Scale s of the prior of each block's τ = s χ_k.
+    freedom : array (blocks,), optional
+        k: 1 is half-normal, the default; 2 Rayleigh.
     intercept_scale : float
         Standard deviation of the intercept's normal prior.
     most_steps : int
@@ -97,14 +99,14 @@ def fit_blocks(
     """
     if x.shape != (len(y), len(block)) or (len(block) and block.max() >= len(prior_scale)):
         raise UsageError(f"x {x.shape}, y {y.shape} and block {block.shape} do not fit together")
-    rows = _with_one(x)
+    rows, freedom = _with_one(x), np.ones(len(prior_scale)) if freedom is None else freedom
     beta, variance = np.zeros(rows.shape[1]), prior_scale**2
     before, steps = np.full(len(y), np.inf), 0
     covariance = np.zeros((rows.shape[1], rows.shape[1]))
     while steps < most_steps:
         precision = np.append(intercept_scale**-2.0, 1 / np.maximum(variance[block], LEAST_VARIANCE))
         beta, covariance = _newton(rows, y, beta, covariance, precision)
-        variance = _scales(beta[1:], covariance[1:, 1:], block, prior_scale)
+        variance = _scales(beta[1:], covariance[1:, 1:], block, prior_scale, freedom)
         eta = rows @ beta
         steps += 1
         if np.abs(eta - before).max(initial=0.0) < TOLERANCE:
@@ -126,14 +128,16 @@ def _newton(rows: Array, y: Array, beta: Array, covariance: Array, precision: Ar
     return beta - move * min(1.0, 4.0 / max(reach, 1e-300)), covariance
 
 
-def _scales(beta: Array, covariance: Array, block: NDArray[np.int64], prior_scale: Array) -> Array:
-    """M step: the variance t of each block that maximises E log N(β; 0, t) + log HalfNormal(√t).
+def _scales(
+    beta: Array, covariance: Array, block: NDArray[np.int64], prior_scale: Array, freedom: Array
+) -> Array:
+    """M step: the variance t of each block that maximises E log N(β; 0, t) + log p(√t) of s χ_k.
 
-    With n effects and S = E Σβ², the root of t²/s² + n t − S = 0.
+    With n effects and S = E Σβ², the root of t²/s² + (n + 1 − k) t − S = 0.
     """
     second = beta**2 + np.diag(covariance)
     sums = np.bincount(block, weights=second, minlength=len(prior_scale))
-    n = np.bincount(block, minlength=len(prior_scale))
+    n = np.bincount(block, minlength=len(prior_scale)) + 1 - freedom
     s2 = prior_scale**2
     return np.asarray((np.sqrt(n**2 + 4 * sums / s2) - n) * s2 / 2)
 

@@ -164,9 +164,9 @@ def _cross_validated(
 
 
 def _fitted(data: Data, model: VerdictAgreement, rows: NDArray[np.bool_] | slice) -> BlockLogistic:
-    scale = np.array([model.scales[block] for block in data.coords["block"]], dtype=float)
+    scale, freedom = model.priors(data)
     return fit_blocks(np.asarray(data["x"])[rows], np.asarray(data["agreements"], dtype=float)[rows],
-                      block=np.asarray(data["block"]), prior_scale=scale,
+                      block=np.asarray(data["block"]), prior_scale=scale, freedom=freedom,
                       intercept_scale=model.intercept_scale)  # fmt: skip
 
 
