@@ -67,8 +67,8 @@ def test_stored_coverage_over_the_prior_is_what_its_bounds_say(path: Path) -> No
 
 def _judged(folder: Path, part: str, label: str) -> set[str]:
     """Estimands of a method that stored results have coverage of."""
-    return {row["estimand"] for path in folder.glob("*.json")
-            for row in json.loads(path.read_text(encoding="utf-8"))[part] if row["method"] == label}  # fmt: skip
+    stored = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")]
+    return {row["estimand"] for one in stored for row in one[part] if row["method"] == label}
 
 
 @pytest.mark.slow

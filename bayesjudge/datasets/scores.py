@@ -70,7 +70,8 @@ class SimulatedScores:
         The world.
     truth : dict
         By ``(estimand, unit)``: ``icc``, ``within_share``, ``score_sd`` and ``mean_score`` (over endless
-        responses, in these trials) of every judge, and of ``all judges``, where there are several, ``icc[judges]``: one score of a random one.
+        responses, in these trials) of every judge, and of ``all judges``, where there are several,
+        ``icc[judges]``: one score of a random one.
     """
 
     scores: Scores
