@@ -6,6 +6,7 @@ Worked out from the definitions (METHODS 2.1 to 2.4), apart from what the model 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +44,12 @@ def trial_truth(pi: Array) -> dict[str, float]:
     """
     q = pi.mean(axis=1)
     flip = 1 - q.max(axis=-1)
-    found = {"flip_rate": flip.mean(), "disagreement": (1 - (q**2).sum(axis=-1)).mean(),
-             "tie_rate": q[:, 2].mean()}  # fmt: skip
+    disagreement = (1 - (q**2).sum(axis=-1)).mean()
+    found: dict[str, Any] = {
+        "flip_rate": flip.mean(),
+        "disagreement": disagreement,
+        "tie_rate": q[:, 2].mean(),
+    }
     for trials in _SIZES:
         match = _match(q, trials)
         found |= {f"match[K={trials}]": match, f"noise_budget[K={trials}]": len(q) * (1 - match)}

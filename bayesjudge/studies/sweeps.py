@@ -18,14 +18,14 @@ import numpy as np
 
 from bayesjudge.checks import Cell, prior_cell
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import POPULATIONS, Estimates
+from bayesjudge.estimates import POPULATIONS, Estimates, Truth
 
 if TYPE_CHECKING:
     from bayesjudge.model import Data, Model
 
 __all__ = ["SWEEPS", "Sweep", "prior_sweep", "sweep_of"]
 
-type _World = tuple[Any, Mapping[tuple[str, str], float]]
+type _World = tuple[Any, Truth]
 
 #: Small steps: with two models the spread of the judge's errors is a funnel, see benchmarks/simulation.py.
 _CAREFUL = {"draws": 500, "tune": 500, "target_accept": 0.99}
