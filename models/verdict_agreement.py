@@ -162,7 +162,7 @@ class VerdictAgreement:
             eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale))
             if names:
                 scale, freedom = self.priors(data)
-                tau = pm.CustomDist("tau", scale, freedom, logp=log_density, dims="block",
+                tau = pm.CustomDist("tau", scale, freedom, logp=log_density, dims="block", initval=scale,
                                     transform=pm.distributions.transforms.log)  # fmt: skip
                 z = pm.Normal("z", np.float64(0), np.float64(1), dims="feature")
                 eta = eta + pt.dot(data["x"], tau[data["block"]] * z)

@@ -125,7 +125,9 @@ def simulate_scores(*, seed: Seed, **options: Any) -> SimulatedScores:
         "trial": t, "score": kept.ravel(),
     })[rng.random(score.size) >= design.missing]  # fmt: skip
     return SimulatedScores(
-        scores=Scores.from_frame(frame), design=design, truth=_truth(design, own, leniency[:, 0])
+        scores=Scores.from_frame(frame),
+        design=design,
+        truth=_truth(design, own, leniency[:, 0] + days.mean(axis=1)),
     )
 
 
