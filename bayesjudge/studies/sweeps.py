@@ -288,7 +288,9 @@ def _score_baselines(counts: Any, *, prob: float, seed: int) -> Estimates:
 
 
 def _pairs(value: float, seed: int) -> _World:
-    return _audited(seed, verified=int(value))
+    # Which question type has which effect is dealt anew, as strengths are to the models of a league.
+    dealt = np.random.default_rng([seed, 5]).permutation([0.8, 0.0, -0.8])
+    return _audited(seed, verified=int(value), categories=dealt.tolist())
 
 
 def _types(value: float, seed: int) -> _World:
