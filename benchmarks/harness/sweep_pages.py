@@ -15,6 +15,7 @@ sys.path.insert(0, str(FOLDER))
 
 from bayesjudge.checks.coverage_runs import FALSE_ALARM  # noqa: E402 ditto
 from bayesjudge.checks.holm import both_sides, holm  # noqa: E402 ditto
+from harness.sweep_notes import NOTES  # noqa: E402 ditto
 from harness.tables import picked, table  # noqa: E402 the folder above is not on the path in VALIDATION's run
 
 __all__ = ["draw", "pages"]
@@ -43,43 +44,6 @@ intervals are worth where several units share a data set (Korn and Graubard 1998
 `gates_failed`: posteriors that failed the convergence gate (R-hat above 1.01, an effective sample below 400,
 a divergent transition, E-BFMI below .3); they are counted, not left out.
 """
-
-
-#: What was looked into after a run.
-NOTES = {
-    "elo": """`battles`: the same six strengths in every log; which model has which is dealt anew. After 100
-battles intervals are 18 % narrower than hard-elo's, errors 14 % smaller, and both hold .93 to .94 of the
-truths. Pooling pulls the best and the last towards the others: theirs hold .89 and .90, those of the four
-between .95 and .96. That is no chance: were the strengths not dealt, the test of each unit would reject the
-best model's. With a half-normal spread of strengths, as in METHODS 4.6, 400 logs gave .916 and .925,
-another 400 .930 and .928, and these reweighted to a Rayleigh spread .947 and .945, which is why it is
-Rayleigh now (`models/bradley_terry.md`).
-
-`spread of drawn strengths`: six strengths drawn anew for each log from a normal population of that spread
-(logits). Expected before the run: .99 at .1, .96 to .97 at .3, .95 at .6 and 1, .94 to .95 at 2. Where
-models hardly differ intervals cover more than they say (at .1 beyond chance: the rows named above), and are
-24 to 28 % narrower than hard-elo's, errors 28 to 39 % smaller: one prior on a spread does not hold .95 at
-each spread by itself. At .6 and more they hold .94 to .95; hard-elo's hold .91 to .94, 20 to 32 % wider.""",
-    "soft-elo": """What is true is the Soft-Elo of the judge after endless battles, at the temperature of
-endless votes (`datasets.soft_truth`); six strengths are dealt anew for each log. With the learning rate 1 of
-METHODS 4.7 the Bayesian intervals held every truth of 300 logs, 2.2 to 2.8 times as wide
-(`models/judge_temperature.md`). The bootstrap of soft-elo leaves the temperature where it was fitted: most of
-the error is in it, and intervals hold .59 to .64. After 100 battles, some 25 votes that are no ties, the
-prior of β carries weight; β of this world is below its middle, and both rows there hold more than they
-say.""",
-    "reliability": """`two judges drawn from the prior`: parameters from the prior of `repeated_trials` as its
-card has it, trials by the simulator of the package, which keeps every cell's verdict distribution. There
-intervals should hold .95 exactly, but for minimum numbers of trials: those are whole numbers or infinite, so
-that intervals may end on the truth, and hold .99. In the other cells one judge is fixed.
-
-The bootstrap asks how K of the trials that were made do, drawn without replacement, against the majority of
-all: as K nears their number its noise budget nears 0 (`models/repeated_trials.md`), and holds .27 of the
-truths for K = 10 of 10 trials and K = 20 of 20.
-
-411 of the 1,000 posteriors failed a gate after 500 draws of each chain: 292 by R-hat alone, mostly 1.010 to
-1.02, 112 with an effective sample below 400, 7 with a divergence. They are in all figures here; their
-intervals hold .94 to .97 of the truths, as the others' do.""",
-}
 
 
 def pages(folder: Path = STORED) -> str:
