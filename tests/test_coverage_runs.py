@@ -287,8 +287,11 @@ def test_the_figure_shows_the_widths_of_every_estimand(right: Coverage) -> None:
     wide = right.frame.assign(estimand="wider", width=10 * right.frame["width"])
     figure = coverage_curves(pd.concat([right.frame, wide]))
     tops = [axes.get_ylim()[1] for axes in figure.axes if axes.get_ylim()[0] == 0.0]
-    assert tops == [tops[0]] * 2
-    assert tops[0] >= wide["width"].max()
+    # Each estimand has a scale of its own; one estimand in two sweeps has one.
+    assert tops == pytest.approx([tops[0], 10 * tops[0]])
+    assert tops[1] >= wide["width"].max()
+    again = coverage_curves(pd.concat([right.frame, wide.assign(swept="other", estimand="bias")]))
+    assert len({axes.get_ylim()[1] for axes in again.axes if axes.get_ylim()[0] == 0.0}) == 1
 
 
 def test_the_points_have_a_row_for_every_estimand(right: Coverage) -> None:
@@ -322,8 +325,8 @@ def test_the_command_writes_tables_and_a_figure(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     rows = pd.DataFrame(json.loads(result.stdout)["coverage"])
     assert set(rows["method"]) == {"bayes:verdict_agreement[both]", "verified share"}
-    assert rows["value"].drop_duplicates().tolist() == [30, 60, 120]
+    assert rows["value"].drop_duplicates().tolist() == [30, 60, 120, 0.1, 0.3, 0.6, 1]
     intervals = pd.read_parquet(tmp_path / "intervals.parquet")
     # Over all unverified decisions, and in each of three categories.
-    assert len(intervals) == 3 * 4 * 2 * 4
+    assert len(intervals) == 7 * 4 * 2 * 4
     assert (tmp_path / "coverage.svg").read_text().startswith("<")

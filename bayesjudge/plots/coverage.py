@@ -51,19 +51,33 @@ def coverage_curves(frame: pd.DataFrame, *, most: int = 4) -> Figure:
     require_coverage(frame, NEEDED)
     columns = list(frame.groupby(["swept", "estimand"], sort=False))[:most]
     figure = canvas(5.4)
-    grid = figure.subplots(2, len(columns), squeeze=False, sharex="col", sharey="row")
-    for (above, below), ((swept, estimand), rows) in zip(grid.T, columns, strict=True):
+    grid = _grid(figure, len(columns), alike=len({estimand for (_, estimand), _ in columns}) == 1)
+    for (above, below), ((swept, estimand), rows) in zip(grid, columns, strict=True):
         _column(above, below, rows, list(dict.fromkeys(frame["method"])))
         above.set_title(shorten(str(estimand), 30))
         below.set_xlabel("\n".join(textwrap.wrap(shorten(str(swept), 64), 32)))
-    # When all columns are drawn: limits that are set hold for the whole row, and stop growing.
-    grid[1, 0].set_ylim(bottom=0)
-    grid[0, 0].set_ylabel("coverage")
-    grid[1, 0].set_ylabel("mean width")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
+    # When all columns are drawn: limits that are set hold for all that share them, and stop growing.
+    for _, below in grid:
+        below.set_ylim(bottom=0)
+    grid[0][0].set_ylabel("coverage")
+    grid[0][1].set_ylabel("mean width")
+    handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=legend_columns(labels))
     footnote(figure, "bars: exact binomial bounds", "dashed: nominal")
     return figure
+
+
+def _grid(figure: Figure, columns: int, *, alike: bool) -> list[tuple[Axes, Axes]]:
+    """Axes of coverage above those of width; widths share a scale where they are of one estimand."""
+    spec, grid = figure.add_gridspec(2, columns), list[tuple[Axes, Axes]]()
+    for k in range(columns):
+        left = grid[0] if grid else (None, None)
+        above = figure.add_subplot(spec[0, k], sharey=left[0])
+        below = figure.add_subplot(spec[1, k], sharex=above, sharey=left[1] if alike else None)
+        above.tick_params(labelbottom=False, labelleft=not grid)
+        below.tick_params(labelleft=not grid or not alike)
+        grid.append((above, below))
+    return grid
 
 
 def require_coverage(frame: pd.DataFrame, needed: Sequence[str]) -> None:

@@ -60,9 +60,8 @@ While the strengths of `bradley_terry` were centred, 44 of 250 replicates looked
 battles of three models often leave their spread undecided, and its posterior ran down the neck of a funnel.
 In the units of `strength_units` (`models/bradley_terry.md`), which `judge_elo` has too, none does.
 
-`verdict_agreement` holds by little: its smallest p is that of one quantity among fourteen, by two tests, of
-these thousand truths (other draws of their posteriors gave .0126 for the same quantity). A thousand other
-truths (`--seed 2`) gave .84 as the smallest: it was chance. Processor seconds are upper limits: one to three
+The smallest p of `verdict_agreement`, .025, is that of one quantity among fourteen, by two tests. A thousand
+other truths (`--seed 2`) gave 1 as the smallest: it was chance. Processor seconds are upper limits: one to three
 other programs shared the two cores, and searches for modes take less time since (`judge_panel` a third,
 `verdict_agreement` a sixth).
 """
