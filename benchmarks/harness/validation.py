@@ -61,8 +61,8 @@ battles of three models often leave their spread undecided, and its posterior ra
 In the units of `strength_units` (`models/bradley_terry.md`), which `judge_elo` has too, none does.
 
 The smallest p of `verdict_agreement`, .025, is that of one quantity among fourteen, by two tests. A thousand
-other truths (`--seed 2`) gave 1 as the smallest: it was chance. Processor seconds are upper limits: one to three
-other programs shared the two cores, and searches for modes take less time since (`judge_panel` a third,
+other truths (`--seed 2`) gave 1 as the smallest: it was chance. Processor seconds are upper limits: one to
+three other programs shared the two cores, and searches for modes take less time since (`judge_panel` a third,
 `verdict_agreement` a sixth).
 """
 
