@@ -35,17 +35,35 @@ def _judged(mean: float, gap: float, seed: int) -> World:
 
 
 def by_mean(value: float, seed: int) -> World:
-    """Two models, .1 apart in Youden's J, by the mean J of their judge."""
+    """Two models, .1 apart in Youden's J, by the mean J of their judge.
+
+    Examples
+    --------
+    >>> round(by_mean(0.4, 0)[1]["difference", "a − b"], 2)
+    0.07
+    """
     return _judged(value, 0.1, seed)
 
 
 def by_gap(value: float, seed: int) -> World:
-    """Two models with a mean J of .4, by the difference of J."""
+    """Two models with a mean J of .4, by the difference of J.
+
+    Examples
+    --------
+    >>> round(by_gap(0.2, 0)[1]["youden", "a"], 2)
+    0.5
+    """
     return _judged(0.4, value, seed)
 
 
 def panel(value: float, seed: int) -> World:
-    """Two models before three judges who err together, by labelled items of 300."""
+    """Two models before three judges who err together, by labelled items of 300.
+
+    Examples
+    --------
+    >>> round(panel(40, 0)[1]["accuracy", "b"], 2)
+    0.65
+    """
     from bayesjudge.datasets import simulate_verdicts
     from bayesjudge.panel_counts import panel_votes
 
@@ -56,7 +74,13 @@ def panel(value: float, seed: int) -> World:
 
 
 def votes(value: float, seed: int) -> World:
-    """A league of six fixed strengths, by battles."""
+    """A league of six fixed strengths, by battles.
+
+    Examples
+    --------
+    >>> round(votes(100, 0)[1]["elo", "m0"], 1)
+    1553.1
+    """
     from bayesjudge.datasets import BattleDesign
 
     # Which model has which strength is dealt anew for each log: pooled intervals promise their coverage on
@@ -66,7 +90,13 @@ def votes(value: float, seed: int) -> World:
 
 
 def leagues(value: float, seed: int) -> World:
-    """One league of many: six models whose strengths come from a population of that spread."""
+    """One league of many: six models whose strengths come from a population of that spread.
+
+    Examples
+    --------
+    >>> round(leagues(0.6, 0)[1]["elo", "m0"], 1)
+    1507.9
+    """
     return _league(np.random.default_rng([seed, 2]).normal(0, value, 6), 100, seed)
 
 
@@ -79,7 +109,13 @@ def _league(strengths: Any, battles: int, seed: int) -> World:
 
 
 def graded(value: float, seed: int) -> World:
-    """Battles of which people voted on a third, and a judge with tastes of its own scored all."""
+    """Battles of which people voted on a third, and a judge with tastes of its own scored all.
+
+    Examples
+    --------
+    >>> round(graded(100, 0)[1]["beta", "j0"], 3)
+    0.355
+    """
     from bayesjudge.battle_counts import count_battles
     from bayesjudge.datasets import BattleDesign, simulate_battles, soft_truth
 
@@ -90,7 +126,13 @@ def graded(value: float, seed: int) -> World:
 
 
 def trials(value: float, seed: int) -> World:
-    """One judge of 15 items in both orders, by trials of each."""
+    """One judge of 15 items in both orders, by trials of each.
+
+    Examples
+    --------
+    >>> round(trials(3, 0)[1]["flip_rate", "heron"], 3)
+    0.295
+    """
     from bayesjudge.datasets import simulate_trials
     from bayesjudge.trial_counts import count_trials
 
@@ -99,7 +141,13 @@ def trials(value: float, seed: int) -> World:
 
 
 def trials_of_many(value: float, seed: int) -> World:
-    """Two judges whose parameters come from the prior of `repeated_trials`, as its card has it."""
+    """Two judges whose parameters come from the prior of `repeated_trials`, as its card has it.
+
+    Examples
+    --------
+    >>> round(trials_of_many(3, 0)[1]["variance_share[judge]", "all judges"], 3)
+    0.136
+    """
     from bayesjudge.datasets import simulate_trials
     from bayesjudge.trial_counts import count_trials
 
@@ -119,7 +167,13 @@ def trials_of_many(value: float, seed: int) -> World:
 
 
 def scores(value: float, seed: int) -> World:
-    """Two judges of unequal noise, by scores of each of 30 responses."""
+    """Two judges of unequal noise, by scores of each of 30 responses.
+
+    Examples
+    --------
+    >>> round(scores(2, 0)[1]["icc", "heron"], 3)
+    0.867
+    """
     from bayesjudge.datasets import simulate_scores
     from bayesjudge.score_counts import count_scores
 
@@ -129,14 +183,26 @@ def scores(value: float, seed: int) -> World:
 
 
 def pairs(value: float, seed: int) -> World:
-    """Question types of unequal difficulty, by verified pairs of 300."""
+    """Question types of unequal difficulty, by verified pairs of 300.
+
+    Examples
+    --------
+    >>> round(pairs(60, 0)[1]["consistency", "facts"], 3)
+    0.712
+    """
     # Which question type has which effect is dealt anew, as strengths are to the models of a league.
     dealt = np.random.default_rng([seed, 5]).permutation([0.8, 0.0, -0.8])
     return _audited(seed, verified=int(value), categories=dealt.tolist())
 
 
 def types(value: float, seed: int) -> World:
-    """Question types of many: three whose effects come from a population of that spread."""
+    """Question types of many: three whose effects come from a population of that spread.
+
+    Examples
+    --------
+    >>> round(types(0.6, 0)[1]["consistency", "facts"], 3)
+    0.599
+    """
     drawn = np.random.default_rng([seed, 4]).normal(0, value, 3)
     return _audited(seed, verified=60, categories=drawn.tolist())
 
