@@ -23,9 +23,9 @@ each spread by itself. At .6 and more they hold .94 to .95; hard-elo's hold .91 
 endless votes (`datasets.soft_truth`); six strengths are dealt anew for each log. With the learning rate 1 of
 METHODS 4.7 the Bayesian intervals held every truth of 300 logs, 2.5 to 2.8 times as wide
 (`models/judge_temperature.md`). The bootstrap of soft-elo leaves the temperature where it was fitted: most of
-the error is in it, and intervals hold .59 to .64. After 100 battles, some 25 votes that are no ties, the
-prior of β carries weight; β of this world is below its middle, and both rows there hold more than they
-say.""",
+the error is in it, and intervals hold .59 to .64. After 100 battles, some 25 votes that are no ties, it has
+no answer in 15 % of the logs, whose fitted temperature is not above 0; and the prior of β carries weight: β
+of this world is below its middle, and both Bayesian rows there hold more than they say.""",
     "reliability": """`two judges drawn from the prior`: parameters from the prior of `repeated_trials` as its
 card has it, trials by the simulator of the package, which keeps every cell's verdict distribution. There
 intervals should hold .95 exactly, but for minimum numbers of trials: those are whole numbers or infinite, so
