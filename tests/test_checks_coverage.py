@@ -61,7 +61,7 @@ def test_infinite_truths_are_held_by_intervals_that_reach_them() -> None:
     truths = [{("difference", "a − b"): truth} for truth in (math.inf, math.inf, 8.0, math.inf)]
     row = coverage_table(tables(rows), truths).iloc[0]
     assert (row["n"], row["undefined"], row["unbounded"], row["coverage"]) == (4, 0, 2, 0.75)
-    assert (row["bias"], row["rmse"]) == (1.0, 1.0)
+    assert (row["bias"], row["rmse"], row["infinite"]) == (1.0, 1.0, 3)
     assert (row["width"], row["interval_score"]) == (math.inf, math.inf)
     alone = coverage_table(tables(rows[1:3]), truths[1:3]).iloc[0]
     assert (alone["coverage"], alone["width"], alone["interval_score"]) == (1.0, 2.0, 2.0)

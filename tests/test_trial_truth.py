@@ -5,6 +5,7 @@ from __future__ import annotations
 import error_budget
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 
 from bayesjudge.datasets import simulate_trials
 from bayesjudge.datasets.trial_truth import layer_truth, trial_truth
@@ -64,10 +65,14 @@ def test_items_that_tie_for_everybody() -> None:
 
     def ties(**options: float) -> np.ndarray:
         log = simulate_trials(seed=1, items=300, trials=50, judges=("heron",), correlation=0.0, tie=0.0,
-                              **options)  # fmt: skip
+                              item_spread=0.0, position=0.0, **options)  # fmt: skip
         return count_trials(log.trials).n[:, 2]
 
-    assert ties(tie_spread=1.5).std() > 1.5 * ties().std()
+    def alike(counts: np.ndarray) -> float:
+        return float(chi2_contingency(np.column_stack([counts, 50 - counts])).pvalue)
+
+    assert alike(ties()) > error_budget.level(2)
+    assert alike(ties(tie_spread=1.5)) < error_budget.level(2)
     np.testing.assert_array_equal(ties(tie_spread=0.0), ties())
 
 
@@ -76,8 +81,11 @@ def test_trials_that_all_say_the_same() -> None:
     log = simulate_trials(seed=3, items=2000, trials=4, judges=("heron",), correlation=0.9999,
                           item_spread=0.0, position=0.0)  # fmt: skip
     n = count_trials(log.trials).n
-    assert (n.max(axis=1) == 4).mean() > 0.99
+    # In the urn of a Dirichlet-multinomial the k-th trial after the first is fresh with chance α/(α + k).
+    alpha = (1 - 0.9999) / 0.9999
+    differ = sum(alpha / (alpha + k) for k in (1, 2, 3))
+    assert (n.max(axis=1) == 4).mean() >= error_budget.binomial_bounds(len(n), 1 - differ, comparisons=2)[0]
     # One preference for all items: e^0 : e^0 : e^-2, and 2 orders of each.
     tied, share = (n[:, 2] == 4).mean(), np.exp(-2) / (2 + np.exp(-2))
-    low, high = error_budget.binomial_bounds(len(n), share)
+    low, high = error_budget.binomial_bounds(len(n), share, comparisons=2)
     assert low <= tied <= high

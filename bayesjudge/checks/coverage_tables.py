@@ -41,12 +41,12 @@ def coverage_table(
     -------
     pandas.DataFrame
         Columns ``by`` and: ``n`` intervals judged; ``undefined`` estimates without an interval (NaN), which
-        are counted here and nowhere else; ``unbounded`` intervals of infinite width; ``coverage,
+        are counted here and nowhere else; ``unbounded`` intervals with an infinite end; ``coverage,
         coverage_lower, coverage_upper`` (Clopper–Pearson, or `clustered_bounds`) and the ``nominal``
         probability; ``below, above``, one-sided exact p-values against coverage of at least, and of at most,
-        the nominal probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the errors that are finite;
-        ``width`` (mean); ``interval_score`` (mean; Gneiting & Raftery 2007, eq. 43; lower is better);
-        ``wrong_sign``, the share of intervals that exclude 0 on the side where the truth is not.
+        the nominal probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the errors that are finite,
+        and ``infinite``, how many points or truths are not; ``width`` (mean); ``interval_score`` (mean;
+        Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``, the share of intervals that exclude 0 on the side where the truth is not.
 
     Raises
     ------
@@ -116,6 +116,7 @@ def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, A
         "unbounded": int((np.isinf(defined["upper"]) | np.isinf(defined["lower"])).sum()),
         "coverage": _mean(hit), "coverage_lower": low, "coverage_upper": high, "nominal": float(nominal[0]),
         "below": below, "above": above, **_errors(_finite(rows["point"] - rows["truth"])),
+        "infinite": int((np.isinf(rows["point"]) | np.isinf(rows["truth"])).sum()),
         **_widths(defined, float(nominal[0])),
     }  # fmt: skip
 

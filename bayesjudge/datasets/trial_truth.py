@@ -1,6 +1,6 @@
 """What is true of the judges of a simulated world of repeated trials, given the verdict distributions.
 
-Worked out from the definitions (METHODS 2.1 to 2.4), apart from what the model `repeated_trials` does.
+Worked out from the definitions (METHODS 2), apart from what the model `repeated_trials` does.
 """
 
 from __future__ import annotations
