@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from bayesjudge import cli
 from bayesjudge.checks import coverage, prior_cell
+from bayesjudge.cli.registered import registered
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
@@ -168,6 +169,24 @@ def test_what_cannot_be_judged_is_told(asked: list[str], said: str) -> None:
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optioned:
+    """Options of kinds that models of other packages may have."""
+
+    prior: tuple[float, float] = (1.0, 1.0)
+    weights: dict[str, float] | None = None
+    unnamed: Any = None
+
+
+def test_options_of_other_packages_are_of_their_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bayesjudge.model.find_model", lambda _: Optioned)
+    given = {"prior": "[2, 3.5]", "weights": '{"a": 1}', "unnamed": "[1]"}
+    assert registered("optioned", given) == Optioned(prior=(2, 3.5), weights={"a": 1}, unnamed=(1,))
+    for wrong in ({"prior": "[2]"}, {"prior": "2"}, {"weights": "[1]"}, {"weights": "x"}):
+        with pytest.raises(UsageError, match="is of type"):
+            registered("optioned", wrong)
 
 
 def test_the_command_judges_a_model_over_its_prior(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def coverage_table(
         probability; ``below, above``, one-sided exact p-values against coverage of at least, and of at most,
         the nominal probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the errors that are finite,
         and ``infinite``, how many points or truths are not; ``width`` (mean); ``interval_score`` (mean;
-        Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``, the share of intervals that exclude 0 on the side where the truth is not.
+        Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``, the share of intervals that exclude
+        0 on the side where the truth is not.
 
     Raises
     ------

@@ -104,7 +104,8 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, tuple) and len(value) == len(each) and all(map(_fits, value, each))
     if isinstance(value, bool) or value is None:
         return kind in {type(value), Any}
-    return kind is Any or isinstance(value, (int, float) if kind is float else kind)
+    # Of a container of others' models, for instance dict[str, float], the model judges what is inside.
+    return kind is Any or isinstance(value, (int, float) if kind is float else get_origin(kind) or kind)
 
 
 def _called(kind: Any) -> str:
