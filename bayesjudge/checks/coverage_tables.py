@@ -43,8 +43,9 @@ def coverage_table(
         Columns ``by`` and: ``n`` intervals judged; ``undefined`` estimates without an interval (NaN), which
         are counted here and nowhere else; ``unbounded`` intervals with an infinite end; ``coverage,
         coverage_lower, coverage_upper`` (Clopper–Pearson, or `clustered_bounds`) and the ``nominal``
-        probability; ``below, above``, one-sided exact p-values against coverage of at least, and of at most,
-        the nominal probability; ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the errors that are finite,
+        probability; ``interior``, the share of truths strictly between the ends; ``below, above``, one-sided
+        exact p-values against coverage of at least, and interior of at most, the nominal probability (see
+        Notes); ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the errors that are finite,
         and ``infinite``, how many points or truths are not; ``width`` (mean); ``interval_score`` (mean;
         Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``, the share of intervals that exclude
         0 on the side where the truth is not.
@@ -59,6 +60,10 @@ def coverage_table(
     -----
     The exact bounds treat intervals as independent unless ``clustered``. Several units of one data set are
     not: put ``"unit"`` in ``by`` for bounds that are exact.
+
+    A whole number, or one that may be infinite, can lie on an end of its interval. Strictly between quantiles
+    that are values of its draws (``inverted_cdf``) lies no more than the nominal probability, and with both
+    ends no less: each is held on its own side. Of a continuous estimand they are the same.
 
     Examples
     --------
@@ -108,15 +113,18 @@ def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, A
     if len(nominal) > 1:
         raise UsageError(f"intervals of probabilities {sorted(nominal)} in one row; add 'prob' to by=")
     defined = rows[rows["lower"].notna() & rows["upper"].notna()]
-    hit = (defined["lower"] <= defined["truth"]) & (defined["truth"] <= defined["upper"])
+    hit = defined["truth"].between(defined["lower"], defined["upper"])
+    interior = defined["truth"].between(defined["lower"], defined["upper"], inclusive="neither")
     groups = defined["dataset"] if clustered else np.arange(len(defined))
     low, high = clustered_bounds(hit, groups, prob=prob)
-    below, above = clustered_tails(hit, groups, float(nominal[0]), prob=prob)
+    below, _ = clustered_tails(hit, groups, float(nominal[0]), prob=prob)
+    _, above = clustered_tails(interior, groups, float(nominal[0]), prob=prob)
     return {
         "n": len(defined), "undefined": len(rows) - len(defined),
         "unbounded": int((np.isinf(defined["upper"]) | np.isinf(defined["lower"])).sum()),
         "coverage": _mean(hit), "coverage_lower": low, "coverage_upper": high, "nominal": float(nominal[0]),
-        "below": below, "above": above, **_errors(_finite(rows["point"] - rows["truth"])),
+        "interior": _mean(interior), "below": below, "above": above,
+        **_errors(_finite(rows["point"] - rows["truth"])),
         "infinite": int((np.isinf(rows["point"]) | np.isinf(rows["truth"])).sum()),
         **_widths(defined, float(nominal[0])),
     }  # fmt: skip

@@ -29,7 +29,8 @@ def coverage_tests(intervals: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFram
     -------
     pandas.DataFrame
         Columns ``by`` and ``n, coverage, nominal, below, above`` (one-sided exact p-values against coverage
-        of at least, and of at most, the nominal probability) and ``adjusted_below, adjusted_above`` (Holm,
+        of at least the nominal probability, and against more than that strictly between the ends, as in
+        `coverage_table`) and ``adjusted_below, adjusted_above`` (Holm,
         over all rows).
 
     Examples
@@ -43,10 +44,12 @@ def coverage_tests(intervals: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFram
     from scipy.stats import binom
 
     groups = _judged(intervals).groupby(list(by), sort=False)
-    found = groups.agg(n=("hit", "size"), hits=("hit", "sum"), nominal=("prob", "first")).reset_index()
-    n, hits, nominal = (found[name].to_numpy() for name in ("n", "hits", "nominal"))
+    found = groups.agg(
+        n=("hit", "size"), hits=("hit", "sum"), within=("interior", "sum"), nominal=("prob", "first")
+    ).reset_index()
+    n, hits, within, nominal = (found[name].to_numpy() for name in ("n", "hits", "within", "nominal"))
     found["coverage"] = hits / n
-    found["below"], found["above"] = binom.cdf(hits, n, nominal), binom.sf(hits - 1, n, nominal)
+    found["below"], found["above"] = binom.cdf(hits, n, nominal), binom.sf(within - 1, n, nominal)
     found["adjusted_below"], found["adjusted_above"] = (
         holm(found[name].to_numpy()) for name in ("below", "above")
     )
@@ -121,4 +124,6 @@ def detectable(n: int, nominal: float, level: float, *, power: float = 0.9) -> f
 
 def _judged(intervals: pd.DataFrame) -> pd.DataFrame:
     defined = intervals[intervals["lower"].notna() & intervals["upper"].notna()]
-    return defined.assign(hit=defined["truth"].between(defined["lower"], defined["upper"]))
+    ends = defined["lower"], defined["upper"]
+    return defined.assign(hit=defined["truth"].between(*ends),
+                          interior=defined["truth"].between(*ends, inclusive="neither"))  # fmt: skip

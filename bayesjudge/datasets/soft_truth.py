@@ -19,7 +19,7 @@ __all__ = ["soft_truth"]
 _NODES = 80
 
 
-def soft_truth(log: SimulatedBattles) -> dict[tuple[str, ...], float]:
+def soft_truth(log: SimulatedBattles, *, beta: float | None = None) -> dict[tuple[str, ...], float]:
     """``beta`` by ``(estimand, judge)``, and each model's Soft-Elo by ``(estimand, model, judge, group)``.
 
     β is the temperature at which endless human votes that are no ties are likeliest, given the gaps; a
@@ -29,6 +29,9 @@ def soft_truth(log: SimulatedBattles) -> dict[tuple[str, ...], float]:
     ----------
     log : SimulatedBattles
         Of a design whose judges give scores, each battle in one order.
+    beta : float, optional
+        Every judge's temperature, in logits a point, where people's votes follow from the gaps themselves; by
+        default that of people who vote by the models' strengths.
 
     Raises
     ------
@@ -54,10 +57,10 @@ def soft_truth(log: SimulatedBattles) -> dict[tuple[str, ...], float]:
     for j, taste in enumerate(log.deviations):
         eye, judge = design.slope * theta + taste, f"j{j}"
         gap, weight = _gaps(eye[first] - eye[second], design.position, design.noise)
-        beta = _temperature(gap, weight, votes[:, [0]], votes[:, [2]])
-        target = (weight * expit(beta * gap)).sum(axis=1)
+        known = _temperature(gap, weight, votes[:, [0]], votes[:, [2]]) if beta is None else beta
+        target = (weight * expit(known * gap)).sum(axis=1)
         solved = solve_strengths(first, second, np.ones(len(first)), target, len(theta), ridge=0)[0]
-        found["beta", judge] = beta
+        found["beta", judge] = known
         found |= {("elo", model, judge, ""): float(elo)
                   for model, elo in zip(design.models, to_elo(solved), strict=True)}  # fmt: skip
     return found

@@ -18,7 +18,6 @@ __all__ = [
     "panel",
     "scores",
     "trials",
-    "trials_of_many",
     "types",
     "votes",
 ]
@@ -137,32 +136,6 @@ def trials(value: float, seed: int) -> World:
     from bayesjudge.trial_counts import count_trials
 
     log = simulate_trials(seed=seed, items=15, trials=int(value), judges=("heron",))
-    return count_trials(log.trials), log.truth
-
-
-def trials_of_many(value: float, seed: int) -> World:
-    """Two judges whose parameters come from the prior of `repeated_trials`, as its card has it.
-
-    Examples
-    --------
-    >>> round(trials_of_many(3, 0)[1]["variance_share[judge]", "all judges"], 3)
-    0.136
-    """
-    from bayesjudge.datasets import simulate_trials
-    from bayesjudge.trial_counts import count_trials
-
-    rng, judges = np.random.default_rng([seed, 3]), ("heron", "otter")
-    log_kappa = rng.normal(0, 0.5, 2)
-
-    def each(values: Any) -> dict[str, float]:
-        return dict(zip(judges, values.tolist(), strict=True))
-
-    log = simulate_trials(
-        seed=seed, items=15, trials=int(value), judges=judges, preference=rng.normal(),
-        item_spread=rng.gamma(2, 1), judge_spread=rng.gamma(2, 0.5), tie_spread=rng.gamma(2, 0.5),
-        position=each(rng.normal(size=2)), decisiveness=each(np.exp(log_kappa - log_kappa.mean())),
-        tie=each(rng.normal(-2, 2, 2)), correlation=each(rng.uniform(size=2)),
-    )  # fmt: skip
     return count_trials(log.trials), log.truth
 
 

@@ -4,7 +4,8 @@ Accuracy has the two sweeps of the simulation study of METHODS 1.10, two models 
 judge's mean Youden's J with a difference of .1 between the models, and that difference at a mean of .4. The
 other questions sweep what a user can buy more of: labels, battles, trials, verified pairs. Where truths that
 are fixed may be far from what a prior expects there is a second sweep, in which they are drawn: leagues of
-one spread or another, question types of one or another, judges from the model's own prior.
+one spread or another, question types of one or another, and parameters of the default model's own prior,
+where its intervals must hold what they say, neither less nor more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bayesjudge.checks import Cell, prior_cell
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import find_model
+from bayesjudge.studies import prior_worlds
 from bayesjudge.studies import sweep_baselines as baselines
 from bayesjudge.studies import sweep_worlds as worlds
 
@@ -46,6 +48,8 @@ class Sweep:
         What is judged; None is everything whose truth is known.
     sampling : mapping
         Options of `fit_many`.
+    from_prior : tuple of str
+        What is swept in cells whose parameters come from the prior of the default model.
     """
 
     cells: tuple[Cell, ...]
@@ -53,6 +57,7 @@ class Sweep:
     baselines: Callable[..., Estimates] | None
     estimands: tuple[str, ...] | None
     sampling: Mapping[str, Any] = field(default_factory=dict)
+    from_prior: tuple[str, ...] = ()
 
 
 def sweep_of(question: str) -> Sweep:
@@ -84,7 +89,9 @@ def prior_sweep(model: Model, data: Data) -> Sweep:
     >>> prior_sweep(model, model.prepare(small_table("battles"))).cells[0].swept
     'truths from the prior of bayes:bradley_terry[human]'
     """
-    return Sweep(cells=(prior_cell(model, data),), models=lambda: (model,), baselines=None, estimands=None)
+    cell = prior_cell(model, data)
+    return Sweep(cells=(cell,), models=lambda: (model,), baselines=None, estimands=None,
+                 from_prior=(cell.swept,))  # fmt: skip
 
 
 def _cells(
@@ -98,6 +105,11 @@ def _models(*names: str) -> Callable[[], tuple[Model, ...]]:
     return lambda: tuple(find_model(name)() for name in names)
 
 
+_LABELS_OF_PRIOR = "labelled items, labels drawn from the prior"
+_LEAGUES_OF_PRIOR = "battles, models drawn from the prior"
+_TEMPERATURES_OF_PRIOR = "battles, a judge's temperature drawn from the prior"
+_JUDGES_OF_PRIOR = "trials of an item in each order, two judges drawn from the prior"
+
 SWEEPS: Mapping[str, Sweep] = {
     "accuracy": Sweep(
         cells=(*_cells("mean Youden's J", tuple(k / 10 for k in range(1, 10)), worlds.by_mean),
@@ -106,24 +118,29 @@ SWEEPS: Mapping[str, Sweep] = {
         estimands=("difference", "accuracy"), sampling=_CAREFUL,
     ),
     "panel": Sweep(
-        cells=_cells("labelled items", (20, 40, 100), worlds.panel), models=_models("judge_panel"),
-        baselines=baselines.panel,
+        cells=(*_cells("labelled items", (20, 40, 100), worlds.panel),
+               *_cells(_LABELS_OF_PRIOR, (20, 100), prior_worlds.panel)),
+        models=_models("judge_panel"), baselines=baselines.panel, from_prior=(_LABELS_OF_PRIOR,),
         estimands=("difference", "accuracy", "difference (these items)", "accuracy (these items)"),
     ),
     "elo": Sweep(
         cells=(*_cells("battles", (100, 300, 1000), worlds.votes),
-               *_cells("spread of drawn strengths, 100 battles", (0.1, 0.3, 0.6, 1, 2), worlds.leagues)),
+               *_cells("spread of drawn strengths, 100 battles", (0.1, 0.3, 0.6, 1, 2), worlds.leagues),
+               *_cells(_LEAGUES_OF_PRIOR, (100, 1000), prior_worlds.league)),
         models=_models("bradley_terry"), baselines=baselines.elo, estimands=("difference", "elo"),
+        from_prior=(_LEAGUES_OF_PRIOR,),
     ),
     "soft-elo": Sweep(
-        cells=_cells("battles, a third of them voted on", (100, 300, 1000), worlds.graded),
+        cells=(*_cells("battles, a third of them voted on", (100, 300, 1000), worlds.graded),
+               *_cells(_TEMPERATURES_OF_PRIOR, (100, 300, 1000), prior_worlds.graded)),
         models=_models("judge_temperature"), baselines=baselines.soft_elo, estimands=("beta", "elo"),
+        from_prior=(_TEMPERATURES_OF_PRIOR,),
     ),
     "reliability": Sweep(
         cells=(*_cells("trials of an item in each order", (3, 5, 10), worlds.trials),
-               *_cells("trials of an item in each order, two judges drawn from the prior", (3, 10),
-                       worlds.trials_of_many)),
+               *_cells(_JUDGES_OF_PRIOR, (3, 10), prior_worlds.trials)),
         models=_models("repeated_trials"), baselines=baselines.trials, estimands=None,
+        from_prior=(_JUDGES_OF_PRIOR,),
     ),
     "scores": Sweep(
         cells=_cells("trials, two judges of 30 responses", (2, 5, 10), worlds.scores),

@@ -18,12 +18,14 @@ from bayesjudge.checks.holm import both_sides, holm  # noqa: E402 ditto
 from harness.sweep_notes import NOTES  # noqa: E402 ditto
 from harness.tables import picked, table  # noqa: E402 the folder above is not on the path in VALIDATION's run
 
-__all__ = ["draw", "pages"]
+__all__ = ["ROW_ALARM", "draw", "pages"]
 
 STORED = FOLDER / "results" / "coverage"
 #: Baselines that figures and tables keep beside the models; the stored results have all.
 BESIDE = ("naive", "rogan-gladen[shared]", "ppi++", "ppi++[best-judge]", "hard-elo", "soft-elo", "bootstrap",
           "anova", "verified share")  # fmt: skip
+#: Probability of a row outside its own bounds on either side, by chance.
+ROW_ALARM = 0.025
 #: What the figure of a question with more estimands than columns shows.
 FIGURED = {"reliability": ("flip_rate", "position_effect"), "scores": ("icc", "score_sd", "mean_score")}
 
@@ -79,8 +81,7 @@ def _simultaneous(found: Mapping[str, Any]) -> str:
     outside = [f"- {name}, {row['swept']} {row['value']:g}: {row['method']}, {row['estimand']}: "
                f"{row['coverage']:.3g} (p {p:.2g})"
                for (name, row), p in zip(rows, both, strict=True) if p < FALSE_ALARM]  # fmt: skip
-    below = sum(row["coverage_upper"] < row["nominal"] for _, row in rows)
-    above = sum(row["coverage_lower"] > row["nominal"] for _, row in rows)
+    below, above = (sum(row[side] < ROW_ALARM for _, row in rows) for side in ("below", "above"))
     said = (
         f"Of {len(rows)} Bayesian rows {below} have bounds below the nominal probability and {above} above "
         "it. Simultaneous band: exact tests of both sides of every row, corrected for their number (Holm). "
