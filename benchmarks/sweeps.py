@@ -33,7 +33,7 @@ RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
 #: Probability that any of one question's claims fails although every interval has its nominal coverage.
 FALSE_ALARM = 0.01
 #: Data sets in each cell, by what one costs.
-DATASETS = {"accuracy": 100, "panel": 100, "elo": 400, "soft-elo": 200, "reliability": 200, "scores": 400,
+DATASETS = {"accuracy": 100, "panel": 200, "elo": 400, "soft-elo": 200, "reliability": 200, "scores": 400,
             "audit": 400}  # fmt: skip
 
 #: A world of more truths than these is not one of a few that are dealt.
@@ -103,7 +103,8 @@ def must_hold(
 
 def _both_sides(found: Coverage, swept: str) -> dict[str, Any]:
     """The exact band about the nominal probability that all rows of these cells are in at once."""
-    rows = found.frame[(found.frame["swept"] == swept) & found.frame["method"].str.startswith("bayes:")]
+    # Of the default model, which comes first: another one has another prior.
+    rows = found.frame[(found.frame["swept"] == swept) & (found.frame["method"] == found.frame["method"][0])]
     claim = f"{swept}: smallest p-value of coverage, both sides (exact, data sets counted, Holm)"
     return holds(claim, float(both_sides(rows["below"], rows["above"]).min()), least=FALSE_ALARM)
 

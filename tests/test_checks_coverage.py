@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from bayesjudge.checks import clopper_pearson, coverage_table
+from bayesjudge.checks.coverage_tests import coverage_tests
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
@@ -62,9 +64,30 @@ def test_infinite_truths_are_held_by_intervals_that_reach_them() -> None:
     row = coverage_table(tables(rows), truths).iloc[0]
     assert (row["n"], row["undefined"], row["unbounded"], row["coverage"]) == (4, 0, 2, 0.75)
     assert (row["bias"], row["rmse"], row["infinite"]) == (1.0, 1.0, 3)
+    # One truth of four lies between the ends of its interval, and is not one of them.
+    assert row["interior"] == 0.25
+    assert (row["below"], row["above"]) == pytest.approx((stats.binom.cdf(3, 4, 0.9),
+                                                          stats.binom.sf(0, 4, 0.9)))  # fmt: skip
     assert (row["width"], row["interval_score"]) == (math.inf, math.inf)
     alone = coverage_table(tables(rows[1:3]), truths[1:3]).iloc[0]
     assert (alone["coverage"], alone["width"], alone["interval_score"]) == (1.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize("law", [stats.binom(6, 0.4), stats.geom(0.5), stats.poisson(0.7), stats.norm()])
+def test_whole_numbers_are_inside_the_band_though_intervals_end_on_them(law: Any) -> None:
+    # What is known of a truth is its law, and truths come as the law has them.
+    truths = law.ppf((np.arange(2000) + 0.5) / 2000)
+    interval = (float(law.median()), *map(float, law.ppf([0.05, 0.95])))
+    row = coverage_table(
+        tables([interval] * 2000), [{("difference", "a − b"): float(x)} for x in truths]
+    ).iloc[0]
+    assert row["interior"] <= 0.9 <= row["coverage"]
+    assert min(row["below"], row["above"]) > 0.4
+    alone = coverage_tests(
+        pd.DataFrame({"unit": "a", "truth": truths, "lower": interval[1], "upper": interval[2], "prob": 0.9}),
+        by=["unit"],
+    ).iloc[0]
+    assert (alone["below"], alone["above"]) == pytest.approx((row["below"], row["above"]))
 
 
 def test_the_interval_score_is_least_for_the_right_interval() -> None:

@@ -123,9 +123,9 @@ def test_a_prior_that_is_sure_of_fair_coins_is_outside(third_party: ModuleType) 
     assert found.outside["coverage"].iloc[0] < 0.8
 
 
-def held(*hits: int, method: str = "bayes:coin") -> Coverage:
+def held(*hits: int, method: str = "bayes:coin", swept: str = "tosses") -> Coverage:
     """A run of one cell a row, in which so many of 200 independent intervals held their truth."""
-    rows = [{"swept": "tosses", "value": float(value), "method": method, "estimand": "bias", "n": 200,
+    rows = [{"swept": swept, "value": float(value), "method": method, "estimand": "bias", "n": 200,
              "coverage": hit / 200, "nominal": 0.95, "gates_failed": 0,
              "below": binom.cdf(hit, 200, 0.95), "above": binom.sf(hit - 1, 200, 0.95)}
             for value, hit in enumerate(hits)]  # fmt: skip
@@ -157,18 +157,21 @@ def test_rows_are_outside_wherever_they_stand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hits", "code", "said"),
+    ("hits", "drawn", "code", "said"),
     [
-        (190, 0, "0 of 1 Bayesian rows are outside"),
-        (200, 0, "1 of 1 Bayesian rows are outside"),
-        (170, 3, "tosses 0, bayes:coin, bias: 0.850"),
+        (190, False, 0, "0 of 1 Bayesian rows are outside"),
+        (190, True, 0, "0 of 1 Bayesian rows are outside"),
+        (200, False, 0, "1 of 1 Bayesian rows are outside"),
+        (200, True, 3, "1 of 1 Bayesian rows are outside"),
+        (170, False, 3, "0, bayes:coin, bias: 0.850"),
     ],
 )
-def test_strict_refuses_what_covers_too_little(
-    hits: int, code: int, said: str, monkeypatch: pytest.MonkeyPatch
+def test_strict_refuses_what_covers_too_little_and_over_its_prior_too_much(
+    hits: int, *, drawn: bool, code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bayesjudge.checks.coverage", lambda *_, **__: held(hits))
-    result = CliRunner().invoke(cli.app, ["simulate", "coverage", "audit", "--strict"])
+    swept = sweep_of("panel").from_prior[0] if drawn else "tosses"
+    monkeypatch.setattr("bayesjudge.checks.coverage", lambda *_, **__: held(hits, swept=swept))
+    result = CliRunner().invoke(cli.app, ["simulate", "coverage", "panel", "--strict"])
     assert result.exit_code == code
     assert said in " ".join(result.stdout.split())
 
@@ -266,13 +269,19 @@ def test_pages_name_the_rows_outside_the_band(benchmark_module: Callable[[str], 
                 "above": binom.sf(hits - 1, 400, 0.95)}  # fmt: skip
 
     even = [row(380, k) for k in range(58)]
-    said = pages._simultaneous({"one": {"cells": [*even, row(350, 58)]}, "other": {"cells": [row(369, 9)]}})
+    drawn = {"cells": [{**row(398, 3), "swept": "drawn"}], "from_prior": ["drawn"]}
+    said = pages._simultaneous({"one": {"cells": [*even, row(350, 58)]}, "other": {"cells": [row(369, 9)]},
+                                "prior": drawn})  # fmt: skip
+    over_prior, fixed = said.split("**Other truths.**")
     # 369 of 400 is below by itself (p .01); of 60 rows it is not.
-    assert "Of 60 Bayesian rows 2 have bounds below the nominal probability and 0 above it." in said
-    assert "1 of 60 is outside" in said
-    assert said.endswith(
+    assert "Of 60 Bayesian rows 2 have bounds below the nominal probability and 0 above it." in fixed
+    assert "1 of 60 is outside" in fixed
+    assert fixed.endswith(
         f"- one, labels 58: bayes:coin, bias: 0.875 (p {2 * 60 * binom.cdf(350, 400, 0.95):.2g})"
     )
+    # Over truths from the prior too much is outside as well, and its rows are a family of their own.
+    assert "Of 1 Bayesian rows 0 have bounds below the nominal probability and 1 above it." in over_prior
+    assert f"prior, drawn 3: bayes:coin, bias: 0.995 (p {2 * binom.sf(397, 400, 0.95):.2g})" in over_prior
     assert "none of 58 are outside" in pages._simultaneous({"one": {"cells": even}})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import error_budget
@@ -17,8 +18,11 @@ from bayesjudge.checks.replicates import Simulator
 from bayesjudge.datasets import BattleDesign, simulate_battles, soft_truth
 from bayesjudge.inference.density import density
 from bayesjudge.inference.tree import posterior_dataset
+from bayesjudge.model import Data
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.models.judge_temperature import JudgeTemperature
+from bayesjudge.models.paired_accuracy import PairedAccuracy
+from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.strengths import solve_strengths, to_elo
 from bayesjudge.studies import prior_worlds
 
@@ -41,22 +45,56 @@ def test_a_panel_shows_the_labels_of_so_many_items() -> None:
     assert whole.label.mean(axis=0) == pytest.approx([truth["accuracy (these items)", m] for m in "ab"])
 
 
-def test_labels_of_a_panel_spread_as_the_model_has_them() -> None:
-    # On the same votes of judges the model's own simulator draws what the world drew.
-    model, made, drawn = JudgePanel(), [], []
+@pytest.mark.parametrize(
+    ("model", "world"),
+    [
+        (JudgePanel(), partial(prior_worlds.panel, 300)),
+        (VerdictAgreement(), partial(prior_worlds.audit, 250)),
+    ],
+    ids=lambda given: getattr(given, "name", ""),
+)
+def test_data_spread_as_the_model_has_them(model: Any, world: Any) -> None:
+    # On the same design the model's own simulator draws what the world drew.
+    made, drawn = [], []
     for seed in range(150):
-        data = model.prepare(prior_worlds.panel(300, seed)[0])
-        mine, again = data["answer_model"] == 0, model.simulate(jax.random.key(seed), data)["label"]
-        made.append(data["label"][mine].mean())
-        drawn.append(np.asarray(again)[mine].mean())
-    assert ks_2samp(made, drawn).pvalue > error_budget.level()
+        data = model.prepare(world(seed)[0])
+        made.append(data[data.observed].mean())
+        drawn.append(np.asarray(model.simulate(jax.random.key(seed), data)[data.observed]).mean())
+    assert ks_2samp(made, drawn).pvalue > error_budget.level(2)
+
+
+def _from_prior(model: Any, table: Any, draws: int = 1000) -> tuple[Any, Data]:
+    """Draws of the model's own simulator, as a posterior."""
+    data = model.prepare(table)
+    points = Simulator(model=model, data=data).world(draws, seed=0).points
+    return posterior_dataset(density(model, data), data, points[None]), data
+
+
+def test_error_rates_spread_as_the_model_has_them() -> None:
+    model, (table, _) = PairedAccuracy(), prior_worlds.accuracy(20, 0)
+    posterior, data = _from_prior(model, table)
+    youden = model.quantities(posterior, data)["youden"].to_numpy().reshape(1000, 2)
+    streams = [np.random.default_rng(seed) for seed in range(1000)]
+    made = np.array([prior_worlds._rate(rng) + prior_worlds._rate(rng) - 1 for rng in streams])
+    for both in (youden, made):
+        assert both.shape == (1000, 2)
+    for drawn, mine in ((youden[:, 0], made[:, 0]), (np.ptp(youden, axis=1), np.ptp(made, axis=1))):
+        assert ks_2samp(drawn, mine).pvalue > error_budget.level(2)
+
+
+def test_verdicts_and_labels_follow_the_rates_that_are_told() -> None:
+    off = []
+    for seed in range(60):
+        table, truth = prior_worlds.accuracy(300, seed)
+        answers = table.answers
+        right = np.bincount(answers.model, weights=answers.n * answers.label, minlength=2) / 300
+        off.append(right - [truth["accuracy", "a"], truth["accuracy", "b"]])
+    error_budget.agrees(np.mean(off, axis=0), np.zeros(2), np.std(off, axis=0, ddof=1) / np.sqrt(60))
 
 
 def test_temperatures_spread_as_the_model_has_them() -> None:
     model, (table, _) = JudgeTemperature(), prior_worlds.graded(60, 0)
-    data = model.prepare(table)
-    drawn = Simulator(model=model, data=data).world(1000, seed=0).points
-    posterior = posterior_dataset(density(model, data), data, drawn[None])
+    posterior, data = _from_prior(model, table)
     # The prior is about gaps in units of their root mean square.
     log_beta = np.log(model.beta(posterior, data).to_numpy().ravel() * data["scale"][0])
     made = [prior_worlds._log_temperature(np.random.default_rng(seed)) for seed in range(1000)]

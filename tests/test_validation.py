@@ -83,3 +83,19 @@ def test_coverage_was_measured_of_all_that_a_model_says(name: str) -> None:
 
 def test_every_sweep_was_run() -> None:
     assert {path.stem for path in SWEPT.glob("*.json")} == set(SWEEPS)
+
+
+@pytest.mark.parametrize("question", SWEEPS)
+def test_stored_sweeps_claim_what_their_rows_say(question: str) -> None:
+    stored = json.loads((SWEPT / f"{question}.json").read_text(encoding="utf-8"))
+    rows = [row for row in stored["cells"] if row["method"].startswith("bayes:")]
+    drawn = SWEEPS[question].from_prior
+    assert tuple(stored.get("from_prior", ())) == drawn
+    assert {row["swept"] for row in rows} == {cell.swept for cell in SWEEPS[question].cells}
+    claims = {claim["claim"].split(": smallest")[0]: claim for claim in stored["must_hold"]}
+    for swept in drawn:
+        mine = [row for row in rows if row["swept"] == swept and row["method"] == rows[0]["method"]]
+        both = both_sides([row["below"] for row in mine], [row["above"] for row in mine])
+        # Stored to six digits.
+        assert claims[swept]["value"] == pytest.approx(both.min(), rel=1e-5)
+        assert claims[swept]["holds"] is bool(both.min() >= coverage_runs.FALSE_ALARM)

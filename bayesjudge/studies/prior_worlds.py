@@ -2,11 +2,12 @@
 
 On average over those a Bayesian interval holds what it says, neither less nor more, and what is random beside
 the parameters (which questions were asked, the labels nobody gave, the targets of endless battles) is drawn
-here and kept, so that its truth is known. Nothing of the models' own code is used.
+here and kept, so that its truth is known. Nothing of the models' densities is used.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,16 +15,73 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayesjudge.studies.sweep_worlds import consistency
+
 if TYPE_CHECKING:
     from bayesjudge.studies.sweep_worlds import World
 
-__all__ = ["graded", "league", "panel", "trials"]
+__all__ = ["accuracy", "audit", "graded", "league", "panel", "trials"]
 
 type Floats = NDArray[np.float64]
 
-#: Items of a panel's log; kinds of questions that they are drawn from.
+#: Items of a log (pairs of an audit); kinds of questions that a panel's are drawn from.
 _ITEMS, _KINDS = 300, 4000
 _MODELS, _JUDGES = ("a", "b"), ("heron", "otter", "tern")
+
+
+def accuracy(value: float, seed: int) -> World:
+    """Two models and their judge of the prior of `paired_accuracy`, by labelled items of 300.
+
+    Examples
+    --------
+    >>> round(accuracy(40, 0)[1]["difference", "a − b"], 3)
+    0.362
+    """
+    from bayesjudge.counts import count_verdicts
+    from bayesjudge.datasets.design import by_model
+    from bayesjudge.tables import Verdicts
+
+    rng = np.random.default_rng([seed, 9])
+    joint = rng.dirichlet(np.ones(4))
+    sensitivity, specificity = _rate(rng), _rate(rng)
+    right = np.array([[1, 1], [1, 0], [0, 1], [0, 0]])
+    label = right[rng.choice(4, p=joint, size=_ITEMS)]
+    verdict = rng.random((_ITEMS, 2)) < np.where(label == 1, sensitivity, 1 - specificity)
+    item, model = (axis.ravel() for axis in np.indices((_ITEMS, 2)))
+    shown = np.where(item < value, label.ravel(), np.nan)
+    frame = pd.DataFrame({"item": item, "model": np.array(_MODELS)[model], "judge": "judge",
+                          "verdict": verdict.ravel().astype(int), "label": shown})  # fmt: skip
+    return count_verdicts(Verdicts.from_frame(frame)), by_model(
+        "accuracy", "difference", _MODELS, joint @ right
+    )
+
+
+def _rate(rng: np.random.Generator) -> Floats:
+    """A judge's sensitivity, or specificity, on two models."""
+    rates: Floats = expit(rng.normal(1, 1) + abs(rng.normal(0, 0.5)) * rng.normal(size=2))
+    return rates
+
+
+def audit(value: float, seed: int) -> World:
+    """Decisions that people agree with as the prior of `verdict_agreement` has it, by verified pairs of 300.
+
+    Examples
+    --------
+    >>> round(audit(60, 0)[1]["consistency", "unverified"], 3)
+    0.406
+    """
+    from bayesjudge.datasets import simulate_pairs
+    from bayesjudge.models.agreement_features import features
+
+    rng = np.random.default_rng([seed, 10])
+    pairs = simulate_pairs(seed=seed, n=_ITEMS, dimensions=4, verified=int(value)).pairs
+    seen, spread = features(pairs), np.array([0.5, 0.5, 0.5, 0.2]) * abs(rng.normal(size=4))
+    # Question types differ: their scale is Rayleigh, the others' are half-normal.
+    spread[1] = rng.rayleigh(0.5)
+    chance = expit(rng.normal(0, 1.5) + seen.x @ (spread[seen.block] * rng.normal(size=len(seen.block))))
+    people = np.where((rng.random(_ITEMS) < chance) == pairs.prefers_a, "a", "b")
+    frame = pairs.frame.assign(human_prefers=pd.Series(people).where(pairs.verified))
+    return replace(pairs, frame=frame), consistency(pairs, chance)
 
 
 def league(value: float, seed: int) -> World:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesjudge.estimates import Truth
 
+if TYPE_CHECKING:
+    from bayesjudge.tables import Pairs
+
 __all__ = [
     "World",
     "by_gap",
     "by_mean",
+    "consistency",
     "graded",
     "leagues",
     "pairs",
@@ -184,7 +188,18 @@ def _audited(seed: int, **world: Any) -> World:
     from bayesjudge.datasets import simulate_pairs
 
     made = simulate_pairs(seed=seed, n=300, dimensions=4, **world)
-    hidden, category = ~made.pairs.verified, made.pairs.frame["category"].to_numpy()
+    return made.pairs, consistency(made.pairs, made.probability)
+
+
+def consistency(pairs: Pairs, probability: Any) -> Truth:
+    """How often people would agree with the decisions they have not seen, all of them and each question type.
+
+    Examples
+    --------
+    >>> table, truth = pairs(60, 0)
+    >>> round(consistency(table, np.full(300, 0.5))["consistency", "unverified"], 2)
+    0.5
+    """
+    hidden, category = ~pairs.verified, pairs.frame["category"].to_numpy()
     parts = {"unverified": hidden, **{name: hidden & (category == name) for name in np.unique(category)}}
-    return made.pairs, {("consistency", name): float(made.probability[mine].mean())
-                        for name, mine in parts.items()}  # fmt: skip
+    return {("consistency", name): float(probability[mine].mean()) for name, mine in parts.items()}

@@ -105,6 +105,8 @@ def _models(*names: str) -> Callable[[], tuple[Model, ...]]:
     return lambda: tuple(find_model(name)() for name in names)
 
 
+_ANSWERS_OF_PRIOR = "labelled items of 300, models and judge drawn from the prior"
+_DECISIONS_OF_PRIOR = "verified pairs of 300, effects drawn from the prior"
 _LABELS_OF_PRIOR = "labelled items, labels drawn from the prior"
 _LEAGUES_OF_PRIOR = "battles, models drawn from the prior"
 _TEMPERATURES_OF_PRIOR = "battles, a judge's temperature drawn from the prior"
@@ -113,9 +115,10 @@ _JUDGES_OF_PRIOR = "trials of an item in each order, two judges drawn from the p
 SWEEPS: Mapping[str, Sweep] = {
     "accuracy": Sweep(
         cells=(*_cells("mean Youden's J", tuple(k / 10 for k in range(1, 10)), worlds.by_mean),
-               *_cells("difference of J", tuple(k / 10 for k in range(6)), worlds.by_gap)),
+               *_cells("difference of J", tuple(k / 10 for k in range(6)), worlds.by_gap),
+               *_cells(_ANSWERS_OF_PRIOR, (40, 150), prior_worlds.accuracy)),
         models=_models("paired_accuracy", "judge_error"), baselines=baselines.accuracy,
-        estimands=("difference", "accuracy"), sampling=_CAREFUL,
+        estimands=("difference", "accuracy"), sampling=_CAREFUL, from_prior=(_ANSWERS_OF_PRIOR,),
     ),
     "panel": Sweep(
         cells=(*_cells("labelled items", (20, 40, 100), worlds.panel),
@@ -150,7 +153,9 @@ SWEEPS: Mapping[str, Sweep] = {
     "audit": Sweep(
         cells=(*_cells("verified pairs of 300", (30, 60, 120), worlds.pairs),
                *_cells("spread of drawn effects of question types, 60 verified pairs", (0.1, 0.3, 0.6, 1),
-                       worlds.types)),
+                       worlds.types),
+               *_cells(_DECISIONS_OF_PRIOR, (30, 120), prior_worlds.audit)),
         models=_models("verdict_agreement"), baselines=baselines.verified_share, estimands=("consistency",),
+        from_prior=(_DECISIONS_OF_PRIOR,),
     ),
 }  # fmt: skip

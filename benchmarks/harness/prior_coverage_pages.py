@@ -21,7 +21,7 @@ WORDS = """## Coverage over truths from the prior
 
 `bayesjudge simulate coverage MODEL`, and `bayesjudge.checks.prior_cell` for any model of yours. Over
 parameters from its prior and data given them, a Bayesian interval has its nominal coverage exactly, however
-few the data; this is the only place where it promises that, and here both sides are held: each estimand's
+few the data; nowhere else does it promise that, and here both sides are held: each estimand's
 coverage must lie in the exact binomial band about .95 that holds for all of a model's estimands at once
 (Holm, false alarm .01). Fits are the default ones (4 chains of 500 draws, lock-step HMC); posteriors that
 failed the convergence gate are counted, not left out.
@@ -31,8 +31,7 @@ for. The others have something else in them that is random and that the models' 
 accuracies and differences of `judge_panel` (which items are drawn), Elo of `judge_temperature` (the soft
 targets of endless battles), and of `repeated_trials` what speaks of the log's own cells (flip rate, position
 effect, tie rate, disagreement, noise budgets, swap risks, minimum numbers of trials, shares of variance).
-These are swept below, in worlds of simulators that keep them; those of `repeated_trials` with parameters from
-its prior as well.
+These are swept below, with parameters from the priors too, in worlds of simulators that keep them.
 """
 
 

@@ -33,11 +33,16 @@ WORDS = """## Coverage over sweeps
 
 Worlds with known truth (`bayesjudge simulate coverage QUESTION`), methods side by side on the same data
 sets. Every unit of every cell is tested by itself (exact binomial, one side, corrected for their number by
-Holm), and all cells of a sweep together, with data sets, not intervals, as what is counted. A Bayesian
-interval has its nominal coverage on average over truths from its prior (above); most truths here are fixed,
-so that it may cover more than it says in some cells. What must hold is that it covers no less: the claims
-fail with probability .01 for each question if it does not. `detectable`: the largest coverage of a unit
-that would be found nine times of ten.
+Holm), and all cells of a sweep together, with data sets, not intervals, as what is counted. `detectable`: the
+largest coverage of a unit that would be found nine times of ten.
+
+A Bayesian interval has its nominal coverage on average over truths from its prior. Where they are drawn
+from it, above and in the cells `... from the prior` here, both sides of the exact band must hold. Most other
+truths are fixed, and an interval that pools does not have its nominal coverage at each of them: one whose
+prior expects models to differ covers more where they do not. What must hold there is that it covers no less.
+A whole number may lie on an end of its interval: what must hold of it is no less with the ends, and no more
+between them. The claims of one side fail with probability .01 for each question if all is as it should be,
+those of both sides with .01 for each sweep.
 
 A row is a method's coverage of an estimand in a cell. Its bounds are exact binomial ones, for what its
 intervals are worth where several units share a data set (Korn and Graubard 1998). They hold with probability
@@ -73,9 +78,20 @@ def _line(name: str, result: Mapping[str, Any]) -> list[Any]:
 
 
 def _simultaneous(found: Mapping[str, Any]) -> str:
-    """What the rows of all questions say together."""
-    rows = [(name, row) for name, result in found.items() for row in result["cells"]
+    """What the rows of all questions say together: over truths from the priors, and over others."""
+    # The prior is that of the default model, which comes first.
+    rows = [(name, row, row["swept"] in result.get("from_prior", ()) and
+             row["method"] == result["cells"][0]["method"])
+            for name, result in found.items() for row in result["cells"]
             if row["method"].startswith("bayes:")]  # fmt: skip
+    drawn, fixed = ([(name, row) for name, row, is_drawn in rows if is_drawn is wanted]
+                    for wanted in (True, False))  # fmt: skip
+    parts = [_band(f"**{words}**", part) for words, part in
+             (("Parameters from the prior.", drawn), ("Other truths.", fixed)) if part]  # fmt: skip
+    return "\n\n".join(parts)
+
+
+def _band(words: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     lower = np.array([row["below"] for _, row in rows])
     both = both_sides(lower, [row["above"] for _, row in rows])
     outside = [f"- {name}, {row['swept']} {row['value']:g}: {row['method']}, {row['estimand']}: "
@@ -83,11 +99,11 @@ def _simultaneous(found: Mapping[str, Any]) -> str:
                for (name, row), p in zip(rows, both, strict=True) if p < FALSE_ALARM]  # fmt: skip
     below, above = (sum(row[side] < ROW_ALARM for _, row in rows) for side in ("below", "above"))
     said = (
-        f"Of {len(rows)} Bayesian rows {below} have bounds below the nominal probability and {above} above "
-        "it. Simultaneous band: exact tests of both sides of every row, corrected for their number (Holm). "
-        f"With probability .01 a row is outside by chance; {len(outside) or 'none'} of {len(rows)} "
-        f"{'is' if len(outside) == 1 else 'are'} outside. The smallest corrected p-value against too little "
-        f"coverage alone is {holm(lower).min():.3g}."
+        f"{words} Of {len(rows)} Bayesian rows {below} have bounds below the nominal probability and {above} "
+        "above it. Simultaneous band: exact tests of both sides of every row, corrected for their number "
+        f"(Holm). With probability .01 a row is outside by chance; {len(outside) or 'none'} of {len(rows)} "
+        f"{'is' if len(outside) == 1 else 'are'} outside. The smallest corrected p-value of both sides is "
+        f"{both.min():.3g}, that against too little coverage alone {holm(lower).min():.3g}."
     )
     return "\n\n".join([said, *(["\n".join(outside)] if outside else [])])
 
