@@ -77,7 +77,7 @@ def test_infinite_truths_are_held_by_intervals_that_reach_them() -> None:
 def test_whole_numbers_are_inside_the_band_though_intervals_end_on_them(law: Any) -> None:
     # What is known of a truth is its law, and truths come as the law has them.
     truths = law.ppf((np.arange(2000) + 0.5) / 2000)
-    interval = (float(law.median()), *map(float, law.ppf([0.05, 0.95])))
+    interval = float(law.median()), float(law.ppf(0.05)), float(law.ppf(0.95))
     row = coverage_table(
         tables([interval] * 2000), [{("difference", "a − b"): float(x)} for x in truths]
     ).iloc[0]

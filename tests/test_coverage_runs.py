@@ -170,7 +170,8 @@ def test_strict_refuses_what_covers_too_little_and_over_its_prior_too_much(
     hits: int, *, drawn: bool, code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swept = sweep_of("panel").from_prior[0] if drawn else "tosses"
-    monkeypatch.setattr("bayesjudge.checks.coverage", lambda *_, **__: held(hits, swept=swept))
+    method = sweep_of("panel").models()[0].label if drawn else "bayes:coin"
+    monkeypatch.setattr("bayesjudge.checks.coverage", lambda *_, **__: held(hits, swept=swept, method=method))
     result = CliRunner().invoke(cli.app, ["simulate", "coverage", "panel", "--strict"])
     assert result.exit_code == code
     assert said in " ".join(result.stdout.split())

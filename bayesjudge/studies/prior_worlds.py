@@ -189,8 +189,9 @@ def _label_logits(kinds: Floats, drawn: Any, rng: np.random.Generator) -> Floats
     yes, size = log.sum(axis=(0, 2)) + 0.5, 3 * len(log) + 1
     rate = _zero_sum(np.log(yes / (size - yes)))
     on_item = kinds.mean(axis=(1, 2)) - log.mean()
-    return (level + of_model * rate + (kinds - log.mean(axis=(0, 1))) @ weights
-            + of_item * on_item[:, None])  # fmt: skip
+    logit: Floats = (level + of_model * rate + (kinds - log.mean(axis=(0, 1))) @ weights
+                     + of_item * on_item[:, None])  # fmt: skip
+    return logit
 
 
 def trials(value: float, seed: int) -> World:
