@@ -304,6 +304,17 @@ def test_the_figure_shows_the_widths_of_every_estimand(right: Coverage) -> None:
     assert len({axes.get_ylim()[1] for axes in again.axes if axes.get_ylim()[0] == 0.0}) == 1
 
 
+def test_what_does_not_fit_abreast_stands_below_and_what_is_left_out_is_told(right: Coverage) -> None:
+    more = pd.concat([right.frame.assign(estimand=f"e{k}") for k in range(10)])
+    figure = coverage_curves(more)
+    titles = [axes.get_title(loc="left") for axes in figure.axes[::2]]
+    assert titles == [f"e{k}" for k in range(8)]
+    assert figure.get_supxlabel().endswith("2 more columns in the table")
+    # Sizes in inches: twice the height of four columns.
+    assert figure.get_size_inches()[1] == 2 * coverage_curves(right.frame).get_size_inches()[1]
+    assert "more columns" not in coverage_curves(right.frame).get_supxlabel()
+
+
 def test_the_points_have_a_row_for_every_estimand(right: Coverage) -> None:
     figure = coverage_points(right.frame)
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
@@ -338,5 +349,5 @@ def test_the_command_writes_tables_and_a_figure(tmp_path: Path) -> None:
     assert rows["value"].drop_duplicates().tolist() == [30, 60, 120, 0.1, 0.3, 0.6, 1]
     intervals = pd.read_parquet(tmp_path / "intervals.parquet")
     # Over all unverified decisions, and in each of three categories.
-    assert len(intervals) == 7 * 4 * 2 * 4
+    assert len(intervals) == 9 * 4 * 2 * 4
     assert (tmp_path / "coverage.svg").read_text().startswith("<")

@@ -17,11 +17,15 @@ __all__ = ["coverage_curves", "require_coverage"]
 
 NEEDED = ("swept", "value", "method", "estimand", "nominal", "coverage", "coverage_lower", "coverage_upper",
           "width")  # fmt: skip
+#: Columns side by side.
+_ABREAST = 4
 
 
 @themed
-def coverage_curves(frame: pd.DataFrame, *, most: int = 4) -> Figure:
+def coverage_curves(frame: pd.DataFrame, *, most: int = 8) -> Figure:
     """Coverage with its exact bounds above mean width, one column for each sweep and estimand.
+
+    Columns stand four abreast; where there are more than `most` the figure says how many it leaves out.
 
     Parameters
     ----------
@@ -49,8 +53,9 @@ def coverage_curves(frame: pd.DataFrame, *, most: int = 4) -> Figure:
     2
     """
     require_coverage(frame, NEEDED)
-    columns = list(frame.groupby(["swept", "estimand"], sort=False))[:most]
-    figure = canvas(5.4)
+    found = list(frame.groupby(["swept", "estimand"], sort=False))
+    columns = found[:most]
+    figure = canvas(5.4 * -(-len(columns) // _ABREAST))
     grid = _grid(figure, len(columns), alike=len({estimand for (_, estimand), _ in columns}) == 1)
     for (above, below), ((swept, estimand), rows) in zip(grid, columns, strict=True):
         _column(above, below, rows, list(dict.fromkeys(frame["method"])))
@@ -59,23 +64,27 @@ def coverage_curves(frame: pd.DataFrame, *, most: int = 4) -> Figure:
     # When all columns are drawn: limits that are set hold for all that share them, and stop growing.
     for _, below in grid:
         below.set_ylim(bottom=0)
-    grid[0][0].set_ylabel("coverage")
-    grid[0][1].set_ylabel("mean width")
+    for above, below in grid[::_ABREAST]:
+        above.set_ylabel("coverage")
+        below.set_ylabel("mean width")
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=legend_columns(labels))
-    footnote(figure, "bars: exact binomial bounds", "dashed: nominal")
+    left_out = len(found) - len(columns)
+    footnote(figure, "bars: exact binomial bounds", "dashed: nominal",
+             f"{left_out} more columns in the table" if left_out else "")  # fmt: skip
     return figure
 
 
 def _grid(figure: Figure, columns: int, *, alike: bool) -> list[tuple[Axes, Axes]]:
     """Axes of coverage above those of width; widths share a scale where they are of one estimand."""
-    spec, grid = figure.add_gridspec(2, columns), list[tuple[Axes, Axes]]()
+    spec = figure.add_gridspec(2 * -(-columns // _ABREAST), min(columns, _ABREAST))
+    grid = list[tuple[Axes, Axes]]()
     for k in range(columns):
-        left = grid[0] if grid else (None, None)
-        above = figure.add_subplot(spec[0, k], sharey=left[0])
-        below = figure.add_subplot(spec[1, k], sharex=above, sharey=left[1] if alike else None)
-        above.tick_params(labelbottom=False, labelleft=not grid)
-        below.tick_params(labelleft=not grid or not alike)
+        left, (row, place) = grid[0] if grid else (None, None), divmod(k, _ABREAST)
+        above = figure.add_subplot(spec[2 * row, place], sharey=left[0])
+        below = figure.add_subplot(spec[2 * row + 1, place], sharex=above, sharey=left[1] if alike else None)
+        above.tick_params(labelbottom=False, labelleft=not place)
+        below.tick_params(labelleft=not place or not alike)
         grid.append((above, below))
     return grid
 
@@ -105,5 +114,6 @@ def _column(above: Axes, below: Axes, rows: pd.DataFrame, methods: list[str]) ->
 
 
 def _spacing(values: pd.Series[float]) -> float:
+    """Room for the methods of one value: the least step, and a tenth of all where values are few."""
     steps = values.drop_duplicates().sort_values().diff().dropna()
-    return float(steps.min()) if len(steps) else 1.0
+    return min(float(steps.min()), float(steps.sum()) / 10) if len(steps) else 1.0

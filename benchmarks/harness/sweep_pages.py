@@ -27,7 +27,9 @@ BESIDE = ("naive", "rogan-gladen[shared]", "ppi++", "ppi++[best-judge]", "hard-e
 #: Probability of a row outside its own bounds on either side, by chance.
 ROW_ALARM = 0.025
 #: What the figure of a question with more estimands than columns shows.
-FIGURED = {"reliability": ("flip_rate", "position_effect"), "scores": ("icc", "score_sd", "mean_score")}
+FIGURED = {"elo": ("elo",), "accuracy": ("difference",), "panel": ("difference", "difference (these items)"),
+           "reliability": ("flip_rate", "position_effect"),
+           "scores": ("icc", "score_sd", "mean_score")}  # fmt: skip
 
 WORDS = """## Coverage over sweeps
 
