@@ -286,6 +286,16 @@ def test_pages_name_the_rows_outside_the_band(benchmark_module: Callable[[str], 
     assert "none of 58 are outside" in pages._simultaneous({"one": {"cells": even}})
 
 
+def test_infinite_widths_are_stored_and_drawn(
+    right: Coverage, tmp_path: Path, benchmark_module: Callable[[str], ModuleType]
+) -> None:
+    cells = [{**row, "width": "Infinity"} if row["method"] == "exact" else row
+             for row in right.frame.to_dict("records")]  # fmt: skip
+    stored = tmp_path / "coins.json"
+    stored.write_text(json.dumps({"cells": [{**row, "method": "mle", "estimand": "beta"} for row in cells]}))
+    assert benchmark_module("harness.sweep_pages").draw(stored).read_text().startswith("<")
+
+
 def test_the_figure_has_coverage_above_width(right: Coverage) -> None:
     figure = coverage_curves(right.frame)
     assert [axes.get_ylabel() for axes in figure.axes] == ["coverage", "mean width"]

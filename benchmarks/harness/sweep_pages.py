@@ -153,6 +153,8 @@ def draw(path: Path) -> Path:
     rows = _kept(json.loads(path.read_text(encoding="utf-8"))["cells"])
     shown = FIGURED.get(path.stem, {row["estimand"] for row in rows})
     frame = pd.DataFrame([row for row in rows if row["estimand"] in shown])
+    # What is infinite is stored in words.
+    frame["width"] = frame["width"].astype(float)
     figure = path.with_suffix(".svg")
     figure.write_text(to_svg(coverage_curves(frame)), encoding="utf-8")
     return figure
