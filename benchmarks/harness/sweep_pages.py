@@ -62,8 +62,9 @@ def pages(folder: Path = STORED) -> str:
     }
     names = ("question", "data sets a cell", "cells", "unit tests", "smallest p", "lowest coverage", "below",
              "above", "detectable", "rows", "outside, low", "outside, high", "cpu s", "holds")  # fmt: skip
-    parts = [WORDS, table(names, [_line(name, result) for name, result in found.items()]),
-             _simultaneous(found), "Over all cells of a sweep:", table(_OVERALL, _overall(found))]  # fmt: skip
+    lines = [_line(name, result) for name, result in found.items()]
+    parts = [WORDS, table(names, lines), _simultaneous(found),
+             "Over all cells of a sweep:", table(_OVERALL, _overall(found))]  # fmt: skip
     return "\n\n".join([*parts, *(_details(name, result, folder) for name, result in found.items())])
 
 
