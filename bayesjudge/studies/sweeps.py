@@ -70,8 +70,8 @@ def sweep_of(question: str) -> Sweep:
 
     Examples
     --------
-    >>> sorted({cell.swept for cell in sweep_of("accuracy").cells})
-    ['difference of J', "mean Youden's J"]
+    >>> list(dict.fromkeys(cell.swept for cell in sweep_of("elo").cells))
+    ['battles', 'spread of drawn strengths, 100 battles', 'battles, models drawn from the prior']
     """
     if question not in SWEEPS:
         raise UsageError(f"there is no sweep for {question!r}; there are {', '.join(SWEEPS)}")
