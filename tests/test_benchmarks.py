@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -131,6 +132,7 @@ SMALL = {
     "speed": ["--quick"],
     "peers": ["--quick"],
     "mutation_scores": ["--quick"],
+    "pooling": ["--quick"],
     # Simulated judges alone; the fits of real ones are the whole benchmark's.
     "reliability_models": ["--quick", "--datasets", "2", "--data", "none"],
 }
@@ -144,6 +146,22 @@ def test_benchmark_runs(name: str, tmp_path: Path) -> None:
     found = json.loads(out.read_text())
     assert found["benchmark"] == name
     assert f"{found['machine']['cores']} cores" in shown
+
+
+def test_pooled_intervals_by_hand(benchmark_module: Callable[[str], Any]) -> None:
+    """With one spread alone the posterior is normal: shrunken estimates, and 1.96 of its deviations."""
+    pooling = benchmark_module("pooling")
+    at = 33
+    alone = np.where(np.arange(len(pooling.GRID)) == at, 0.0, -np.inf)
+    leagues = pooling.simulate(np.full(50, 0.6), np.random.default_rng(1))
+    found = pooling.scored("one spread", alone, 0.6, leagues)
+    tau, error = pooling.GRID[at], pooling.ERROR
+    factor = tau**2 / (tau**2 + error**2)
+    assert found["width"] == pytest.approx(2 * 1.959964 * np.sqrt(2 * factor) * error, rel=1e-6)
+    miss = factor * leagues.estimate - leagues.truth
+    assert found["rmse"] == pytest.approx(float(np.sqrt(np.mean(miss**2))), rel=1e-9)
+    held = np.abs(miss) < found["width"] / 2
+    assert found["coverage"] == pytest.approx(held.mean())
 
 
 @pytest.mark.slow

@@ -35,6 +35,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `elo_speed.py` | effective draws a second of `bradley_terry` beside PyMC's default sampler |
 | `validation.py`, `mutation_scores.py` | calibration of every model, and of wrong ones: `VALIDATION.md` |
 | `prior_coverage.py`, `sweeps.py` | coverage over truths from each prior, and over sweeps of worlds |
+| `pooling.py` | which prior of a spread would hold .95 at every spread, and what it would cost |
 | `reference.py` | every engine beside 10,000 stored draws |
 | `seeds.py` | the statistical tests with other seeds (`--slow`: the slow ones) |
 | `fuzz.py` | twelve thousand damaged files through every reader |
@@ -171,6 +172,24 @@ def _elo_speed(result: Mapping[str, Any]) -> list[str]:
     return [picked(result["rows"], list(result["rows"][0]))]
 
 
+def _pooling(result: Mapping[str, Any]) -> list[str]:
+    words = ("Rows are priors of the spread, columns true spreads (logits); every posterior is exact. "
+             "`smallest departure`: the prior that was searched for, judged on other leagues than those it "
+             "was found on.")  # fmt: skip
+    spreads = list(dict.fromkeys(row["spread"] for row in result["rows"]))
+    priors = list(dict.fromkeys(row["prior"] for row in result["rows"]))
+    of = {(row["prior"], row["spread"]): row for row in result["rows"]}
+    names = ("prior", *(f"{spread:g}" for spread in spreads))
+    tables = [f"### {title}\n\n" + table(names, [[prior, *(of[prior, spread][key] for spread in spreads)]
+                                                 for prior in priors])
+              for key, title in (("coverage", "coverage of a difference"), ("width", "width"),
+                                 ("rmse", "root mean square error"))]  # fmt: skip
+    own = "### over its own prior\n\n" + picked(
+        result["own_prior"], ("prior", "coverage", "standard_error", "width", "rmse")
+    )
+    return [words, *tables, own]
+
+
 def _gpu(result: Mapping[str, Any]) -> list[str]:
     return [picked(result[part], list(result[part][0])) for part in ("densities", "nuts", "fit_many")]
 
@@ -208,7 +227,7 @@ def _rows(result: Mapping[str, Any]) -> list[str]:
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
-    "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "panel": _panel, "fuzz": _fuzz,
+    "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "pooling": _pooling, "panel": _panel, "fuzz": _fuzz,
     "reference": _rows, "seeds": _rows, "seeds_slow": _rows,
 }  # fmt: skip
 
