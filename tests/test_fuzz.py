@@ -59,6 +59,10 @@ def test_what_was_found_stays_repaired(seed: int, tmp_path: Path) -> None:
     assert outcomes(range(seed, seed + 1), tmp_path)["refused"] == 1
 
 
+def test_a_key_of_five_thousand_digits_is_no_trial(tmp_path: Path) -> None:
+    assert outcomes(range(101_095, 101_096), tmp_path)["read"] == 1
+
+
 def test_text_that_is_no_unicode_in_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     table = pa.table({"item": ["damaged"], "model": ["m"], "verdict": [1]})

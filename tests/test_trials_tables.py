@@ -69,6 +69,13 @@ def test_several_sets_of_numbered_columns_are_ambiguous() -> None:
     assert problems(lambda: bj.Scores.from_frame(frame)) == ["score"]
 
 
+def test_a_column_of_thousands_of_digits_is_no_trial() -> None:
+    frame = WIDE.drop(columns=["s0", "s1"]).assign(score=[1, 2], **{f"trial{'9' * 5000}": ["a", "b"]})
+    assert bj.Scores.from_frame(frame).frame["score"].tolist() == [1.0, 2.0]
+    dated = WIDE.rename(columns={"s0": "s20260101", "s1": "s20260102"})
+    assert set(bj.Scores.from_frame(dated).frame["trial"]) == {"20260101", "20260102"}
+
+
 def test_every_problem_is_told_at_once() -> None:
     found = problems(lambda: trials(item=["q", "q"], outcome=["maybe", "a"], order=["left", "ab"],
                                     temperature=["hot", 1], category=["x", "y"]))  # fmt: skip

@@ -24,7 +24,10 @@ COUNT_COLUMNS = ("n_a", "n_b", "n_tie")
 #: Columns that hold the scores of both responses of a comparison.
 SIDE_COLUMNS = ("score_a", "score_b")
 _COUNT = "a whole number of trials, 0 or more, or empty for missing"
-_NUMBERED = re.compile(r"(s|score|trial|run|rep|repeat|repetition|sample|rating)[_ ]?(\d+)", re.IGNORECASE)
+#: A date and time fit; a name of thousands of digits, which Python would not read as a number, is no trial.
+_NUMBERED = re.compile(
+    r"(s|score|trial|run|rep|repeat|repetition|sample|rating)[_ ]?(\d{1,18})", re.IGNORECASE
+)
 
 
 def unfold_outcomes(table: pd.DataFrame) -> Unfolded:

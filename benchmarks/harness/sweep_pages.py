@@ -26,6 +26,8 @@ BESIDE = ("naive", "rogan-gladen[shared]", "ppi++", "ppi++[best-judge]", "hard-e
           "anova", "verified share")  # fmt: skip
 #: Probability of a row outside its own bounds on either side, by chance.
 ROW_ALARM = 0.025
+#: Of each chain, where a sweep does not say otherwise: those of `fit_many`.
+USUAL_DRAWS = 500
 #: What the figure of a question with more estimands than columns shows.
 FIGURED = {"elo": ("elo",), "accuracy": ("difference",), "panel": ("difference", "difference (these items)"),
            "reliability": ("flip_rate", "position_effect"),
@@ -51,7 +53,7 @@ intervals are worth where several units share a data set (Korn and Graubard 1998
 .95 each: by chance up to one row in forty is outside on either side. `outside`: Bayesian rows that are.
 
 `gates_failed`: posteriors that failed the convergence gate (R-hat above 1.01, an effective sample below 400,
-a divergent transition, E-BFMI below .3); they are counted, not left out.
+a divergent transition, E-BFMI below .3); they are counted, not left out. `draws`: chains and draws of each.
 """
 
 
@@ -60,8 +62,9 @@ def pages(folder: Path = STORED) -> str:
     found = {
         path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
     }
-    names = ("question", "data sets a cell", "cells", "unit tests", "smallest p", "lowest coverage", "below",
-             "above", "detectable", "rows", "outside, low", "outside, high", "cpu s", "holds")  # fmt: skip
+    names = ("question", "data sets a cell", "draws", "cells", "unit tests", "smallest p", "lowest coverage",
+             "below", "above", "detectable", "rows", "outside, low", "outside, high", "cpu s",
+             "holds")  # fmt: skip
     lines = [_line(name, result) for name, result in found.items()]
     parts = [WORDS, table(names, lines), _simultaneous(found),
              "Over all cells of a sweep:", table(_OVERALL, _overall(found))]  # fmt: skip
@@ -74,9 +77,11 @@ def _line(name: str, result: Mapping[str, Any]) -> list[Any]:
     lowest = f"{family['lowest']:.3g} ({family['lowest_at']})"
     spent = None if result["cpu_seconds"] is None else round(result["cpu_seconds"])
     held = "yes" if all(claim["holds"] for claim in claims) else "**no**"
-    return [name, result["settings"]["datasets"], len(cells), family["tests"], claims[0]["value"], lowest,
-            family["below"], family["above"], family["detectable"], family["rows"],
-            "; ".join(family["rows_below"]) or "none", len(family["rows_above"]), spent, held]  # fmt: skip
+    drawn = result.get("sampling", {}).get("draws", USUAL_DRAWS)
+    return [name, result["settings"]["datasets"], f"4 × {drawn:,}", len(cells), family["tests"],
+            claims[0]["value"], lowest, family["below"], family["above"], family["detectable"],
+            family["rows"], "; ".join(family["rows_below"]) or "none", len(family["rows_above"]), spent,
+            held]  # fmt: skip
 
 
 def _simultaneous(found: Mapping[str, Any]) -> str:
