@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.tables.coding import distinct_values, shown
+from bayesjudge.tables.words import read_number
 
 if TYPE_CHECKING:
     from bayesjudge.cells import IbisTable
@@ -89,13 +92,23 @@ def table_differences(table: IbisTable, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _numbers(column: pd.Series[Any]) -> pd.Series[float]:
-    values = pd.to_numeric(column, errors="coerce").astype("float64")
-    wrong = np.isinf(values) | (values.isna() & column.notna())
-    if wrong.any():
-        rows = tuple(int(row) + 1 for row in np.flatnonzero(wrong)[:5])
-        told = ", ".join(repr(value) for value in column[wrong].unique()[:3])
-        raise InputError([_not_numbers(str(column.name), told, rows)])
-    return values
+    values = _read(column)
+    wrong = np.flatnonzero(np.isinf(values))
+    if len(wrong):
+        told = dict.fromkeys(shown(column.iloc[row]) for row in wrong[:100])
+        rows = tuple(int(row) + 1 for row in wrong[:5])
+        raise InputError([_not_numbers(str(column.name), ", ".join(list(told)[:3]), rows)])
+    return pd.Series(values, index=column.index, name=column.name)
+
+
+def _read(column: pd.Series[Any]) -> NDArray[np.float64]:
+    """Numbers, infinite where they are none; a column of numbers without a step of Python for each."""
+    if column.dtype.kind in "biuf":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    places, distinct = distinct_values(column)
+    # Yes and no are 1 and 0: an answer with a list, or without.
+    figures = [float(one) if isinstance(one, (bool, np.bool_)) else read_number(one) for one in distinct]
+    return np.array([*figures, np.nan])[places]
 
 
 def _not_numbers(column: str, found: str, rows: tuple[int, ...] = ()) -> Problem:

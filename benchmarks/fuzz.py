@@ -1,7 +1,8 @@
-"""Thousands of damaged files through every reader: what was read, what was refused, and nothing else.
+"""Thousands of damaged files and tables through every reader: what was read, what was refused, nothing else.
 
-The inputs are those of ``tests/fuzzing.py``, one a seed: sound tables of every question in every format,
-broken in cells, columns and bytes.
+The inputs are those of ``tests/fuzzing.py`` and ``tests/fuzzing_values.py``, one a seed: sound tables of
+every question in every format, broken in cells, columns and bytes; and tables, as data frames and as JSON,
+with values of every type in their cells.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ from harness.results import holds, report, show
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
-from fuzzing import damaged, read_or_refused
+from fuzzing import Outcome, damaged, read_or_refused
+from fuzzing_values import read_values
 
 
 def main() -> None:
@@ -29,31 +32,40 @@ def main() -> None:
     states: Counter[tuple[str, str]] = Counter()
     faults: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(options.seed, options.seed + options.inputs):
-            case = damaged(seed)
-            outcome = read_or_refused(case, Path(folder))
-            states[case.kind, outcome.state] += 1
+        for table, facets, outcome in _outcomes(options, Path(folder)):
+            states[table, outcome.state] += 1
             if outcome.state == "fault":
-                faults.append({"seed": seed, "table": case.kind, "format": case.format,
-                               "damage": ", ".join(case.damage),
-                               "message": outcome.message[:200]})  # fmt: skip
+                faults.append({**facets, "table": table, "message": outcome.message[:200]})
     rows = [{"table": kind, "inputs": sum(n for (one, _), n in states.items() if one == kind),
              **{state: states[kind, state] for state in ("read", "refused", "fault")}}
             for kind in sorted({kind for kind, _ in states})]  # fmt: skip
     show(rows, "inputs")
     if faults:
         show(faults, "faults")
-    claims = [] if options.quick else [holds("damaged inputs", options.inputs, least=10_000)]
+    inputs = options.inputs + options.tables
+    claims = [] if options.quick else [holds("damaged inputs", inputs, least=10_000)]
     claims.append(holds("tracebacks, lost rows and unreadable messages", len(faults), most=0))
     report("fuzz", options, facts, must_hold=claims, inputs=rows, faults=faults)
+
+
+def _outcomes(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, dict[str, Any], Outcome]]:
+    """Each input's table, what was done to it, and what became of it."""
+    for seed in range(options.seed, options.seed + options.inputs):
+        case = damaged(seed)
+        done = {"seed": seed, "format": case.format, "damage": ", ".join(case.damage)}
+        yield case.kind, done, read_or_refused(case, folder)
+    for seed in range(options.seed, options.seed + options.tables):
+        kind, outcome = read_values(seed, folder)
+        yield f"{kind}, values", {"seed": seed, "format": "jsonl or frame", "damage": "values"}, outcome
 
 
 def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--inputs", type=int, default=12_000, help="damaged files")
+    options.add_argument("--tables", type=int, default=6000, help="tables with values of every type")
     found = options.parse_args()
     if found.quick:
-        found.inputs = 300
+        found.inputs, found.tables = 300, 100
     return found
 
 

@@ -21,7 +21,7 @@ import pandas as pd
 from bayesjudge import datasets, readers
 from bayesjudge.errors import InputError, UsageError
 
-__all__ = ["KINDS", "Case", "Outcome", "damaged", "read_or_refused"]
+__all__ = ["KINDS", "Case", "Outcome", "Rng", "damaged", "outcome_of", "read_or_refused"]
 
 type Rng = np.random.Generator
 
@@ -244,15 +244,20 @@ def read_or_refused(case: Case, folder: Path) -> Outcome:
     """Read the input; anything but a table whose rows are all counted, or a plain message, is a fault."""
     path = folder / f"input.{case.format}"
     path.write_bytes(case.content)
-    kind = KINDS[case.kind]
+    return outcome_of(case.kind, path, case.rows)
+
+
+def outcome_of(kind: str, source: Path | pd.DataFrame, rows: int | None) -> Outcome:
+    """The same for a file, or a data frame, of so many rows."""
+    reader = KINDS[kind]
     try:
-        table = kind.read(path)
+        table = reader.read(source)
     except (InputError, UsageError) as error:
         return _plain(str(error))
     except Exception as error:  # noqa: BLE001 - what no reader may raise is what is looked for
         return Outcome(state="fault", message=f"{type(error).__name__}: {error}")
-    if kind.rows is not None and case.rows is not None and kind.rows(table) != case.rows:
-        return Outcome(state="fault", message=f"{kind.rows(table)} rows counted of {case.rows}")
+    if reader.rows is not None and rows is not None and reader.rows(table) != rows:
+        return Outcome(state="fault", message=f"{reader.rows(table)} rows counted of {rows}")
     return Outcome(state="read")
 
 

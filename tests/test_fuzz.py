@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzzing
+import fuzzing_values
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -44,6 +46,16 @@ def outcomes(seeds: range, folder: Path) -> Counter[str]:
 def test_damaged_files_are_read_whole_or_refused(count: int, tmp_path: Path) -> None:
     found = outcomes(range(20_000, 20_000 + count), tmp_path)
     # Inputs that are all refused, or all read, would test one half of this only.
+    assert min(found["read"], found["refused"]) > count / 5
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(1500, marks=pytest.mark.slow)])
+def test_values_of_any_type_are_read_whole_or_refused(count: int, tmp_path: Path) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(count):
+        kind, outcome = fuzzing_values.read_values(seed, tmp_path)
+        assert outcome.state != "fault", (seed, kind, outcome.message)
+        found[outcome.state] += 1
     assert min(found["read"], found["refused"]) > count / 5
 
 
@@ -135,6 +147,47 @@ def test_commands_never_end_in_a_traceback(count: int, tmp_path: Path) -> None:
             assert (result.exit_code, result.stdout) == (2, ""), (seed, command)
             ends["the study was reached" in result.stderr] += 1
     assert min(ends[True], ends[False]) > sum(ends.values()) / 5
+
+
+#: Options that read further columns, by the table they are for.
+OPTIONS: dict[str, list[list[str]]] = {
+    "verdicts": [["accuracy", "--all"], ["accuracy", "--cluster", "group"], ["accuracy", "--group", "group"],
+                 ["accuracy", "--panel"]],
+    "battles": [["elo", "--covariate", "style"], ["elo", "--length-effect"], ["elo", "--group", "group"],
+                ["elo", "--scores", "gap"], ["elo", "--battle-effect"]],
+    "trials": [["reliability", "--where", "group=x"], ["reliability", "--all"]],
+    "scores": [["reliability", "--likelihood", "ordinal"], ["reliability", "--where", "group=x"]],
+    "pairs": [["audit", "--where", "group=x"], ["audit", "--feature", "style"], ["audit", "--all"]],
+}  # fmt: skip
+
+
+@pytest.fixture
+def fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies end at their first posterior: all that is read and counted before is tested."""
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise UsageError("a fit was reached")
+
+    for module in ("accuracy_fits", "accuracy_panel", "elo_fits", "reliability_parts", "audit"):
+        # By its full name: a study's module and the function that answers may have one name.
+        monkeypatch.setattr(importlib.import_module(f"bayesjudge.studies.{module}"), "fit", stop)
+
+
+@pytest.mark.usefixtures("fitted")
+@pytest.mark.parametrize("count", [25, pytest.param(600, marks=pytest.mark.slow)])
+def test_options_on_values_of_any_type_never_end_in_a_traceback(count: int, tmp_path: Path) -> None:
+    ends: Counter[bool] = Counter()
+    path = tmp_path / "input.jsonl"
+    for seed in range(50_000, 50_000 + count):
+        kind, frame = fuzzing_values.valued(seed, fuzzing_values.VALUES)
+        path.write_text(fuzzing_values.json_lines(frame), encoding="utf-8")
+        for command, *options in OPTIONS.get(kind, []):
+            given = [] if command == "audit" else ["--bootstrap", "20"]
+            result = CliRunner().invoke(cli.app, [command, str(path), "--quiet", *given, *options])
+            assert isinstance(result.exception, SystemExit), (seed, command, options, result.exception)
+            assert (result.exit_code, result.stdout) == (2, ""), (seed, command, options)
+            ends["a fit was reached" in result.stderr] += 1
+    assert min(ends[True], ends[False]) > sum(ends.values()) / 10
 
 
 # Pages -----------------------------------------------------------------------------------------------

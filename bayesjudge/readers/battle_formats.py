@@ -18,7 +18,7 @@ import pandas as pd
 
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.score_dictionaries import criterion_gap
-from bayesjudge.tables.words import code_numbers, code_outcome
+from bayesjudge.tables.words import code_numbers, code_outcome, read_number
 
 __all__ = ["Unfolded", "unfold_battles"]
 
@@ -149,7 +149,7 @@ def _named_length(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _tokens(cell: Any, side: str) -> float:
     value = cell.get(f"sum_assistant_{side}_tokens") if isinstance(cell, Mapping) else None
-    return float(value) if isinstance(value, (int, float)) else float("nan")
+    return read_number(value) if isinstance(value, (int, float)) else float("nan")
 
 
 def _one_hot(frame: pd.DataFrame) -> pd.DataFrame:

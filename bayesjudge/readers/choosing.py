@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
+from bayesjudge.tables.coding import distinct_values
 from bayesjudge.tables.columns import near_names
 
 __all__ = ["ROW", "keep_where"]
@@ -61,7 +62,7 @@ def _chosen(frame: pd.DataFrame, column: str, values: list[Any], name: str) -> p
     rows = frame if frame.index.name == ROW else frame.set_axis(pd.RangeIndex(len(frame), name=ROW))
     missing = [value for value in values if not _equal(frame[column], value).any()]
     if missing:
-        there = sorted(map(str, frame[column].dropna().unique()))
+        there = sorted(map(str, distinct_values(frame[column])[1]))
         told = ", ".join(there[:MOST_NAMED]) + (", ..." if len(there) > MOST_NAMED else "")
         raise UsageError(f"no row of {name} has {column} = {missing[0]}; the column has {told or 'no value'}")
     return rows[np.any([_equal(frame[column], value) for value in values], axis=0)]

@@ -23,6 +23,8 @@ __all__ = [
     "code_names",
     "distinct_values",
     "joint_codes",
+    "shown",
+    "spelled",
 ]
 
 #: Code of a value that is not there.
@@ -160,8 +162,29 @@ def _hashable(value: object) -> object:
     try:
         hash(value)
     except TypeError:
-        return Odd(repr(value))
+        return Odd(spelled(value))
     return value
+
+
+def spelled(value: object) -> str:
+    """A value as Python would write it; what it cannot write is named by its type.
+
+    Examples
+    --------
+    >>> spelled(np.float64(0.5)), spelled("a"), spelled(10**5000)
+    ('0.5', "'a'", 'a value of type int that cannot be shown')
+    """
+    try:
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    except (ValueError, RecursionError):
+        # Whole numbers of more than 4,300 digits, and lists within lists within lists.
+        return f"a value of type {type(value).__name__} that cannot be shown"
+
+
+def shown(value: object) -> str:
+    """The same, cut to what fits into a message."""
+    text = spelled(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _code_numbers(values: pd.Series[Any]) -> NDArray[np.int8]:

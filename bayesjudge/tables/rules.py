@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import Problem
-from bayesjudge.tables.coding import BINARY, NAMES, UNKNOWN, distinct_values
+from bayesjudge.tables.coding import BINARY, NAMES, UNKNOWN, distinct_values, shown
 
 __all__ = ["Rule", "broken_rules", "grouped", "readable", "readable_as", "same_within"]
 
@@ -53,7 +53,7 @@ def readable_as(column: str, values: pd.Series[Any], *, allowed: str, fix: str, 
     """No value of a column has the code `UNKNOWN`."""
 
     def found(_: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
-        return grouped(values.iloc[rows], rows, lambda row: _shown(values.iloc[row]))
+        return grouped(values.iloc[rows], rows, lambda row: shown(values.iloc[row]))
 
     return Rule(column=where + column, holds=lambda coded: coded[column].to_numpy() != UNKNOWN, found=found,
                 allowed=allowed, fix=fix)  # fmt: skip
@@ -138,8 +138,3 @@ def _torn(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[np.bool_]:
     torn[key[known][value[known] != last[key[known]]]] = True
     # A key that is missing or cannot be read asks the place after the last one.
     return np.asarray(known & torn[np.where(key >= 0, key, size)], dtype=bool)
-
-
-def _shown(value: object) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from bayesjudge.tables.coding import MISSING, UNKNOWN, distinct_values
 
-__all__ = ["NUMBER", "ORDER", "ORDERS", "OUTCOME", "OUTCOMES", "code_numbers", "code_order", "code_outcome"]
+__all__ = ["NUMBER", "ORDER", "ORDERS", "OUTCOME", "OUTCOMES", "code_numbers", "code_order", "code_outcome",
+           "read_number"]  # fmt: skip
 
 #: Outcomes of a comparison and orders of presentation, in the order of their codes.
 OUTCOMES = ("a", "b", "tie")
@@ -82,7 +84,7 @@ def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.
     if values.dtype in (np.dtype("float16"), np.dtype("float32")):
         # A single-precision 0.3 is 0.3 as it was written, not the double next to it.
         distinct = [str(value) for value in np.asarray(distinct)]
-    read = np.array([*map(_number, distinct), math.nan])
+    read = np.array([*map(read_number, distinct), math.nan])
     known = np.sort(np.unique(read[np.isfinite(read)]))
     table = np.where(np.isnan(read), MISSING, UNKNOWN).astype(np.int32)
     table[np.isfinite(read)] = np.searchsorted(known, read[np.isfinite(read)])
@@ -102,12 +104,18 @@ def _word(value: object, words: Mapping[str, int], figures: Mapping[float, int])
             return words[text]
         if text in _NOTHING:
             return MISSING
-    number = _number(value)
+    number = read_number(value)
     return MISSING if math.isnan(number) else figures.get(number, UNKNOWN)
 
 
-def _number(value: object) -> float:
-    """The number a value is or spells: NaN where there is none, infinity where it is none."""
+def read_number(value: object) -> float:
+    """The number a value is or spells: NaN where there is none, infinity where it is none.
+
+    Examples
+    --------
+    >>> read_number(" 7.5"), read_number("NA"), read_number("good"), read_number(10**400)
+    (7.5, nan, inf, inf)
+    """
     if isinstance(value, str):
         text = value.strip().casefold()
         if text in _NOTHING:
@@ -117,6 +125,10 @@ def _number(value: object) -> float:
         except ValueError:
             return math.inf
         return math.inf if math.isnan(number) else number
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number, Decimal)):
         return math.inf
-    return float(value)
+    try:
+        return float(value)
+    except (OverflowError, ValueError):
+        # A whole number of hundreds of digits, which JSON may hold; a decimal that signals that it is none.
+        return math.inf

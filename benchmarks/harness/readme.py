@@ -38,7 +38,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `pooling.py` | which prior of a spread would hold .95 at every spread, and what it would cost |
 | `reference.py` | every engine beside 10,000 stored draws |
 | `seeds.py` | the statistical tests with other seeds (`--slow`: the slow ones) |
-| `fuzz.py` | twelve thousand damaged files through every reader |
+| `fuzz.py` | damaged files, and values of every type, through every reader |
 | `gpu.py` | an accelerator against the CPU (`--reduced`: the size for a CPU) |
 
 A load well above 0 before the start means that other programs had a share of the cores: timings of such a
