@@ -21,7 +21,7 @@ import pandas as pd
 from bayesjudge import datasets, readers
 from bayesjudge.errors import InputError, UsageError
 
-__all__ = ["KINDS", "Case", "Outcome", "Rng", "damaged", "outcome_of", "read_or_refused"]
+__all__ = ["KINDS", "Case", "Outcome", "Rng", "broken", "damaged", "outcome_of", "read_or_refused"]
 
 type Rng = np.random.Generator
 
@@ -213,7 +213,12 @@ def damaged(seed: int) -> Case:
     """The input of a seed."""
     rng = np.random.default_rng(seed)
     kind = str(rng.choice(list(KINDS)))
-    frame, done = KINDS[kind].frame(rng), []
+    return broken(kind, KINDS[kind].frame(rng), rng)
+
+
+def broken(kind: str, frame: pd.DataFrame, rng: Rng) -> Case:
+    """A table with damage done to it, as a file."""
+    done = []
     for _ in range(int(rng.integers(1, 3))):
         name = str(rng.choice(list(TABLE_DAMAGE)))
         if len(frame) and frame.shape[1]:

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from fuzzing import KINDS, Outcome, Rng, outcome_of
 
-__all__ = ["VALUES", "json_lines", "read_values", "valued"]
+__all__ = ["VALUES", "json_lines", "read_values", "replaced", "sound", "valued"]
 
 #: What JSON can hold.
 VALUES: tuple[Any, ...] = (
@@ -39,21 +39,27 @@ OBJECTS: tuple[Any, ...] = (
 
 
 @cache
-def _sound(kind: str) -> pd.DataFrame:
+def sound(kind: str) -> pd.DataFrame:
+    """A small table of a question, with a group and covariates."""
     frame = KINDS[kind].frame(np.random.default_rng(1))
     # Columns that questions ask for by name: groups, covariates.
     return frame.assign(group="x", style=1.0, length_a=3, length_b=range(len(frame)))
 
 
 def valued(seed: int, values: tuple[Any, ...] = (*VALUES, *OBJECTS)) -> tuple[str, pd.DataFrame]:
-    """Which table it is, and the table: one to three cells, or whole columns, with any of the values."""
+    """Which table it is, and the table, some of whose cells hold any of the values."""
     rng = np.random.default_rng([seed, 1])
     kind = str(rng.choice(list(KINDS)))
-    frame = _sound(kind).sample(int(rng.integers(1, 12)), replace=True, random_state=seed)
+    frame = sound(kind).sample(int(rng.integers(1, 12)), replace=True, random_state=seed)
+    return kind, replaced(frame, rng, values)
+
+
+def replaced(frame: pd.DataFrame, rng: Rng, values: tuple[Any, ...] = VALUES) -> pd.DataFrame:
+    """One to three cells, or columns, with any of the values."""
     cells = frame.astype(object).where(frame.notna(), None).to_numpy(dtype=object, copy=True)
     for _ in range(int(rng.integers(1, 4))):
         _place(cells, rng, values[int(rng.integers(len(values)))])
-    return kind, pd.DataFrame(cells, columns=frame.columns)
+    return pd.DataFrame(cells, columns=frame.columns)
 
 
 def _place(cells: Any, rng: Rng, value: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,19 +16,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from typer.testing import CliRunner
 
 import bayesjudge as bj
-import bayesjudge.studies
-from bayesjudge import cli
 from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_verdicts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers import read_verdicts
 from bayesjudge.report import Page, render_page
 from bayesjudge.tables import Battles
-
-#: The table that each command asks for.
-COMMANDS = {"accuracy": "verdicts", "elo": "battles", "reliability": "repeats", "audit": "pairs"}
 
 
 def outcomes(seeds: range, folder: Path) -> Counter[str]:
@@ -117,77 +110,6 @@ def test_a_page_of_text_is_cut_in_a_message() -> None:
     problem = Problem(column="a", found="first" + "x" * 9000 + "last", allowed="c", fix="d")
     assert len(str(problem)) < 1200
     assert all(word in str(problem) for word in ("first", "last", "8009 characters"))
-
-
-# Commands --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Studies end where they begin: what a command reads is what is tested."""
-
-    def stop(*_: Any, **__: Any) -> None:
-        raise UsageError("the study was reached")
-
-    for name in COMMANDS:
-        monkeypatch.setattr(bayesjudge.studies, name, stop)
-
-
-@pytest.mark.usefixtures("reached")
-@pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.slow)])
-def test_commands_never_end_in_a_traceback(count: int, tmp_path: Path) -> None:
-    ends: Counter[bool] = Counter()
-    for seed in range(30_000, 30_000 + count):
-        case = fuzzing.damaged(seed)
-        path = tmp_path / f"input.{case.format}"
-        path.write_bytes(case.content)
-        for command in (name for name, kind in COMMANDS.items() if kind == case.kind):
-            result = CliRunner().invoke(cli.app, [command, str(path), "--quiet"])
-            assert isinstance(result.exception, SystemExit), (seed, command, result.exception)
-            assert (result.exit_code, result.stdout) == (2, ""), (seed, command)
-            ends["the study was reached" in result.stderr] += 1
-    assert min(ends[True], ends[False]) > sum(ends.values()) / 5
-
-
-#: Options that read further columns, by the table they are for.
-OPTIONS: dict[str, list[list[str]]] = {
-    "verdicts": [["accuracy", "--all"], ["accuracy", "--cluster", "group"], ["accuracy", "--group", "group"],
-                 ["accuracy", "--panel"]],
-    "battles": [["elo", "--covariate", "style"], ["elo", "--length-effect"], ["elo", "--group", "group"],
-                ["elo", "--scores", "gap"], ["elo", "--battle-effect"]],
-    "trials": [["reliability", "--where", "group=x"], ["reliability", "--all"]],
-    "scores": [["reliability", "--likelihood", "ordinal"], ["reliability", "--where", "group=x"]],
-    "pairs": [["audit", "--where", "group=x"], ["audit", "--feature", "style"], ["audit", "--all"]],
-}  # fmt: skip
-
-
-@pytest.fixture
-def fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Studies end at their first posterior: all that is read and counted before is tested."""
-
-    def stop(*_: Any, **__: Any) -> None:
-        raise UsageError("a fit was reached")
-
-    for module in ("accuracy_fits", "accuracy_panel", "elo_fits", "reliability_parts", "audit"):
-        # By its full name: a study's module and the function that answers may have one name.
-        monkeypatch.setattr(importlib.import_module(f"bayesjudge.studies.{module}"), "fit", stop)
-
-
-@pytest.mark.usefixtures("fitted")
-@pytest.mark.parametrize("count", [25, pytest.param(600, marks=pytest.mark.slow)])
-def test_options_on_values_of_any_type_never_end_in_a_traceback(count: int, tmp_path: Path) -> None:
-    ends: Counter[bool] = Counter()
-    path = tmp_path / "input.jsonl"
-    for seed in range(50_000, 50_000 + count):
-        kind, frame = fuzzing_values.valued(seed, fuzzing_values.VALUES)
-        path.write_text(fuzzing_values.json_lines(frame), encoding="utf-8")
-        for command, *options in OPTIONS.get(kind, []):
-            given = [] if command == "audit" else ["--bootstrap", "20"]
-            result = CliRunner().invoke(cli.app, [command, str(path), "--quiet", *given, *options])
-            assert isinstance(result.exception, SystemExit), (seed, command, options, result.exception)
-            assert (result.exit_code, result.stdout) == (2, ""), (seed, command, options)
-            ends["a fit was reached" in result.stderr] += 1
-    assert min(ends[True], ends[False]) > sum(ends.values()) / 10
 
 
 # Pages -----------------------------------------------------------------------------------------------

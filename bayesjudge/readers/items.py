@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.names import recognise
 from bayesjudge.readers.parts import read_parts
-from bayesjudge.tables.coding import code_names
+from bayesjudge.tables.coding import code_names, shown
 from bayesjudge.tables.columns import name_columns, require_columns
 
 __all__ = ["named_items", "with_items"]
@@ -35,7 +36,8 @@ def named_items(
     mapping, doubts = recognise(map(str, frame.columns), mine, aliases=aliases)
     named, moved = name_columns(frame, mapping, names=names)
     problems = require_columns(named.columns, ("item",), where=WHERE)
-    twice = [] if problems else np.flatnonzero(named["item"].duplicated(keep=False)).tolist()
+    # By name, as they are joined: 1 and "1" are one item, and a list is none.
+    twice = [] if problems else np.flatnonzero(_repeated(named["item"])).tolist()
     if twice:
         problems = [Problem(column="item", found=f"items on several rows of {WHERE}",
                             allowed="one row an item", rows=tuple(row + 1 for row in twice),
@@ -43,6 +45,10 @@ def named_items(
     if problems:
         raise InputError(problems)
     return named, frozenset(map(str, frame.columns)), doubts + moved
+
+
+def _repeated(items: pd.Series[Any]) -> NDArray[np.bool_]:
+    return pd.Series(code_names(items)[0]).duplicated(keep=False).to_numpy()
 
 
 def with_items(frame: pd.DataFrame, items: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -73,8 +79,8 @@ def with_items(frame: pd.DataFrame, items: pd.DataFrame) -> tuple[pd.DataFrame, 
     at = pd.Index(np.where(theirs >= 0, theirs, -2 - np.arange(len(items)))).get_indexer(pd.Index(ours))
     lost = int((at < 0).sum())
     if lost == len(frame):
-        shown = f"items {items['item'].iloc[0]!r} there and {frame['item'].iloc[0]!r} here"
-        told = f"no decision about an item of {WHERE} ({shown})"
+        there, here = (shown(rows["item"].iloc[0]) if len(rows) else "none" for rows in (items, frame))
+        told = f"no decision about an item of {WHERE} (items: {there} there and {here} here)"
         raise InputError([Problem(column="item", found=told, allowed="one name for an item in both files",
                                   fix="Make the names the same, or say which column has them.")])  # fmt: skip
     new = [name for name in items.columns if name not in frame]
