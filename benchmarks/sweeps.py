@@ -33,7 +33,7 @@ RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
 #: Probability that any of one question's claims fails although every interval has its nominal coverage.
 FALSE_ALARM = 0.01
 #: Data sets in each cell, by what one costs.
-DATASETS = {"accuracy": 100, "panel": 200, "elo": 400, "soft-elo": 200, "reliability": 200, "scores": 400,
+DATASETS = {"accuracy": 400, "panel": 200, "elo": 400, "soft-elo": 200, "reliability": 200, "scores": 400,
             "audit": 400}  # fmt: skip
 
 #: A world of more truths than these is not one of a few that are dealt.
@@ -44,7 +44,7 @@ def main() -> None:
     """Sweep the questions asked for, one after another."""
     options = parser(__doc__)
     options.add_argument("--question", action="append", choices=list(SWEEPS), help="default: every one")
-    options.add_argument("--datasets", type=int, help="data sets in each cell; default: 100 to 400, quick: 5")
+    options.add_argument("--datasets", type=int, help="data sets in each cell; default: 200 to 400, quick: 5")
     options.add_argument(
         "--block", type=int, default=100, help="data sets that are fitted, and kept, at a time"
     )

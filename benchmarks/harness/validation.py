@@ -39,8 +39,8 @@ start at the truth (Gandy & Scott) | `bayesjudge simulate sbc MODEL`, below |
 `benchmarks/reference.py`, below |
 | Do intervals cover? | truths from each model's prior; sweeps of simulated worlds, and real data with known \
 truth, beside the baselines | `bayesjudge simulate coverage`, below |
-| Is bad input told? | damaged files through every reader and command, hostile names in every page | \
-`tests/test_fuzz.py`, `benchmarks/fuzz.py` |
+| Is bad input told? | damaged files and values of every type through every reader, command and option, \
+hostile names in every page | `tests/test_fuzz.py`, `tests/test_fuzz_commands.py`, `benchmarks/fuzz.py` |
 | Are figures those of the literature? | golden values with their source | below |
 | How often would a right package fail its tests? | one error budget, and twenty runs with other seeds | \
 `tests/error_budget.py`, `benchmarks/seeds.py`, below |
