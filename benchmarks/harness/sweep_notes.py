@@ -12,7 +12,8 @@ another; its rows are not held against the upper side.
 
 The two sweeps of METHODS 1.10: all rows of the default, `paired_accuracy`, have their nominal coverage within
 their bounds, from both sides (.94 to .97, 400 data sets each). `judge_error` takes the errors on two models'
-answers to one item as independent; where they are alike, as here, its differences hold .965 to .99, 18 % wider.""",
+answers to one item as independent; where they are alike, as here, its differences hold .965 to .99, 18 %
+wider.""",
     "elo": """`battles`: the same six strengths in every log; which model has which is dealt anew. After 100
 battles intervals are 18 % narrower than hard-elo's, errors 14 % smaller, and both hold .93 to .94 of the
 truths. Pooling pulls the best and the last towards the others: theirs hold .89 and .90, those of the four
