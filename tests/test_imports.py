@@ -40,7 +40,7 @@ ROOMS = {
     "cell_codes": {"cells"},  # names and cells as integers, for both counts
     "counts": {"errors", "tables", "cells", "cell_codes"},
     "panel_counts": {"errors", "tables", "cells", "cell_codes"},  # votes of all judges on an answer together
-    "battle_covariates": {"errors", "cells"},
+    "battle_covariates": {"errors", "tables", "cells"},
     "battle_events": {"errors", "tables", "cells", "battle_covariates"},
     "battle_cells": {"tables", "cells", "battle_covariates", "battle_events"},
     "battle_arrays": {"errors", "cells", "battle_cells", "battle_covariates", "battle_patterns"},
