@@ -338,6 +338,13 @@ def test_items_may_be_named_by_the_same_mapping() -> None:
     assert "1 of 2 decisions are about no item of the items file" in pairs.warnings
 
 
+def test_items_without_a_name_are_counted() -> None:
+    for nothing in (None, ["p2"]):
+        items = pd.DataFrame({"item": ["p1", nothing], "human_prefers": ["b", "a"]})
+        pairs = read_pairs(LOG, items=items, where={"prompt": "short"})
+        assert "rows of the items file that name no item, left out: 1" in pairs.warnings
+
+
 @pytest.mark.parametrize(
     ("items", "said"),
     [(pd.DataFrame({"id": ["q9"], "human": ["a"]}), "no decision about an item of the items file"),

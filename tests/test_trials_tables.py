@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,13 @@ def test_scores_of_both_sides_become_responses() -> None:
 def test_several_sets_of_numbered_columns_are_ambiguous() -> None:
     frame = WIDE.assign(run_1=[1, 2], run_2=[1, 2])
     assert problems(lambda: bj.Scores.from_frame(frame)) == ["score"]
+
+
+def test_decimals_are_scores() -> None:
+    frame = WIDE.drop(columns=["s0", "s1"]).assign(score=[Decimal("7.5"), Decimal("NaN")])
+    found = bj.Scores.from_frame(frame)
+    assert found.frame["score"].tolist() == [7.5]
+    assert found.dropped == {"missing score": 1}
 
 
 def test_a_column_of_thousands_of_digits_is_no_trial() -> None:

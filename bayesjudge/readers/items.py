@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.names import recognise
@@ -36,19 +35,18 @@ def named_items(
     mapping, doubts = recognise(map(str, frame.columns), mine, aliases=aliases)
     named, moved = name_columns(frame, mapping, names=names)
     problems = require_columns(named.columns, ("item",), where=WHERE)
-    # By name, as they are joined: 1 and "1" are one item, and a list is none.
-    twice = [] if problems else np.flatnonzero(_repeated(named["item"])).tolist()
-    if twice:
-        problems = [Problem(column="item", found=f"items on several rows of {WHERE}",
-                            allowed="one row an item", rows=tuple(row + 1 for row in twice),
-                            fix="Keep one row of each.")]  # fmt: skip
     if problems:
         raise InputError(problems)
-    return named, frozenset(map(str, frame.columns)), doubts + moved
-
-
-def _repeated(items: pd.Series[Any]) -> NDArray[np.bool_]:
-    return pd.Series(code_names(items)[0]).duplicated(keep=False).to_numpy()
+    # By name, as they are joined: 1 and "1" are one item, and a list is none.
+    codes, _ = code_names(named["item"])
+    twice = np.flatnonzero(pd.Series(codes).duplicated(keep=False)).tolist()
+    if twice:
+        raise InputError([Problem(column="item", found=f"items on several rows of {WHERE}",
+                                  allowed="one row an item", rows=tuple(row + 1 for row in twice),
+                                  fix="Keep one row of each.")])  # fmt: skip
+    nameless = int((codes < 0).sum())
+    lost = (f"rows of {WHERE} that name no item, left out: {nameless}",) if nameless else ()
+    return named, frozenset(map(str, frame.columns)), doubts + moved + lost
 
 
 def with_items(frame: pd.DataFrame, items: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from bayesjudge.model import find_model
 from bayesjudge.studies import prior_worlds
 from bayesjudge.studies import sweep_baselines as baselines
 from bayesjudge.studies import sweep_worlds as worlds
+from bayesjudge.studies.sampling import SamplingOptions
 
 if TYPE_CHECKING:
     from bayesjudge.model import Data, Model
@@ -31,7 +32,7 @@ __all__ = ["SWEEPS", "Sweep", "prior_sweep", "sweep_of"]
 #: Small steps: with two models the spread of the judge's errors is a funnel, see benchmarks/simulation.py.
 _CAREFUL = {"draws": 500, "tune": 500, "target_accept": 0.99}
 #: What the commands draw: after 500 some parameter has an R-hat above 1.01 in two fits of five.
-_AS_COMMANDS = {"draws": 1000, "tune": 1000}
+_AS_COMMANDS = {"draws": SamplingOptions.draws, "tune": SamplingOptions.tune}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
