@@ -88,7 +88,8 @@ def swaps_of(cells: BattleCells) -> Swaps:
         n=both.count(), graded=both.change.count(), advantage=both.change.sum().fill_null(0.0),
         squares=(both.change * both.change).sum().fill_null(0.0),
     )  # fmt: skip
-    frame = fetch(table)
+    # A sum of floats depends on the order of its terms, and the database gives groups in any.
+    frame = fetch(table).sort_values(["judge", "label", "label_second"])
     judge = _codes(frame["judge"], cells.judges)
     # Label +1 (the first model) comes first in the table, then 0 and −1.
     place = [(1 - frame[name].to_numpy(np.float64)).astype(int) for name in ("label", "label_second")]

@@ -95,7 +95,7 @@ def _position_gap(counts: Any, data: Data) -> dict[str, Any]:
     counts, order, judge = np.asarray(counts), np.asarray(data["order"]), np.asarray(data["judge"])
     wins, total = counts[..., 0] + counts[..., 2] / 2, counts.sum(-1)
     first, second = (_by_judge(wins * (order == o), total * (order == o), judge, data) for o in (1, -1))
-    return {name: first[name] - second[name] for name in first.keys() & second.keys()}
+    return {name: first[name] - second[name] for name in first if name in second}
 
 
 def _position_gap_by_prompt(counts: Any, data: Data) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -199,3 +200,23 @@ def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
 
 def test_the_real_data_example_says_when_the_data_are_absent(tmp_path: Path) -> None:
     assert "skipped: no data" in run(str(EXAMPLES / "triviaqa.py"), "--data", str(tmp_path / "none.parquet"))
+
+
+def test_differences_are_named_by_their_path(benchmark_module: Callable[[str], Any]) -> None:
+    differences = benchmark_module("harness.answers").differences
+    before = {"rows": [{"point": 1.0, "note": ""}, {"point": float("nan")}], "versions": "1"}
+    assert list(differences(before, {**before, "versions": "2"})) == []
+    now = {"rows": [{"point": 1.0 + 1e-15, "note": ""}], "versions": "1"}
+    assert [path for path, *_ in differences(before, now)] == ["$.rows (length)", "$.rows[0].point"]
+    assert [path for path, *_ in differences({"a": 1, "b": 2}, {"b": 2, "a": 1})] == ["$ (keys)"]
+
+
+@pytest.mark.slow
+def test_equal_seeds_give_equal_answers_whatever_the_order_of_sets(tmp_path: Path) -> None:
+    """Hash seeds 1 and 4 give the names of the two judges in different orders."""
+    script, cases = BENCHMARKS / "harness" / "answers.py", ("reliability-trials", "elo-scores")
+    for seed, action in (("1", "--write"), ("4", "--compare")):
+        command = [sys.executable, str(script), action, str(tmp_path), "--only", *cases]
+        hashing = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(command, env=hashing, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

@@ -168,7 +168,7 @@ def _assemble(
 
 def _diagnostics(counts: BattleCounts, bayes: Sequence[Estimates], options: EloOptions) -> Estimates:
     """What the models say of ties, slopes, tastes and effects, then every diagnostic of each judge."""
-    own = [rows.where(estimand=[kind for kind in set(rows.frame["estimand"]) if kind not in _ESTIMANDS])
+    own = [rows.where(estimand=[kind for kind in rows.frame["estimand"].unique() if kind not in _ESTIMANDS])
            for rows in bayes]  # fmt: skip
     families = options.families or None
     judged = [

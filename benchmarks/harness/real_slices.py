@@ -12,7 +12,7 @@ import pandas as pd
 from bayesjudge.readers import read_pairs, read_scores, read_trials
 from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
-__all__ = ["DATA", "SLICES", "real_slice"]
+__all__ = ["DATA", "SLICES", "arena", "graded", "pairs", "real_slice", "scores", "trials", "triviaqa"]
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -22,7 +22,7 @@ def real_slice(model: str, folder: Path = DATA) -> Any:
     return SLICES[model](folder)
 
 
-def _triviaqa(folder: Path, *, models: int, judges: int, items: int, labelled: int) -> Verdicts:
+def triviaqa(folder: Path, *, models: int, judges: int, items: int, labelled: int) -> Verdicts:
     """The first models, judges and answered items by name; labels of the first items alone."""
     frame = pd.read_parquet(folder / "binary_triviaqa_judges" / "triviaqa_judges.parquet")
     keep = (frame["version"] == "V1") & (frame["judge_type"] == "llm") & ~frame["suspect"]
@@ -35,7 +35,7 @@ def _triviaqa(folder: Path, *, models: int, judges: int, items: int, labelled: i
     return Verdicts.from_frame(rows.sort_values(columns[:3])[columns].reset_index(drop=True))
 
 
-def _arena(folder: Path, *, models: int, judges: tuple[str, ...]) -> Battles:
+def arena(folder: Path, *, models: int, judges: tuple[str, ...]) -> Battles:
     """Battles among the first models by name, with their human votes and those judges' verdicts."""
     wide = pd.read_parquet(folder / "pairwise_chatbot_arena_ppr" / "chatbot_arena_ppr.parquet")
     wide = wide.astype({"model_a": str, "model_b": str})
@@ -50,7 +50,7 @@ def _arena(folder: Path, *, models: int, judges: tuple[str, ...]) -> Battles:
     return Battles.from_frame(pd.concat(parts, ignore_index=True))
 
 
-def _graded(folder: Path) -> Battles:
+def graded(folder: Path) -> Battles:
     """GPT-4's grades of both MT-Bench answers of the first turn, and what people preferred."""
     place = folder / "pairwise_mtbench_human"
     judged = pd.read_parquet(place / "mtbench_judgments.parquet")
@@ -61,7 +61,7 @@ def _graded(folder: Path) -> Battles:
     return Battles.from_frame(rows[columns].astype({"judge": str}).reset_index(drop=True))
 
 
-def _scores(folder: Path, *, responses: int) -> Scores:
+def scores(folder: Path, *, responses: int) -> Scores:
     """Eight scores of the first responses by GPT-5.4-nano and Claude Haiku 4.5, the plain prompt."""
     frame = pd.read_parquet(folder / "repeated_rewardbench2_composo" / "rewardbench2_composo_scores.parquet")
     warm = frame["temperature"].isna() | (frame["temperature"] == 1.0)
@@ -72,7 +72,7 @@ def _scores(folder: Path, *, responses: int) -> Scores:
     return read_scores(rows.sort_values(["item_id", "judge"]).reset_index(drop=True))
 
 
-def _trials(folder: Path, *, items: int) -> Trials:
+def trials(folder: Path, *, items: int) -> Trials:
     """Three runs in both orders by two judges, of the first comparisons."""
     frame = pd.read_parquet(folder / "repeated_position_bias" / "position_bias_repetitions.parquet")
     frame = frame.astype({"judge": str, "item_id": str})
@@ -84,7 +84,7 @@ def _trials(folder: Path, *, items: int) -> Trials:
     return read_trials(rows)
 
 
-def _pairs(folder: Path, *, verified: int) -> Pairs:
+def pairs(folder: Path, *, verified: int) -> Pairs:
     """GPT-4's plain verdicts on LLMBar; what people prefer is kept of the first pairs."""
     place = folder / "pairwise_llmbar"
     pairs = read_pairs(place / "llmbar_judgments.parquet", items=place / "llmbar_items.parquet",
@@ -95,14 +95,14 @@ def _pairs(folder: Path, *, verified: int) -> Pairs:
 
 
 SLICES: Mapping[str, Callable[[Path], Any]] = {
-    "bradley_terry": partial(_arena, models=3, judges=()),
-    "conditional_panel": partial(_triviaqa, models=2, judges=2, items=120, labelled=40),
-    "judge_elo": partial(_arena, models=3, judges=("claude-3-opus-20240229", "gpt-3.5-turbo")),
-    "judge_error": partial(_triviaqa, models=2, judges=1, items=400, labelled=100),
-    "judge_panel": partial(_triviaqa, models=2, judges=2, items=30, labelled=20),
-    "judge_temperature": _graded,
-    "paired_accuracy": partial(_triviaqa, models=2, judges=1, items=400, labelled=100),
-    "pointwise_scores": partial(_scores, responses=12),
-    "repeated_trials": partial(_trials, items=8),
-    "verdict_agreement": partial(_pairs, verified=200),
+    "bradley_terry": partial(arena, models=3, judges=()),
+    "conditional_panel": partial(triviaqa, models=2, judges=2, items=120, labelled=40),
+    "judge_elo": partial(arena, models=3, judges=("claude-3-opus-20240229", "gpt-3.5-turbo")),
+    "judge_error": partial(triviaqa, models=2, judges=1, items=400, labelled=100),
+    "judge_panel": partial(triviaqa, models=2, judges=2, items=30, labelled=20),
+    "judge_temperature": graded,
+    "paired_accuracy": partial(triviaqa, models=2, judges=1, items=400, labelled=100),
+    "pointwise_scores": partial(scores, responses=12),
+    "repeated_trials": partial(trials, items=8),
+    "verdict_agreement": partial(pairs, verified=200),
 }
