@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
-    from bayesjudge.battle_counts import count_battles
     from bayesjudge.counts import count_verdicts
+    from bayesjudge.counts.battles.counts import count_battles
     from bayesjudge.errors import InputError, UsageError
     from bayesjudge.estimates import Estimates
     from bayesjudge.inference import Fit, fit, fit_many, load_fit
@@ -35,7 +35,7 @@ _WHERE = {
     "Battles": "tables", "Comparison": "studies", "Estimates": "estimates", "Fit": "inference",
     "InputError": "errors", "Pairs": "tables", "Scores": "tables", "Trials": "tables",
     "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies", "audit": "studies",
-    "count_battles": "battle_counts", "count_verdicts": "counts", "elo": "studies",
+    "count_battles": "counts.battles.counts", "count_verdicts": "counts", "elo": "studies",
     "find_model": "model", "fit": "inference", "fit_many": "inference", "load_fit": "inference",
     "model_names": "model", "read_battles": "readers", "read_pairs": "readers", "read_scores": "readers",
     "read_trials": "readers", "read_verdicts": "readers", "reliability": "studies",

@@ -123,7 +123,7 @@ class Data:
 
 @runtime_checkable
 class Model(Protocol):
-    """The shape of a generative model; see `models/judge_error.py` for one to read.
+    """The shape of a generative model; see `models/judge_error/model.py` for one to read.
 
     ``numpyro(data)`` and ``pymc(data)`` define the same joint density; the likelihood's site is named
     ``data.observed`` (further ones as ``data.also_observed`` names them). ``estimates`` turns posterior draws

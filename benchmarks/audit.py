@@ -38,8 +38,8 @@ from bayesjudge.baselines.audit import (
 )
 from bayesjudge.inference import fit_many
 from bayesjudge.models.verdict_agreement import VerdictAgreement
-from bayesjudge.studies.audit_guard import fast_audit, guard_of
-from bayesjudge.studies.audit_held_out import exact_band
+from bayesjudge.studies.audit.guard import fast_audit, guard_of
+from bayesjudge.studies.audit.held_out import exact_band
 from bayesjudge.tables import Pairs
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

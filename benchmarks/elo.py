@@ -24,9 +24,9 @@ from harness.timing import median_seconds, seconds
 
 from bayesjudge.baselines.elo import EloFit, fit_human, held_out, held_out_summary, split_coverage
 from bayesjudge.baselines.elo.conformal import conformal
-from bayesjudge.battle_counts import BattleCounts, count_battles
+from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets.battles import BattleDesign, simulate_battles
-from bayesjudge.strengths import PER_LOGIT
+from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.tables import Battles
 
 

@@ -36,7 +36,7 @@ from scipy import stats
 
 from bayesjudge.baselines.elo.conformal import conformal
 from bayesjudge.baselines.elo.held_out import HeldOut, held_out
-from bayesjudge.battle_counts import BattleCounts, count_battles
+from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.inference import fit_many
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.tables import Battles

@@ -15,7 +15,7 @@ from harness.command import parser
 from harness.machine import machine
 from harness.results import holds, report, show
 
-from bayesjudge.battle_counts import count_battles
+from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.inference import fit, fit_many
 from bayesjudge.model import Data
@@ -68,7 +68,7 @@ def _laplace(data: Data, seed: int, draws: int) -> dict[str, Any]:
 def _raw_pymc(data: Data, seed: int, draws: int) -> dict[str, Any]:
     import pymc as pm
 
-    from bayesjudge.models.davidson import LOG_TIE, pytensor_log_outcomes
+    from bayesjudge.models.common.davidson import LOG_TIE, pytensor_log_outcomes
 
     n = np.asarray(data["n"])
     pattern, outcome = (np.repeat(part, n.ravel()) for part in np.indices(n.shape).reshape(2, -1))

@@ -24,9 +24,10 @@ from harness.results import holds, report, show
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from bayesjudge.datasets import VerdictDesign, simulate_counts
-from bayesjudge.inference import accelerator, fit_many
-from bayesjudge.inference.density import Density, density
-from bayesjudge.inference.nuts import NutsOptions, run_nuts
+from bayesjudge.inference import fit_many
+from bayesjudge.inference.engines.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import Density, density
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy

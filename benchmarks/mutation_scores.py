@@ -15,8 +15,8 @@ from harness.command import parser
 from harness.machine import machine
 from harness.results import holds, report, show
 
-from bayesjudge.checks.replicates import Simulator
-from bayesjudge.checks.score import moments_of, score_program
+from bayesjudge.simulation.calibration.replicates import Simulator
+from bayesjudge.simulation.calibration.score import moments_of, score_program
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))

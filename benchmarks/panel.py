@@ -29,11 +29,11 @@ from harness.scores import score
 
 from bayesjudge.baselines.panel import panel_baselines
 from bayesjudge.baselines.panel.redundancy import without_judge
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.estimates import POPULATIONS, Estimates, Population, estimand_of
+from bayesjudge.estimates.posterior import differences, summary_rows
 from bayesjudge.inference import fit_many
 from bayesjudge.models.judge_panel import JudgePanel
-from bayesjudge.panel_counts import PanelVotes
-from bayesjudge.posterior import differences, summary_rows
 
 BASELINES = ("ppi++[best-judge]", "eif[panel-logit,logit]")
 #: The judge that a user who has read about judges would pick; TREC has no such name.

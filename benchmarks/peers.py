@@ -27,9 +27,9 @@ from harness.timing import ratio, seconds, take_turns
 from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
 from bayesjudge.datasets import simulate_counts
-from bayesjudge.inference import accelerator
-from bayesjudge.inference.density import density
-from bayesjudge.inference.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.engines.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import density
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy
 

@@ -20,11 +20,11 @@ from harness.machine import machine
 from harness.prior_coverage_pages import draw
 from harness.results import holds, report, show
 
-from bayesjudge.checks import Coverage, coverage, prior_cell
-from bayesjudge.checks.coverage_runs import FALSE_ALARM
-from bayesjudge.checks.holm import both_sides
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
 from bayesjudge.model import find_model
+from bayesjudge.simulation import Coverage, coverage, prior_cell
+from bayesjudge.simulation.holm import both_sides
+from bayesjudge.simulation.intervals.coverage import FALSE_ALARM
 
 RESULTS = Path(__file__).resolve().parent / "results" / "prior_coverage"
 

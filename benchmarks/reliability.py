@@ -23,10 +23,10 @@ from harness.timing import seconds
 from bayesjudge.baselines.reliability import score_baselines, trial_baselines
 from bayesjudge.baselines.reliability.curve import majority_match
 from bayesjudge.baselines.reliability.ranking import best_response
+from bayesjudge.counts.scores import count_scores
+from bayesjudge.counts.trials import count_trials
+from bayesjudge.planning.trials import allocate, pilot_draws
 from bayesjudge.readers import read_scores, read_trials
-from bayesjudge.score_counts import count_scores
-from bayesjudge.trial_counts import count_trials
-from bayesjudge.trial_planning import allocate, pilot_draws
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SCORES = Path("repeated_rewardbench2_composo") / "rewardbench2_composo_scores.parquet"

@@ -21,16 +21,16 @@ from harness.results import holds, report, show
 from scipy.stats import binom
 
 from bayesjudge.baselines.reliability import score_baselines
-from bayesjudge.checks import coverage_table
 from bayesjudge.checks.predictive import predictive_check
+from bayesjudge.counts.scores import count_scores
+from bayesjudge.counts.trials import count_trials
 from bayesjudge.datasets import simulate_scores, simulate_trials
 from bayesjudge.inference import Fit, fit, fit_many
 from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.readers import read_scores, read_trials
-from bayesjudge.score_counts import count_scores
+from bayesjudge.simulation import coverage_table
 from bayesjudge.tables import Scores
-from bayesjudge.trial_counts import count_trials
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SCORES = Path("repeated_rewardbench2_composo") / "rewardbench2_composo_scores.parquet"

@@ -89,8 +89,8 @@ def _chosen(modules: Sequence[str] | None) -> list[str]:
     sys.path.insert(0, str(ROOT / "tests"))
     from error_budget import statistical_tests
 
-    paths = sorted((ROOT / "tests").glob("test_*.py"))
-    return [f"tests/{path.name}::{name}" for path in paths if modules is None or path.name in modules
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [f"{path.relative_to(ROOT)}::{name}" for path in paths if modules is None or path.name in modules
             for name in statistical_tests(path.read_text(encoding="utf-8"))]  # fmt: skip
 
 

@@ -23,11 +23,11 @@ from rich.progress import track
 from scipy.stats import binom
 
 from bayesjudge.baselines import accuracy_baselines
-from bayesjudge.checks import coverage_table
 from bayesjudge.datasets import VerdictDesign, simulate_counts
 from bayesjudge.estimates import Estimates
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy
+from bayesjudge.simulation import coverage_table
 
 #: Two models hardly tell how the judge's errors spread, so that posterior is a funnel: small steps. On ten of
 #: these data sets 2 gates passed at .95 and 7 at .99, for 1.7 times the leapfrog steps.

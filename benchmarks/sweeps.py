@@ -1,8 +1,8 @@
 """Coverage of every method over simulated worlds, question by question: ``python benchmarks/sweeps.py``.
 
-The sweeps of `bayesjudge.studies.sweeps`: models and baselines answer the same data sets. One result a
-question, ``results/coverage/QUESTION.json``; VALIDATION.md is written from them. Blocks of data sets are kept
-in ``--folder``, so that a killed run goes on where it stopped.
+The sweeps of `bayesjudge.simulation.sweeps.questions`: models and baselines answer the same data sets. One
+result a question, ``results/coverage/QUESTION.json``; VALIDATION.md is written from them. Blocks of data
+sets are kept in ``--folder``, so that a killed run goes on where it stopped.
 
 A Bayesian interval has its nominal coverage on average over truths from its prior, not at each truth by
 itself. Where parameters come from the prior of the default model, both sides of the band must hold. Elsewhere
@@ -24,10 +24,10 @@ from harness.machine import machine
 from harness.results import holds, report, show
 from harness.sweep_pages import ROW_ALARM, draw
 
-from bayesjudge.checks import Coverage, coverage
-from bayesjudge.checks.coverage_tests import coverage_tests, detectable, overall_coverage
-from bayesjudge.checks.holm import both_sides
-from bayesjudge.studies.sweeps import SWEEPS, sweep_of
+from bayesjudge.simulation import Coverage, coverage
+from bayesjudge.simulation.holm import both_sides
+from bayesjudge.simulation.intervals.significance import coverage_tests, detectable, overall_coverage
+from bayesjudge.simulation.sweeps.questions import SWEEPS, sweep_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
 #: Probability that any of one question's claims fails although every interval has its nominal coverage.

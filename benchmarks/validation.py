@@ -18,10 +18,10 @@ from harness.command import each_model
 from harness.machine import machine
 from harness.results import holds, report, show
 
-from bayesjudge.checks import Calibration, data_quantities, sbc
-from bayesjudge.checks.calibration import FALSE_ALARM
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
 from bayesjudge.model import find_model
+from bayesjudge.simulation import Calibration, data_quantities, sbc
+from bayesjudge.simulation.calibration.ranks import FALSE_ALARM
 
 RESULTS = Path(__file__).resolve().parent / "results" / "validation"
 #: Bins of the rank histograms that are kept: what 64 ranks divide into.

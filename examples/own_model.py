@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from bayesjudge import Estimates, count_verdicts, fit
-from bayesjudge.checks import coverage, predictive_check, prior_cell
+from bayesjudge.checks import predictive_check
 from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.estimates.posterior import differences, summary_rows
 from bayesjudge.model import Data
-from bayesjudge.posterior import differences, summary_rows
+from bayesjudge.simulation import coverage, prior_cell
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The generative models: one model a file, with its card beside it as ``<model>.md``.
+"""The generative models: one folder a model, with its card as ``README.md``.
 
 This folder is the package ``bayesjudge.models``; it lies at the top of the source tree because it is
 what a statistician opens first.

@@ -17,8 +17,8 @@ from numpyro.infer.util import potential_energy
 from numpyro.primitives import Messenger
 
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
-from bayesjudge.inference import accelerator
-from bayesjudge.inference.density import density
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, find_model
 
 __all__ = ["Case", "Mutant", "Mutation"]
@@ -144,6 +144,6 @@ class Case:
         weights = np.concatenate([np.zeros((1, len(self.slips))), np.eye(len(self.slips))])
         found = np.asarray(jax.jit(jax.vmap(of_points, in_axes=(None, None, 0)))(points, arrays, weights))
         right = np.asarray(jax.jit(jax.vmap(target.potential, in_axes=(0, None)))(points, arrays))
-        # Without a mutation it is the model's own density, which tests/test_twins.py holds against PyMC's.
+        # Without a mutation it is the model's own density, which test_twins.py compares with PyMC's.
         np.testing.assert_allclose(found[0], right, rtol=1e-12)
         return np.abs(found[1:] - right).max(axis=1) / np.abs(right).max()

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.model import Data
-from bayesjudge.posterior import summary_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class Urn:
         import numpyro
         from numpyro import distributions as dist
 
-        from bayesjudge.models.pattern_counts import PatternCounts
+        from bayesjudge.models.common.pattern_counts import PatternCounts
 
         pi = numpyro.sample("pi", dist.Dirichlet(jnp.full(data.facts["colours"], self.concentration)))
         with numpyro.plate("cell", data.size("cell"), dim=-1):

@@ -13,8 +13,8 @@ __all__ = ["edge_points", "numpyro_log_densities", "pymc_log_densities", "random
 
 def random_points(model: Model, data: Data, *, points: int, scale: float = 1.5, seed: int = 7) -> Any:
     """Unconstrained points (points, d), normal."""
-    from bayesjudge.inference import accelerator
-    from bayesjudge.inference.density import density
+    from bayesjudge.inference.programs import accelerator
+    from bayesjudge.inference.programs.density import density
 
     accelerator.prepare()
     return np.random.default_rng(seed).normal(scale=scale, size=(points, density(model, data).size))
@@ -22,7 +22,7 @@ def random_points(model: Model, data: Data, *, points: int, scale: float = 1.5, 
 
 def edge_points(model: Model, data: Data, *, points: int, far: float, seed: int = 8) -> Any:
     """Points whose bounded parameters lie near the edges of their support: e^±far, or σ(±far)."""
-    from bayesjudge.inference.density import density
+    from bayesjudge.inference.programs.density import density
 
     at = random_points(model, data, points=points, scale=1.0, seed=seed)
     target = density(model, data)
@@ -48,8 +48,8 @@ def numpyro_log_densities(model: Model, data: Data, points: Any) -> tuple[Any, A
     import jax
     from numpyro.infer.util import log_density
 
-    from bayesjudge.inference import accelerator
-    from bayesjudge.inference.density import density
+    from bayesjudge.inference.programs import accelerator
+    from bayesjudge.inference.programs.density import density
 
     target, arrays = density(model, data), accelerator.to_device(data.arrays)
 

@@ -8,7 +8,7 @@ judge's sensitivity, specificity and J on each model. All of them are functions 
 from __future__ import annotations
 
 from bayesjudge.baselines.accuracy import accuracy_baselines
-from bayesjudge.baselines.diagnostics import judge_quality
-from bayesjudge.baselines.methods import ITEMS_METHODS, METHODS
+from bayesjudge.baselines.accuracy.judge_quality import judge_quality
+from bayesjudge.baselines.accuracy.methods import ITEMS_METHODS, METHODS
 
 __all__ = ["ITEMS_METHODS", "METHODS", "accuracy_baselines", "judge_quality"]

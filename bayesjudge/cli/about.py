@@ -21,7 +21,7 @@ def models() -> None:
 
 def doctor() -> None:
     """Versions, devices, what is missing and how to install it."""
-    from bayesjudge.doctor import examine
+    from bayesjudge.cli.doctor import examine
 
     findings = examine()
     for finding in findings:

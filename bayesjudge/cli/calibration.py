@@ -13,7 +13,7 @@ from bayesjudge.cli.registered import Choices, Kind, kind_of, registered
 from bayesjudge.cli.running import mapping, plain_messages
 
 if TYPE_CHECKING:
-    from bayesjudge.checks import Calibration
+    from bayesjudge.simulation import Calibration
 
 __all__ = ["calibrate"]
 
@@ -37,9 +37,9 @@ def calibrate(
 ) -> None:  # fmt: skip
     """Whether a model's posterior is right: ranks of simulated truths among posterior draws (SBC)."""
     with plain_messages():
-        from bayesjudge.checks import data_quantities, sbc
         from bayesjudge.datasets.small import small_table
-        from bayesjudge.studies.output import require_writable
+        from bayesjudge.simulation import data_quantities, sbc
+        from bayesjudge.studies.common.output import require_writable
 
         if out is not None:
             require_writable(out)
@@ -59,9 +59,9 @@ def calibrate(
 
 
 def _draw(found: Calibration, folder: Path) -> None:
-    from bayesjudge.checks.uniformity import RankTest
     from bayesjudge.plots import rank_ecdfs, shrinkage, to_svg
-    from bayesjudge.studies.output import write_text
+    from bayesjudge.simulation.calibration.uniformity import RankTest
+    from bayesjudge.studies.common.output import write_text
 
     test = RankTest(replicates=len(found.ranks), draws=found.draws)
     lines = {name: test.deviation(ranks)
@@ -82,7 +82,7 @@ def _tell(found: Calibration, *, kind: str, seed: int, as_json: bool) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from bayesjudge.studies.screens import empty_table, figure
+    from bayesjudge.studies.common.terminal import empty_table, figure
 
     names = ("p_value", "chi_squared", "exact", "adjusted", "bias", "contraction")
     shown = empty_table(f"{found.label} on small {kind}", ["quantity"], [n.replace("_", " ") for n in names])

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from bayesjudge.checks import Coverage
-    from bayesjudge.studies.sweeps import Sweep
+    from bayesjudge.simulation import Coverage
+    from bayesjudge.simulation.sweeps.questions import Sweep
 
 __all__ = ["cover"]
 
@@ -47,8 +47,8 @@ def cover(
 ) -> None:  # fmt: skip
     """Bias, coverage, width and wrong calls on simulated data: cell by cell of a sweep, or over a prior."""
     with plain_messages():
-        from bayesjudge.checks import coverage
-        from bayesjudge.studies.output import require_writable
+        from bayesjudge.simulation import coverage
+        from bayesjudge.studies.common.output import require_writable
 
         sweep = _sweep(question, table, mapping(option, "--option"))
         if out is not None:
@@ -79,7 +79,7 @@ def _sweep(question: str, table: str | None, options: Mapping[str, str]) -> Swee
     from bayesjudge.datasets.small import small_table
     from bayesjudge.errors import UsageError
     from bayesjudge.model import model_names
-    from bayesjudge.studies.sweeps import SWEEPS, prior_sweep
+    from bayesjudge.simulation.sweeps.questions import SWEEPS, prior_sweep
 
     if question in SWEEPS:
         if table is not None or options:
@@ -94,7 +94,7 @@ def _sweep(question: str, table: str | None, options: Mapping[str, str]) -> Swee
 
 def _draw(found: Coverage, folder: Path) -> None:
     from bayesjudge.plots import coverage_curves, coverage_points, to_svg
-    from bayesjudge.studies.output import write_text
+    from bayesjudge.studies.common.output import write_text
 
     figure = coverage_points(found.frame) if found.one_cell else coverage_curves(found.frame)
     write_text(folder / "coverage.svg", to_svg(figure))
@@ -127,7 +127,7 @@ def _tell(found: Coverage, question: str, left_out: Sequence[str], *, as_json: b
 def _table(title: str, first: str, rows: pd.DataFrame) -> Table:
     from rich.markup import escape
 
-    from bayesjudge.studies.screens import empty_table, figure
+    from bayesjudge.studies.common.terminal import empty_table, figure
 
     table = empty_table(title, [first, "method"], [name.replace("_", " ") for name in _SHOWN])
     for row in rows.to_dict("records"):
@@ -138,7 +138,7 @@ def _table(title: str, first: str, rows: pd.DataFrame) -> Table:
 
 def _verdict(found: Coverage) -> str:
     """Which Bayesian rows cover less or more than they say, and what that word is worth."""
-    from bayesjudge.checks.coverage_runs import FALSE_ALARM
+    from bayesjudge.simulation.intervals.coverage import FALSE_ALARM
 
     bayes = int(found.frame["method"].str.startswith("bayes:").sum())
     said = (f"{len(found.outside)} of {bayes} Bayesian rows are outside the simultaneous exact band about "

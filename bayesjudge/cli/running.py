@@ -48,7 +48,7 @@ def choices(pairs: list[str] | None) -> dict[str, list[str]]:
 
 def require_targets(out: Path | None, html: Path | None) -> None:
     """Refuse places that the answer cannot be written to, before minutes of sampling."""
-    from bayesjudge.studies.output import require_writable
+    from bayesjudge.studies.common.output import require_writable
 
     if out is not None:
         require_writable(out)
@@ -89,7 +89,7 @@ def _show_warning(message: Warning | str, *_: Any) -> None:
 def deliver(answer: Comparison, *, out: Path | None, html: Path | None, as_json: bool, every: bool) -> None:
     """Figures first, pages last: nothing that was computed is lost when a page cannot be drawn."""
     from bayesjudge.report import write_page
-    from bayesjudge.studies.screens import show_answer
+    from bayesjudge.studies.common.terminal import show_answer
 
     if out is not None:
         answer.save(out)

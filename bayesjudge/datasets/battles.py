@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from bayesjudge.datasets.design import Truth
 from bayesjudge.errors import UsageError
-from bayesjudge.strengths import solve_strengths, to_elo
+from bayesjudge.maths.bradley_terry import solve_strengths, to_elo
 from bayesjudge.tables import Battles
 
 __all__ = ["BattleDesign", "SimulatedBattles", "davidson_chances", "simulate_battles"]

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from bayesjudge.datasets.battles import Floats, SimulatedBattles, davidson_chances
 from bayesjudge.errors import UsageError
-from bayesjudge.strengths import solve_strengths, to_elo
+from bayesjudge.maths.bradley_terry import solve_strengths, to_elo
 
 __all__ = ["soft_truth"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.majority import TRIALS, majority_probability, most_likely, swap_risk
+from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely, swap_risk
 
 __all__ = ["layer_truth", "trial_truth"]
 

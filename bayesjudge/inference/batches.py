@@ -11,13 +11,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesjudge.inference import accelerator, compiled_programs
-from bayesjudge.inference.density import Density, Sets, density
-from bayesjudge.inference.hmc import run_from, run_hmc
-from bayesjudge.inference.laplace import run_laplace
-from bayesjudge.inference.nuts import CAREFUL, Draws, NutsOptions, run_nuts
-from bayesjudge.inference.progress import Report, shared
-from bayesjudge.inference.stacks import Stack, placed, stack
+from bayesjudge.inference.engines.hmc import run_from, run_hmc
+from bayesjudge.inference.engines.laplace import run_laplace
+from bayesjudge.inference.engines.nuts import CAREFUL, Draws, NutsOptions, run_nuts
+from bayesjudge.inference.programs import accelerator, compiled_programs
+from bayesjudge.inference.programs.density import Density, Sets, density
+from bayesjudge.inference.programs.progress import Report, shared
+from bayesjudge.inference.programs.stacks import Stack, placed, stack
 from bayesjudge.model import Data, Model
 
 __all__ = ["SAMPLERS", "TOGETHER", "Batch", "chains_from", "fit_batch"]

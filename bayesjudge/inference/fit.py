@@ -17,15 +17,16 @@ import xarray as xr
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import accelerator, compiled_programs, tree
+from bayesjudge.inference import tree
 from bayesjudge.inference.batches import Batch, fit_batch
-from bayesjudge.inference.density import Density, density
+from bayesjudge.inference.engines.laplace import run_laplace
+from bayesjudge.inference.engines.nuts import CAREFUL, Draws, NutsOptions, run_nuts
+from bayesjudge.inference.engines.pymc import run_pymc
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
-from bayesjudge.inference.laplace import run_laplace
-from bayesjudge.inference.nuts import CAREFUL, Draws, NutsOptions, run_nuts
-from bayesjudge.inference.progress import Report, bar
+from bayesjudge.inference.programs import accelerator, compiled_programs
+from bayesjudge.inference.programs.density import Density, density
+from bayesjudge.inference.programs.progress import Report, bar
 from bayesjudge.inference.storage import write_tree
-from bayesjudge.inference.twin import run_pymc
 from bayesjudge.model import Data, Model
 
 __all__ = ["ENGINES", "Fit", "LaplaceFallbackWarning", "fit"]

@@ -18,10 +18,10 @@ import xarray as xr
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.batches import SAMPLERS, Batch, fit_batch
-from bayesjudge.inference.density import density
+from bayesjudge.inference.engines.nuts import NutsOptions
 from bayesjudge.inference.gate import Gate, gate_of
-from bayesjudge.inference.nuts import NutsOptions
-from bayesjudge.inference.progress import Report, bar, shared
+from bayesjudge.inference.programs.density import density
+from bayesjudge.inference.programs.progress import Report, bar, shared
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model
 

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from bayesjudge.each_draw import each_draw
-from bayesjudge.inference import accelerator
-from bayesjudge.inference.density import Density, replay
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import Density, replay
+from bayesjudge.maths.each_draw import each_draw
 from bayesjudge.model import Data, Model
 
 if TYPE_CHECKING:

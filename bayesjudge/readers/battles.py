@@ -10,7 +10,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.battle_formats import Unfolded, unfold_battles
-from bayesjudge.readers.names import BATTLE_ALIASES, recognise
+from bayesjudge.readers.column_names import BATTLE_ALIASES, recognise
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_rows import NAMES

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.names import recognise
+from bayesjudge.readers.column_names import recognise
 from bayesjudge.readers.parts import read_parts
 from bayesjudge.tables.coding import code_names, shown
 from bayesjudge.tables.columns import name_columns, require_columns

@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers.choosing import keep_where
+from bayesjudge.readers.column_names import PAIR_ALIASES, recognise
 from bayesjudge.readers.embeddings import find_embeddings
 from bayesjudge.readers.encoders import Encoder, embed_texts
+from bayesjudge.readers.filters import keep_where
 from bayesjudge.readers.items import named_items, with_items
-from bayesjudge.readers.names import PAIR_ALIASES, recognise
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Pairs
 from bayesjudge.tables.columns import name_columns
@@ -43,7 +43,7 @@ def read_pairs(
         array (n, d), or the name of a sentence-transformers model (the optional extra ``encoder``).
     columns : mapping of str to str, optional
         Our name to yours: ``{"human_prefers": "gold"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.names.PAIR_ALIASES`. Columns of either file may be named.
+        `bayesjudge.readers.column_names.PAIR_ALIASES`. Columns of either file may be named.
     items : path or table, optional
         One row an item: what people preferred, lengths, categories, models, texts, whatever the log does not
         say; joined by item.

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.choosing import ROW
 from bayesjudge.readers.delimited import read_delimited
+from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.frames import is_frame, to_pandas
 from bayesjudge.readers.jsonlines import read_json
 from bayesjudge.readers.parquet import read_parquet

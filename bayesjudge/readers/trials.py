@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.choosing import keep_where
-from bayesjudge.readers.names import SCORE_ALIASES, TRIAL_ALIASES, recognise
+from bayesjudge.readers.column_names import SCORE_ALIASES, TRIAL_ALIASES, recognise
+from bayesjudge.readers.filters import keep_where
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import name_columns
@@ -36,7 +36,7 @@ def read_trials(source: Any, *, columns: Mapping[str, str] | None = None) -> Tri
         cell with counts ``n_a, n_b, n_tie``.
     columns : mapping of str to str, optional
         Our name to yours: ``{"outcome": "winner"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.names.TRIAL_ALIASES`.
+        `bayesjudge.readers.column_names.TRIAL_ALIASES`.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
         comparison with ``score_a`` and ``score_b``.
     columns : mapping of str to str, optional
         Our name to yours: ``{"score": "rating"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.names.SCORE_ALIASES`.
+        `bayesjudge.readers.column_names.SCORE_ALIASES`.
 
     Returns
     -------

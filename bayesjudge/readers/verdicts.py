@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError
-from bayesjudge.readers.names import GOLD_ALIASES, recognise
+from bayesjudge.readers.column_names import GOLD_ALIASES, recognise
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.columns import name_columns
-from bayesjudge.tables.validation import NAMES
+from bayesjudge.tables.verdict_rows import NAMES
 
 __all__ = ["read_verdicts"]
 
@@ -28,7 +28,7 @@ def read_verdicts(source: Any, *, columns: Mapping[str, str] | None = None, labe
         ``"-"`` for standard input, or a pandas, Polars, pyarrow or Ibis table. CSV and TSV cells are text.
     columns : mapping of str to str, optional
         Our name to yours: ``{"verdict": "score"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.names.VERDICT_ALIASES`.
+        `bayesjudge.readers.column_names.VERDICT_ALIASES`.
     labels : str, path or table, optional
         Gold labels by item and model, or by item alone; the same mapping applies where it names their
         columns.

@@ -2,9 +2,9 @@
 
 from bayesjudge.studies.accuracy import accuracy
 from bayesjudge.studies.audit import audit
-from bayesjudge.studies.comparison import Comparison
+from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.output import json_schema
 from bayesjudge.studies.elo import elo
-from bayesjudge.studies.output import json_schema
 from bayesjudge.studies.reliability import reliability
 
 __all__ = ["Comparison", "accuracy", "audit", "elo", "json_schema", "reliability"]

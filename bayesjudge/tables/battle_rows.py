@@ -14,7 +14,7 @@ from bayesjudge.tables.battle_gaps import GAPS, gap_of, with_gap_named
 from bayesjudge.tables.battle_names import Coded, model_codes, named
 from bayesjudge.tables.coding import MISSING, code_names
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.rules import Rule, broken_rules, readable, readable_as, same_within
+from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
 from bayesjudge.tables.words import (
     NUMBER,
     ORDER,

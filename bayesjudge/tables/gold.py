@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import Problem
 from bayesjudge.tables.coding import MISSING, code_binary, code_names
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.rules import broken_rules, readable, same_within
+from bayesjudge.tables.schema import broken_rules, readable, same_within
 
 __all__ = ["Gold", "GoldMatch", "match_gold", "read_gold"]
 

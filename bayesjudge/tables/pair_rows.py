@@ -14,7 +14,7 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.battle_gaps import GAPS, gap_of
 from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.rules import Rule, broken_rules, readable, readable_as, same_within
+from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
 from bayesjudge.tables.words import (
     NUMBER,
     ORDER,

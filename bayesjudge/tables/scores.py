@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.tables.events import Layout, validate_events
+from bayesjudge.tables.repeat_rows import Layout, validate_events
 from bayesjudge.tables.unfold import SIDE_COLUMNS, unfold_scores
 
 __all__ = ["SCORES", "Scores"]

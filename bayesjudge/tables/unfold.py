@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.coding import UNKNOWN
-from bayesjudge.tables.events import Unfolded
-from bayesjudge.tables.rules import broken_rules, readable_as
+from bayesjudge.tables.repeat_rows import Unfolded
+from bayesjudge.tables.schema import broken_rules, readable_as
 from bayesjudge.tables.words import OUTCOMES, code_numbers
 
 __all__ = ["COUNT_COLUMNS", "SIDE_COLUMNS", "score_columns", "unfold_outcomes", "unfold_scores"]

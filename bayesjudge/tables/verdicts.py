@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.tables.validation import IDS, validate
+from bayesjudge.tables.verdict_rows import IDS, validate
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

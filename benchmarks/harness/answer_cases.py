@@ -13,6 +13,9 @@ import numpy as np
 import pandas as pd
 
 import bayesjudge as bj
+from bayesjudge.counts.panel import panel_votes
+from bayesjudge.counts.scores import count_scores
+from bayesjudge.counts.trials import count_trials
 from bayesjudge.datasets import (
     BattleDesign,
     simulate_battles,
@@ -23,9 +26,6 @@ from bayesjudge.datasets import (
 )
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
 from bayesjudge.estimates import Estimates
-from bayesjudge.panel_counts import panel_votes
-from bayesjudge.score_counts import count_scores
-from bayesjudge.trial_counts import count_trials
 from harness.real_slices import DATA, arena, graded, pairs, scores, trials, triviaqa
 
 __all__ = ["cases"]
@@ -109,7 +109,7 @@ def _answer(question: Callable[..., Any], table: Callable[[], Any], **options: A
 def _terminal(answer: Any, width: int) -> list[str]:
     from rich.console import Console
 
-    from bayesjudge.studies.screens import show_answer
+    from bayesjudge.studies.common.terminal import show_answer
 
     text = io.StringIO()
     show_answer(answer, console=Console(file=text, width=width, color_system=None))

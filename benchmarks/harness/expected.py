@@ -18,11 +18,11 @@ import jax
 import numpy as np
 
 from bayesjudge.baselines.elo.held_out import HeldOut
-from bayesjudge.battle_counts import BattleCounts
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.inference import fit_many
-from bayesjudge.models import judge_elo_results
+from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.models.judge_elo import JudgeElo
-from bayesjudge.strengths import PER_LOGIT
+from bayesjudge.models.judge_elo import results as judge_elo_results
 from harness.summed_battles import Parameters, Seen, left_out, sweep, weights
 
 __all__ = ["combined"]

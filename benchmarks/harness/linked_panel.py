@@ -20,17 +20,18 @@ import xarray as xr
 from numpyro import distributions as dist
 from numpyro import handlers
 
-from bayesjudge.inference import ManyFits, accelerator, fit_many
-from bayesjudge.inference.at_points import slopes
-from bayesjudge.inference.density import Density, density
+from bayesjudge.inference import ManyFits, fit_many
+from bayesjudge.inference.engines.mode import find_modes
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
-from bayesjudge.inference.mode import find_modes
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.at_points import slopes
+from bayesjudge.inference.programs.density import Density, density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data
-from bayesjudge.models import judge_elo_density as elo_density
-from bayesjudge.models.battle_effect import numpyro_links, numpyro_loadings
-from bayesjudge.models.davidson import LOG_TIE
+from bayesjudge.models.common.davidson import LOG_TIE
 from bayesjudge.models.judge_elo import JudgeElo
+from bayesjudge.models.judge_elo import likelihood as elo_density
+from bayesjudge.models.judge_elo.battle_effect import numpyro_links, numpyro_loadings
 
 __all__ = ["OneFit", "fit_linked"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.inference import fit
 from bayesjudge.models.judge_panel import JudgePanel
-from bayesjudge.panel_counts import PanelVotes
 from harness.machine import machine
 from harness.results import holds
 from harness.timing import median_seconds

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.estimates import POPULATIONS, estimand_of
-from bayesjudge.panel_counts import PanelVotes, panel_votes
 from bayesjudge.tables import Verdicts
 
 __all__ = ["DATA", "TABLES", "drawn_again", "hidden", "read", "true_values"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.posterior import differences, summary_rows
 from bayesjudge.inference import Gate, ManyFits, fit_many
-from bayesjudge.posterior import differences, summary_rows
 
 __all__ = ["Posteriors", "sample"]
 

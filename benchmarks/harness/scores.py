@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks import coverage_table
 from bayesjudge.estimates import Estimates
+from bayesjudge.simulation import coverage_table
 
 __all__ = ["score"]
 

@@ -20,7 +20,7 @@ truths. Pooling pulls the best and the last towards the others: theirs hold .89 
 between .95 and .96. That is no chance: were the strengths not dealt, the test of each unit would reject the
 best model's. With a half-normal spread of strengths, as in METHODS 4.6, 400 logs gave .916 and .925,
 another 400 .930 and .928, and these reweighted to a Rayleigh spread .947 and .945, which is why it is
-Rayleigh now (`models/bradley_terry.md`).
+Rayleigh now (`models/bradley_terry/README.md`).
 
 `spread of drawn strengths`: six strengths drawn anew for each log from a normal population of that spread
 (logits). Expected before the run: .99 at .1, .96 to .97 at .3, .95 at .6 and 1, .94 to .95 at 2. Where
@@ -39,10 +39,10 @@ hold .945 and .954 after 100 and 1,000 battles, hard-elo's .915 and .958, a thir
     "soft-elo": """What is true is the Soft-Elo of the judge after endless battles, at the temperature of
 endless votes (`datasets.soft_truth`); six strengths are dealt anew for each log. With the learning rate 1 of
 METHODS 4.7 the Bayesian intervals held every truth of 300 logs, 2.5 to 2.8 times as wide
-(`models/judge_temperature.md`). The bootstrap of soft-elo leaves the temperature where it was fitted: most of
-the error is in it, and intervals hold .59 to .64. After 100 battles, some 25 votes that are no ties, it has
-no answer in 15 % of the logs, whose fitted temperature is not above 0; and the prior of β carries weight: β
-of this world is below its middle, and both Bayesian rows there hold more than they say.
+(`models/judge_temperature/README.md`). The bootstrap of soft-elo leaves the temperature where it was fitted:
+most of the error is in it, and intervals hold .59 to .64. After 100 battles, some 25 votes that are no ties,
+it has no answer in 15 % of the logs, whose fitted temperature is not above 0; and the prior of β carries
+weight: β of this world is below its middle, and both Bayesian rows there hold more than they say.
 
 `a judge's temperature drawn from the prior`: the same judges' gaps, and votes that follow from the gaps by a
 β that `judge_temperature` expects. Its Soft-Elo holds .953/.937/.944 (100/300/1,000 battles), the bootstrap's
@@ -74,7 +74,8 @@ is that of the trials made. `anova`: analysis of variance with F-intervals.""",
 dealt anew for each log. Left where they were, in an earlier run, types at either end had .90 to .94 of their
 truths held and the middle one .97 to .98: pooling pulls what is outermost to the others, and the test of each
 unit rejected one of them (.9025 of 400). With a half-normal scale of question types, as there was until
-November 2026, the rows at 60 and 120 verified pairs were .918 and .916 (`models/verdict_agreement.md`).
+November 2026, the rows at 60 and 120 verified pairs were .918 and .916
+(`models/verdict_agreement/README.md`).
 
 `effects drawn from the prior`: intercept, scales and effects as `verdict_agreement` expects them.
 

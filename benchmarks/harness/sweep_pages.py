@@ -13,8 +13,8 @@ import numpy as np
 FOLDER = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FOLDER))
 
-from bayesjudge.checks.coverage_runs import FALSE_ALARM  # noqa: E402 ditto
-from bayesjudge.checks.holm import both_sides, holm  # noqa: E402 ditto
+from bayesjudge.simulation.holm import both_sides, holm  # noqa: E402 ditto
+from bayesjudge.simulation.intervals.coverage import FALSE_ALARM  # noqa: E402 ditto
 from harness.sweep_notes import NOTES  # noqa: E402 ditto
 from harness.tables import picked, table  # noqa: E402 the folder above is not on the path in VALIDATION's run
 

@@ -23,24 +23,25 @@ GOLDEN = FOLDER.parent / "tests" / "golden"
 INTRODUCTION = """# Validation
 
 What was checked, by what, and what came out. Written by `python benchmarks/harness/validation.py` from
-`benchmarks/results/` and `tests/golden/`; do not edit it by hand. `tests/test_validation.py` holds the page
-against the stored results.
+`benchmarks/results/` and `tests/golden/`; do not edit it by hand. `tests/house/test_validation.py` holds the
+page against the stored results.
 
 | question | check | where |
 |---|---|---|
 | Is the density what was meant? | the same log density in NumPyro and PyMC at 1,000 points, with and \
-without the Jacobian, and near the edges of the support, to 1e-10 | `tests/test_twins.py` |
+without the Jacobian, and near the edges of the support, to 1e-10 | `tests/models/test_twins.py` |
 | Do density and simulator belong together? | moments of the score | `bayesjudge.checks.score_check` |
 | Is the posterior right? | ranks of simulated truths among posterior draws (SBC), and within chains that \
 start at the truth (Gandy & Scott) | `bayesjudge simulate sbc MODEL`, below |
 | Would an error be seen? | wrong versions of every model, each of which must be found | \
-`tests/test_mutations.py`, below |
+`tests/models/test_mutations.py`, below |
 | Does every engine find it? | NUTS, lock-step HMC, Laplace and PyMC beside 10,000 reference draws | \
 `benchmarks/reference.py`, below |
 | Do intervals cover? | truths from each model's prior; sweeps of simulated worlds, and real data with known \
 truth, beside the baselines | `bayesjudge simulate coverage`, below |
 | Is bad input told? | damaged files and values of every type through every reader, command and option, \
-hostile names in every page | `tests/test_fuzz.py`, `tests/test_fuzz_commands.py`, `benchmarks/fuzz.py` |
+hostile names in every page | `tests/readers/test_fuzz.py`, `tests/cli/test_fuzz_commands.py`, \
+`benchmarks/fuzz.py` |
 | Are figures those of the literature? | golden values with their source | below |
 | How often would a right package fail its tests? | one error budget, and twenty runs with other seeds | \
 `tests/error_budget.py`, `benchmarks/seeds.py`, below |
@@ -58,7 +59,7 @@ out.
 
 While the strengths of `bradley_terry` were centred, 44 of 250 replicates looked at one by one diverged: 60
 battles of three models often leave their spread undecided, and its posterior ran down the neck of a funnel.
-In the units of `strength_units` (`models/bradley_terry.md`), which `judge_elo` has too, none does.
+In the units of `strength_units` (`models/bradley_terry/README.md`), which `judge_elo` has too, none does.
 
 The smallest p of `verdict_agreement`, .025, is that of one quantity among fourteen, by two tests. A thousand
 other truths (`--seed 2`) gave 1 as the smallest: it was chance. Processor seconds are upper limits: one to

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.baselines.intervals import normal_quantile, wald, wilson
+from bayesjudge.baselines.common.intervals import normal_quantile, wald, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

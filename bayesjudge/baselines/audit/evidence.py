@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.directions import Directions, directions
+from bayesjudge.counts.pairs import Directions, directions
 from bayesjudge.errors import InputError, Problem, UsageError
 
 if TYPE_CHECKING:

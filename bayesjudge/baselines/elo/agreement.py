@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.baselines.elo.rows import Row, bootstrap_row, share_row
 from bayesjudge.baselines.elo.targets import Floats, soft_probability
 from bayesjudge.baselines.elo.temperature import solve_beta
-from bayesjudge.baselines.intervals import clopper_pearson
-from bayesjudge.battle_patterns import JudgedBattles
+from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
 
 __all__ = ["GapAgreement", "agreement_by_gap", "agreement_rows", "calibration_rows", "conflict_row",

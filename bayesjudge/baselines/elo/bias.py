@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.common.intervals import normal_quantile
 from bayesjudge.baselines.elo.fit import fit_elo
 from bayesjudge.baselines.elo.held_out import HeldOut
 from bayesjudge.baselines.elo.rows import Row, share_row, undefined_row
 from bayesjudge.baselines.elo.targets import Floats, Targets, human_targets
-from bayesjudge.baselines.intervals import normal_quantile
-from bayesjudge.battle_counts import BattleCounts
-from bayesjudge.battle_patterns import JudgedBattles
-from bayesjudge.strengths import RIDGE
+from bayesjudge.counts.battles.counts import BattleCounts
+from bayesjudge.counts.battles.patterns import JudgedBattles
+from bayesjudge.maths.bradley_terry import RIDGE
 
 __all__ = ["CLOSE", "family_rows", "length_correlation", "position_rows", "swap_rows", "verbosity_rows"]
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesjudge.baselines.elo.held_out import held_out
 from bayesjudge.baselines.elo.leaderboard import METHODS
-from bayesjudge.battle_counts import BattleCounts
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 
 __all__ = ["sample_curve", "subsample", "sweep_smoothing"]

@@ -12,8 +12,8 @@ from bayesjudge.baselines.elo import agreement, bias
 from bayesjudge.baselines.elo.rows import Row
 from bayesjudge.baselines.elo.targets import graded
 from bayesjudge.baselines.elo.temperature import gap_votes, temperature
-from bayesjudge.battle_counts import BattleCounts
-from bayesjudge.battle_patterns import JudgedBattles
+from bayesjudge.counts.battles.counts import BattleCounts
+from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
@@ -38,7 +38,7 @@ def judge_diagnostics(
     Parameters
     ----------
     counts : BattleCounts
-        From `bayesjudge.battle_counts.count_battles`; its groups (languages) are told apart below.
+        From `bayesjudge.counts.battles.counts.count_battles`; its groups (languages) are told apart below.
     judge : str
     prob : float
         Level of the intervals: exact for shares, bootstrap or normal for the rest.
@@ -65,7 +65,7 @@ def judge_diagnostics(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesjudge.battle_counts import count_battles
+    >>> from bayesjudge.counts.battles.counts import count_battles
     >>> from bayesjudge.tables import Battles
     >>> frame = pd.DataFrame({"item": [1, 2, 3, 4], "model_a": "x", "model_b": "y", "human": [1, 1, 0, 0],
     ...                       "verdict": [1, 1, 1, 0], "order": ["ab", "ba", "ab", "ba"]})

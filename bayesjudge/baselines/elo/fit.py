@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.bootstrap import draw_counts
+from bayesjudge.baselines.common.bootstrap import draw_counts
 from bayesjudge.baselines.elo.targets import Floats, Targets
-from bayesjudge.comparison_graph import comparison_graph
 from bayesjudge.errors import UsageError
-from bayesjudge.strengths import PER_LOGIT, RIDGE, solve_strengths, to_elo
+from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, solve_strengths, to_elo
+from bayesjudge.maths.comparison_graph import comparison_graph
 
 __all__ = ["EloFit", "bootstrap_sums", "fit_elo"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.bootstrap import draw_counts
+from bayesjudge.baselines.common.bootstrap import draw_counts
 from bayesjudge.baselines.elo.targets import (
     SOFT,
     Floats,
@@ -25,9 +25,9 @@ from bayesjudge.baselines.elo.targets import (
     soft_probability,
 )
 from bayesjudge.baselines.elo.temperature import gap_votes, solve_beta
-from bayesjudge.battle_counts import BattleCounts
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
-from bayesjudge.strengths import PER_LOGIT, RIDGE, anchored_strengths, solve_strengths, to_elo
+from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, anchored_strengths, solve_strengths, to_elo
 
 __all__ = ["HeldOut", "held_out"]
 
@@ -116,7 +116,7 @@ def held_out(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesjudge.battle_counts import count_battles
+    >>> from bayesjudge.counts.battles.counts import count_battles
     >>> from bayesjudge.tables import Battles
     >>> rng = np.random.default_rng(1)
     >>> a = rng.integers(5, size=2000)

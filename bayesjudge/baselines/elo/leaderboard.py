@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesjudge.baselines.bootstrap import percentile
+from bayesjudge.baselines.common.bootstrap import percentile
+from bayesjudge.baselines.common.intervals import normal_quantile
 from bayesjudge.baselines.elo.fit import EloFit, fit_elo
 from bayesjudge.baselines.elo.targets import (
     HARD,
@@ -19,11 +20,10 @@ from bayesjudge.baselines.elo.targets import (
     smoothing,
 )
 from bayesjudge.baselines.elo.temperature import gap_votes, solve_beta
-from bayesjudge.baselines.intervals import normal_quantile
-from bayesjudge.battle_counts import BattleCounts
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.strengths import RIDGE, shown_pairs
+from bayesjudge.maths.bradley_terry import RIDGE, shown_pairs
 
 __all__ = ["METHODS", "elo_baselines", "fit_human", "fit_judge", "judge_beta"]
 
@@ -46,7 +46,7 @@ def elo_baselines(
     Parameters
     ----------
     counts : BattleCounts
-        From `bayesjudge.battle_counts.count_battles`.
+        From `bayesjudge.counts.battles.counts.count_battles`.
     judges : iterable of str, optional
         Some of ``counts.judges``; all by default.
     methods : iterable of str, optional
@@ -77,7 +77,7 @@ def elo_baselines(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesjudge.battle_counts import count_battles
+    >>> from bayesjudge.counts.battles.counts import count_battles
     >>> from bayesjudge.tables import Battles
     >>> votes = [1, 1, 1, 0] * 10
     >>> frame = pd.DataFrame({"item": range(40), "model_a": "x", "model_b": "y", "human": votes})

@@ -8,9 +8,9 @@ from typing import Any, SupportsInt
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.baselines.elo.targets import Floats
-from bayesjudge.baselines.intervals import clopper_pearson
 
 __all__ = ["bootstrap_row", "share_row", "undefined_row"]
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.bootstrap import percentile
+from bayesjudge.baselines.common.bootstrap import percentile
+from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.baselines.elo.bias import length_correlation
 from bayesjudge.baselines.elo.held_out import HeldOut
 from bayesjudge.baselines.elo.ranks import upper_rank
 from bayesjudge.baselines.elo.targets import Floats
-from bayesjudge.baselines.intervals import clopper_pearson
-from bayesjudge.battle_counts import BattleCounts
+from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 

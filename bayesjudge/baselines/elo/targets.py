@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.battle_counts import BattleCounts
-from bayesjudge.battle_patterns import JudgedBattles
+from bayesjudge.counts.battles.counts import BattleCounts
+from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
 
 __all__ = ["HARD", "SOFT", "Targets", "graded", "human_targets", "judge_targets", "smoothing",
@@ -114,7 +114,7 @@ def judge_targets(counts: BattleCounts, judge: str, method: str, *, beta: float 
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesjudge.battle_counts import count_battles
+    >>> from bayesjudge.counts.battles.counts import count_battles
     >>> from bayesjudge.tables import Battles
     >>> frame = pd.DataFrame({"item": [1, 2], "model_a": "x", "model_b": "y", "score_gap": [2.0, 0.0]})
     >>> counts = count_battles(Battles.from_frame(frame))

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
 from bayesjudge.baselines.elo.targets import Floats, graded
-from bayesjudge.battle_counts import BattleCounts
-from bayesjudge.battle_patterns import JudgedBattles
+from bayesjudge.counts.battles.counts import BattleCounts
+from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.columns import Column, noted
-from bayesjudge.baselines.fits import analytic
-from bayesjudge.baselines.moments import Array
-from bayesjudge.baselines.pairs import pair_names
+from bayesjudge.baselines.accuracy.fits import analytic
+from bayesjudge.baselines.common.columns import Column, noted
+from bayesjudge.baselines.common.moments import Array
+from bayesjudge.baselines.common.pairs import pair_names
+from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.panel.choice import choose_judge
 from bayesjudge.baselines.panel.crossfit import UNFITTED, cross_fitted
 from bayesjudge.baselines.panel.latent_class import latent_class_columns
@@ -26,12 +27,11 @@ from bayesjudge.baselines.panel.proxies import (
     mean_vote,
     missing_notes,
 )
-from bayesjudge.baselines.slices import rows
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["Proxy", "panel_baselines", "panel_proxy"]
 
@@ -54,7 +54,7 @@ def panel_baselines(
     Parameters
     ----------
     votes : PanelVotes
-        From `bayesjudge.panel_counts.panel_votes`.
+        From `bayesjudge.counts.panel.panel_votes`.
     prob : float
         Confidence level of the intervals.
     methods : iterable of str, optional
@@ -88,7 +88,7 @@ def panel_baselines(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesjudge.panel_counts import panel_votes
+    >>> from bayesjudge.counts.panel import panel_votes
     >>> from bayesjudge.tables import Verdicts
     >>> frame = pd.DataFrame({"item": list(range(8)) * 2, "model": "m", "judge": ["a"] * 8 + ["b"] * 8,
     ...                       "verdict": [1, 1, 0, 0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1],

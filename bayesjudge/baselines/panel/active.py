@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesjudge.baselines.moments import Array
-from bayesjudge.baselines.pairs import pair_names
+from bayesjudge.baselines.common.moments import Array
+from bayesjudge.baselines.common.pairs import pair_names
+from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.panel.crossfit import UNFITTED, cross_fitted
 from bayesjudge.baselines.panel.panel_logit import panel_logit_rule
 from bayesjudge.baselines.panel.proxies import labelled_cells
 from bayesjudge.baselines.panel.wald import clustered_covariance, wald_columns
-from bayesjudge.baselines.slices import rows
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["active_baselines"]
 
@@ -71,7 +71,7 @@ def active_baselines(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesjudge.panel_counts import panel_votes
+    >>> from bayesjudge.counts.panel import panel_votes
     >>> from bayesjudge.tables import Verdicts
     >>> frame = pd.DataFrame({"item": range(8), "model": "m", "verdict": [1, 1, 0, 0, 1, 1, 0, 1],
     ...                       "label": [1, 1, 0, 0, None, None, None, None]})

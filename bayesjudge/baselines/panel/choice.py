@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.bootstrap import draw_counts
-from bayesjudge.baselines.moments import Array, Codes, ratio
+from bayesjudge.baselines.common.bootstrap import draw_counts
+from bayesjudge.baselines.common.moments import Array, Codes, ratio
 from bayesjudge.baselines.panel.proxies import complete_votes, labelled_cells
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["JudgeChoice", "choose_judge"]
 
@@ -83,7 +83,7 @@ def choose_judge(votes: PanelVotes, *, bootstrap: int = 500, seed: int = 0) -> J
 
     Examples
     --------
-    >>> from bayesjudge.panel_counts import panel_votes
+    >>> from bayesjudge.counts.panel import panel_votes
     >>> from bayesjudge.tables import Verdicts
     >>> frame = pd.DataFrame({"item": [0, 1, 2, 3] * 2, "model": "m", "judge": ["good"] * 4 + ["yes"] * 4,
     ...                       "verdict": [1, 1, 0, 0, 1, 1, 1, 1], "label": [1, 1, 0, 0] * 2})

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.proxies import labelled_cells
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["FOLDS", "UNFITTED", "Rule", "cross_fitted", "folds_of"]
 

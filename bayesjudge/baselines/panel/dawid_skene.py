@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.errors import UsageError
 
 __all__ = ["Observers", "class_probabilities", "dawid_skene"]

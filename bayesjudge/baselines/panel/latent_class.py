@@ -26,16 +26,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines import intervals
-from bayesjudge.baselines.columns import Column
-from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.common import intervals
+from bayesjudge.baselines.common.columns import Column
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.dawid_skene import class_probabilities, dawid_skene
 from bayesjudge.baselines.panel.patterns import Patterns, patterns_of
 from bayesjudge.baselines.panel.wald import clustered_covariance, wald_columns
 from bayesjudge.estimates import Population
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["latent_class_columns"]
 

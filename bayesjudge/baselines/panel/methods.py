@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from bayesjudge.baselines import naive, ppi
-from bayesjudge.baselines.methods import ANALYTIC, AnalyticMethod, normal, on_logit
+from bayesjudge.baselines.accuracy import naive, ppi
+from bayesjudge.baselines.accuracy.methods import ANALYTIC, AnalyticMethod, normal, on_logit
 from bayesjudge.errors import UsageError
 
 __all__ = ["LABEL_FREE_METHODS", "PANEL_METHODS", "PROXIES", "choose_panel", "interval_of"]

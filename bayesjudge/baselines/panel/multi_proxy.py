@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.crossfit import Rule, folds_of
 from bayesjudge.baselines.panel.proxies import complete_votes
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["PENALTIES", "judge_weights", "multi_proxy_rule"]
 
@@ -43,7 +43,7 @@ def judge_weights(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesjudge.panel_counts import panel_votes
+    >>> from bayesjudge.counts.panel import panel_votes
     >>> from bayesjudge.tables import Verdicts
     >>> frame = pd.DataFrame({"item": [0, 1, 2, 3] * 2, "model": "m", "judge": ["good"] * 4 + ["idle"] * 4,
     ...                       "verdict": [1, 1, 0, 0, 1, 0, 1, 0], "label": [1, 1, 0, 0] * 2})

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.intervals import expit
-from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.common.intervals import expit
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.crossfit import Rule
 from bayesjudge.baselines.panel.proxies import mean_vote
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["Mode", "panel_design", "panel_logit_rule", "penalised_logit"]
 

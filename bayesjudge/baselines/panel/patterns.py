@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.proxies import labelled_cells
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["Patterns", "patterns_of"]
 

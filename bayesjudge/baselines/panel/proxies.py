@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.moments import Array, Evidence, ratio
+from bayesjudge.baselines.common.moments import Array, Evidence, ratio
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["complete_votes", "evidence_of", "labelled_cells", "majority_vote", "mean_vote", "missing_notes"]
 

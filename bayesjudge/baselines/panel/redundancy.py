@@ -19,17 +19,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.columns import Context, finished
-from bayesjudge.baselines.intervals import normal_quantile
-from bayesjudge.baselines.moments import Array
+from bayesjudge.baselines.common.columns import Context, finished
+from bayesjudge.baselines.common.intervals import normal_quantile
+from bayesjudge.baselines.common.moments import Array
+from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.panel.accuracy import panel_baselines
 from bayesjudge.baselines.panel.proxies import labelled_cells
-from bayesjudge.baselines.slices import rows
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population
 
 if TYPE_CHECKING:
-    from bayesjudge.panel_counts import PanelVotes
+    from bayesjudge.counts.panel import PanelVotes
 
 __all__ = ["drop_one", "error_correlations", "without_judge"]
 
@@ -43,7 +43,7 @@ def error_correlations(votes: PanelVotes, *, prob: float = 0.95) -> Estimates:
     Parameters
     ----------
     votes : PanelVotes
-        From `bayesjudge.panel_counts.panel_votes`.
+        From `bayesjudge.counts.panel.panel_votes`.
     prob : float
         Confidence level of the intervals.
 
@@ -60,7 +60,7 @@ def error_correlations(votes: PanelVotes, *, prob: float = 0.95) -> Estimates:
 
     Examples
     --------
-    >>> from bayesjudge.panel_counts import panel_votes
+    >>> from bayesjudge.counts.panel import panel_votes
     >>> from bayesjudge.tables import Verdicts
     >>> frame = pd.DataFrame({"item": list(range(6)) * 2, "model": "m", "judge": ["a"] * 6 + ["b"] * 6,
     ...                       "verdict": [1, 1, 0, 0, 0, 1] * 2, "label": [1, 1, 1, 0, 0, 0] * 2})

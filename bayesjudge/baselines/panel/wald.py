@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines import intervals
-from bayesjudge.baselines.columns import Column, Context, finished
-from bayesjudge.baselines.moments import Array
-from bayesjudge.baselines.pairs import pair_reasons, pairs
-from bayesjudge.baselines.solutions import ALL_LABELLED
-from bayesjudge.baselines.variance import difference_variance
+from bayesjudge.baselines.accuracy.solutions import ALL_LABELLED
+from bayesjudge.baselines.common import intervals
+from bayesjudge.baselines.common.columns import Column, Context, finished
+from bayesjudge.baselines.common.moments import Array
+from bayesjudge.baselines.common.pairs import pair_reasons, pairs
+from bayesjudge.baselines.common.variance import difference_variance
 
 __all__ = ["clustered_covariance", "wald_columns"]
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.reliability.curve import minimum_trials
 from bayesjudge.baselines.reliability.outcomes import Outcomes
 from bayesjudge.baselines.reliability.resampling import bootstrap_column
-from bayesjudge.baselines.slices import rows
 
 __all__ = ["TIERS", "StratumCurve", "budget_rows", "curve_frame", "minimum_frame", "minimum_rows"]
 

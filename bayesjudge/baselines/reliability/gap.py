@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.baselines.reliability.groups import RankTest
+from bayesjudge.counts.scores import ScoreCounts
 from bayesjudge.errors import UsageError
-from bayesjudge.score_counts import ScoreCounts
 
 __all__ = ["Gaps", "score_gaps", "wilcoxon_test"]
 
@@ -62,7 +62,7 @@ def score_gaps(counts: ScoreCounts, *, responses: tuple[str, str] | None = None)
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesjudge.score_counts import count_scores
+    >>> from bayesjudge.counts.scores import count_scores
     >>> from bayesjudge.tables import Scores
     >>> frame = pd.DataFrame({"item": ["q1", "q2"], "score_a": [8, 9], "score_b": [7, 9.5]})
     >>> score_gaps(count_scores(Scores.from_frame(frame))).difference.tolist()

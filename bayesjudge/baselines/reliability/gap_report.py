@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.reliability.gap import Gaps, wilcoxon_test
 from bayesjudge.baselines.reliability.resampling import bootstrap_column, item_means, resampled_means
-from bayesjudge.baselines.slices import rows
-from bayesjudge.conditions import group_names
-from bayesjudge.score_counts import ScoreCounts
+from bayesjudge.counts.conditions import group_names
+from bayesjudge.counts.scores import ScoreCounts
 
 __all__ = ["gap_frame", "gap_rows", "gap_tests"]
 

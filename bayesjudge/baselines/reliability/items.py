@@ -16,8 +16,8 @@ from bayesjudge.baselines.reliability.outcomes import (
     majority,
 )
 from bayesjudge.baselines.reliability.position import binomial_p, order_p, position_effect
+from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.tables.words import OUTCOMES
-from bayesjudge.trial_counts import TrialCounts
 
 __all__ = ["item_frame"]
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.columns import Column
+from bayesjudge.baselines.common.columns import Column
 from bayesjudge.baselines.reliability.agreement import (
     cohen_kappa,
     gwet_ac1,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.conditions import Condition, group_names
-from bayesjudge.trial_counts import TrialCounts
+from bayesjudge.counts.conditions import Condition, group_names
+from bayesjudge.counts.trials import TrialCounts
 
 __all__ = [
     "TIE",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.bootstrap import draw_counts, percentile
-from bayesjudge.baselines.columns import Column, Context, finished
+from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.common.columns import Column, Context, finished
 
 __all__ = ["bootstrap_column", "bootstrap_sums", "item_means", "resampled_means"]
 

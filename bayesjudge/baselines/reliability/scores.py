@@ -15,10 +15,10 @@ from bayesjudge.baselines.reliability.components import one_way, variances
 from bayesjudge.baselines.reliability.gap import score_gaps
 from bayesjudge.baselines.reliability.gap_report import gap_frame, gap_rows, gap_tests
 from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc
-from bayesjudge.conditions import group_names
+from bayesjudge.counts.conditions import group_names
+from bayesjudge.counts.scores import ScoreCells, ScoreCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.score_counts import ScoreCells, ScoreCounts
 
 __all__ = ["ScoreReliability", "score_baselines"]
 
@@ -73,7 +73,7 @@ def score_baselines(
     Parameters
     ----------
     counts : ScoreCounts
-        From `bayesjudge.score_counts.count_scores`.
+        From `bayesjudge.counts.scores.count_scores`.
     prob : float
         Confidence level.
     bootstrap : int
@@ -94,7 +94,7 @@ def score_baselines(
 
     Examples
     --------
-    >>> from bayesjudge.score_counts import count_scores
+    >>> from bayesjudge.counts.scores import count_scores
     >>> from bayesjudge.tables import Scores
     >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
     >>> frame = pd.DataFrame(table, columns=["s0", "s1", "s2", "s3"]).assign(item=range(6))

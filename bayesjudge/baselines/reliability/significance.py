@@ -21,7 +21,7 @@ from bayesjudge.baselines.reliability.groups import (
 from bayesjudge.baselines.reliability.judges import alpha_of_majorities
 from bayesjudge.baselines.reliability.outcomes import Outcomes, majority
 from bayesjudge.baselines.reliability.position import UNRECORDED, sign_test
-from bayesjudge.trial_counts import TrialCounts
+from bayesjudge.counts.trials import TrialCounts
 
 __all__ = ["trial_tests"]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.reliability.curve import majority_match
 from bayesjudge.baselines.reliability.curve_rows import (
     StratumCurve,
@@ -29,7 +30,6 @@ from bayesjudge.baselines.reliability.outcomes import (
 )
 from bayesjudge.baselines.reliability.position import UNRECORDED, first_majority, position_effect
 from bayesjudge.baselines.reliability.resampling import bootstrap_column, item_means, resampled_means
-from bayesjudge.baselines.slices import rows
 
 __all__ = ["Single", "single_judge"]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.reliability.ablation import CHANGES, Ablation, ablations
 from bayesjudge.baselines.reliability.groups import EASY
 from bayesjudge.baselines.reliability.items import item_frame
@@ -17,10 +18,9 @@ from bayesjudge.baselines.reliability.judges import AGREEMENTS, Agreement, judge
 from bayesjudge.baselines.reliability.outcomes import Outcomes, judge_outcomes
 from bayesjudge.baselines.reliability.significance import trial_tests
 from bayesjudge.baselines.reliability.single import Single, single_judge
-from bayesjudge.baselines.slices import rows
+from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.trial_counts import TrialCounts
 
 __all__ = ["TARGETS", "TrialReliability", "trial_baselines"]
 
@@ -76,7 +76,7 @@ def trial_baselines(
     Parameters
     ----------
     counts : TrialCounts
-        From `bayesjudge.trial_counts.count_trials`.
+        From `bayesjudge.counts.trials.count_trials`.
     prob : float
         Confidence level.
     bootstrap : int
@@ -105,7 +105,7 @@ def trial_baselines(
     Examples
     --------
     >>> from bayesjudge.tables import Trials
-    >>> from bayesjudge.trial_counts import count_trials
+    >>> from bayesjudge.counts.trials import count_trials
     >>> frame = pd.DataFrame({"item": ["q1", "q2"], "n_a": [39, 0], "n_b": [11, 50]})
     >>> found = trial_baselines(count_trials(Trials.from_frame(frame)), bootstrap=100)
     >>> found.estimates.where(estimand="flip_rate").frame["point"].round(3).tolist()

@@ -1,0 +1,206 @@
+"""The methods by name: a family of estimators and the way its interval is made."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesjudge.baselines.accuracy import eif, labelled, mle, naive, ppi, rogan_gladen
+from bayesjudge.baselines.accuracy.estimator import Estimator
+from bayesjudge.baselines.common import intervals
+from bayesjudge.baselines.common.moments import Array, Evidence, ratio
+from bayesjudge.baselines.common.variance import effective_size, independent_units
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Population
+
+__all__ = [
+    "ANALYTIC",
+    "HALVED",
+    "ITEMS_METHODS",
+    "METHODS",
+    "RESAMPLED",
+    "AnalyticMethod",
+    "Fitted",
+    "choose",
+    "normal",
+    "on_logit",
+]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fitted:
+    """What a rule for limits may use.
+
+    Attributes
+    ----------
+    evidence : Evidence
+        The data.
+    point, variance, units : array (M,)
+        Estimates, their variances, and the independent units behind them.
+    left : array (M,)
+        Share of the labels' variance that is left (see `Solution`).
+    z : float
+        Normal quantile.
+    """
+
+    evidence: Evidence
+    point: Array
+    variance: Array
+    units: Array
+    left: Array
+    z: float
+
+
+type LimitRule = Callable[[Fitted], tuple[Array, Array]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyticMethod:
+    """An estimator with a closed-form interval.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        The family.
+    limits : callable
+        `Fitted` → limits (M,) of the accuracies.
+    paired : bool
+        Whether differences get the paired normal interval; otherwise MOVER on the accuracies' limits.
+    ddof : int
+        Divisor ``n − ddof`` of the variances.
+    bounded : bool
+        Whether estimates and limits stay in [0, 1] (differences in [−1, 1]).
+    """
+
+    estimator: Estimator
+    limits: LimitRule
+    paired: bool
+    ddof: int = 0
+    bounded: bool = False
+
+
+def _wald(fit: Fitted) -> tuple[Array, Array]:
+    return intervals.wald(fit.point, fit.variance, fit.z)
+
+
+def _wilson(fit: Fitted) -> tuple[Array, Array]:
+    n = effective_size(fit.point, fit.variance, ratio(fit.units, fit.left))
+    return intervals.wilson(fit.point, np.where(n > 0, n, np.nan), fit.z)
+
+
+def _logit(fit: Fitted) -> tuple[Array, Array]:
+    labels = np.nan_to_num(ratio(independent_units(fit.evidence, fit.evidence.labelled), fit.left))
+    return intervals.logit(fit.point, fit.variance, labels, fit.z)
+
+
+def _profile(fit: Fitted) -> tuple[Array, Array]:
+    return mle.profile_limits(fit.evidence, z=fit.z)
+
+
+def _adjusted_shared(fit: Fitted) -> tuple[Array, Array]:
+    return rogan_gladen.lang_reiczigel_limits(fit.evidence, shared=True, z=fit.z)
+
+
+def _adjusted_specific(fit: Fitted) -> tuple[Array, Array]:
+    return rogan_gladen.lang_reiczigel_limits(fit.evidence, shared=False, z=fit.z)
+
+
+def normal(estimator: Estimator) -> AnalyticMethod:
+    """The family with its authors' Wald interval."""
+    return AnalyticMethod(estimator=estimator, limits=_wald, paired=True, bounded=estimator.bounded)
+
+
+def on_logit(estimator: Estimator) -> AnalyticMethod:
+    """The family with n − 1 variances and limits on the logit scale."""
+    return AnalyticMethod(estimator=estimator, limits=_logit, paired=False, ddof=1, bounded=True)
+
+
+def _combined(estimator: Estimator, limits: LimitRule) -> AnalyticMethod:
+    return AnalyticMethod(estimator=estimator, limits=limits, paired=False, bounded=True)
+
+
+#: Methods with closed-form intervals.
+ANALYTIC = {
+    "naive": AnalyticMethod(estimator=naive.ESTIMATOR, limits=_wilson, paired=True),
+    "labelled": _combined(labelled.ESTIMATOR, _wilson),
+    "rogan-gladen[shared]": normal(rogan_gladen.SHARED),
+    "rogan-gladen[specific]": normal(rogan_gladen.SPECIFIC),
+    "rogan-gladen[shared,lang-reiczigel]": _combined(rogan_gladen.SHARED, _adjusted_shared),
+    "rogan-gladen[specific,lang-reiczigel]": _combined(rogan_gladen.SPECIFIC, _adjusted_specific),
+    "ppi": normal(ppi.PPI),
+    "ppi[logit]": on_logit(ppi.PPI),
+    "ppi++": normal(ppi.PLUS),
+    "ppi++[logit]": on_logit(ppi.PLUS),
+    "eif": normal(eif.ESTIMATOR),
+    "eif[logit]": on_logit(eif.ESTIMATOR),
+    "mle": _combined(mle.ESTIMATOR, _profile),
+}
+
+#: Methods with percentile bootstrap intervals, all from the same replicates. The MLE is not among them:
+#: for one run its estimate is the EIF's, so its bootstrap would repeat ``eif[bootstrap]``.
+RESAMPLED = {
+    "naive[bootstrap]": naive.ESTIMATOR,
+    "labelled[bootstrap]": labelled.ESTIMATOR,
+    "rogan-gladen[shared,bootstrap]": rogan_gladen.SHARED,
+    "rogan-gladen[specific,bootstrap]": rogan_gladen.SPECIFIC,
+    "ppi[bootstrap]": ppi.PPI,
+    "ppi++[bootstrap]": ppi.PLUS,
+    "eif[bootstrap]": eif.ESTIMATOR,
+}
+
+#: Methods whose replicates use random halves of the calibration items.
+HALVED = {"ppi++[half]": ppi.PLUS}
+
+#: Every method name, in the order of the results.
+METHODS = (*ANALYTIC, *RESAMPLED, *HALVED)
+
+#: Those with an answer for exactly these items. Not the bootstraps, whose draws are of new items; not the
+#: profile likelihood and Lang–Reiczigel, whose intervals are derived for new items alone.
+ITEMS_METHODS = ("naive", "labelled", "rogan-gladen[shared]", "rogan-gladen[specific]", "ppi", "ppi[logit]",
+                 "ppi++", "ppi++[logit]", "eif", "eif[logit]")  # fmt: skip
+
+
+def choose(
+    names: Iterable[str] | None, *, replicates: int, population: Population = "superpopulation"
+) -> tuple[str, ...]:
+    """Check method names; None means all, without the bootstrap ones when there are no replicates.
+
+    For ``population="items"`` all means `ITEMS_METHODS`.
+
+    Raises
+    ------
+    UsageError
+        A name that is not in `METHODS`, or not one for the population; a bootstrap method with no replicates.
+
+    Examples
+    --------
+    >>> choose(["ppi++", "naive"], replicates=0)
+    ('naive', 'ppi++')
+    >>> choose(["pip++"], replicates=0)
+    Traceback (most recent call last):
+    ...
+    bayesjudge.errors.UsageError: no method 'pip++'; did you mean 'ppi++'? The methods are naive, labelled, \
+rogan-gladen[shared], rogan-gladen[specific], rogan-gladen[shared,lang-reiczigel], \
+rogan-gladen[specific,lang-reiczigel], ppi, ppi[logit], ppi++, ppi++[logit], eif, eif[logit], mle, \
+naive[bootstrap], labelled[bootstrap], rogan-gladen[shared,bootstrap], rogan-gladen[specific,bootstrap], \
+ppi[bootstrap], ppi++[bootstrap], eif[bootstrap], ppi++[half]
+    """
+    if names is None:
+        everything = METHODS if replicates else tuple(ANALYTIC)
+        return ITEMS_METHODS if population == "items" else everything
+    wanted = {names} if isinstance(names, str) else set(names)
+    for name in sorted(wanted - set(METHODS)):
+        close = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(f"no method {name!r}; {hint}The methods are {', '.join(METHODS)}")
+    elsewhere = sorted(wanted - set(ITEMS_METHODS)) if population == "items" else []
+    if elsewhere:
+        raise UsageError(f"method {elsewhere[0]!r} answers for the superpopulation alone; on these items "
+                         f"there are {', '.join(ITEMS_METHODS)}")  # fmt: skip
+    resampled = [name for name in METHODS if name in wanted and name not in ANALYTIC]
+    if resampled and not replicates:
+        raise UsageError(f"method {resampled[0]!r} needs bootstrap replicates; set bootstrap=10_000")
+    return tuple(name for name in METHODS if name in wanted)

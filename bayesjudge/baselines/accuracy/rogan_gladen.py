@@ -1,0 +1,221 @@
+"""Rogan–Gladen: invert ``p = (1 − q0) + Jθ`` with calibrated sensitivity and specificity (METHODS 1.2, 1.5).
+
+Under *specific* calibration each model's labels calibrate the judge on that model; under *shared*
+calibration one reference model's labels serve all, which is biased wherever the judge errs
+differently on the others: by ``[θ_a(q1_a − q1_b) − (1 − θ_a)(q0_a − q0_b)]/J_b``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bayesjudge.baselines.accuracy.estimator import Estimator, observed, texts
+from bayesjudge.baselines.accuracy.finite_population import Finite
+from bayesjudge.baselines.accuracy.rogan_gladen_items import items_covariance, items_point
+from bayesjudge.baselines.common.moments import Array, Codes, Evidence, Moments, ratio
+from bayesjudge.baselines.common.variance import covariance, effective_size, independent_units, mean_scale
+
+__all__ = ["SHARED", "SPECIFIC", "lang_reiczigel", "lang_reiczigel_limits", "shared_bias"]
+
+#: J below this is rounding, not information.
+SMALLEST_J = 1e-12
+
+
+def _own(moments: Moments) -> Codes:
+    return np.arange(moments.labelled.shape[1])
+
+
+def _reference(moments: Moments) -> Codes:
+    return np.full(moments.labelled.shape[1], moments.reference)
+
+
+def _point(moments: Moments, calibration: Codes) -> Array:
+    q0, youden = moments.specificity[:, calibration], moments.youden[:, calibration]
+    numerator = moments.mean_v_unlabelled + q0 - 1.0
+    return ratio(numerator, np.where(youden > SMALLEST_J, youden, 0.0))
+
+
+def specific_point(moments: Moments) -> Array:
+    """``(p̂ + q̂0 − 1)/Ĵ`` (B, M), each model with its own labels; NaN where J ≤ 0."""
+    return _point(moments, _own(moments))
+
+
+def shared_point(moments: Moments) -> Array:
+    """``(p̂ + q̂0 − 1)/Ĵ`` (B, M), every model with the reference model's labels; NaN where J ≤ 0."""
+    return _point(moments, _reference(moments))
+
+
+def _influence(evidence: Evidence, ddof: int, calibration: Codes) -> Array:
+    moments = evidence.plain
+    theta, youden = _point(moments, calibration), moments.youden[:, calibration]
+    youden = np.where(youden > SMALLEST_J, youden, np.nan)
+    test = _rate_influence(evidence, ddof)
+    sensitivity, specificity = quality_influence(evidence, ddof)
+    return (test + (1.0 - theta) * specificity[:, calibration] - theta * sensitivity[:, calibration]) / youden
+
+
+def _rate_influence(evidence: Evidence, ddof: int) -> Array:
+    moments = evidence.plain
+    scale = mean_scale(evidence, evidence.unlabelled, ddof)
+    return evidence.unlabelled * (evidence.v - moments.mean_v_unlabelled) * scale
+
+
+def quality_influence(evidence: Evidence, ddof: int = 0) -> tuple[Array, Array]:
+    """Influences (R, M) of q1 and q0: ``(v − q1)/m1`` where y = 1, ``(1 − v − q0)/m0`` where y = 0."""
+    moments = evidence.plain
+    right, wrong = evidence.labelled * evidence.y, evidence.labelled * (1.0 - evidence.y)
+    sensitivity = right * (evidence.v - moments.sensitivity) * mean_scale(evidence, right, ddof)
+    specificity = wrong * (1.0 - evidence.v - moments.specificity) * mean_scale(evidence, wrong, ddof)
+    return sensitivity, specificity
+
+
+def specific_influence(evidence: Evidence, ddof: int) -> Array:
+    """Delta method, own labels: squares sum to METHODS 1.2's variance."""
+    return _influence(evidence, ddof, _own(evidence.plain))
+
+
+def shared_influence(evidence: Evidence, ddof: int) -> Array:
+    """Delta method, reference labels: differences' squares sum to METHODS 1.5's (seed Appendix B)."""
+    return _influence(evidence, ddof, _reference(evidence.plain))
+
+
+def _reasons(moments: Moments, calibration: Codes) -> list[str]:
+    youden = moments.youden[0, calibration]
+    found = [f"Youden's J = {value:.3g} is not positive" for value in youden]
+    return texts(len(calibration), [
+        (moments.unlabelled[0] == 0, "no unlabelled item"),
+        (moments.labelled[0, calibration] == 0, "no labelled item"),
+        (moments.positives[0, calibration] == 0, "no labelled item with label 1"),
+        (moments.negatives[0, calibration] == 0, "no labelled item with label 0"),
+        (~(youden > SMALLEST_J), found),
+    ])  # fmt: skip
+
+
+def _cautions(moments: Moments, calibration: Codes) -> list[str]:
+    certain1 = np.isin(moments.sensitivity[0, calibration], (0.0, 1.0))
+    certain0 = np.isin(moments.specificity[0, calibration], (0.0, 1.0))
+    text = "{} estimated without error: its delta variance is 0"
+    return texts(len(calibration), [
+        (certain1 & certain0, text.format("sensitivity and specificity")),
+        (certain1, text.format("sensitivity")),
+        (certain0, text.format("specificity")),
+    ])  # fmt: skip
+
+
+def _shared_items(evidence: Evidence) -> Array:
+    return evidence.unlabelled + evidence.labelled[:, [evidence.reference]]
+
+
+def _finite(calibrated: Callable[[Moments], Codes]) -> Finite:
+    def theta(evidence: Evidence) -> Array:
+        return np.asarray(_point(evidence.plain, calibrated(evidence.plain))[0])
+
+    def cov(evidence: Evidence, ddof: int) -> Array:
+        return items_covariance(evidence, ddof, theta=theta(evidence), calibration=calibrated(evidence.plain),
+                                quality=quality_influence(evidence, ddof))  # fmt: skip
+
+    return Finite(point=lambda evidence: items_point(evidence, theta(evidence)), covariance=cov)
+
+
+SPECIFIC = Estimator(
+    point=specific_point,
+    influence=specific_influence,
+    reasons=lambda moments: _reasons(moments, _own(moments)),
+    cautions=lambda moments: _cautions(moments, _own(moments)),
+    items=observed,
+    bounded=True,
+    finite=_finite(_own),
+)
+SHARED = Estimator(
+    point=shared_point,
+    influence=shared_influence,
+    reasons=lambda moments: _reasons(moments, _reference(moments)),
+    cautions=lambda moments: _cautions(moments, _reference(moments)),
+    items=_shared_items,
+    bounded=True,
+    shared=True,
+    finite=_finite(_reference),
+)
+
+
+def lang_reiczigel(
+    p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float
+) -> tuple[Array, Array]:
+    """Adjusted limits of a prevalence under estimated sensitivity and specificity, clipped to [0, 1].
+
+    Parameters
+    ----------
+    p, q0, q1 : array (M,)
+        Verdict rate on the test items, specificity and sensitivity on the calibration items.
+    n, m0, m1 : array (M,)
+        Items behind each.
+    z : float
+        Normal quantile.
+
+    Returns
+    -------
+    lower, upper : array (M,)
+        NaN where the adjusted J is not positive.
+
+    References
+    ----------
+    Lang & Reiczigel 2014, Preventive Veterinary Medicine 113; as used by Lee et al. 2026, arXiv 2511.21140.
+
+    Examples
+    --------
+    >>> rates = {"p": np.array([0.4]), "q0": np.array([0.7]), "q1": np.array([0.9])}
+    >>> sizes = {"n": np.array([1000.0]), "m0": np.array([200.0]), "m1": np.array([200.0])}
+    >>> [round(float(limit[0]), 5) for limit in lang_reiczigel(**rates, **sizes, z=1.959964)]
+    [0.05635, 0.26273]
+    """
+    p, n = (n * p + z * z / 2.0) / (n + z * z), n + z * z
+    q0, m0 = (m0 * q0 + 1.0) / (m0 + 2.0), m0 + 2.0
+    q1, m1 = (m1 * q1 + 1.0) / (m1 + 2.0), m1 + 2.0
+    youden = np.where(q0 + q1 - 1.0 > SMALLEST_J, q0 + q1 - 1.0, np.nan)
+    theta = (p + q0 - 1.0) / youden
+    spread1, spread0 = q1 * (1.0 - q1) / m1, q0 * (1.0 - q0) / m0
+    centre = theta + 2.0 * z * z * (theta * spread1 - (1.0 - theta) * spread0)
+    se = np.sqrt(p * (1.0 - p) / n + theta**2 * spread1 + (1.0 - theta) ** 2 * spread0) / youden
+    return np.clip(centre - z * se, 0.0, 1.0), np.clip(centre + z * se, 0.0, 1.0)
+
+
+def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: float) -> tuple[Array, Array]:
+    """Lang–Reiczigel limits (M,) of every model; dependence enters as effective numbers of items."""
+    moments = evidence.plain
+    calibration = _reference(moments) if shared else _own(moments)
+    sensitivity, specificity = quality_influence(evidence)
+    right, wrong = evidence.labelled * evidence.y, evidence.labelled * (1.0 - evidence.y)
+    p, q0, q1 = moments.mean_v_unlabelled[0], moments.specificity[0], moments.sensitivity[0]
+    n = _effective(evidence, p, _rate_influence(evidence, 0), evidence.unlabelled)
+    m0 = _effective(evidence, q0, specificity, wrong)
+    m1 = _effective(evidence, q1, sensitivity, right)
+    lower, upper = lang_reiczigel(
+        p, q0[calibration], q1[calibration], n=n, m0=m0[calibration], m1=m1[calibration], z=z
+    )
+    # The adjustment can turn a J that is not positive into one that is; the estimate stays undefined.
+    defined = moments.youden[0, calibration] > SMALLEST_J
+    return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)
+
+
+def _effective(evidence: Evidence, mean: Array, influence: Array, items: Array) -> Array:
+    variance = np.diag(covariance(influence, evidence))
+    return effective_size(mean, variance, independent_units(evidence, items))
+
+
+def shared_bias(theta: Array, q0: Array, q1: Array, reference_q0: Array, reference_q1: Array) -> Array:
+    """Asymptotic bias of a model's estimate under another's calibration (seed Appendix C).
+
+    ``[θ(q1 − q1_ref) − (1 − θ)(q0 − q0_ref)]/J_ref``; the bias of the difference to the reference is the
+    same, because the reference's own estimate is unbiased.
+
+    Examples
+    --------
+    >>> half = np.array(0.5)
+    >>> round(float(shared_bias(half, np.array(0.6), np.array(0.9), np.array(0.8), np.array(0.9))), 4)
+    0.1429
+    """
+    youden = reference_q0 + reference_q1 - 1.0
+    shift = theta * (q1 - reference_q1) - (1.0 - theta) * (q0 - reference_q0)
+    return ratio(np.asarray(shift), np.where(youden > SMALLEST_J, youden, 0.0))

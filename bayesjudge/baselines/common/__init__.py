@@ -1,0 +1,1 @@
+"""Moments, variances, bootstrap and rows that all baselines share."""

@@ -1,0 +1,137 @@
+"""Confidence limits: Wilson, Wald, logit and MOVER, elementwise over models or pairs."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+
+from bayesjudge.baselines.common.moments import Array
+from bayesjudge.errors import UsageError
+
+__all__ = ["clopper_pearson", "expit", "logit", "mover", "normal_quantile", "wald", "wilson"]
+
+type Limits = tuple[Array, Array]
+
+
+def normal_quantile(prob: float) -> float:
+    """Normal quantile z of a two-sided interval with probability ``prob``.
+
+    Examples
+    --------
+    >>> round(normal_quantile(0.95), 3)
+    1.96
+    """
+    return NormalDist().inv_cdf(0.5 + prob / 2.0)
+
+
+def wilson(mean: Array, n: Array, z: float) -> Limits:
+    """Wilson score interval of a binomial proportion (Wilson 1927); n may be an effective number.
+
+    Examples
+    --------
+    >>> [round(float(limit), 4) for limit in wilson(np.array(0.9), np.array(10.0), 1.96)]
+    [0.5958, 0.9821]
+    """
+    shrink = 1.0 + z * z / n
+    centre = (mean + z * z / (2.0 * n)) / shrink
+    half = z / shrink * np.sqrt(np.maximum(mean * (1.0 - mean), 0.0) / n + z * z / (4.0 * n * n))
+    # At an observed 0 or 1 the limit is exactly there; rounding would leave it a hair outside.
+    lower = np.where(mean <= 0, 0.0, np.maximum(centre - half, 0.0))
+    upper = np.where(mean >= 1, 1.0, np.minimum(centre + half, 1.0))
+    return np.where(np.isnan(mean), np.nan, lower), np.where(np.isnan(mean), np.nan, upper)
+
+
+def wald(point: Array, variance: Array, z: float) -> Limits:
+    """Normal interval ``point ± z·se``."""
+    half = z * np.sqrt(variance)
+    return point - half, point + half
+
+
+def logit(point: Array, variance: Array, n_labelled: Array, z: float) -> Limits:
+    """Normal interval on the logit scale, which stays inside [0, 1].
+
+    Within half a labelled item of 0 or 1 the logit has no usable standard error; there the Wilson
+    interval of the labelled items at that boundary is given, which is what the labels alone say.
+
+    Examples
+    --------
+    >>> low, high = logit(np.array([1.02]), np.array([0.001]), np.array([40.0]), 1.96)
+    >>> round(float(low[0]), 3), float(high[0])
+    (0.912, 1.0)
+    """
+    edge = 0.5 / np.maximum(n_labelled, 1.0)
+    inner = np.clip(point, edge, 1.0 - edge)
+    at_edge = (point < edge) | (point > 1.0 - edge) | (variance == 0)
+    spread = inner * (1.0 - inner)
+    step = z * np.sqrt(variance) / np.where(spread > 0, spread, 1.0)
+    centre = np.log(np.where(spread > 0, inner, 0.5)) - np.log1p(-np.where(spread > 0, inner, 0.5))
+    rounded = np.where(point < edge, 0.0, np.where(point > 1.0 - edge, 1.0, point))
+    low, high = wilson(rounded, np.maximum(n_labelled, 1.0), z)
+    known = ~np.isnan(variance)
+    lower, upper = (
+        np.where(at_edge, low, expit(centre - step)),
+        np.where(at_edge, high, expit(centre + step)),
+    )
+    return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
+
+
+def mover(
+    first: tuple[Array, Array, Array], second: tuple[Array, Array, Array], correlation: Array
+) -> Limits:
+    """Limits of a difference from the limits of its terms (MOVER: Zou & Donner 2008, eq. 7 with correlation).
+
+    Each term is ``(point, lower, upper)``. With Wilson limits this is Newcombe's paired interval; it
+    recovers the variance each limit implies, so skewed intervals give a skewed difference.
+
+    Examples
+    --------
+    >>> a, b = (np.array(0.8), np.array(0.7), np.array(0.86)), (np.array(0.5), np.array(0.4), np.array(0.6))
+    >>> [round(float(limit), 4) for limit in mover(a, b, np.array(0.0))]
+    [0.1586, 0.4166]
+    """
+    point_a, low_a, high_a = first
+    point_b, low_b, high_b = second
+    down = _combined(point_a - low_a, high_b - point_b, correlation)
+    up = _combined(high_a - point_a, point_b - low_b, correlation)
+    return point_a - point_b - down, point_a - point_b + up
+
+
+def _combined(one: Array, other: Array, correlation: Array) -> Array:
+    one, other = np.maximum(one, 0.0), np.maximum(other, 0.0)
+    return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2.0 * correlation * one * other, 0.0)))
+
+
+def expit(x: Array) -> Array:
+    """``1/(1 + e^−x)``, without overflow."""
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
+
+
+def clopper_pearson(successes: float, trials: float, *, prob: float = 0.95) -> tuple[float, float]:
+    """Exact interval of a binomial proportion (Clopper & Pearson 1934).
+
+    Parameters
+    ----------
+    successes, trials : float
+        Counts, or what they are worth; no trials give the whole of [0, 1].
+    prob : float
+        Probability of the interval.
+
+    Raises
+    ------
+    UsageError
+        Counts that are not those of a binomial.
+
+    Examples
+    --------
+    >>> tuple(round(limit, 4) for limit in clopper_pearson(475, 500))
+    (0.9271, 0.9674)
+    """
+    from scipy.special import betaincinv
+
+    if not 0 <= successes <= trials:
+        raise UsageError(f"successes={successes} must lie between 0 and trials={trials}")
+    tail = (1 - prob) / 2
+    lower = betaincinv(successes, trials - successes + 1, tail) if successes else 0.0
+    upper = betaincinv(successes + 1, trials - successes, 1 - tail) if successes < trials else 1.0
+    return float(lower), float(upper)

@@ -1,0 +1,1 @@
+"""Sufficient statistics of battles: votes and verdicts by pair of models, order and covariates."""

@@ -1,0 +1,205 @@
+"""Sufficient statistics of battles: how often each outcome occurs between each two models.
+
+A Bradley–Terry likelihood depends on the battles only through these counts, so one pass over the rows
+(DuckDB by default, any Ibis backend) is all that grows with them. Both orders and all runs of a judge on one
+battle are one judged battle; votes of several people on it stay votes; a vote that stands beside several
+judges' verdicts is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.counts.battles.arrays import human_votes, judged_battles, swaps_of
+from bayesjudge.counts.battles.cells import make_battle_cells
+from bayesjudge.counts.battles.patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.tables import Battles
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["BattleCounts", "HumanVotes", "JudgedBattles", "PairCounts", "Swaps", "count_battles"]
+
+type Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BattleCounts:
+    """Everything the models and baselines of the Elo question see.
+
+    Attributes
+    ----------
+    models, judges, groups : tuple of str
+        Names in the order of the codes; without a group column there is the one group ``"all"``.
+    human : HumanVotes
+        People's votes, each counted once.
+    judged : JudgedBattles
+        One judged battle is one judge's view of one battle, both orders and all runs averaged.
+    shown : JudgedBattles
+        The same with the two orders kept apart, for everything about position.
+    swaps : Swaps
+        How labels and gaps change with the order.
+    covariates : tuple of str
+        Names of the covariates that were counted, the columns of `HumanVotes.covariates`.
+    dropped : mapping of str to int
+        Rows of the input that could not be used, by reason.
+    warnings : tuple of str
+        What was assumed on the way in.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    groups: tuple[str, ...]
+    human: HumanVotes
+    judged: JudgedBattles
+    shown: JudgedBattles
+    swaps: Swaps
+    covariates: tuple[str, ...] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def human_pairs(self) -> PairCounts:
+        """Votes by pair, all groups and orders together."""
+        return PairCounts.tally(self.human.first, self.human.second, self.human.votes)
+
+    def judge_pairs(self, judge: str) -> PairCounts:
+        """Hard labels of one judge by pair."""
+        return self.judged.keep(self.judged.judge == self.code("judge", judge)).pairs()
+
+    def code(self, kind: str, name: str) -> int:
+        """Code of a ``"model"``, ``"judge"`` or ``"group"``."""
+        names = {"model": self.models, "judge": self.judges, "group": self.groups}[kind]
+        if name not in names:
+            raise UsageError(f"no {kind} {name!r}; the table has {list(names)}")
+        return names.index(name)
+
+    def for_judges(self, judges: Iterable[str]) -> BattleCounts:
+        """Counts as if no other judge had been asked; every human vote stays."""
+        chosen = [self.code("judge", judge) for judge in dict.fromkeys(judges)]
+        recode = np.full(len(self.judges), -1)
+        recode[chosen] = np.arange(len(chosen))
+        return replace(
+            self,
+            judges=tuple(self.judges[j] for j in chosen),
+            judged=_recoded(self.judged, recode),
+            shown=_recoded(self.shown, recode),
+            swaps=self.swaps.keep(np.array(chosen, dtype=np.int64)),
+        )
+
+    def for_groups(self, groups: Iterable[str]) -> BattleCounts:
+        """Counts of some groups' battles; names and codes stay, and `swaps` still speaks of all groups."""
+        return self._only(lambda rows: np.isin(rows.group, [self.code("group", name) for name in groups]))
+
+    def without(self, models: str | Iterable[str]) -> BattleCounts:
+        """Counts as if these models had fought no battle; names and codes stay. `swaps` stays too."""
+        codes = self._codes(models)
+        return self._only(lambda rows: ~(np.isin(rows.first, codes) | np.isin(rows.second, codes)))
+
+    def without_votes_on(self, models: str | Iterable[str]) -> BattleCounts:
+        """Counts as if only judges had seen these models: people's votes on their battles are hidden."""
+        codes = self._codes(models)
+
+        def hidden(rows: JudgedBattles) -> JudgedBattles:
+            mine = np.isin(rows.first, codes) | np.isin(rows.second, codes)
+            return replace(rows, votes=np.where(mine[:, None], 0, rows.votes))
+
+        free = ~(np.isin(self.human.first, codes) | np.isin(self.human.second, codes))
+        return replace(
+            self, human=self.human.keep(free), judged=hidden(self.judged), shown=hidden(self.shown)
+        )
+
+    def _codes(self, models: str | Iterable[str]) -> list[int]:
+        names = [models] if isinstance(models, str) else list(models)
+        return [self.code("model", name) for name in names]
+
+    def _only(self, wanted: Any) -> BattleCounts:
+        parts: dict[str, Any] = {name: getattr(self, name) for name in ("human", "judged", "shown")}
+        return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()})
+
+
+def _recoded(rows: JudgedBattles, recode: Ints) -> JudgedBattles:
+    kept = rows.keep(recode[rows.judge] >= 0)
+    return replace(kept, judge=recode[kept.judge])
+
+
+def count_battles(
+    battles: Battles | ir.Table,
+    *,
+    group: str | None = None,
+    lengths: bool = True,
+    keep_battles: bool = False,
+    covariates: Sequence[str] = (),
+    digits: int = 9,
+) -> BattleCounts:
+    """Count battles in one pass where the data lives.
+
+    Parameters
+    ----------
+    battles : Battles or ibis Table
+        A validated table, or an Ibis expression on any backend with ``item, model_a, model_b`` and any of
+        ``human, verdict, gap, judge, order, voter, length_a, length_b``.
+    group : str, optional
+        Column whose values split the battles (a language, a category).
+    lengths : bool
+        Keep the difference of the answers' lengths where the table has them. Most differences occur once,
+        so memory then grows with the number of battles.
+    keep_battles : bool
+        Give every battle a code, so that its votes and its judges' gaps can be linked; the same remark holds.
+    covariates : sequence of str
+        Numeric columns by which the two answers of a battle differ (``X``, or ``X_a`` and ``X_b``). Patterns
+        are told apart by them: where a covariate takes a few values the table stays small, else it grows
+        with the number of battles. A missing value counts as no difference, and is warned about.
+    digits : int
+        Decimal digits of gaps that are told apart; fewer make fewer patterns.
+
+    Returns
+    -------
+    BattleCounts
+        Its size is that of the distinct patterns: with verdicts, or scores on a scale of a few steps, that
+        grows with the pairs of models and not with the battles.
+
+    Raises
+    ------
+    InputError
+        Two votes of one voter on a battle, values that are no outcomes, no rows.
+    UsageError
+        A group column or a covariate that the table does not have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": [1, 2], "model_a": ["x", "y"], "model_b": ["y", "x"], "human": [1, 0],
+    ...                       "judge": "j", "verdict": [1, 1]})
+    >>> counts = count_battles(Battles.from_frame(frame))
+    >>> counts.human_pairs().n.tolist(), counts.judge_pairs("j").n.tolist()
+    ([[2, 0, 0]], [[1, 0, 1]])
+    """
+    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits, covariates=covariates)
+    if not cells.models:
+        raise InputError([Problem(column="(table)", found=f"no usable battle: {dict(cells.dropped)}",
+                                  allowed="at least one", fix="Check the file.")])  # fmt: skip
+    names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
+    human, judged = human_votes(cells), judged_battles(cells, cells.judged, keep_battles)
+    return BattleCounts(
+        **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown, keep_battles),
+        swaps=swaps_of(cells), covariates=cells.covariates, dropped=cells.dropped,
+        warnings=(*cells.warnings, *_unknown(human, judged, cells.covariates)),
+    )  # fmt: skip
+
+
+def _unknown(human: HumanVotes, judged: JudgedBattles, names: Sequence[str]) -> list[str]:
+    """Covariates that are missing somewhere, and how often."""
+    found = []
+    for k, name in enumerate(names):
+        votes = int(human.votes[np.isnan(human.covariates[:, k])].sum())
+        views = int(judged.n[np.isnan(judged.covariates[:, k])].sum())
+        if votes or views:
+            found.append(f"covariate {name!r} is not known for {votes} votes and {views} judged battles: "
+                         "taken as no difference there")  # fmt: skip
+    return found

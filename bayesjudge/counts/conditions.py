@@ -1,0 +1,220 @@
+"""Rows of repeated judging as Ibis expressions, with the conditions (prompt, temperature) they ran under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.counts.rows import IbisTable, fetch
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.tables import Scores, Trials
+from bayesjudge.tables.columns import require_columns
+from bayesjudge.tables.repeat_rows import Layout
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = [
+    "Condition", "EventRows", "category_codes", "chosen_judges", "codes_of", "condition_codes", "event_rows",
+    "group_names", "require_rows", "used_codes",
+]  # fmt: skip
+
+#: Stand-ins for a condition that was not recorded: databases do not join or sort what is missing.
+_NO_PROMPT, _NO_TEMPERATURE = "", -1e300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """A prompt template and a decoding temperature; None where it was not recorded.
+
+    Examples
+    --------
+    >>> print(Condition(prompt="base", temperature=0.7), Condition(prompt=None, temperature=None), sep="; ")
+    base, T = 0.7; not recorded
+    """
+
+    prompt: str | None
+    temperature: float | None
+
+    def __str__(self) -> str:
+        parts = [] if self.prompt is None else [self.prompt]
+        parts += [] if self.temperature is None else [f"T = {self.temperature:g}"]
+        return ", ".join(parts) or "not recorded"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EventRows:
+    """Rows of a table of trials or scores where they live.
+
+    Attributes
+    ----------
+    table : ibis Table
+        Columns of the layout but the category; ``prompt`` and ``temperature`` have stand-ins for missing
+        values, ``order`` is empty text where missing.
+    names : mapping of str to array of str
+        What codes stand for, of columns that were coded before the database saw them.
+    categories : mapping of str to str
+        Category of each item that has one.
+    dropped : mapping of str to int
+        Rows that could not be used.
+    warnings : tuple of str
+        What was assumed.
+    """
+
+    table: IbisTable
+    names: Mapping[str, NDArray[Any]]
+    categories: Mapping[str, str]
+    dropped: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+    def fetch(self, expression: IbisTable) -> pd.DataFrame:
+        """Run a query and put names for codes."""
+        frame = fetch(expression)
+        named = {name: names[frame[name].to_numpy()] for name, names in self.names.items() if name in frame}
+        return frame.assign(**named)
+
+
+def event_rows(source: Trials | Scores | ir.Table, layout: Layout) -> EventRows:
+    """Rows of a validated table, or of an Ibis expression with its columns on any backend.
+
+    Raises
+    ------
+    InputError
+        An Ibis table without the columns required, or an item with several categories.
+    """
+    return _of_frame(source, layout) if isinstance(source, (Trials, Scores)) else _of_ibis(source, layout)
+
+
+def condition_codes(frame: pd.DataFrame) -> tuple[tuple[Condition, ...], NDArray[np.int64]]:
+    """Distinct conditions by prompt, then temperature, not recorded last; and each row's code (R,)."""
+    prompts, prompt = codes_of(frame["prompt"])
+    temperatures, temperature = np.unique(frame["temperature"].to_numpy(np.float64), return_inverse=True)
+    # What was not recorded sorts first as a stand-in and goes last as a condition.
+    last = len(prompts), len(temperatures)
+    prompt = np.where(np.asarray(prompts)[prompt] == _NO_PROMPT, last[0], prompt)
+    temperature = np.where(temperatures[temperature] == _NO_TEMPERATURE, last[1], temperature.reshape(-1))
+    pairs, code = np.unique(np.column_stack([prompt, temperature]), axis=0, return_inverse=True)
+    conditions = tuple(
+        Condition(prompt=None if p == last[0] else prompts[p],
+                  temperature=None if t == last[1] else float(temperatures[t]))
+        for p, t in pairs.tolist()
+    )  # fmt: skip
+    return conditions, code.reshape(-1).astype(np.int64)
+
+
+def group_names(conditions: Sequence[Condition]) -> list[str]:
+    """Conditions as groups of estimates: in words, and empty where there is only one.
+
+    Examples
+    --------
+    >>> group_names([Condition(prompt="base", temperature=0.0)])
+    ['']
+    """
+    return [str(condition) for condition in conditions] if len(conditions) > 1 else [""] * len(conditions)
+
+
+def codes_of(values: pd.Series[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Sorted distinct names and each row's code (R,)."""
+    codes, names = pd.factorize(values, sort=True)
+    return tuple(map(str, names)), np.asarray(codes, dtype=np.int64)
+
+
+def _of_frame(source: Trials | Scores, layout: Layout) -> EventRows:
+    """Names go as codes: a database groups whole numbers several times faster than text."""
+    import ibis
+    import pyarrow as pa
+
+    frame = source.frame
+    columns: dict[str, Any] = {layout.value: frame[layout.value]}
+    names = {}
+    for name in (*layout.keys, "trial", "prompt"):
+        codes, distinct = pd.factorize(frame[name])
+        # The stand-in comes last, where code -1 of a missing value finds it.
+        columns[name], names[name] = codes.astype(np.int64), np.array([*distinct, _NO_PROMPT], dtype=object)
+    columns["temperature"] = frame["temperature"].fillna(_NO_TEMPERATURE).to_numpy()
+    if "order" in layout.conditions:
+        columns["order"] = frame["order"].fillna("")
+    table: IbisTable = ibis.memtable(pa.table({name: pa.array(values) for name, values in columns.items()}))
+    known = frame[["item", "category"]].dropna().drop_duplicates("item")
+    return EventRows(table=table, names=names, dropped=dict(source.dropped), warnings=source.warnings,
+                     categories=dict(zip(known["item"], known["category"], strict=True)))  # fmt: skip
+
+
+def _of_ibis(source: IbisTable, layout: Layout) -> EventRows:
+    import ibis
+
+    problems = require_columns(source.columns, (layout.keys[0], "trial", layout.value))
+    if problems:
+        raise InputError(problems)
+    columns = {}
+    for name in layout.columns:
+        kind = "float64" if name in {"score", "temperature"} else "string"
+        default = ibis.literal(name) if name in layout.keys else ibis.null()
+        columns[name] = (source[name] if name in source.columns else default).cast(kind)
+    rows = source.select(**columns)
+    named = rows.drop_null([*layout.keys, "trial", layout.value])
+    lost = int(rows.count().to_pyarrow().as_py()) - int(named.count().to_pyarrow().as_py())
+    dropped = {f"missing item, judge, trial or {layout.value}": lost} if lost else {}
+    return EventRows(table=named.mutate(**_stand_ins(named, layout)), names={}, warnings=(), dropped=dropped,
+                     categories=_categories(named))  # fmt: skip
+
+
+def _stand_ins(rows: IbisTable, layout: Layout) -> dict[str, Any]:
+    temperature = rows.temperature.isnan().ifelse(_NO_TEMPERATURE, rows.temperature)
+    filled = {"prompt": rows.prompt.fill_null(_NO_PROMPT),
+              "temperature": temperature.fill_null(_NO_TEMPERATURE)}  # fmt: skip
+    return filled | ({"order": rows.order.fill_null("")} if "order" in layout.conditions else {})
+
+
+def _categories(table: IbisTable) -> dict[str, str]:
+    items = table.group_by("item").aggregate(high=table.category.max(), low=table.category.min())
+    found = fetch(items.filter(items.high.notnull()))  # noqa: PD004  # Ibis has no other name for it
+    torn = found[found["high"] != found["low"]]
+    if len(torn):
+        told = ", ".join(map(repr, sorted(torn["item"])[:5]))
+        raise InputError([Problem(column="category", found=f"several categories for item {told}",
+                                  allowed="one value for each item",
+                                  fix="Settle on one category for each item.")])  # fmt: skip
+    return dict(zip(found["item"], found["high"], strict=True))
+
+
+def chosen_judges(found: Sequence[str], judges: Sequence[str]) -> NDArray[np.int64]:
+    """Codes of some judges, in the table's order.
+
+    Raises
+    ------
+    UsageError
+        A judge that the table does not have, or none chosen.
+    """
+    unknown = [judge for judge in judges if judge not in found]
+    if unknown or not judges:
+        wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
+        raise UsageError(f"{wrong}; the table has {', '.join(map(repr, found))}")
+    return np.array([code for code, judge in enumerate(found) if judge in judges], dtype=np.int64)
+
+
+def used_codes(names: Sequence[Any], codes: NDArray[np.int64]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """Names that some code (R,) stands for, and the codes among these."""
+    kept, place = np.unique(codes, return_inverse=True)
+    return tuple(names[code] for code in kept.tolist()), place.reshape(-1).astype(np.int64)
+
+
+def require_rows(frame: pd.DataFrame, layout: Layout) -> None:
+    """Refuse a table without a single usable row."""
+    if frame.empty:
+        raise InputError([Problem(column="(table)", found="no rows", fix="Check the file.",
+                                  allowed=f"at least one row with an item and {layout.value}")])  # fmt: skip
+
+
+def category_codes(
+    items: Sequence[str], categories: Mapping[str, str]
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Sorted categories and each item's code (I,), -1 where it has none."""
+    names = tuple(sorted(set(categories.values())))
+    place = {name: code for code, name in enumerate(names)}
+    return names, np.array([place.get(categories.get(item, ""), -1) for item in items], dtype=np.int64)

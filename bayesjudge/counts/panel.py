@@ -1,0 +1,248 @@
+"""Votes of a panel of judges as dense arrays (items, models, judges), with the human labels beside them.
+
+A regression of the label on all votes needs every judge's vote on an answer side by side, which the pattern
+counts of `bayesjudge.counts` do not keep for many judges and models at once. One pass (DuckDB by default,
+any Ibis backend) collapses rows to one row an answer; the pivot to arrays is all that happens here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.counts.codes import coded, packed_cells, unpacked_cells
+from bayesjudge.counts.rows import Cells, fetch, make_cells
+from bayesjudge.errors import UsageError
+from bayesjudge.tables import Verdicts
+from bayesjudge.tables.verdict_rows import NAMES
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["PanelVotes", "panel_votes"]
+
+#: Who gave a label that stands in the verdict table itself, where other labels name their annotators.
+UNNAMED = "(label column)"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PanelVotes:
+    """Votes of J judges on the answers of M models to I items, and the labels that people gave.
+
+    Attributes
+    ----------
+    models, judges, groups, items : tuple of str
+        Names in the order of the codes, sorted; without a group column the one group is ``"all"``.
+    votes : float array (I, M, J)
+        Mean verdict over the judge's runs, in [0, 1]; NaN where the judge did not vote.
+    runs : int array (I, M, J)
+        How many runs the mean is over, 0 where there is no vote.
+    label : float array (I, M)
+        Mean human label over annotators (0 or 1 for one annotator), NaN where nobody labelled the answer.
+    annotations : int array (I, M)
+        Human labels behind ``label``, 0 where there is none.
+    group, cluster : int array (I,)
+        Codes of the item's group, and of the cluster it belongs to (its own where none was named).
+    scores : float array (I, M, J), optional
+        Mean graded score over the runs, on the judge's own scale, where a score column was named; NaN where
+        the judge gave none.
+    annotators : tuple of str
+        People who labelled, where the table tells them apart; else empty.
+    marks : int array (I, M, annotators), optional
+        Each annotator's label, 0 or 1, and -1 where they gave none.
+    dropped : mapping of str to int
+        Rows of the input that could not be used, by reason.
+    warnings : tuple of str
+        What was assumed on the way in.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    groups: tuple[str, ...]
+    items: tuple[str, ...]
+    votes: NDArray[np.float64]
+    runs: NDArray[np.int64]
+    label: NDArray[np.float64]
+    annotations: NDArray[np.int64]
+    group: NDArray[np.int64]
+    cluster: NDArray[np.int64]
+    scores: NDArray[np.float64] | None = None
+    annotators: tuple[str, ...] = ()
+    marks: NDArray[np.int64] | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Cells (I, M) that any row of the table mentioned."""
+        return np.asarray((self.runs.sum(-1) > 0) | (self.annotations > 0))
+
+    def with_labels_of(self, keep: NDArray[np.bool_]) -> PanelVotes:
+        """The same votes with the labels of some items (I,) or cells (I, M) alone, as if no other were known.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"item": [1, 2], "model": "m", "verdict": [1, 0], "label": [1, 0]})
+        >>> votes = panel_votes(Verdicts.from_frame(frame)).with_labels_of(np.array([True, False]))
+        >>> votes.label.ravel().tolist()
+        [1.0, nan]
+        """
+        cells = keep if keep.ndim == 2 else keep[:, None]
+        marks = None if self.marks is None else np.where(cells[..., None], self.marks, -1)
+        return replace(self, label=np.where(cells, self.label, np.nan), marks=marks,
+                       annotations=np.where(cells, self.annotations, 0))  # fmt: skip
+
+    def for_judges(self, judges: Sequence[str]) -> PanelVotes:
+        """The panel of some of its judges, in its own order.
+
+        Raises
+        ------
+        UsageError
+            A judge that the panel does not have, or none.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"item": [1, 1], "model": "m", "judge": ["a", "b"], "verdict": [1, 0]})
+        >>> panel_votes(Verdicts.from_frame(frame)).for_judges(["b"]).votes.ravel().tolist()
+        [0.0]
+        """
+        unknown = [name for name in judges if name not in self.judges]
+        if unknown or not judges:
+            wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
+            raise UsageError(f"{wrong}; the panel has {', '.join(map(repr, self.judges))}")
+        keep = np.isin(self.judges, judges)
+        scores = None if self.scores is None else self.scores[:, :, keep]
+        return replace(self, judges=tuple(np.array(self.judges, dtype=object)[keep]), scores=scores,
+                       votes=self.votes[:, :, keep], runs=self.runs[:, :, keep])  # fmt: skip
+
+
+def panel_votes(
+    verdicts: Verdicts | ir.Table, *, group_by: str | None = None,
+    cluster: str | Sequence[str] | None = None, score: str | None = None,
+) -> PanelVotes:  # fmt: skip
+    """Votes of all judges on all answers, in one pass where the data lives.
+
+    Parameters
+    ----------
+    verdicts : Verdicts or ibis Table
+        A validated table, or an Ibis expression with the columns of `Verdicts` on any backend.
+    group_by : str, optional
+        Column whose values split the items (a subject, a language); constant within an item.
+    cluster : str or sequence of str, optional
+        Columns whose values say which items belong together (one document); constant within an item.
+    score : str, optional
+        Column of graded scores, any numeric scale, kept beside the verdicts.
+
+    Returns
+    -------
+    PanelVotes
+
+    Raises
+    ------
+    InputError
+        A label that differs within an answer, a group or cluster that differs within an item, no rows.
+    UsageError
+        A group, cluster or score column that the table does not have, or scores that are not numbers.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": [1, 1, 1, 2], "model": "m", "judge": ["a", "a", "b", "a"],
+    ...                       "verdict": [1, 0, 1, 1], "label": [1, None, None, None]})
+    >>> votes = panel_votes(Verdicts.from_frame(frame))
+    >>> votes.votes[:, 0].tolist(), votes.label.ravel().tolist()
+    ([[0.5, 1.0], [1.0, nan]], [1.0, nan])
+    """
+    clusters = [cluster] if isinstance(cluster, str) else list(cluster or ())
+    cells = make_cells(verdicts, group=group_by, clusters=clusters)
+    frame = fetch(_one_row_an_answer(cells))
+    item, items = pd.factorize(frame["item"], sort=True)
+    place = (item, coded(frame["model"], cells.models))
+    shape = (len(items), len(cells.models), len(cells.judges))
+    votes, runs, label = _dense(frame, place, shape)
+    found = PanelVotes(
+        models=cells.models, judges=cells.judges, groups=cells.groups, items=tuple(map(str, items)),
+        votes=votes, runs=runs, label=label, annotations=np.isfinite(label).astype(np.int64),
+        group=_of_items(frame, item, "group", cells.groups, np.zeros(len(items), np.int64)),
+        cluster=_of_items(frame, item, "cluster", cells.clusters, np.arange(len(items))),
+        scores=None if score is None else _scores(verdicts, score, items, cells),
+        dropped=cells.dropped, warnings=cells.warnings,
+    )  # fmt: skip
+    marks = verdicts.annotations if isinstance(verdicts, Verdicts) else None
+    return found if marks is None else _annotated(found, marks)
+
+
+def _annotated(votes: PanelVotes, annotations: pd.DataFrame) -> PanelVotes:
+    """The same votes with every annotator's own mark, and their mean as the label."""
+    annotators = tuple(sorted(annotations["annotator"].unique()))
+    named = {"item": votes.items, "model": votes.models, "annotator": annotators}
+    place = tuple(coded(annotations[column], names) for column, names in named.items())
+    # Answers without a usable verdict are not among the items.
+    known = (place[0] >= 0) & (place[1] >= 0)
+    marks = np.full((*votes.label.shape, len(annotators)), -1, np.int64)
+    marks[tuple(code[known] for code in place)] = annotations["label"].to_numpy(np.int64)[known]
+    # A label of the verdict table itself has no annotator's name: one more annotator gave it.
+    alone = (votes.annotations > 0) & (marks < 0).all(axis=-1)
+    if alone.any():
+        own = np.where(alone, votes.label > 0.5, -1).astype(np.int64)
+        marks, annotators = np.concatenate([marks, own[..., None]], axis=-1), (*annotators, UNNAMED)
+    given = (marks >= 0).sum(axis=-1)
+    mean = (marks == 1).sum(axis=-1) / np.maximum(given, 1)
+    return replace(votes, annotators=annotators, marks=marks, annotations=given,
+                   label=np.where(given > 0, mean, np.nan))  # fmt: skip
+
+
+def _one_row_an_answer(cells: Cells) -> Any:
+    table = cells.table
+    keys = {name: table[name].max() for name in ("group", "cluster") if name in table.columns}
+    codes = {f"code_{j}": packed_cells(table, table.judge == name) for j, name in enumerate(cells.judges)}
+    return table.group_by(["item", "model"]).aggregate(label=table.label.max(), **keys, **codes)
+
+
+def _dense(
+    frame: pd.DataFrame, place: tuple[Any, Any], shape: tuple[int, int, int]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Votes, runs and labels at the places (item, model) of the rows, nothing elsewhere."""
+    counted, positives, _ = unpacked_cells(frame[[f"code_{j}" for j in range(shape[2])]].to_numpy(np.int64))
+    runs, votes = np.zeros(shape, np.int64), np.full(shape, np.nan)
+    runs[place] = counted
+    votes[place] = np.where(counted > 0, positives / np.maximum(counted, 1), np.nan)
+    label = np.full(shape[:2], np.nan)
+    label[place] = frame["label"].to_numpy(np.float64, na_value=np.nan)
+    return votes, runs, label
+
+
+def _of_items(
+    frame: pd.DataFrame, item: NDArray[Any], name: str, names: Sequence[str], default: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    if name not in frame:
+        return default
+    codes = np.empty(len(default), np.int64)
+    codes[item] = coded(frame[name], names)
+    return codes
+
+
+def _scores(
+    verdicts: Verdicts | ir.Table, score: str, items: pd.Index[Any], cells: Cells
+) -> NDArray[np.float64]:
+    """Mean score of each judge on each answer; rows without a score count as no vote."""
+    names = list(verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns)
+    if score not in names or score in NAMES:
+        raise UsageError(f"no column {score!r} with graded scores; the table has {names}")
+    table: Any = verdicts.to_ibis(extra=[score]) if isinstance(verdicts, Verdicts) else verdicts
+    if not table[score].type().is_numeric():
+        raise UsageError(f"scores must be numbers; column {score!r} holds {table[score].type()}")
+    judge = table["judge"] if "judge" in table.columns else cells.judges[0]
+    rows = table.select(item=table.item.cast("string"), model=table.model.cast("string"), judge=judge,
+                        score=table[score].cast("float64")).drop_null()  # fmt: skip
+    means = fetch(rows.group_by(["item", "model", "judge"]).aggregate(score=rows.score.mean()))
+    place = (items.get_indexer(pd.Index(means["item"])), coded(means["model"], cells.models),
+             coded(means["judge"], cells.judges))  # fmt: skip
+    known = np.logical_and.reduce([code >= 0 for code in place])
+    scores = np.full((len(items), len(cells.models), len(cells.judges)), np.nan)
+    scores[tuple(code[known] for code in place)] = means["score"].to_numpy()[known]
+    return scores

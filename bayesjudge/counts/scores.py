@@ -1,0 +1,250 @@
+"""Sufficient statistics of repeated scores: moments of each cell and, where trials are crossed, of trials.
+
+A cell is one judge's scores of one response under one condition. Trials are crossed with the cells of a
+judge and condition where every cell has them all; what two-way analyses need is then the cells' and the
+trials' means and the sum of squares within cells, which are kept for the cells that are complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.counts.conditions import (
+    Condition,
+    EventRows,
+    category_codes,
+    chosen_judges,
+    codes_of,
+    condition_codes,
+    event_rows,
+    require_rows,
+)
+from bayesjudge.counts.rows import IbisTable, cached, fetch
+from bayesjudge.tables import Scores
+from bayesjudge.tables.scores import SCORES
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["ScoreCells", "ScoreCounts", "TrialMeans", "count_scores"]
+
+#: Most distinct scores that are counted one by one; more are taken for a continuous scale.
+MOST_LEVELS = 21
+
+_BLOCK = ["judge", "prompt", "temperature"]
+_CELL = [*_BLOCK, "item", "response"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreCells:
+    """Scores of C cells (judge, condition, item, response).
+
+    Attributes
+    ----------
+    judge, condition, item, response : int array (C,)
+        Codes into the names of `ScoreCounts`.
+    n : int array (C,)
+        Scores in the cell.
+    mean, squares : float array (C,)
+        Their mean and the sum of their squared deviations from it.
+    levels : int array (C, L)
+        How often each of `ScoreCounts.levels` was given; no columns where the scale is continuous.
+    """
+
+    judge: NDArray[np.int64]
+    condition: NDArray[np.int64]
+    item: NDArray[np.int64]
+    response: NDArray[np.int64]
+    n: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    levels: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialMeans:
+    """Mean score (T,) of each trial of a judge and condition over the complete cells, and how many (T,)."""
+
+    judge: NDArray[np.int64]
+    condition: NDArray[np.int64]
+    trial: NDArray[np.int64]
+    n: NDArray[np.int64]
+    mean: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreCounts:
+    """Everything the models and baselines of repeated scores see.
+
+    Attributes
+    ----------
+    items, judges, responses, trials, categories : tuple of str
+        Names in the order of the codes.
+    conditions : tuple of Condition
+        Prompt and temperature, in the order of the codes.
+    category : int array (I,)
+        Each item's code into ``categories``, -1 where it has none.
+    levels : tuple of float
+        Distinct scores, ascending; empty where there are more than `MOST_LEVELS`.
+    cells : ScoreCells
+        All scores.
+    crossed : ScoreCells
+        Only complete cells, and of them only the trials that at least half of the cells of the judge and
+        condition have: every cell of a block has the same number of scores, by the same trials.
+    trial_means : TrialMeans
+        Of the same scores as ``crossed``.
+    dropped : mapping of str to int
+        Rows of the input that could not be used, by reason.
+    warnings : tuple of str
+        What was assumed on the way in.
+    """
+
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    responses: tuple[str, ...]
+    trials: tuple[str, ...]
+    categories: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    category: NDArray[np.int64]
+    levels: tuple[float, ...]
+    cells: ScoreCells
+    crossed: ScoreCells
+    trial_means: TrialMeans
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def for_judges(self, judges: Sequence[str]) -> ScoreCounts:
+        """Moments of some judges' scores alone; conditions that none of them was asked under are left out."""
+        chosen = chosen_judges(self.judges, judges)
+        conditions = np.unique(self.cells.condition[np.isin(self.cells.judge, chosen)])
+
+        def of[T: (ScoreCells, TrialMeans)](rows: T) -> T:
+            keep = np.isin(rows.judge, chosen)
+            kept = {entry.name: getattr(rows, entry.name)[keep] for entry in fields(rows)}
+            codes = {"judge": np.searchsorted(chosen, kept["judge"]),
+                     "condition": np.searchsorted(conditions, kept["condition"])}  # fmt: skip
+            return replace(rows, **(kept | codes))
+
+        return replace(
+            self, judges=tuple(self.judges[code] for code in chosen), cells=of(self.cells),
+            conditions=tuple(self.conditions[code] for code in conditions), crossed=of(self.crossed),
+            trial_means=of(self.trial_means),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Names:
+    """Names behind the codes of every array."""
+
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    responses: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+
+
+def count_scores(scores: Scores | ir.Table) -> ScoreCounts:
+    """Moments of repeated scores, in three passes where the data lives.
+
+    Parameters
+    ----------
+    scores : Scores or ibis Table
+        A validated table, or an Ibis expression with the columns of `Scores` on any backend.
+
+    Returns
+    -------
+    ScoreCounts
+
+    Raises
+    ------
+    InputError
+        No rows, an item with several categories.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": ["q1", "q2", "q3"], "s0": [7, 9, 4], "s1": [8, 9, None]})
+    >>> counts = count_scores(Scores.from_frame(frame))
+    >>> counts.cells.mean.tolist(), counts.cells.n.tolist(), counts.levels
+    ([7.5, 9.0, 4.0], [2, 2, 1], (4.0, 7.0, 8.0, 9.0))
+    >>> counts.crossed.mean.tolist(), counts.trial_means.mean.tolist()
+    ([7.5, 9.0], [8.0, 8.5])
+    """
+    rows = event_rows(scores, SCORES)
+    levels = _levels(rows.table)
+    cells = rows.fetch(_moments(rows.table, levels))
+    require_rows(cells, SCORES)
+    complete, trials = _crossed(rows, levels)
+    conditions, _ = condition_codes(cells)
+    names = _Names(items=codes_of(cells["item"])[0], judges=codes_of(cells["judge"])[0],
+                   responses=codes_of(cells["response"])[0], conditions=conditions)  # fmt: skip
+    categories, category = category_codes(names.items, rows.categories)
+    trial_names, trial = codes_of(trials["trial"])
+    return ScoreCounts(
+        items=names.items, judges=names.judges, responses=names.responses, trials=trial_names,
+        categories=categories, conditions=conditions, category=category, levels=levels,
+        cells=_cells(cells, names, levels), crossed=_cells(complete, names, levels),
+        trial_means=_trial_means(trials, trial, names), dropped=rows.dropped, warnings=rows.warnings,
+    )  # fmt: skip
+
+
+def _levels(table: IbisTable) -> tuple[float, ...]:
+    found = fetch(table.select("score").distinct().limit(MOST_LEVELS + 1))["score"]
+    return tuple(sorted(map(float, found))) if len(found) <= MOST_LEVELS else ()
+
+
+def _moments(rows: IbisTable, levels: tuple[float, ...]) -> IbisTable:
+    counts = {f"level_{code}": (rows.score == level).sum().cast("int64") for code, level in enumerate(levels)}
+    spread = (rows.score.var(how="pop") * rows.score.count()).fill_null(0.0)
+    return rows.group_by(_CELL).aggregate(
+        n=rows.score.count(), mean=rows.score.mean(), squares=spread, **counts
+    )
+
+
+def _crossed(events: EventRows, levels: tuple[float, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Complete cells, and the means of their trials."""
+    rows = events.table
+    cells = rows.select(*_CELL).distinct()
+    sizes = cells.group_by(_BLOCK).aggregate(cells=cells.count())
+    trials = rows.group_by([*_BLOCK, "trial"]).aggregate(times=rows.count())
+    both = trials.inner_join(sizes, _BLOCK)
+    regular = both.filter(2 * both.times >= both.cells).select(*_BLOCK, "trial")
+    asked = regular.group_by(_BLOCK).aggregate(asked=regular.count())
+    kept = rows.inner_join(regular, [*_BLOCK, "trial"])
+    whole = _moments(kept, levels).inner_join(asked, _BLOCK)
+    whole = cached(whole.filter(whole.n == whole.asked).drop("asked"))
+    complete = kept.inner_join(whole.select(*_CELL), _CELL)
+    means = complete.group_by([*_BLOCK, "trial"]).aggregate(n=complete.count(), mean=complete.score.mean())
+    return events.fetch(whole), events.fetch(means)
+
+
+def _cells(frame: pd.DataFrame, names: _Names, levels: tuple[float, ...]) -> ScoreCells:
+    codes: dict[str, Any] = {"item": _place(frame["item"], names.items), **_block(frame, names),
+                             "response": _place(frame["response"], names.responses)}  # fmt: skip
+    place = np.lexsort((codes["response"], codes["item"], codes["condition"], codes["judge"]))
+    counts = frame[[f"level_{code}" for code in range(len(levels))]].to_numpy(np.int64)
+    numbers = {"n": frame["n"].to_numpy(np.int64), "mean": frame["mean"].to_numpy(np.float64),
+               "squares": frame["squares"].to_numpy(np.float64), "levels": counts}  # fmt: skip
+    return ScoreCells(**{name: values[place] for name, values in (codes | numbers).items()})
+
+
+def _trial_means(frame: pd.DataFrame, trial: NDArray[np.int64], names: _Names) -> TrialMeans:
+    block = _block(frame, names)
+    place = np.lexsort((trial, block["condition"], block["judge"]))
+    columns = {**block, "trial": trial, "n": frame["n"].to_numpy(np.int64),
+               "mean": frame["mean"].to_numpy(np.float64)}  # fmt: skip
+    return TrialMeans(**{name: values[place] for name, values in columns.items()})
+
+
+def _block(frame: pd.DataFrame, names: _Names) -> dict[str, NDArray[np.int64]]:
+    own, code = condition_codes(frame)
+    among = np.array([names.conditions.index(condition) for condition in own], dtype=np.int64)
+    return {"judge": _place(frame["judge"], names.judges), "condition": among[code]}
+
+
+def _place(values: pd.Series[str], names: tuple[str, ...]) -> NDArray[np.int64]:
+    return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)

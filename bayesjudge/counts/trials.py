@@ -1,0 +1,147 @@
+"""Sufficient statistics of repeated comparisons: outcomes of each judge on each item under each condition.
+
+Whatever treats the trials of a cell as exchangeable depends on the rows only through these counts, so one
+pass over the rows (DuckDB by default, any Ibis backend) is all that grows with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.counts.conditions import (
+    Condition,
+    category_codes,
+    chosen_judges,
+    codes_of,
+    condition_codes,
+    event_rows,
+    require_rows,
+    used_codes,
+)
+from bayesjudge.counts.rows import IbisTable, fetch
+from bayesjudge.errors import InputError, Problem
+from bayesjudge.tables import Trials
+from bayesjudge.tables.trials import TRIALS
+from bayesjudge.tables.words import OUTCOME, OUTCOMES
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["TrialCounts", "count_trials"]
+
+_SIGNS = {"ab": 1, "ba": -1, "": 0}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialCounts:
+    """How often each outcome occurred in each of R cells (judge, item, condition, order).
+
+    Attributes
+    ----------
+    items, judges, categories : tuple of str
+        Names in the order of the codes.
+    conditions : tuple of Condition
+        Prompt and temperature, in the order of the codes.
+    category : int array (I,)
+        Each item's code into ``categories``, -1 where it has none.
+    item, judge, condition : int array (R,)
+        Codes.
+    order : int array (R,)
+        1 where response a was shown first, -1 where b was, 0 where it was not recorded.
+    n : int array (R, 3)
+        Trials that ended a, b, tie.
+    dropped : mapping of str to int
+        Rows of the input that could not be used, by reason.
+    warnings : tuple of str
+        What was assumed on the way in.
+    """
+
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    categories: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    category: NDArray[np.int64]
+    item: NDArray[np.int64]
+    judge: NDArray[np.int64]
+    condition: NDArray[np.int64]
+    order: NDArray[np.int64]
+    n: NDArray[np.int64]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def for_judges(self, judges: Sequence[str]) -> TrialCounts:
+        """Counts of some judges alone; items and conditions that none of them saw are left out."""
+        keep = np.isin(self.judge, chosen_judges(self.judges, judges))
+        items, item = used_codes(self.items, self.item[keep])
+        names, judge = used_codes(self.judges, self.judge[keep])
+        conditions, condition = used_codes(self.conditions, self.condition[keep])
+        return replace(
+            self, items=items, judges=names, conditions=conditions, item=item, judge=judge,
+            condition=condition, order=self.order[keep], n=self.n[keep],
+            category=self.category[np.unique(self.item[keep])],
+        )  # fmt: skip
+
+
+def count_trials(trials: Trials | ir.Table) -> TrialCounts:
+    """Count outcomes in one pass where the data lives.
+
+    Parameters
+    ----------
+    trials : Trials or ibis Table
+        A validated table, or an Ibis expression with the columns of `Trials` on any backend; outcomes must be
+        ``a``, ``b`` or ``tie`` there, orders ``ab`` or ``ba``.
+
+    Returns
+    -------
+    TrialCounts
+
+    Raises
+    ------
+    InputError
+        No rows, other outcomes or orders, an item with several categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": ["q1"] * 4, "outcome": ["a", "a", "tie", "b"],
+    ...                       "order": ["ab", "ba"] * 2})
+    >>> counts = count_trials(Trials.from_frame(frame))
+    >>> counts.order.tolist(), counts.n.tolist()
+    ([-1, 1], [[1, 1, 0], [1, 0, 1]])
+    """
+    rows = event_rows(trials, TRIALS)
+    table = rows.table
+    if not isinstance(trials, Trials):
+        _require_words(table)
+    sums = {f"n_{name}": (table.outcome == name).sum().cast("int64") for name in OUTCOMES}
+    frame = rows.fetch(table.group_by(["judge", "item", "prompt", "temperature", "order"]).aggregate(**sums))
+    require_rows(frame, TRIALS)
+    items, item = codes_of(frame["item"])
+    judges, judge = codes_of(frame["judge"])
+    conditions, condition = condition_codes(frame)
+    order = frame["order"].map(_SIGNS).to_numpy().astype(np.int64)
+    categories, category = category_codes(items, rows.categories)
+    place = np.lexsort((order, condition, item, judge))
+    return TrialCounts(
+        items=items, judges=judges, categories=categories, conditions=conditions, category=category,
+        item=item[place], judge=judge[place], condition=condition[place], order=order[place],
+        n=frame[list(sums)].to_numpy(np.int64)[place], dropped=rows.dropped, warnings=rows.warnings,
+    )  # fmt: skip
+
+
+def _require_words(table: IbisTable) -> None:
+    """Refuse what a database calls otherwise: recoding it is the database's work."""
+    problems = []
+    for column, allowed in (("outcome", OUTCOMES), ("order", tuple(_SIGNS))):
+        odd = fetch(table.filter(~table[column].isin(allowed)).select(column).distinct().limit(5))
+        if len(odd):
+            problems.append(Problem(column=column, found=", ".join(map(repr, sorted(odd[column]))),
+                                    allowed=OUTCOME if column == "outcome" else "ab, ba or missing",
+                                    fix="Recode it where the data lives, or use read_trials."))  # fmt: skip
+    if problems:
+        raise InputError(problems)

@@ -1,0 +1,227 @@
+"""Sufficient statistics: how often each pattern of verdicts and labels occurs, as Ibis expressions.
+
+A likelihood or an estimator that treats items as exchangeable depends on the rows only through these
+counts, so one pass over the rows (DuckDB by default, any Ibis backend) is all that grows with them.
+Repeated runs of a judge on one answer are collapsed to (runs, positives) here and are never counted
+as independent items; cluster codes ride along so that clusters stay whole everywhere downstream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.counts.codes import UNLABELLED, coded, packed_cells, unpacked_cells
+from bayesjudge.counts.rows import Cells, IbisTable, fetch, make_cells
+from bayesjudge.errors import UsageError
+from bayesjudge.tables import Verdicts
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["AnswerPatterns", "ItemPatterns", "VerdictCounts", "count_verdicts"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnswerPatterns:
+    """Patterns over the judges of one answer (an item answered by a model); R patterns, J judges.
+
+    Attributes
+    ----------
+    model, group, cluster : int array (R,)
+        Codes into `VerdictCounts.models`, `.groups` and the clusters.
+    label : int array (R,)
+        1, 0, or -1 where no person labelled the answer.
+    runs, positives : int array (R, J)
+        Number of runs of each judge on the answer (0: it did not judge it) and how many said 1.
+    n : int array (R,)
+        How many answers show the pattern.
+    """
+
+    model: NDArray[np.int64]
+    group: NDArray[np.int64]
+    cluster: NDArray[np.int64]
+    label: NDArray[np.int64]
+    runs: NDArray[np.int64]
+    positives: NDArray[np.int64]
+    n: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemPatterns:
+    """Patterns over the models of one item, for one judge; R patterns, M models.
+
+    Attributes
+    ----------
+    group, cluster : int array (R,)
+        Codes into `VerdictCounts.groups` and the clusters.
+    label, runs, positives : int array (R, M)
+        As in `AnswerPatterns`, one column a model; ``runs`` is 0 and ``label`` -1 where the judge did not see
+        that model's answer.
+    n : int array (R,)
+        How many items show the pattern.
+    """
+
+    group: NDArray[np.int64]
+    cluster: NDArray[np.int64]
+    label: NDArray[np.int64]
+    runs: NDArray[np.int64]
+    positives: NDArray[np.int64]
+    n: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VerdictCounts:
+    """Everything the models and baselines of the accuracy question see.
+
+    Attributes
+    ----------
+    models, judges, groups : tuple of str
+        Names in the order of the codes; without a group column there is the one group ``"all"``.
+    clusters : int
+        Number of clusters; 0 when every item stands alone.
+    answers : AnswerPatterns
+        Joint over judges, one answer at a time.
+    items : mapping of str to ItemPatterns
+        Joint over models, one judge at a time.
+    dropped : mapping of str to int
+        Rows of the input that could not be used, by reason.
+    warnings : tuple of str
+        What was assumed on the way in.
+    """
+
+    models: tuple[str, ...]
+    judges: tuple[str, ...]
+    groups: tuple[str, ...]
+    clusters: int
+    answers: AnswerPatterns
+    items: Mapping[str, ItemPatterns]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def for_judge(self, judge: str) -> VerdictCounts:
+        """Counts of one judge alone, as if no other had been asked; models it never saw are left out."""
+        if judge not in self.judges:
+            raise UsageError(f"no judge {judge!r}; the table has {list(self.judges)}")
+        j = self.judges.index(judge)
+        answers = self.answers
+        codes = np.column_stack([answers.model, answers.group, answers.cluster, answers.label,
+                                 answers.runs[:, j], answers.positives[:, j]])  # fmt: skip
+        seen = answers.runs[:, j] > 0
+        patterns, inverse = np.unique(codes[seen], axis=0, return_inverse=True)
+        n = np.bincount(inverse.reshape(-1), weights=answers.n[seen], minlength=len(patterns)).astype(
+            np.int64
+        )
+        model, group, cluster, label, runs, positives = patterns.T
+        kept, model = np.unique(model, return_inverse=True)
+        alone = AnswerPatterns(model=model.reshape(-1), group=group, cluster=cluster, label=label,
+                               runs=runs[:, None], positives=positives[:, None], n=n)  # fmt: skip
+        items = self.items[judge]
+        wide = {key: getattr(items, key)[:, kept] for key in ("label", "runs", "positives")}
+        return VerdictCounts(models=tuple(self.models[k] for k in kept), judges=(judge,), groups=self.groups,
+                             clusters=self.clusters, answers=alone, items={judge: replace(items, **wide)},
+                             dropped=self.dropped, warnings=self.warnings)  # fmt: skip
+
+
+def count_verdicts(
+    verdicts: Verdicts | ir.Table, *, group: str | None = None, cluster: str | Sequence[str] | None = None
+) -> VerdictCounts:
+    """Count verdict patterns in one pass where the data lives.
+
+    Parameters
+    ----------
+    verdicts : Verdicts or ibis Table
+        A validated table, or an Ibis expression with the columns of `Verdicts` on any backend.
+    group : str, optional
+        Column whose values split the items (a subject, a language); constant within an item.
+    cluster : str or sequence of str, optional
+        Columns whose values say which items belong together (one document); constant within an item.
+
+    Returns
+    -------
+    VerdictCounts
+
+    Raises
+    ------
+    InputError
+        A label that differs within an answer, a group or cluster that differs within an item, no rows.
+    UsageError
+        A group or cluster column that the table does not have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": [1, 1, 2, 2], "model": ["a", "b"] * 2, "verdict": [1, 0, 1, 1],
+    ...                       "label": [1, 0, None, None]})
+    >>> counts = count_verdicts(Verdicts.from_frame(frame))
+    >>> counts.models, int(counts.answers.n.sum())
+    (('a', 'b'), 4)
+    """
+    names = [cluster] if isinstance(cluster, str) else list(cluster or ())
+    cells = make_cells(verdicts, group=group, clusters=names)
+    return VerdictCounts(
+        models=cells.models,
+        judges=cells.judges,
+        groups=cells.groups,
+        clusters=len(cells.clusters),
+        answers=_answer_patterns(cells),
+        items=_item_patterns(cells),
+        dropped=cells.dropped,
+        warnings=cells.warnings,
+    )
+
+
+def _answer_patterns(cells: Cells) -> AnswerPatterns:
+    table = cells.table
+    codes = {f"code_{j}": packed_cells(table, table.judge == judge) for j, judge in enumerate(cells.judges)}
+    keys = _shared_keys(cells) | {"label": table.label.max().fill_null(UNLABELLED)}
+    wide = table.group_by(["item", "model"]).aggregate(**keys, **codes)
+    frame, packed = _tally(wide, ["model", *keys], list(codes))
+    runs, positives, _ = unpacked_cells(packed)
+    return AnswerPatterns(
+        model=coded(frame["model"], cells.models), **_shared_codes(frame, cells),
+        label=frame["label"].to_numpy(np.int64), runs=runs, positives=positives,
+        n=frame["n"].to_numpy(np.int64),
+    )  # fmt: skip
+
+
+def _item_patterns(cells: Cells) -> dict[str, ItemPatterns]:
+    table = cells.table
+    if len(cells.judges) > 1:
+        # A label may stand on the rows of another judge of the same answer. Not every backend has windows.
+        labels = table.group_by(["item", "model"]).aggregate(label=table.label.max())
+        table = table.drop("label", "label_low").inner_join(labels, ["item", "model"])
+    codes = {f"code_{m}": packed_cells(table, table.model == model) for m, model in enumerate(cells.models)}
+    keys = _shared_keys(cells)
+    wide = table.group_by(["judge", "item"]).aggregate(**keys, **codes)
+    frame, packed = _tally(wide, ["judge", *keys], list(codes))
+    return {judge: _one_judge(frame, packed, cells, judge) for judge in cells.judges}
+
+
+def _one_judge(frame: pd.DataFrame, packed: NDArray[np.int64], cells: Cells, judge: str) -> ItemPatterns:
+    mine = (frame["judge"] == judge).to_numpy(dtype=bool)
+    runs, positives, label = unpacked_cells(packed[mine])
+    return ItemPatterns(**_shared_codes(frame[mine], cells), label=label, runs=runs, positives=positives,
+                        n=frame["n"].to_numpy(np.int64)[mine])  # fmt: skip
+
+
+def _shared_keys(cells: Cells) -> dict[str, Any]:
+    return {name: cells.table[name].max() for name in ("group", "cluster") if name in cells.table.columns}
+
+
+def _shared_codes(frame: pd.DataFrame, cells: Cells) -> dict[str, NDArray[np.int64]]:
+    nothing = np.zeros(len(frame), dtype=np.int64)
+    named = {"group": cells.groups, "cluster": cells.clusters}
+    return {key: coded(frame[key], names) if key in frame else nothing for key, names in named.items()}
+
+
+def _tally(wide: IbisTable, keys: list[str], codes: list[str]) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """Patterns and how often each occurs, in an order that no backend's collation changes."""
+    patterns = wide.group_by([*keys, *codes]).aggregate(n=wide.count())
+    frame = fetch(patterns).sort_values([*keys, *codes], ignore_index=True)
+    return frame, frame[codes].to_numpy(np.int64)

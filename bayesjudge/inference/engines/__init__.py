@@ -1,0 +1,1 @@
+"""NUTS, lock-step HMC, Laplace and PyMC, and where they start."""

@@ -1,0 +1,1 @@
+"""Densities as compiled programs on one device."""

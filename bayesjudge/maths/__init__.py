@@ -1,0 +1,1 @@
+"""Mathematics that models and baselines share: Bradley–Terry by Newton, comparison graphs, majorities."""

@@ -1,0 +1,121 @@
+r"""Items to label at random, but not uniformly: more often where the model is unsure, and known how often.
+
+A plan that takes the items of greatest expected reduction trusts the model that made it; where that is a
+little wrong, the answers it never asks for are the ones it is wrong about. Items drawn with known
+probabilities π keep every weighted estimate unbiased whatever the model (Horvitz & Thompson 1952), and the
+variance of a corrected prediction, ``Σ (1/π_i − 1) e_i²``, is least for π proportional to the expected size
+of its errors e (Neyman allocation; Zrnic & Candès 2024, *Active statistical inference*, arXiv 2403.03208).
+A share of uniform sampling bounds the weights where the model is sure and wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayesjudge.errors import UsageError
+from bayesjudge.planning.labels.gaussian import Array, checked_contrast, checked_draws
+
+__all__ = ["LabelSample", "sample_labels"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelSample:
+    """Items drawn for labelling.
+
+    Attributes
+    ----------
+    chosen : int array (n,)
+        Items to label, ascending.
+    inclusion : array (I,)
+        With which probability each item was drawn; 1 for items labelled already, 0 for those with no answer.
+    efficiency : float
+        Expected variance over that of uniform sampling: 0.8 means that 80 labels do the work of 100.
+    """
+
+    chosen: NDArray[np.int64]
+    inclusion: Array
+    efficiency: float
+
+
+def sample_labels(
+    probabilities: ArrayLike, *, size: int, labelled: ArrayLike | None = None,
+    contrast: ArrayLike | None = None, uniform: float = 0.2, seed: int = 0,
+) -> LabelSample:  # fmt: skip
+    """Draw items to label, with probabilities proportional to how unsure the model is of their answers.
+
+    Parameters
+    ----------
+    probabilities, labelled, contrast
+        As in `plan_labels`. An item counts as labelled where all its answers are.
+    size : int
+        Items to draw, without replacement.
+    uniform : float
+        Share, above 0 and up to 1, that is spread evenly over the items.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    LabelSample
+        Its ``inclusion`` goes to `bayesjudge.baselines.panel.active_baselines` with the labels.
+
+    Raises
+    ------
+    UsageError
+        What `plan_labels` refuses, a share outside (0, 1], more items than there are.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sure, open_question = np.full((500, 3, 1), 0.99), rng.beta(1, 1, size=(500, 3, 1))
+    >>> sample_labels(np.concatenate([sure, open_question], axis=1), size=2).inclusion.round(2).tolist()
+    [0.16, 0.16, 0.16, 0.51, 0.51, 0.51]
+    """
+    draws, done = checked_draws(probabilities, labelled)
+    weights = checked_contrast(contrast, draws.shape[2])
+    if not 0.0 < uniform <= 1.0:
+        raise UsageError(f"uniform must be a share above 0 and up to 1, for instance 0.2, not {uniform!r}")
+    exists = ~np.isnan(draws[0])
+    open_ = (exists & ~done).any(1)
+    if not 1 <= size <= open_.sum():
+        raise UsageError(f"size must be 1 to {open_.sum()}, the items with an answer to label, not {size!r}")
+    error = _expected_error(np.where(exists, draws, 0.5), exists & ~done, weights)[open_]
+    share = error / error.sum() if error.sum() > 0 else np.full(len(error), 1.0 / len(error))
+    drawn = _capped((1.0 - uniform) * share + uniform / len(error), size)
+    inclusion = np.where(exists.any(1), 1.0, 0.0)
+    inclusion[open_] = drawn
+    chosen = np.flatnonzero(open_)[_systematic(drawn, size, np.random.default_rng(seed))]
+    ours = float(((1.0 / drawn - 1.0) * error**2).sum())
+    even = (len(error) / size - 1.0) * float((error**2).sum())
+    return LabelSample(chosen=np.sort(chosen), inclusion=inclusion,
+                       efficiency=ours / even if even > 0 else 1.0)  # fmt: skip
+
+
+def _expected_error(p: Array, counted: NDArray[np.bool_], contrast: Array) -> Array:
+    """Root of the expected squared error (I,) of an item's predictions, summed over the targets."""
+    centred = np.where(counted, p - p.mean(0), 0.0) @ contrast.T
+    noise = np.where(counted, (p * (1.0 - p)).mean(0), 0.0) @ (contrast**2).sum(0)
+    return np.asarray(np.sqrt((centred**2).mean(0).sum(1) + noise))
+
+
+def _capped(share: Array, size: int) -> Array:
+    """Probabilities proportional to the shares, at most 1, that add up to the size."""
+    sure = np.zeros(len(share), dtype=bool)
+    while True:
+        left = share[~sure].sum()
+        found = np.where(sure, 1.0, share * (size - sure.sum()) / (left if left > 0 else 1.0))
+        if (found <= 1.0 + 1e-12).all():
+            return np.minimum(found, 1.0)
+        sure |= found >= 1.0
+
+
+def _systematic(inclusion: Array, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A sample of fixed size with these inclusion probabilities: equal steps through a random order."""
+    order = rng.permutation(len(inclusion))
+    edges = np.cumsum(inclusion[order])
+    # The last edge is the size up to rounding, and every point must lie below it.
+    points = np.minimum(rng.random() + np.arange(size), edges[-1] - 1e-9)
+    return np.asarray(order[np.searchsorted(edges, points, side="right")])

@@ -1,0 +1,208 @@
+"""Replicated worlds: parameters from the prior, data from the model, and test quantities of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.checks.convergence import scalars
+from bayesjudge.errors import UsageError
+from bayesjudge.maths.each_draw import each_draw
+from bayesjudge.model import Data, Model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bayesjudge.inference.programs.density import Density
+
+__all__ = ["LOG_LIKELIHOOD", "Quantity", "Ranked", "Simulator", "World"]
+
+LOG_LIKELIHOOD = "log likelihood"
+#: Replicates computed together at most.
+TOGETHER = 50
+
+#: A test quantity: (latent values by site, arrays of one data set) to a scalar, in JAX.
+type Quantity = Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+type _Sites = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class World:
+    """Replicates of a model's own simulator.
+
+    Attributes
+    ----------
+    datasets : tuple of Data
+        The design with each replicate's observations.
+    points : array (replicates, d)
+        The true parameters, unconstrained.
+    """
+
+    datasets: tuple[Data, ...]
+    points: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ranked:
+    """Test quantities at the truth and at posterior draws.
+
+    Attributes
+    ----------
+    names : tuple of str
+        One name a quantity: ``site[label, label]`` for parameters.
+    true : array (quantities, replicates)
+    drawn : array (quantities, replicates, draws)
+    of_data : bool array (quantities,)
+        Whether the quantity looks at the data, too.
+    """
+
+    names: tuple[str, ...]
+    true: NDArray[np.float64]
+    drawn: NDArray[np.float64]
+    of_data: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Simulator:
+    """A model's own simulator on one design; its programs are compiled once and serve block after block.
+
+    Parameters
+    ----------
+    model : Model
+        Any model of the protocol.
+    data : Data
+        The design that all replicates share.
+    extra : mapping of str to callable
+        Test quantities beside the parameters and the log likelihood.
+
+    Raises
+    ------
+    UsageError
+        Data that list only the patterns that were seen, so that simulated ones would have no place.
+    """
+
+    model: Model
+    data: Data
+    extra: Mapping[str, Quantity] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.data.weights not in {None, self.data.observed}:
+            raise UsageError(
+                f"{self.model.label} lists only the patterns that were seen in these data, so simulated data "
+                "have no place; calibrate on a design that lists every outcome (two models, no clusters)"
+            )
+
+    def world(self, replicates: int, *, seed: int) -> World:
+        """Parameters and data sets from ``model.simulate``, all in one program.
+
+        Raises
+        ------
+        UsageError
+            A parameter was drawn so close to the edge of its support that it has no unconstrained value.
+        """
+        import jax
+
+        keys = jax.random.split(jax.random.key(seed), replicates)
+        drawn, points = self._draw(keys, _on_device(self.data.arrays))
+        points = np.asarray(points)
+        if lost := int((~np.isfinite(points).all(axis=1)).sum()):
+            raise UsageError(f"{lost} of {replicates} parameters drawn from the prior of {self.model.label} "
+                             "lie on the edge of their support; give it a less extreme prior")  # fmt: skip
+        seen = {name: np.asarray(drawn[name]).astype(np.asarray(self.data[name]).dtype)
+                for name in self.data.observations}  # fmt: skip
+        datasets = tuple(
+            self.data.with_arrays({**self.data.arrays, **{name: values[k] for name, values in seen.items()}})
+            for k in range(replicates)
+        )
+        return World(datasets=datasets, points=points)
+
+    def rank(self, world: World, drawn: NDArray[np.float64]) -> Ranked:
+        """Every scalar parameter, the log likelihood, and the extra quantities.
+
+        Parameters
+        ----------
+        world : World
+            Replicates.
+        drawn : array (replicates, draws, d)
+            Unconstrained draws for each replicate.
+        """
+        points = np.concatenate([world.points[:, None], drawn], axis=1)
+        seen = {name: np.stack([data[name] for data in world.datasets]) for name in self.data.observations}
+        shared = {name: a for name, a in self.data.arrays.items() if name not in self.data.observations}
+        sites, more = self._look(points, seen, _on_device(shared))
+        names, parameters = self._parameters(sites)
+        values = np.concatenate([parameters, np.asarray(more)])
+        return Ranked(
+            names=(*names, LOG_LIKELIHOOD, *self.extra), true=values[..., 0], drawn=values[..., 1:],
+            of_data=np.arange(len(values)) >= len(names),
+        )  # fmt: skip
+
+    @cached_property
+    def _target(self) -> Density:
+        from bayesjudge.inference.programs.density import density
+
+        return density(self.model, self.data)
+
+    @cached_property
+    def _draw(self) -> Callable[..., Any]:
+        """Compiled ``(keys (R,), arrays) -> observations by name, true points (R, d)``."""
+        import jax
+
+        target, names = self._target, self.data.observations
+
+        def one(key: Any, arrays: _Sites) -> Any:
+            sites = self.model.simulate(key, self.data.with_arrays(arrays))
+            latent = {name: sites[name] for name in target.dims if name not in names}
+            seen = {name: sites[name] for name in names}
+            return seen, target.unconstrain(latent, {**arrays, **seen})
+
+        return jax.jit(lambda keys, arrays: each_draw(lambda key: one(key, arrays), keys, most=TOGETHER))
+
+    @cached_property
+    def _look(self) -> Callable[..., Any]:
+        """Compiled ``(points (R, N, d), seen {name: (R, ...)}, constants) -> sites, more (Q, R, N)``."""
+        import jax
+        import jax.numpy as jnp
+
+        def in_world(points: Any, seen: Any, constants: _Sites) -> Any:
+            return jax.vmap(lambda point: self._at(point, {**constants, **seen}))(points)
+
+        def program(points: Any, seen: Any, constants: _Sites) -> tuple[_Sites, Any]:
+            # Memory must not grow with the number of replicates.
+            sites, found = each_draw(
+                lambda row: in_world(row[0], row[1], constants), (points, seen), most=TOGETHER
+            )
+            return sites, jnp.moveaxis(found, -1, 0)
+
+        return jax.jit(program)
+
+    def _at(self, point: Any, arrays: _Sites) -> tuple[_Sites, Any]:
+        """Parameters and quantities that look at the data at one unconstrained point."""
+        import jax
+        import jax.numpy as jnp
+
+        from bayesjudge.inference.programs.density import replay
+
+        values = self._target.constrain(point, arrays)
+        sites = replay(self.model, self.data)(jax.random.key(0), values, arrays)
+        total = sum(sites[name]["fn"].log_prob(arrays[name]).sum() for name in self.data.observations)
+        return values, jnp.stack([total, *(function(values, arrays) for function in self.extra.values())])
+
+    def _parameters(self, values: _Sites) -> tuple[list[str], NDArray[np.float64]]:
+        """Names of all scalars and their values (scalars, replicates, draws)."""
+        from bayesjudge.inference.tree import to_dataset
+
+        # In the sites' own order: what comes back from a compiled function is sorted by name.
+        ordered = {name: np.asarray(values[name]) for name in self._target.dims if name in values}
+        return scalars(to_dataset(ordered, self._target.dims, self.data))
+
+
+def _on_device(arrays: _Sites) -> dict[str, Any]:
+    from bayesjudge.inference.programs import accelerator
+
+    accelerator.prepare()
+    return accelerator.to_device(arrays)

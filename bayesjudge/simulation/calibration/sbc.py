@@ -1,0 +1,176 @@
+"""Simulation-based calibration: a posterior that is computed right has the truth at a uniform rank.
+
+Parameters are drawn from the prior, data from the model given them, and the model is fitted to the data.
+Over replicates, the rank of each true value among posterior draws is uniform (Talts, Betancourt, Simpson,
+Vehtari & Gelman 2018). The log likelihood is ranked too: it sees errors that single parameters do not,
+such as data that were ignored or counted twice (Modrák et al. 2023). A second opinion, which needs no
+sampler that has converged, is in ``exact_ranks.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.errors import UsageError
+from bayesjudge.inference.gate import MOST_PARETO_K
+from bayesjudge.model import Data, Model
+from bayesjudge.simulation.blocks import kept_or_made
+from bayesjudge.simulation.calibration.exact_ranks import exact_ranks
+from bayesjudge.simulation.calibration.ranks import Calibration, rank_rows
+from bayesjudge.simulation.calibration.replicates import Quantity, Simulator
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from bayesjudge.inference import ManyFits
+
+__all__ = ["Calibration", "sbc"]
+
+#: Between the seeds of two blocks; a prime, so that blocks of neighbouring seeds do not meet.
+_STRIDE = 104_729
+
+
+def sbc(
+    model: Model,
+    data: Data,
+    *,
+    replicates: int = 200,
+    ranked: int = 63,
+    chains: int = 4,
+    draws: int = 250,
+    tune: int = 300,
+    seed: int = 0,
+    engine: str = "hmc",
+    quantities: Mapping[str, Quantity] | None = None,
+    second_opinion: bool = False,
+    folder: Path | None = None,
+    block: int | None = None,
+    progress: bool = False,
+    batch: int | None = None,
+    executor: Executor | None = None,
+    repeat: bool = True,
+) -> Calibration:
+    """Calibrate a model's posterior against its own simulator.
+
+    Parameters
+    ----------
+    model : Model
+        Any model of the protocol; its ``simulate`` and its posterior are held against each other.
+    data : Data
+        The design: everything but the observations is kept.
+    replicates : int
+        Simulated data sets.
+    ranked : int
+        Draws of each posterior that the rank is among, spaced evenly so that they are nearly independent.
+    chains, draws, tune, engine, progress, batch, executor, repeat
+        As in `fit_many`.
+    seed : int
+        Equal seeds (and blocks) give equal ranks.
+    quantities : mapping of str to callable, optional
+        Further test quantities, ``(latent values, arrays) -> scalar`` in JAX; they may look at the data, as
+        those of `data_quantities` do.
+    second_opinion : bool
+        Also rank each truth within a chain that starts there (Gandy & Scott 2020; see `exact_ranks`).
+    folder : Path, optional
+        Where blocks of replicates are kept as they are done; those already there, under the same settings,
+        are not computed again.
+    block : int, optional
+        Replicates in a block; by default all of them, or 100 with a folder.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    UsageError
+        Fewer draws than ranks are asked for; a folder that keeps the blocks of other settings; data that list
+        only the patterns that were seen.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> model = JudgeError(pooling="shared")
+    >>> design = model.prepare(simulate_verdicts(seed=1).verdicts)
+    >>> sbc(model, design, replicates=40, engine="laplace").passed
+    True
+    """
+    from bayesjudge.inference.tree import data_hash
+
+    _check(replicates, ranked, chains, draws, second_opinion)
+    settings: dict[str, Any] = {"ranked": ranked, "chains": chains, "draws": draws, "tune": tune}
+    simulator = Simulator(model=model, data=data, extra=quantities or {})
+    size = min(block or (replicates if folder is None else 100), replicates)
+
+    def make(number: int) -> pd.DataFrame:
+        many: dict[str, Any] = {"engine": engine, "progress": progress, "batch": batch, "executor": executor,
+                                "repeat": repeat}  # fmt: skip
+        first, at = number * size, seed + _STRIDE * number
+        here = min(size, replicates - first)
+        return _block(simulator, here, at, settings, many, second_opinion=second_opinion).assign(
+            replicate=lambda rows: rows["replicate"] + first
+        )
+
+    described = {"model": repr(model), "data": data_hash(data), **settings, "seed": seed, "engine": engine,
+                 "block": size, "second_opinion": second_opinion, **({} if repeat else {"repeat": False}),
+                 "quantities": list(quantities or {})}  # fmt: skip
+    blocks = -(-replicates // size)
+    rows = kept_or_made(make, blocks, folder=folder, settings=described)
+    return Calibration.of(rows, label=model.label, draws=ranked, seed=seed)
+
+
+def _check(replicates: int, ranked: int, chains: int, draws: int, second_opinion: bool) -> None:
+    if replicates < 2:
+        raise UsageError(f"replicates={replicates}: ranks need at least 2, and say little below 100")
+    if chains * draws < ranked:
+        raise UsageError(
+            f"ranked={ranked} needs that many draws; there are {chains * draws} (chains × draws)"
+        )
+    if second_opinion and (draws < ranked or chains < 2):
+        raise UsageError(
+            f"second_opinion=True reads {ranked} states of two chains: it needs chains of 2 or more and "
+            f"draws of {ranked} or more, there are {chains} and {draws}; or leave it out"
+        )
+
+
+def _block(
+    simulator: Simulator, replicates: int, seed: int, settings: Mapping[str, int], many: Mapping[str, Any],
+    *, second_opinion: bool,
+) -> pd.DataFrame:  # fmt: skip
+    """Tidy rows of one block of replicates."""
+    from bayesjudge.inference import fit_many
+
+    sampling: dict[str, Any] = {name: settings[name] for name in ("chains", "draws", "tune")}
+    world = simulator.world(replicates, seed=seed)
+    fits = fit_many(simulator.model, world.datasets, seed=seed + 1, **sampling, **many)
+    drawn = np.stack([_spaced(one, settings["ranked"]) for one in fits.flat])
+    rows = rank_rows(simulator.rank(world, drawn), unreliable=_unreliable(fits), seed=seed + 3)
+    if second_opinion:
+        exact = exact_ranks(simulator, world, length=settings["ranked"] + 1, seed=seed + 2, **sampling)
+        rows["exact_rank"] = exact.reshape(-1)
+    return rows
+
+
+def _spaced(flat: NDArray[np.float64], ranked: int) -> NDArray[np.float64]:
+    """``ranked`` of the draws, evenly spaced over all chains laid end to end."""
+    total = flat.reshape(-1, flat.shape[-1])
+    kept: NDArray[np.float64] = total[np.linspace(0, len(total) - 1, ranked).round().astype(int)]
+    return kept
+
+
+def _unreliable(fits: ManyFits) -> NDArray[np.bool_]:
+    """Whether each fit had divergent transitions or too large a Pareto k."""
+
+    def bad(stats: Mapping[str, Any]) -> bool:
+        k = np.max(stats.get("pareto_k", 0.0))
+        return bool(np.sum(stats.get("diverging", 0)) > 0 or not k <= MOST_PARETO_K)
+
+    return np.array([bad(stats) for stats in fits.stats])

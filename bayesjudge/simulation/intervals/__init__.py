@@ -1,0 +1,1 @@
+"""Coverage, width and bias of intervals in repeated samples."""

@@ -1,0 +1,154 @@
+"""How intervals do in repeated samples: coverage with its exact binomial bounds, bias, width, wrong calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.baselines.common.intervals import clopper_pearson
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates, Truth
+from bayesjudge.simulation.intervals.clustered import clustered_bounds, clustered_tails
+
+__all__ = ["clopper_pearson", "coverage_table"]
+
+
+def coverage_table(
+    estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] | None = None, *,
+    by: Sequence[str] = ("method", "estimand"), prob: float = 0.95, clustered: bool = False,
+) -> pd.DataFrame:  # fmt: skip
+    """How intervals did over data sets whose truth is known.
+
+    Parameters
+    ----------
+    estimates : sequence of Estimates
+        One table a data set.
+    truth : mapping, sequence of mappings or None
+        Truth by ``(estimand, unit)``, one for all data sets or one each; None uses the column ``truth``.
+        Rows without a truth are left out.
+    by : sequence of str
+        Columns of `Estimates` that tell one row of the result from another.
+    prob : float
+        Probability of the exact bounds of the coverage.
+    clustered : bool
+        Bounds that count data sets, not intervals (`clustered_bounds`): those of several units of one data
+        set are not independent.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``by`` and: ``n`` intervals judged; ``undefined`` estimates without an interval (NaN), which
+        are counted here and nowhere else; ``unbounded`` intervals with an infinite end; ``coverage,
+        coverage_lower, coverage_upper`` (Clopper–Pearson, or `clustered_bounds`) and the ``nominal``
+        probability; ``interior``, the share of truths strictly between the ends; ``below, above``, one-sided
+        exact p-values against coverage of at least, and interior of at most, the nominal probability (see
+        Notes); ``bias``, ``bias_mcse``, ``rmse`` and ``mae`` of the errors that are finite,
+        and ``infinite``, how many points or truths are not; ``width`` (mean); ``interval_score`` (mean;
+        Gneiting & Raftery 2007, eq. 43; lower is better); ``wrong_sign``, the share of intervals that exclude
+        0 on the side where the truth is not.
+
+    Raises
+    ------
+    UsageError
+        No data sets; a truth for another number of data sets; a column that estimates do not have;
+        intervals of several probabilities in one row.
+
+    Notes
+    -----
+    The exact bounds treat intervals as independent unless ``clustered``. Several units of one data set are
+    not: put ``"unit"`` in ``by`` for bounds that are exact.
+
+    A whole number, or one that may be infinite, can lie on an end of its interval. Strictly between quantiles
+    that are values of its draws (``inverted_cdf``) lies no more than the nominal probability, and with both
+    ends no less: each is held on its own side. Of a continuous estimand they are the same.
+
+    Examples
+    --------
+    >>> row = {"estimand": "difference", "unit": "a − b", "method": "x", "prob": 0.95}
+    >>> rows = [{**row, "point": p, "lower": p - 0.1, "upper": p + 0.1} for p in (0.2, 0.0)]
+    >>> sets = [Estimates.from_rows([one]) for one in rows]
+    >>> found = coverage_table(sets, {("difference", "a − b"): 0.05}).iloc[0]
+    >>> int(found["n"]), float(found["coverage"]), round(float(found["bias"]), 3), float(found["wrong_sign"])
+    (2, 0.5, 0.05, 0.0)
+    """
+    rows = _with_truth(estimates, truth)
+    if unknown := [column for column in by if column not in rows]:
+        raise UsageError(
+            f"by={unknown[0]!r} is not a column of estimates: {', '.join(map(str, rows.columns))}"
+        )
+    rows = rows[rows["truth"].notna()]
+    groups = rows.groupby(list(by), sort=False)
+    found = [
+        {**dict(zip(by, key, strict=True)), **_figures(part, prob, clustered=clustered)}
+        for key, part in groups
+    ]  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def _with_truth(estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] | None) -> pd.DataFrame:
+    if not estimates:
+        raise UsageError("no data sets: give one Estimates for each data set")
+    if truth is None:
+        return _joined(estimates)
+    truths = [truth] * len(estimates) if isinstance(truth, Mapping) else list(truth)
+    if len(truths) != len(estimates):
+        raise UsageError(
+            f"{len(truths)} truths for {len(estimates)} data sets; give one mapping, or one for each"
+        )
+    pairs = zip(estimates, truths, strict=True)
+    return _joined([one.with_truth(known) for one, known in pairs])
+
+
+def _joined(estimates: Sequence[Estimates]) -> pd.DataFrame:
+    """All rows, with the number of their data set."""
+    parts = [one.frame.assign(dataset=number) for number, one in enumerate(estimates)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, Any]:
+    nominal = rows["prob"].unique()
+    if len(nominal) > 1:
+        raise UsageError(f"intervals of probabilities {sorted(nominal)} in one row; add 'prob' to by=")
+    defined = rows[rows["lower"].notna() & rows["upper"].notna()]
+    hit = defined["truth"].between(defined["lower"], defined["upper"])
+    interior = defined["truth"].between(defined["lower"], defined["upper"], inclusive="neither")
+    groups = defined["dataset"] if clustered else np.arange(len(defined))
+    low, high = clustered_bounds(hit, groups, prob=prob)
+    below, _ = clustered_tails(hit, groups, float(nominal[0]), prob=prob)
+    _, above = clustered_tails(interior, groups, float(nominal[0]), prob=prob)
+    return {
+        "n": len(defined), "undefined": len(rows) - len(defined),
+        "unbounded": int((np.isinf(defined["upper"]) | np.isinf(defined["lower"])).sum()),
+        "coverage": _mean(hit), "coverage_lower": low, "coverage_upper": high, "nominal": float(nominal[0]),
+        "interior": _mean(interior), "below": below, "above": above,
+        **_errors(_finite(rows["point"] - rows["truth"])),
+        "infinite": int((np.isinf(rows["point"]) | np.isinf(rows["truth"])).sum()),
+        **_widths(defined, float(nominal[0])),
+    }  # fmt: skip
+
+
+def _finite(values: pd.Series[float]) -> pd.Series[float]:
+    return values[np.isfinite(values)]
+
+
+def _errors(error: pd.Series[float]) -> dict[str, float]:
+    return {"bias": _mean(error), "bias_mcse": float(error.std(ddof=1) / np.sqrt(max(len(error), 1))),
+            "rmse": float(np.sqrt(_mean(error**2))), "mae": _mean(error.abs())}  # fmt: skip
+
+
+def _widths(rows: pd.DataFrame, nominal: float) -> dict[str, float]:
+    low, high, truth = rows["lower"], rows["upper"], rows["truth"]
+    # Where both are infinite, as a smallest number of trials may be, nothing lies between them.
+    width, below, above = (
+        (end - start).where(start < end, 0.0) for start, end in ((low, high), (truth, low), (high, truth))
+    )
+    score = width + 2 / (1 - nominal) * (below + above)
+    wrong = ((rows["lower"] > 0) & (rows["truth"] < 0)) | ((rows["upper"] < 0) & (rows["truth"] > 0))
+    return {"width": _mean(width), "interval_score": _mean(score), "wrong_sign": _mean(wrong)}
+
+
+def _mean(values: pd.Series[Any]) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,1 @@
+"""The simulated worlds of each question, and the methods compared on them."""

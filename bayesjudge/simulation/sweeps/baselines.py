@@ -1,0 +1,129 @@
+"""Frequentist answers of the coverage sweeps: a table, a probability and a seed give estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesjudge.estimates import POPULATIONS, Estimates
+
+__all__ = ["accuracy", "elo", "panel", "scores", "soft_elo", "trials", "verified_share"]
+
+
+def accuracy(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """All methods for one judge.
+
+    Examples
+    --------
+    >>> from bayesjudge.simulation.sweeps import worlds
+    >>> table, _ = worlds.by_mean(0.4, 0)
+    >>> accuracy(table, prob=0.95, seed=0).frame["method"].iloc[0]
+    'naive'
+    """
+    from bayesjudge.baselines import accuracy_baselines
+
+    return accuracy_baselines(counts, "judge", bootstrap=1000, prob=prob, seed=seed)
+
+
+def panel(votes: Any, *, prob: float, seed: int) -> Estimates:
+    """All methods for several judges, of both populations.
+
+    Examples
+    --------
+    >>> from bayesjudge.simulation.sweeps import worlds
+    >>> table, _ = worlds.panel(40, 0)
+    >>> panel(table, prob=0.95, seed=0).frame["method"].iloc[0]
+    'naive[majority-vote]'
+    """
+    from bayesjudge.baselines.panel import panel_baselines
+
+    return Estimates.concat([panel_baselines(votes, prob=prob, seed=seed, bootstrap=0, population=population)
+                             for population in POPULATIONS])  # fmt: skip
+
+
+def elo(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """Hard-Elo by people's votes.
+
+    Examples
+    --------
+    >>> from bayesjudge.simulation.sweeps import worlds
+    >>> table, _ = worlds.votes(100, 0)
+    >>> elo(table, prob=0.95, seed=0).frame["method"].iloc[0]
+    'hard-elo'
+    """
+    from bayesjudge.baselines.elo import elo_baselines
+
+    return elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000)
+
+
+def soft_elo(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """Soft-Elo by a judge's scores, and its temperature.
+
+    Examples
+    --------
+    >>> from bayesjudge.simulation.sweeps import worlds
+    >>> table, _ = worlds.graded(100, 0)
+    >>> soft_elo(table, prob=0.95, seed=0).frame["method"].iloc[0]
+    'soft-elo'
+    """
+    from bayesjudge.baselines.elo import elo_baselines, temperature
+
+    # Asked for by name it is refused where a log's temperature is not above 0; so it has no row there.
+    elo = elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000).where(method="soft-elo")
+    return Estimates.concat([elo, temperature(counts, "j0", prob=prob, seed=seed)])
+
+
+def trials(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """Plug-in figures with bootstrap intervals.
+
+    Examples
+    --------
+    >>> from bayesjudge.simulation.sweeps import worlds
+    >>> table, _ = worlds.trials(3, 0)
+    >>> trials(table, prob=0.95, seed=0).frame["method"].iloc[0]
+    'bootstrap'
+    """
+    from bayesjudge.baselines.reliability import trial_baselines
+
+    return trial_baselines(counts, prob=prob, seed=seed, bootstrap=1000).estimates
+
+
+def scores(counts: Any, *, prob: float, seed: int) -> Estimates:
+    """Analysis of variance.
+
+    Examples
+    --------
+    >>> from bayesjudge.simulation.sweeps import worlds
+    >>> table, _ = worlds.scores(2, 0)
+    >>> scores(table, prob=0.95, seed=0).frame["method"].iloc[0]
+    'anova'
+    """
+    from bayesjudge.baselines.reliability import score_baselines
+
+    return score_baselines(counts, prob=prob, seed=seed).estimates
+
+
+def verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
+    """What the verified pairs say of the others if verdicts are all alike: their share, Clopper–Pearson.
+
+    Examples
+    --------
+    >>> from bayesjudge.simulation.sweeps import worlds
+    >>> table, _ = worlds.pairs(60, 0)
+    >>> verified_share(table, prob=0.95, seed=0).frame["method"].iloc[0]
+    'verified share'
+    """
+    from bayesjudge.baselines.common.intervals import clopper_pearson
+
+    category = pairs.frame["category"].to_numpy()
+    parts = {"unverified": pairs.verified,
+             **{name: pairs.verified & (category == name) for name in np.unique(category)}}  # fmt: skip
+    rows = []
+    for name, mine in parts.items():
+        agreed, seen = int(pairs.agrees[mine].sum()), int(mine.sum())
+        low, high = clopper_pearson(agreed, seen, prob=prob)
+        rows.append({"estimand": "consistency", "unit": name, "method": "verified share",
+                     "point": agreed / seen if seen else np.nan, "lower": low, "upper": high, "prob": prob,
+                     "n": seen})  # fmt: skip
+    return Estimates.from_rows(rows)

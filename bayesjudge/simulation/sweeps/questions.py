@@ -1,0 +1,162 @@
+"""Worlds whose truth is known, for the questions of this package: what is swept, who answers, what is judged.
+
+Accuracy has the two sweeps of the simulation study of METHODS 1.10, two models of accuracy .72 and .65: the
+judge's mean Youden's J with a difference of .1 between the models, and that difference at a mean of .4. The
+other questions sweep what a user can buy more of: labels, battles, trials, verified pairs. Where truths that
+are fixed may be far from what a prior expects there is a second sweep, in which they are drawn: leagues of
+one spread or another, question types of one or another, and parameters of the default model's own prior,
+where its intervals must hold what they say, neither less nor more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.inference.sampling import SamplingOptions
+from bayesjudge.model import find_model
+from bayesjudge.simulation import Cell, prior_cell
+from bayesjudge.simulation.sweeps import baselines, prior_worlds, worlds
+
+if TYPE_CHECKING:
+    from bayesjudge.model import Data, Model
+
+__all__ = ["SWEEPS", "Sweep", "prior_sweep", "sweep_of"]
+
+#: Small steps: with two models the spread of the judge's errors is a funnel, see benchmarks/simulation.py.
+_CAREFUL = {"draws": 500, "tune": 500, "target_accept": 0.99}
+#: What the commands draw: after 500 some parameter has an R-hat above 1.01 in two fits of five.
+_AS_COMMANDS = {"draws": SamplingOptions.draws, "tune": SamplingOptions.tune}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sweep:
+    """One question's worlds and who answers it there.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+        Worlds, in the order of what is swept.
+    models : callable
+        ``() -> tuple`` of generative models, the default one first.
+    baselines : callable or None
+        ``(table, prob=, seed=) -> Estimates``.
+    estimands : tuple of str or None
+        What is judged; None is everything whose truth is known.
+    sampling : mapping
+        Options of `fit_many`.
+    from_prior : tuple of str
+        What is swept in cells whose parameters come from the prior of the default model.
+    """
+
+    cells: tuple[Cell, ...]
+    models: Callable[[], tuple[Any, ...]]
+    baselines: Callable[..., Estimates] | None
+    estimands: tuple[str, ...] | None
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    from_prior: tuple[str, ...] = ()
+
+
+def sweep_of(question: str) -> Sweep:
+    """The sweep of a question.
+
+    Raises
+    ------
+    UsageError
+        A question without one.
+
+    Examples
+    --------
+    >>> list(dict.fromkeys(cell.swept for cell in sweep_of("elo").cells))
+    ['battles', 'spread of drawn strengths, 100 battles', 'battles, models drawn from the prior']
+    """
+    if question not in SWEEPS:
+        raise UsageError(f"there is no sweep for {question!r}; there are {', '.join(SWEEPS)}")
+    return SWEEPS[question]
+
+
+def prior_sweep(model: Model, data: Data) -> Sweep:
+    """One cell: truths from the prior of a model, on the design of ``data``; nobody else answers there.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets.small import small_table
+    >>> from bayesjudge.models.bradley_terry import BradleyTerry
+    >>> model = BradleyTerry()
+    >>> prior_sweep(model, model.prepare(small_table("battles"))).cells[0].swept
+    'truths from the prior of bayes:bradley_terry[human]'
+    """
+    cell = prior_cell(model, data)
+    return Sweep(cells=(cell,), models=lambda: (model,), baselines=None, estimands=None,
+                 from_prior=(cell.swept,))  # fmt: skip
+
+
+def _cells(
+    swept: str, values: tuple[float, ...], simulate: Callable[[float, int], worlds.World]
+) -> tuple[Cell, ...]:
+    return tuple(Cell(swept=swept, value=value, simulate=partial(simulate, value)) for value in values)
+
+
+def _models(*names: str) -> Callable[[], tuple[Model, ...]]:
+    """Registered models with their default options, the default one first."""
+    return lambda: tuple(find_model(name)() for name in names)
+
+
+_ANSWERS_OF_PRIOR = "labelled items of 300, models and judge drawn from the prior"
+_DECISIONS_OF_PRIOR = "verified pairs of 300, effects drawn from the prior"
+_LABELS_OF_PRIOR = "labelled items, labels drawn from the prior"
+_LEAGUES_OF_PRIOR = "battles, models drawn from the prior"
+_TEMPERATURES_OF_PRIOR = "battles, a judge's temperature drawn from the prior"
+_JUDGES_OF_PRIOR = "trials of an item in each order, two judges drawn from the prior"
+
+SWEEPS: Mapping[str, Sweep] = {
+    "accuracy": Sweep(
+        cells=(*_cells("mean Youden's J", tuple(k / 10 for k in range(1, 10)), worlds.by_mean),
+               *_cells("difference of J", tuple(k / 10 for k in range(6)), worlds.by_gap),
+               *_cells(_ANSWERS_OF_PRIOR, (40, 150), prior_worlds.accuracy)),
+        models=_models("paired_accuracy", "judge_error"), baselines=baselines.accuracy,
+        estimands=("difference", "accuracy"), sampling=_CAREFUL, from_prior=(_ANSWERS_OF_PRIOR,),
+    ),
+    "panel": Sweep(
+        cells=(*_cells("labelled items", (20, 40, 100), worlds.panel),
+               *_cells(_LABELS_OF_PRIOR, (20, 100), prior_worlds.panel)),
+        models=_models("judge_panel"), baselines=baselines.panel, from_prior=(_LABELS_OF_PRIOR,),
+        estimands=("difference", "accuracy", "difference (these items)", "accuracy (these items)"),
+    ),
+    "elo": Sweep(
+        cells=(*_cells("battles", (100, 300, 1000), worlds.votes),
+               *_cells("spread of drawn strengths, 100 battles", (0.1, 0.3, 0.6, 1, 2), worlds.leagues),
+               *_cells(_LEAGUES_OF_PRIOR, (100, 1000), prior_worlds.league)),
+        models=_models("bradley_terry"), baselines=baselines.elo, estimands=("difference", "elo"),
+        from_prior=(_LEAGUES_OF_PRIOR,),
+    ),
+    "soft-elo": Sweep(
+        cells=(*_cells("battles, a third of them voted on", (100, 300, 1000), worlds.graded),
+               *_cells(_TEMPERATURES_OF_PRIOR, (100, 300, 1000), prior_worlds.graded)),
+        models=_models("judge_temperature"), baselines=baselines.soft_elo, estimands=("beta", "elo"),
+        from_prior=(_TEMPERATURES_OF_PRIOR,),
+    ),
+    "reliability": Sweep(
+        cells=(*_cells("trials of an item in each order", (3, 5, 10), worlds.trials),
+               *_cells(_JUDGES_OF_PRIOR, (3, 10), prior_worlds.trials)),
+        models=_models("repeated_trials"), baselines=baselines.trials, estimands=None,
+        sampling=_AS_COMMANDS, from_prior=(_JUDGES_OF_PRIOR,),
+    ),
+    "scores": Sweep(
+        cells=_cells("trials, two judges of 30 responses", (2, 5, 10), worlds.scores),
+        models=_models("pointwise_scores"), baselines=baselines.scores,
+        estimands=("icc", "within_share", "score_sd", "mean_score", "icc[judges]"),
+    ),
+    "audit": Sweep(
+        cells=(*_cells("verified pairs of 300", (30, 60, 120), worlds.pairs),
+               *_cells("spread of drawn effects of question types, 60 verified pairs", (0.1, 0.3, 0.6, 1),
+                       worlds.types),
+               *_cells(_DECISIONS_OF_PRIOR, (30, 120), prior_worlds.audit)),
+        models=_models("verdict_agreement"), baselines=baselines.verified_share, estimands=("consistency",),
+        from_prior=(_DECISIONS_OF_PRIOR,),
+    ),
+}  # fmt: skip

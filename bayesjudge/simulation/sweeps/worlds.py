@@ -1,0 +1,205 @@
+"""Worlds of the coverage sweeps: a value of what is swept and a seed give a table and its truth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.estimates import Truth
+
+if TYPE_CHECKING:
+    from bayesjudge.tables import Pairs
+
+__all__ = [
+    "World",
+    "by_gap",
+    "by_mean",
+    "consistency",
+    "graded",
+    "leagues",
+    "pairs",
+    "panel",
+    "scores",
+    "trials",
+    "types",
+    "votes",
+]
+
+type World = tuple[Any, Truth]
+
+
+def _judged(mean: float, gap: float, seed: int) -> World:
+    from bayesjudge.datasets import VerdictDesign, simulate_counts
+
+    world: dict[str, Any] = {"youden": (mean + gap / 2, mean - gap / 2)}
+    (counts,) = simulate_counts(datasets=1, seed=seed, **world)
+    return counts, VerdictDesign.from_options(world).truth()
+
+
+def by_mean(value: float, seed: int) -> World:
+    """Two models, .1 apart in Youden's J, by the mean J of their judge.
+
+    Examples
+    --------
+    >>> round(by_mean(0.4, 0)[1]["difference", "a − b"], 2)
+    0.07
+    """
+    return _judged(value, 0.1, seed)
+
+
+def by_gap(value: float, seed: int) -> World:
+    """Two models with a mean J of .4, by the difference of J.
+
+    Examples
+    --------
+    >>> round(by_gap(0.2, 0)[1]["youden", "a"], 2)
+    0.5
+    """
+    return _judged(0.4, value, seed)
+
+
+def panel(value: float, seed: int) -> World:
+    """Two models before three judges who err together, by labelled items of 300.
+
+    Examples
+    --------
+    >>> round(panel(40, 0)[1]["accuracy", "b"], 2)
+    0.65
+    """
+    from bayesjudge.counts.panel import panel_votes
+    from bayesjudge.datasets import simulate_verdicts
+
+    judges = ("heron", "otter", "tern")
+    log = simulate_verdicts(seed=seed, judges=judges, judge_correlation=0.4, labelled=int(value),
+                            unlabelled=300 - int(value))  # fmt: skip
+    return panel_votes(log.verdicts), log.truth
+
+
+def votes(value: float, seed: int) -> World:
+    """A league of six fixed strengths, by battles.
+
+    Examples
+    --------
+    >>> round(votes(100, 0)[1]["elo", "m0"], 1)
+    1553.1
+    """
+    from bayesjudge.datasets import BattleDesign
+
+    # Which model has which strength is dealt anew for each log: pooled intervals promise their coverage on
+    # average over the models of a league, not for the one that is best.
+    dealt = np.random.default_rng([seed, 1]).permutation(BattleDesign().strengths)
+    return _league(dealt, int(value), seed)
+
+
+def leagues(value: float, seed: int) -> World:
+    """One league of many: six models whose strengths come from a population of that spread.
+
+    Examples
+    --------
+    >>> round(leagues(0.6, 0)[1]["elo", "m0"], 1)
+    1507.9
+    """
+    return _league(np.random.default_rng([seed, 2]).normal(0, value, 6), 100, seed)
+
+
+def _league(strengths: Any, battles: int, seed: int) -> World:
+    from bayesjudge.counts.battles.counts import count_battles
+    from bayesjudge.datasets import BattleDesign, simulate_battles
+
+    design = BattleDesign(strengths=tuple(strengths.tolist()), battles=battles, judges=0)
+    return count_battles(simulate_battles(seed=seed, design=design).battles), design.truth
+
+
+def graded(value: float, seed: int) -> World:
+    """Battles of which people voted on a third, and a judge with tastes of its own scored all.
+
+    Examples
+    --------
+    >>> round(graded(100, 0)[1]["beta", "j0"], 3)
+    0.355
+    """
+    from bayesjudge.counts.battles.counts import count_battles
+    from bayesjudge.datasets import BattleDesign, simulate_battles, soft_truth
+
+    dealt = np.random.default_rng([seed, 1]).permutation(BattleDesign().strengths)
+    design = BattleDesign(strengths=tuple(dealt.tolist()), battles=int(value), voted=1 / 3, graded=True)
+    log = simulate_battles(seed=seed, design=design)
+    return count_battles(log.battles), soft_truth(log)
+
+
+def trials(value: float, seed: int) -> World:
+    """One judge of 15 items in both orders, by trials of each.
+
+    Examples
+    --------
+    >>> round(trials(3, 0)[1]["flip_rate", "heron"], 3)
+    0.295
+    """
+    from bayesjudge.counts.trials import count_trials
+    from bayesjudge.datasets import simulate_trials
+
+    log = simulate_trials(seed=seed, items=15, trials=int(value), judges=("heron",))
+    return count_trials(log.trials), log.truth
+
+
+def scores(value: float, seed: int) -> World:
+    """Two judges of unequal noise, by scores of each of 30 responses.
+
+    Examples
+    --------
+    >>> round(scores(2, 0)[1]["icc", "heron"], 3)
+    0.867
+    """
+    from bayesjudge.counts.scores import count_scores
+    from bayesjudge.datasets import simulate_scores
+
+    log = simulate_scores(seed=seed, responses=30, trials=int(value), trial_spread=0.2,
+                          noise={"heron": 0.6, "otter": 1.2})  # fmt: skip
+    return count_scores(log.scores), log.truth
+
+
+def pairs(value: float, seed: int) -> World:
+    """Question types of unequal difficulty, by verified pairs of 300.
+
+    Examples
+    --------
+    >>> round(pairs(60, 0)[1]["consistency", "facts"], 3)
+    0.712
+    """
+    # Which question type has which effect is dealt anew, as strengths are to the models of a league.
+    dealt = np.random.default_rng([seed, 5]).permutation([0.8, 0.0, -0.8])
+    return _audited(seed, verified=int(value), categories=dealt.tolist())
+
+
+def types(value: float, seed: int) -> World:
+    """Question types of many: three whose effects come from a population of that spread.
+
+    Examples
+    --------
+    >>> round(types(0.6, 0)[1]["consistency", "facts"], 3)
+    0.599
+    """
+    drawn = np.random.default_rng([seed, 4]).normal(0, value, 3)
+    return _audited(seed, verified=60, categories=drawn.tolist())
+
+
+def _audited(seed: int, **world: Any) -> World:
+    from bayesjudge.datasets import simulate_pairs
+
+    made = simulate_pairs(seed=seed, n=300, dimensions=4, **world)
+    return made.pairs, consistency(made.pairs, made.probability)
+
+
+def consistency(pairs: Pairs, probability: Any) -> Truth:
+    """How often people would agree with the decisions they have not seen, all of them and each question type.
+
+    Examples
+    --------
+    >>> table, truth = pairs(60, 0)
+    >>> round(consistency(table, np.full(300, 0.5))["consistency", "unverified"], 2)
+    0.5
+    """
+    hidden, category = ~pairs.verified, pairs.frame["category"].to_numpy()
+    parts = {"unverified": hidden, **{name: hidden & (category == name) for name in np.unique(category)}}
+    return {("consistency", name): float(probability[mine].mean()) for name, mine in parts.items()}

@@ -1,0 +1,190 @@
+"""The accuracy answer as a page: headline, forest plots, judge quality, checks, and how it was computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayesjudge.plots import forest, judge_quality, rank_probabilities, youden
+from bayesjudge.report import Page, Section, Table, comparison_table
+from bayesjudge.studies.accuracy.panel_section import by_judge, panel_section
+from bayesjudge.studies.accuracy.part import PANEL
+from bayesjudge.studies.common.reading import about, estimand_in
+from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
+
+if TYPE_CHECKING:
+    from bayesjudge.estimates import Estimates
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["accuracy_page"]
+
+#: Methods of the main forest plots; every method is in the full figure and the table below it.
+MAIN = ("bayes:", "naive", "labelled", "rogan-gladen[shared]", "ppi++[logit]", "ppi++[best-judge,logit]",
+        "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]")  # fmt: skip
+#: Panels of the figure that shows every method, one panel a unit.
+MOST_PANELS = 9
+
+_METHOD = (
+    """The table of verdicts is reduced to counts of how often each pattern of verdicts and labels occurs.
+    The Bayesian rows fit generative models to these counts: judge_error gives each model its own accuracy and
+    the judge its own sensitivity and specificity on each model, partially pooled between models;
+    paired_accuracy also models which items the models get right together, and so compares them on the same
+    items.""",
+    """The baselines are functions of the same counts: naive (the raw verdict rate), labelled items only,
+    Rogan–Gladen with one model's or each model's own calibration, prediction-powered inference (PPI, PPI++),
+    the efficient estimator (EIF) and the joint maximum likelihood estimate. Bootstrap rows draw labelled and
+    unlabelled items separately and keep pairs of models together.""",
+    "Intervals are equal-tailed; points are posterior means, plug-in estimates, or bootstrap medians.",
+)
+_QUESTION = (
+    "What is each model's true accuracy, and which model is better, when a judge with errors did the grading?"
+)
+
+
+def accuracy_page(answer: Comparison) -> Page:
+    """The report of an accuracy study, not yet written."""
+    body = (_accuracies, _differences, _ranks, panel_section, _judge, _checks, _tables, _method)
+    return Page(
+        title="Accuracy under an imperfect judge", question=_QUESTION,
+        headline=_headline(answer), warnings=[*answer.warnings, *dropped_lines(answer)],
+        gate_passed=answer.gate.passed, gate_reasons=answer.gate.reasons,
+        sections=[section for part in body if (section := part(answer)) is not None],
+        checklist=answer.checklist, manifest=answer.manifest,
+    )  # fmt: skip
+
+
+def _headline(answer: Comparison) -> list[str]:
+    sentences = []
+    judges = list(dict.fromkeys(answer.ranks["judge"]))
+    for judge in judges:
+        ranks = answer.ranks[answer.ranks["judge"] == judge]
+        best = ranks.iloc[0]
+        by = "By all judges together" if judge == PANEL else f"By judge {judge}"
+        who = f"{by}: " if len(judges) > 1 else ""
+        rows = _bayes(answer.estimates, judge)
+        row = rows.where(estimand=estimand_in(answer, "accuracy"), unit=best["model"], group="").frame.iloc[0]
+        interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
+        rank = f" and is the best model with probability {best['p_best']:.2f}" if len(ranks) > 1 else ""
+        sentences.append(f"{who}{best['model']} has accuracy {row['point']:.3f} ({interval}){rank}.")
+    return [*sentences, *_naive_gap(answer), about(answer.settings["population"])]
+
+
+def _naive_gap(answer: Comparison) -> list[str]:
+    """How far the raw verdict rate lies from the corrected accuracy, at its worst."""
+    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="").frame
+    key = ["judge", "unit"]
+    naive = rows[rows["method"] == "naive"].set_index(key)["point"]
+    bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
+    bayes = bayes.reindex(naive.index)
+    gap = (naive - bayes["point"]).dropna()
+    if gap.empty:
+        return []
+    at = gap.index[int(gap.abs().to_numpy().argmax())]
+    outside = int(((naive < bayes["lower"]) | (naive > bayes["upper"])).sum())
+    worst = f"{at[1]}: {naive[at]:.3f} raw, {bayes['point'][at]:.3f} corrected"
+    spread = f"off by up to {abs(gap[at]):.3f} ({worst})"
+    return [f"Raw verdict rates are {spread}; {outside} of {len(gap)} lie outside the Bayesian interval."]
+
+
+def _bayes(estimates: Estimates, judge: str) -> Estimates:
+    names = [name for name in dict.fromkeys(estimates.frame["method"]) if name.startswith("bayes:")]
+    return estimates.where(method=names, judge=["", judge])
+
+
+def _accuracies(answer: Comparison) -> Section:
+    overall, estimand = answer.estimates.where(group=""), estimand_in(answer, "accuracy")
+    figures = []
+    for who, part in _panel_and_alone(overall):
+        panels = len(part.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates())
+        caption = (
+            f"Accuracy of each model by the main methods{who}. A diamond is the truth, where it is known."
+        )
+        drawing = forest(part, estimand=estimand, methods=_main_methods(part, estimand))
+        figures.append(
+            figure_of(drawing, caption, "Forest plot of accuracies: " + "; ".join(_headline(answer)))
+        )
+        if panels <= MOST_PANELS:
+            every = forest(part, estimand=estimand, layout="panels")
+            alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
+            figures.append(
+                figure_of(every, f"Every method{who}. The band is the first Bayesian interval.", alt)
+            )
+    return Section(title="Accuracy", tables=_side_by_side(overall, estimand), figures=figures)
+
+
+def _differences(answer: Comparison) -> Section | None:
+    overall, estimand = answer.estimates.where(group=""), estimand_in(answer, "difference")
+    rows = overall.where(estimand=estimand).frame
+    if rows.empty:
+        return None
+    paired = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
+    decided = int(((paired["lower"] > 0) | (paired["upper"] < 0)).sum())
+    text = f"The paired Bayesian interval excludes 0 for {decided} of {len(paired)} differences."
+    figures = []
+    for who, part in _panel_and_alone(overall):
+        drawing = forest(part, estimand=estimand, methods=_main_methods(part, estimand))
+        caption = f"Differences between models on the same items{who}, largest first."
+        figures.append(figure_of(drawing, caption, f"Forest plot. {text}"))
+    tables = _side_by_side(overall, estimand)
+    return Section(title="Differences", text=[text], figures=figures, tables=tables)
+
+
+def _panel_and_alone(overall: Estimates) -> list[tuple[str, Estimates]]:
+    """All judges together and each alone have other methods, so they are drawn apart; how, and what."""
+    judges = list(dict.fromkeys(overall.frame["judge"]))
+    if PANEL not in judges:
+        return [("", overall)]
+    alone = overall.where(judge=[judge for judge in judges if judge != PANEL])
+    return [(by_judge(PANEL), overall.where(judge=PANEL)), (", each judge alone", alone)]
+
+
+def _side_by_side(overall: Estimates, estimand: str) -> list[Table]:
+    """One table a judge: a line for each unit, the main methods beside each other."""
+    tables = []
+    for judge in dict.fromkeys(overall.frame["judge"]):
+        caption = f"{estimand.capitalize()}, side by side{by_judge(judge)}"
+        part = overall.where(judge=judge)
+        methods = _main_methods(part, estimand)
+        tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption))
+    return tables
+
+
+def _main_methods(part: Estimates, estimand: str) -> list[str]:
+    there = set(part.where(estimand=estimand).frame["method"])
+    return [name for name in MAIN if name == "bayes:" or name in there]
+
+
+def _ranks(answer: Comparison) -> Section | None:
+    if len(set(answer.ranks["model"])) < 2:
+        return None
+    best = answer.ranks.iloc[0]
+    alt = f"Heat map of rank probabilities; {best['model']} is first with probability {best['p_best']:.2f}."
+    caption = "Posterior probability that each model has each rank."
+    return Section(title="Ranks", figures=[figure_of(rank_probabilities(answer.ranks), caption, alt)])
+
+
+def _judge(answer: Comparison) -> Section:
+    quality = answer.diagnostics.where(group="")
+    stability = next((text for item, _, text in answer.checklist if "ΔJ" in item), "")
+    plane = (
+        "Sensitivity against specificity of the judge on each model, with lines of equal Youden's J; on the "
+        "dashed line the judge is no better than a coin."
+    )
+    bars = "Youden's J on each model, and its difference ΔJ for each pair of models."
+    figures = [figure_of(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
+               figure_of(youden(quality), bars, f"J and ΔJ with intervals. {stability}")]  # fmt: skip
+    return Section(title="The judge", text=[stability] if stability else [], figures=figures)
+
+
+def _checks(answer: Comparison) -> Section:
+    return checks_section(answer)
+
+
+def _tables(answer: Comparison) -> Section:
+    kinds = {"Accuracy": answer.estimates.where(estimand=estimand_in(answer, "accuracy")),
+             "Differences": answer.estimates.where(estimand=estimand_in(answer, "difference")),
+             "Judge quality": answer.diagnostics}  # fmt: skip
+    return estimates_section(answer, kinds)
+
+
+def _method(_: Comparison) -> Section:
+    return Section(title="Methods", text=_METHOD, folded=True)

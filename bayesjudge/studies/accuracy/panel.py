@@ -1,0 +1,122 @@
+"""Several judges at once: the panel's part of the accuracy question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.baselines.panel import choose_judge, drop_one, error_correlations, panel_baselines
+from bayesjudge.counts.panel import PanelVotes, panel_votes
+from bayesjudge.estimates import Estimates, estimand_of
+from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.inference import Fit, fit
+from bayesjudge.models.judge_panel import JudgePanel
+from bayesjudge.models.judge_panel.answers import answer_probabilities
+from bayesjudge.models.judge_panel.judges import expected_agreement, panel_beats_best
+from bayesjudge.planning.labels import sample_labels
+from bayesjudge.studies.accuracy.checks import check_judge
+from bayesjudge.studies.accuracy.fits import JudgeFits
+from bayesjudge.studies.accuracy.part import PANEL, Part
+from bayesjudge.studies.common.ranks import rank_probabilities
+from bayesjudge.tables import Verdicts
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from bayesjudge.studies.accuracy.options import AccuracyOptions
+
+__all__ = ["panel_part", "panel_table", "panel_warnings"]
+
+#: Items that are drawn to be labelled next, and items in all up to which that is done.
+NEXT, PLANNED_UP_TO = 20, 2000
+#: Correlation of two judges' errors from which one is called an echo of the other.
+ECHO = 0.5
+
+
+def panel_table(
+    verdicts: Verdicts | ir.Table, judges: Sequence[str], *, group: str | None,
+    cluster: str | Sequence[str] | None,
+) -> PanelVotes:  # fmt: skip
+    """Votes of the chosen judges, side by side."""
+    return panel_votes(verdicts, group_by=group, cluster=cluster).for_judges(judges)
+
+
+def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
+    """Fit the panel, and set its baselines, its judges and its checks beside it."""
+    model = JudgePanel()
+    # Its posterior is near normal, and the sampler of fit_many is the faster one there.
+    engine = "hmc" if options.engine == "nuts" else options.engine
+    one = fit(model, votes, **{**options.sampling, "engine": engine})
+    population, prob = options.population, options.prob
+    rows = one.estimates(prob=prob)
+    fits = JudgeFits(judge=PANEL, headline={model.label: one})
+    quality = [
+        rows.where(estimand="judge weight"),
+        _agreement(one, prob),
+        error_correlations(votes, prob=prob),
+    ]
+    names = [estimand_of(name, population) for name in ("accuracy", "difference")]
+    return Part(
+        fits=fits, bayes=rows.where(estimand=names), quality=Estimates.concat(quality),
+        baselines=panel_baselines(votes, prob=prob, population=population, seed=options.seed),
+        ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
+        checks={**check_judge(fits), "judges": _judges(votes, options), **_next_labels(one, votes, options)},
+    )  # fmt: skip
+
+
+def _agreement(one: Fit, prob: float) -> Estimates:
+    """How often the panel's verdict and every judge's agree with people, and whether the panel's is best."""
+    draws, method = expected_agreement(one.posterior, one.data), one.model.label
+    rows = summary_rows(draws, estimand="agreement", method=method, prob=prob)
+    beats = {"estimand": "panel beats best judge", "unit": "panel", "method": method,
+             "point": panel_beats_best(draws)}  # fmt: skip
+    return Estimates.from_rows([*rows, beats])
+
+
+def _next_labels(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> dict[str, pd.DataFrame]:
+    """Items to label next, drawn more often where the panel is unsure; nothing where items were merged.
+
+    A greedy plan would promise more and keep less: it trusts the model about the items that it never asks for
+    (`bayesjudge.planning.labels.savings` has the figures).
+    """
+    answered = votes.answered
+    open_ = int((answered & (votes.annotations == 0)).any(1).sum())
+    if len(votes.items) > PLANNED_UP_TO or not one.data.facts["items"] or not open_:
+        return {}
+    probabilities = answer_probabilities(one.posterior, one.data, votes, seed=options.seed)
+    drawn = sample_labels(
+        probabilities, size=min(NEXT, open_), labelled=votes.annotations > 0, seed=options.seed
+    )
+    return {"next_labels": pd.DataFrame({
+        "item": np.array(votes.items, dtype=object)[drawn.chosen],
+        "probability": drawn.inclusion[drawn.chosen], "against uniform": drawn.efficiency,
+    })}  # fmt: skip
+
+
+def _judges(votes: PanelVotes, options: AccuracyOptions) -> pd.DataFrame:
+    """One row a judge: agreement with the labels, and how much wider the panel's intervals are without it."""
+    chosen = choose_judge(votes, seed=options.seed)
+    dropped = drop_one(votes, prob=options.prob, population=options.population, seed=options.seed)
+    wider = dropped.pivot_table(index="judge", columns="method", values="change", aggfunc="first")
+    wider.columns = [f"wider without, {name}" for name in wider.columns]
+    votes_cast = pd.Series((votes.runs > 0).sum((0, 1)), index=votes.judges, name="votes")
+    table = chosen.table.rename(columns={"chosen": "chosen as best"}).set_index("judge")
+    return table.join(votes_cast).join(wider).reset_index()
+
+
+def panel_warnings(part: Part, votes: PanelVotes) -> list[str]:
+    """What the panel's own tables ask a reader to know first."""
+    pairs = part.quality.where(estimand="error_correlation").frame
+    echoes = pairs[(pairs["point"] >= ECHO) & (pairs["lower"] > 0)]
+    found = list(votes.warnings)
+    if len(echoes):
+        worst = echoes.iloc[int(np.argmax(echoes["point"]))]
+        found.append(
+            f"judges err together: given the label, errors correlate at {ECHO} or more in {len(echoes)} of "
+            f"{len(pairs)} pairs (most {worst['unit']}, {worst['point']:.2f}); counting "
+            "their votes as independent would be overconfident"
+        )
+    return found

@@ -1,0 +1,248 @@
+"""The accuracy question: each model's true accuracy, and which model is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bayesjudge.baselines import accuracy_baselines, judge_quality
+from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.inference.gate import Gate
+from bayesjudge.readers import read_verdicts
+from bayesjudge.studies.accuracy.checklist import checklist
+from bayesjudge.studies.accuracy.checks import check_judge
+from bayesjudge.studies.accuracy.fits import JudgeFits, fit_judge
+from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
+from bayesjudge.studies.accuracy.options import AccuracyOptions
+from bayesjudge.studies.accuracy.panel import panel_part, panel_table, panel_warnings
+from bayesjudge.studies.accuracy.part import PANEL, Part
+from bayesjudge.studies.common.checks import joint_gate, stacked_tables
+from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.ranks import rank_probabilities
+from bayesjudge.tables import Verdicts
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bayesjudge.counts.panel import PanelVotes
+    from bayesjudge.inference import Fit
+    from bayesjudge.models.common.verdict_channel import Labels, Pooling
+    from bayesjudge.report import Page
+
+__all__ = ["accuracy"]
+
+_QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
+
+
+def accuracy(
+    verdicts: Any, *, group: str | None = None, cluster: str | Sequence[str] | None = None,
+    judges: Iterable[str] | None = None, pooling: Pooling = "partial", labels: Labels = "random",
+    engine: str = "nuts", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
+    draws: int = 1000, tune: int = 1000, compare: bool | None = None,
+    population: Population = "superpopulation", panel: bool | None = None,
+    truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
+) -> Comparison:  # fmt: skip
+    """Each model's true accuracy and every difference, Bayesian and frequentist intervals side by side.
+
+    Parameters
+    ----------
+    verdicts : Verdicts, VerdictCounts, or anything that `read_verdicts` takes
+        A table of verdicts, or its counts from wherever the rows live.
+    group, cluster : str, optional
+        Columns as in `count_verdicts`; for counts, give them there.
+    judges : iterable of str, optional
+        Some of the judges; all by default. Together they are a panel, and each is analysed on its own too.
+    pooling : {"partial", "shared", "specific"}
+        How far the judge's errors are alike between models.
+    labels : {"random", "enriched"}
+        How the labelled answers were chosen.
+    engine : {"nuts", "hmc", "laplace", "pymc"}
+        As in `fit`, with ``chains, draws, tune``.
+    prob : float
+        Probability of every interval, between 0 and 1.
+    seed : int
+        Equal seeds give equal answers.
+    bootstrap : int
+        Replicates of the bootstrap baselines; 0 leaves them out.
+    compare : bool, optional
+        Fit the other two poolings too and compare all three by leave-one-out; by default when there is one
+        judge. Needs two models or more.
+    population : {"superpopulation", "items"}
+        Accuracy on questions like these, or on exactly these items: an answer with a label is then known, and
+        intervals narrow as labels are added, to nothing when every answer has one.
+    panel : bool, optional
+        Also regress the labels on the votes of all judges (`JudgePanel`); by default where there are two
+        judges or more and any label. Needs verdicts, not counts.
+    truth : mapping, optional
+        Known truth by ``(estimand, unit)``, for simulated data.
+    progress : bool
+        Show progress bars on standard error.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError, UsageError, EngineError
+        A table or an option that cannot be used; options are looked at before anything is counted.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> table = simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts
+    >>> answer = accuracy(table, engine="laplace", pooling="shared", draws=300, bootstrap=200, compare=False)
+    >>> answer.estimates.where(estimand="accuracy", unit="a").frame["method"].iloc[0]
+    'bayes:judge_error[shared]'
+    """
+    options = AccuracyOptions(
+        pooling=pooling, labels=labels, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
+        chains=chains, draws=draws, tune=tune, compare=compare, population=population, progress=progress,
+    )  # fmt: skip
+    table = _table(verdicts)
+    counts = _counted(table, group, cluster)
+    chosen = _choose(counts, judges)
+    compared = len(chosen) == 1 if compare is None else compare
+    votes = _votes(table, counts, chosen, panel, group=group, cluster=cluster)
+    parts = {} if votes is None else {PANEL: panel_part(votes, options)}
+    told = [] if votes is None else panel_warnings(parts[PANEL], votes)
+    parts |= {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    clusters = cluster if cluster is None or isinstance(cluster, str) else list(cluster)
+    settings = {
+        **options.settings, "judges": chosen, "group": group, "cluster": clusters, "compare": compared,
+        "panel": votes is not None,
+    }  # fmt: skip
+    return _assemble(counts, parts, settings, truth or {}, told)
+
+
+def _table(verdicts: Any) -> Any:
+    # An Ibis table is counted where it lives; everything else is read into a validated table first.
+    ready = isinstance(verdicts, Verdicts | VerdictCounts) or type(verdicts).__module__.startswith("ibis.")
+    return verdicts if ready else read_verdicts(verdicts)
+
+
+def _counted(table: Any, group: str | None, cluster: str | Sequence[str] | None) -> VerdictCounts:
+    if not isinstance(table, VerdictCounts):
+        return count_verdicts(table, group=group, cluster=cluster)
+    if group or cluster:
+        raise UsageError("these are counts already: give group= and cluster= to count_verdicts")
+    return table
+
+
+def _votes(
+    table: Any, counts: VerdictCounts, judges: Sequence[str], panel: bool | None, *, group: str | None,
+    cluster: str | Sequence[str] | None,
+) -> PanelVotes | None:  # fmt: skip
+    """Votes side by side where a panel is asked for, or where there is something to learn from one."""
+    counted = isinstance(table, VerdictCounts)
+    if panel and counted:
+        raise UsageError("panel=True needs every answer's votes side by side: give verdicts, not counts")
+    if panel is None:
+        panel = not counted and len(judges) > 1 and bool((counts.answers.label >= 0).any())
+    return panel_table(table, judges, group=group, cluster=cluster) if panel else None
+
+
+def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
+    asked = [judges] if isinstance(judges, str) else judges
+    chosen = list(counts.judges) if asked is None else list(dict.fromkeys(asked))
+    unknown = [judge for judge in chosen if judge not in counts.judges]
+    if unknown or not chosen:
+        wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
+        raise UsageError(f"{wrong}; the table has {', '.join(map(repr, counts.judges))}")
+    return chosen
+
+
+def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
+    fits, population = fit_judge(counts, options, compared=compared), options.population
+    bayes = [one.estimates(prob=options.prob, population=population) for one in fits.headline.values()]
+    frequentist: dict[str, Any] = {
+        "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
+    }  # fmt: skip
+    quality = judge_quality(counts, fits.judge, **frequentist)
+    model: Any = fits.ranked.model
+    theta = model.accuracy(fits.ranked.posterior, fits.ranked.data, population=population)
+    return Part(
+        fits=fits,
+        bayes=Estimates.concat(bayes).where(estimand=_named_for(population)),
+        baselines=accuracy_baselines(counts, fits.judge, population=population, **frequentist),
+        quality=Estimates.concat([*_bayesian_quality(bayes), quality]),
+        ranks=rank_probabilities(theta),
+        checks=check_judge(fits),
+    )
+
+
+def _named_for(population: Population) -> list[str]:
+    return [estimand_of(name, population) for name in ("accuracy", "difference")]
+
+
+def _bayesian_quality(bayes: Sequence[Estimates]) -> list[Estimates]:
+    """Judge quality by `judge_error`; where that went by group, over all items by the paired model."""
+    by_model = [rows.where(estimand=_QUALITY) for rows in bayes]
+    overall = len(by_model[0].where(group="")) > 0
+    return by_model[:1] if overall else by_model[::-1]
+
+
+def _assemble(
+    counts: VerdictCounts, parts: Mapping[str, Part], settings: Mapping[str, Any],
+    truth: Mapping[tuple[str, str], float], told: Sequence[str],
+) -> Comparison:  # fmt: skip
+    estimates = _estimates(parts, settings["population"]).with_truth(truth)
+    diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
+    diagnostics = diagnostics.with_truth(truth)
+    checks = stacked_tables(part.checks for part in parts.values())
+    fits = [part.fits for part in parts.values()]
+    warned = warnings_of(counts, diagnostics, checks, settings["judges"], labels=settings["labels"],
+                         panel=settings["panel"])  # fmt: skip
+    ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
+    return Comparison(
+        question="accuracy", estimates=estimates, diagnostics=diagnostics,
+        ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
+        warnings=(*fit_warnings(fits), *told, *warned),
+        checklist=checklist(counts, estimates, diagnostics, prob=settings["prob"], labels=settings["labels"],
+                            population=settings["population"]),
+        gate=_joint_gate(fits), page_of=_page, screen_of=_screen,
+        dropped=counts.dropped, settings=settings,
+    )  # fmt: skip
+
+
+def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
+    from bayesjudge.studies.accuracy.terminal import accuracy_screen
+
+    return accuracy_screen(answer, width)
+
+
+def _page(answer: Comparison) -> Page:
+    # Drawing is imported when a page is asked for: numbers alone do not need it.
+    from bayesjudge.studies.accuracy.page import accuracy_page
+
+    return accuracy_page(answer)
+
+
+def _estimates(parts: Mapping[str, Part], population: Population) -> Estimates:
+    """Accuracies then differences, Bayesian rows first; the judge is named where there are several."""
+    several = len(parts) > 1
+    return Estimates.concat(
+        rows.where(estimand=estimand).with_column(judge=judge if several else "")
+        for estimand in _named_for(population)
+        for kind in ("bayes", "baselines")
+        for judge, part in parts.items()
+        for rows in [getattr(part, kind)]
+    )
+
+
+def _named(fits: Sequence[JudgeFits]) -> dict[str, Fit]:
+    """Every fit by its method name, with its judge where there are several."""
+    return {f"{label}{_by(one, fits)}": single for one in fits for label, single in one.everything.items()}
+
+
+def _joint_gate(fits: Sequence[JudgeFits]) -> Gate:
+    return joint_gate({f"{label}{_by(one, fits)}": single.gate
+                       for one in fits for label, single in one.headline.items()})  # fmt: skip
+
+
+def _by(one: JudgeFits, fits: Sequence[JudgeFits]) -> str:
+    return f", judge {one.judge}" if len(fits) > 1 and one.judge != PANEL else ""

@@ -1,0 +1,193 @@
+"""The accuracy answer on a terminal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from rich.markup import escape
+from rich.table import Table
+
+from bayesjudge.studies.accuracy.part import PANEL
+from bayesjudge.studies.common.reading import estimand_in, quality_rows
+from bayesjudge.studies.common.terminal import (
+    empty_table,
+    figure,
+    interval_cell,
+    narrowest,
+    percent,
+    unit_name,
+)
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["accuracy_screen"]
+
+#: Baselines printed by default beside the Bayesian answer, as far as the terminal is wide.
+MAIN = ("ppi++[best-judge,logit]", "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]", "ppi++[logit]",
+        "naive", "rogan-gladen[shared]", "labelled", "rogan-gladen[specific]")  # fmt: skip
+#: The baseline whose intervals show what a judge is worth to the panel.
+WITHOUT = "ppi++[multi-proxy]"
+#: Widths of a printed interval (with two signs) and of a column with a single figure, gaps included.
+CELL, FIGURE = 25, 9
+#: Differences printed by default.
+MOST_PAIRS = 12
+
+
+def accuracy_screen(answer: Comparison, width: int) -> list[Table | str]:
+    """Accuracies, differences and the judge's quality; for several judges the panel, then each of them."""
+    alone = [judge for judge in dict.fromkeys(answer.ranks["judge"]) if judge != PANEL]
+    panel: list[Table | str] = []
+    if answer.settings["panel"]:
+        joint = _of_judges(answer, [PANEL])
+        panel = [_accuracies(joint, width), *_differences(joint, width), _panel(answer)]
+        answer = _of_judges(answer, alone)
+    if len(alone) > 1:
+        more = "Every method and difference: --all, --json or the report."
+        return [*panel, _judges(answer), _agreement(answer), more]
+    return [*panel, _accuracies(answer, width), *_differences(answer, width), _quality(answer, width)]
+
+
+def _of_judges(answer: Comparison, judges: list[str]) -> Comparison:
+    """The part of the answer that some judges gave."""
+    ranks = answer.ranks[answer.ranks["judge"].isin(judges)].reset_index(drop=True)
+    return replace(answer, estimates=answer.estimates.where(judge=judges), ranks=ranks)
+
+
+def _title(answer: Comparison, name: str) -> str:
+    """What a table shows, on which population, and by whom where all judges answer together."""
+    together = set(answer.ranks["judge"]) == {PANEL}
+    return f"{estimand_in(answer, name).capitalize()}{', all judges together' if together else ''}"
+
+
+def _accuracies(answer: Comparison, width: int) -> Table:
+    """One line a model (and group), best first, one column a method."""
+    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy")).frame
+    best = answer.ranks.set_index("model")["p_best"]
+    order = {model: place for place, model in enumerate(answer.ranks["model"])}
+    rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
+    last = (
+        ("P(best)", {("", model): f"{share:.3f}" for model, share in best.items()}) if len(best) > 1 else None
+    )
+    title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
+    return _side_by_side(rows, title, "model", width, last)
+
+
+def _differences(answer: Comparison, width: int) -> list[Table]:
+    """One line a pair, the largest differences first."""
+    rows = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="").frame
+    if rows.empty:
+        return []
+    paired = rows[rows["p_positive"].notna()].drop_duplicates("unit", keep="last").set_index("unit")
+    order = paired["point"].abs().sort_values(ascending=False, kind="stable").index
+    rows = rows.set_index("unit").loc[list(order[:MOST_PAIRS])].reset_index()
+    last = ("P(> 0)", {("", unit): f"{p:.3f}" for unit, p in paired["p_positive"].items()})
+    title = f"{_title(answer, 'difference')}, {percent(answer)} intervals"
+    table = _side_by_side(rows, title, "difference", width, last)
+    hidden = len(order) - MOST_PAIRS
+    table.caption = f"{hidden} smaller differences not shown" if hidden > 0 else None
+    return [table]
+
+
+def _side_by_side(
+    rows: pd.DataFrame, title: str, first: str, width: int, last: tuple[str, dict[Any, str]] | None
+) -> Table:
+    truth = bool(rows["truth"].notna().any())
+    names = [unit_name(unit, group) for unit, group in zip(rows["unit"], rows["group"], strict=True)]
+    # No gap follows the last column.
+    room = width + 2 - narrowest(names) - FIGURE * (truth + (last is not None))
+    methods = _main_methods(rows, most=max(room // CELL, 1))
+    headings = ["truth"] * truth + methods + ([last[0]] if last else [])
+    table = empty_table(title, [first], headings)
+    for (unit, group), mine in rows.groupby(["unit", "group"], sort=False):
+        by = mine.drop_duplicates("method").set_index("method")
+        cells = [f"{by['truth'].iloc[0]:.3f}"] * truth
+        cells += [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]
+        cells += [last[1].get((group, unit), "")] if last else []
+        table.add_row(escape(unit_name(unit, group)), *cells)
+    return table
+
+
+def _main_methods(rows: pd.DataFrame, *, most: int) -> list[str]:
+    """The Bayesian model made for the estimand, then the main baselines."""
+    present = list(dict.fromkeys(rows["method"]))
+    bayes = [method for method in present if method.startswith("bayes:")]
+    first = bayes[:1] if rows["estimand"].iloc[0].startswith("accuracy") else bayes[-1:]
+    return [*first, *(method for method in MAIN if method in present)][:most]
+
+
+def _quality(answer: Comparison, width: int) -> Table:
+    """Sensitivity, specificity and J on each model by the Bayesian model; intervals where there is room."""
+    named = {"sensitivity": "sensitivity", "specificity": "specificity", "youden": "Youden's J"}
+    by = {estimand: quality_rows(answer.diagnostics, estimand).set_index("name") for estimand in named}
+    judge = answer.ranks["judge"].iloc[0]
+    table = empty_table(
+        f"Quality of judge {judge}, {percent(answer)} intervals", ["model"], list(named.values())
+    )
+    wide = width >= narrowest(by["youden"].index) + 3 * CELL
+    for name in by["youden"].index:
+        rows = {estimand: frame.loc[name] for estimand, frame in by.items()}
+        cells = [interval_cell(row) if wide or estimand == "youden" else figure(row["point"])
+                 for estimand, row in rows.items()]  # fmt: skip
+        table.add_row(escape(name), *cells)
+    return table
+
+
+def _panel(answer: Comparison) -> Table:
+    """What each judge brings to the panel."""
+    weights = answer.diagnostics.where(estimand="judge weight").frame.set_index("unit")
+    judges = answer.checks["judges"].set_index("judge")
+    headings = ["agreement", "weight in logits", "chosen as best", "wider without it"]
+    table = empty_table("Judges of the panel", ["judge"], headings)
+    wider = f"wider without, {WITHOUT}"
+    for name, row in judges.sort_values("agreement", ascending=False, kind="stable").iterrows():
+        judge, change = str(name), float(row.get(wider, math.nan))
+        shown = "" if math.isnan(change) else f"{change:+.1%}"
+        chosen = f"{row['chosen as best']:.0%}"
+        table.add_row(
+            escape(judge), figure(row["agreement"]), interval_cell(weights.loc[judge]), chosen, shown
+        )
+    beats = answer.diagnostics.where(estimand="panel beats best judge").frame["point"].iloc[0]
+    table.caption = escape(
+        f"wider without it: the intervals of {WITHOUT}; the panel's own verdicts agree with people more "
+        f"often than every judge's with probability {beats:.2f}"
+    )
+    return table
+
+
+def _judges(answer: Comparison) -> Table:
+    """Several judges: one line a judge and model, with accuracy, raw rate, J and rank."""
+    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="").frame
+    key = ["judge", "unit"]
+    bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
+    naive = rows[rows["method"] == "naive"].set_index(key)["point"]
+    youden = quality_rows(answer.diagnostics, "youden").set_index(key)["point"]
+    headings = ["accuracy", "naive", "Youden's J", "P(best)"]
+    title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals, by judge"
+    table = empty_table(title, ["judge", "model"], headings)
+    for judge, ranks in answer.ranks.groupby("judge", sort=False):
+        table.add_section()
+        for model, best in zip(ranks["model"], ranks["p_best"], strict=True):
+            at = (judge, model)
+            figures = [f"{naive.get(at, math.nan):.3f}", f"{youden.get(at, math.nan):.3f}", f"{best:.3f}"]
+            table.add_row(escape(str(judge)), escape(str(model)), interval_cell(bayes.loc[at]), *figures)
+    return table
+
+
+def _agreement(answer: Comparison) -> Table:
+    """Several judges: for each pair of models, how many judges' intervals lie on which side of 0."""
+    rows = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="").frame
+    rows = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
+    title = f"Differences by judge: how many {percent(answer)} intervals lie above, around and below 0"
+    table = empty_table(title, ["difference"], ["mean", "above", "around", "below"])
+    pairs = sorted(rows.groupby("unit", sort=False), key=lambda pair: -abs(pair[1]["point"].mean()))
+    for unit, mine in pairs[:MOST_PAIRS]:
+        above, below = int((mine["lower"] > 0).sum()), int((mine["upper"] < 0).sum())
+        counted = (above, len(mine) - above - below, below)
+        table.add_row(escape(str(unit)), f"{mine['point'].mean():.3f}", *map(str, counted))
+    hidden = len(pairs) - MOST_PAIRS
+    table.caption = f"{hidden} smaller differences not shown" if hidden > 0 else None
+    return table

@@ -1,0 +1,101 @@
+"""What a reader of an audit must know first, and what was and was not done: warnings and checklist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesjudge.baselines.audit import break_even_auc
+from bayesjudge.studies.common.warnings import predictive_warnings, sensitivity_warnings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesjudge.estimates import Estimates
+    from bayesjudge.report import ChecklistItem
+    from bayesjudge.studies.audit.folds import Folds
+    from bayesjudge.studies.audit.guard import Guard
+    from bayesjudge.tables import Pairs
+
+__all__ = ["audit_checklist", "audit_warnings"]
+
+#: Verified pairs, AUC of the best feature and consistency at which an audit is worth its while (METHODS 3.2).
+ENOUGH, GOOD_FEATURE, WORTH_BELOW = 150, 0.7, 0.75
+
+
+def audit_warnings(
+    pairs: Pairs, guard: Guard, folds: Folds, *, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame]
+) -> list[str]:
+    """Most serious first."""
+    found = [*pairs.warnings, *_verified(pairs, folds)]
+    found += [] if guard.open else [guard.reason]
+    found += _worth(pairs, checks["features"])
+    found += _transport(diagnostics, pairs)
+    return found + predictive_warnings(checks) + sensitivity_warnings(checks)
+
+
+def _verified(pairs: Pairs, folds: Folds) -> list[str]:
+    verified, right = int(pairs.verified.sum()), pairs.agrees[pairs.verified]
+    found = []
+    if verified < ENOUGH:
+        found.append(f"only {verified} pairs are verified: {ENOUGH} are a start")
+    if len(set(right.tolist())) == 1:
+        said = "agree with every" if right[0] else "disagree with every"
+        found.append(f"people {said} verified verdict: nothing tells right from wrong verdicts")
+    lost = ~pairs.verified & ~pairs.frame["category"].isin(pairs.frame["category"][pairs.verified])
+    if pairs.frame["category"].notna().any() and lost.any():
+        found.append(f"{int(lost.sum())} unverified pairs are of categories nobody verified: their trust "
+                     "rests on the other features")  # fmt: skip
+    if folds.by_question:
+        found.append("most unverified pairs are about questions nobody verified: whole questions were held "
+                     f"out ({folds.questions} verified), and trust on unseen questions is less sure than its "
+                     "intervals say")  # fmt: skip
+    return found
+
+
+def _worth(pairs: Pairs, features: pd.DataFrame) -> list[str]:
+    share, best = float(np.nanmean(pairs.agrees)), features["auc"].max()
+    told = []
+    if share > WORTH_BELOW:
+        told.append(f"people agree with {share:.0%} of the verified verdicts: flipping seldom pays above "
+                    f"{WORTH_BELOW:.0%}")  # fmt: skip
+    if best < GOOD_FEATURE:
+        told.append(f"no single feature tells right from wrong verdicts with an AUC of {GOOD_FEATURE} (best "
+                    f"{best:.3f}): expect trust near the base rate")  # fmt: skip
+    return told
+
+
+def _transport(diagnostics: Estimates, pairs: Pairs) -> list[str]:
+    """What partial optimal transport would do, since it always flips."""
+    rows = diagnostics.where(method="partial-ot", estimand="precision of flips").frame
+    if rows.empty or not rows["point"].iloc[0] < 0.5:
+        return []
+    share = float(np.nanmean(pairs.agrees))
+    ranked = diagnostics.where(method="partial-ot", estimand="auc").frame
+    needed = f"; its AUC is {ranked['point'].iloc[0]:.2f}" if len(ranked) else ""
+    needed += f", {break_even_auc(share):.2f} breaks even" if 0.5 < share < 1 else ""
+    right = f"partial-ot is right for {rows['point'].iloc[0]:.0%} of its held-out flips"
+    return [f"{right}, so flipping by it loses{needed}: it is reported, never applied"]
+
+
+def audit_checklist(
+    pairs: Pairs, guard: Guard, features: pd.DataFrame, bins: pd.DataFrame
+) -> tuple[ChecklistItem, ...]:
+    """The conditions under which an audit can be believed, filled from the data."""
+    verified, share = int(pairs.verified.sum()), float(np.nanmean(pairs.agrees))
+    best = features["auc"].max()
+    inside = float(((bins["lower"] <= bins["predicted"]) & (bins["predicted"] <= bins["upper"])).mean())
+    checked = f"{guard.reason[:1].upper()}{guard.reason[1:]}."
+    about = f"{inside:.0%} of the bins' intervals hold the predicted share." if len(bins) else "Not measured."
+    return (
+        ("Enough pairs verified", "yes" if verified >= ENOUGH else "no",
+         f"{verified} of {len(pairs)} pairs."),
+        ("Room to gain", "yes" if share <= WORTH_BELOW else "warn",
+         f"Consistency {share:.3f} when verified."),
+        ("A feature that tells right from wrong", "yes" if best >= GOOD_FEATURE else "warn",
+         f"Best AUC of a single feature: {best:.2f}."),
+        ("Flips checked on pairs held out", "yes" if guard.open else "no", checked),
+        ("Trust calibrated on pairs held out", "yes" if inside >= 0.8 else "warn", about),
+    )  # fmt: skip

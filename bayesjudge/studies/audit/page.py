@@ -1,0 +1,152 @@
+"""The audit's answer as a page: what to do, what it gains, trust in every verdict, and how it was made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bayesjudge.plots import (
+    consistency_dots,
+    forest,
+    reliability_diagram,
+    sensitivity_curves,
+    trust_map,
+    trust_scores,
+)
+from bayesjudge.report import Figure, Page, Section, Table, comparison_table
+from bayesjudge.studies.audit.terminal import guard_sentence
+from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["audit_page"]
+
+#: Rows of a table that a page holds; `Comparison.save` writes them all.
+MOST_ROWS = 1000
+_QUESTION = "Which of a judge's single verdicts would people agree with, and which should be turned around?"
+_HELD = ("consistency (held out)", "gain (held out)")
+_METHOD = (
+    """verdict_agreement is a regression of people's agreement on what is known of a verdict: lengths, order,
+    scores, another judge, question type, strengths of the two models, and principal directions of the
+    embeddings. Each block of effects has a learned scale. Every unverified verdict gets a probability that
+    people agree, with an interval.""",
+    """A verdict is turned around where that probability is below one half, and only if cross-validation on
+    the verified pairs shows flips to be right more often than wrong with probability above .9; where the
+    unverified pairs are about other questions, whole questions are held out.""",
+    """Partial optimal transport (PUAudit) matches unverified directions of preference to verified ones and
+    flips what stays unmatched: their number is set by the share of consistent verdicts it is given. It and
+    the trivial methods are shown on the same held-out pairs; nothing is flipped by them.""",
+)
+
+
+def audit_page(answer: Comparison) -> Page:
+    """The report of an audit, not yet written."""
+    body = (_gains, _trust, _drivers, _attacks, _moves, _checks, _tables, _method)
+    return Page(
+        title="Audit of single verdicts", question=_QUESTION, headline=_headline(answer),
+        warnings=[*answer.warnings, *dropped_lines(answer)], gate_passed=answer.gate.passed,
+        gate_reasons=answer.gate.reasons, checklist=answer.checklist, manifest=answer.manifest,
+        sections=[section for part in body if (section := part(answer)) is not None],
+    )  # fmt: skip
+
+
+def _headline(answer: Comparison) -> list[str]:
+    told = [_share_of(answer, "consistency", "as they are")]
+    flipped = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
+    if len(flipped) and answer.checks["trust"]["flip"].any():
+        told.append(_share_of(answer, "consistency (flipped)", "after the flips"))
+    return [guard_sentence(answer), f"People are expected to agree with {', and '.join(told)}."]
+
+
+def _share_of(answer: Comparison, estimand: str, when: str) -> str:
+    row = answer.estimates.where(estimand=estimand, unit="unverified").frame.iloc[0]
+    interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
+    return f"{row['point']:.1%} of the unverified verdicts {when} ({interval})"
+
+
+def _gains(answer: Comparison) -> Section | None:
+    overall = answer.estimates.where(group="", estimand=_HELD)
+    if not len(overall):
+        return None
+    text = (
+        "Verified pairs were hidden from each method in turn, and its flips compared with what people said. "
+        "The model's guard is asked anew on the verified pairs that are left, so that it may stay shut there."
+    )
+    there = [name for name in _HELD if len(overall.where(estimand=name))]
+    figures = [figure_of(forest(overall, estimand=there[-1]), f"{there[-1].capitalize()}.", text)]
+    by_type = answer.estimates.where(estimand=_HELD[0])
+    if len(by_type) > len(overall.where(estimand=_HELD[0])):
+        caption = "Consistency with people by category, as judged and after each method."
+        figures.append(figure_of(consistency_dots(by_type.frame, panels=[_HELD[0]]), caption, caption))
+    tables = [comparison_table(overall, estimand=name, caption=name.capitalize()) for name in there]
+    return Section(title="What each method gains", text=[text], figures=figures, tables=tables)
+
+
+def _trust(answer: Comparison) -> Section:
+    trust, figures = answer.checks["trust"], []
+    own = next(iter(answer.fits))
+    held = answer.checks.get("held_out")
+    mine = None if held is None else held[held["method"] == own]
+    caption = "Distribution of trust, and every unverified verdict's trust with its interval, in order."
+    figures.append(figure_of(trust_scores(trust, mine), caption, f"{caption} {guard_sentence(answer)}"))
+    if "reliability" in answer.checks and len(answer.checks["reliability"]):
+        caption = "Share that people agreed with, by the trust of a model that had not seen them."
+        drawing = reliability_diagram(answer.checks["reliability"], xlabel="P(people agree)")
+        figures.append(figure_of(drawing, caption, caption))
+    if {"direction_1", "direction_2"} <= set(trust.columns):
+        caption = "Unverified verdicts among the two main directions of the embedding differences."
+        figures.append(figure_of(trust_map(trust), caption, caption))
+    return Section(title="Trust in single verdicts", figures=figures)
+
+
+def _drivers(answer: Comparison) -> Section | None:
+    rows = answer.checks["features"]
+    rows = rows[rows["block"] != "direction"]
+    if rows.empty:
+        return None
+    text = "Log odds of agreement for one standard deviation of a scalar, or for one category or model."
+    table = Table(caption="What drives trust and distrust", frame=rows)
+    return Section(title="What drives distrust", text=[text], tables=[table])
+
+
+def _attacks(answer: Comparison) -> Section | None:
+    own = ("(held out)", "(flipped)")
+    names = [name for name in dict.fromkeys(answer.estimates.frame["estimand"])
+             if name.startswith("consistency (") and not name.endswith(own)]  # fmt: skip
+    if not names:
+        return None
+    caption = "Consistency after each attack, as judged and after the audit, by category."
+    drawing = consistency_dots(answer.estimates.frame, panels=names)
+    return Section(title="Attacks", figures=[figure_of(drawing, caption, caption)])
+
+
+def _moves(answer: Comparison) -> Section | None:
+    figures: list[Figure] = []
+    for name, over, xlabel, about in (
+        ("share", "share", "share s of consistent verdicts", "partial optimal transport as s is varied"),
+        ("verified", "verified", "verified pairs used", "the model as fewer pairs are verified"),
+    ):
+        if name in answer.checks:
+            drawing = sensitivity_curves(answer.checks[name], over=over, xlabel=xlabel)
+            caption = f"Held-out consistency and flips of {about}."
+            figures.append(figure_of(drawing, caption, caption))
+    return Section(title="How the answer moves", figures=figures) if figures else None
+
+
+def _checks(answer: Comparison) -> Section:
+    """The shared section; of tables with a row a verdict, the page holds the first rows only."""
+    checks = {name: frame for name, frame in answer.checks.items() if len(frame) <= MOST_ROWS}
+    section = checks_section(replace(answer, checks=checks))
+    tables = [Table(caption=f"{name.capitalize()}, the first {MOST_ROWS} of {len(frame)} rows", folded=True,
+                    frame=frame.head(MOST_ROWS))
+              for name, frame in answer.checks.items() if name not in checks]  # fmt: skip
+    return replace(section, tables=[*section.tables, *tables])
+
+
+def _tables(answer: Comparison) -> Section:
+    return estimates_section(answer, {"Consistency": answer.estimates, "Diagnostics": answer.diagnostics})
+
+
+def _method(_: Comparison) -> Section:
+    return Section(title="Methods", text=_METHOD, folded=True)

@@ -1,0 +1,157 @@
+"""Tables of an audit: trust in every verdict, what drives it, and how the answer moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.audit import Audit, auc, partial_ot
+from bayesjudge.baselines.audit.evidence import by_item
+from bayesjudge.baselines.audit.sensitivity import over_share, over_verified
+from bayesjudge.errors import InputError
+from bayesjudge.inference.programs.progress import bar
+from bayesjudge.studies.audit.guard import Guard, fast_audit, flippable
+
+if TYPE_CHECKING:
+    from bayesjudge.inference import Fit
+    from bayesjudge.models.verdict_agreement.features import Features
+    from bayesjudge.studies.audit.options import AuditOptions
+    from bayesjudge.tables import Pairs
+
+__all__ = ["battle_table", "feature_table", "sensitivity_tables", "transported", "trust_table"]
+
+SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+#: Cells of the transport problem past which it is not solved again for every share.
+MOST_AGAIN = 4_000_000
+#: What each sensitivity table varies.
+ABOUT = {"share": "share s of partial optimal transport", "verified": "share of pairs verified"}
+
+
+def trust_table(
+    pairs: Pairs, fit: Fit, guard: Guard, found: Features, transport: Audit | None, *, prob: float
+) -> pd.DataFrame:
+    """One row an unverified verdict.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``item, judge, category, model_a, model_b, judge_prefers``; ``trust, lower, upper``: P(people agree)
+        with its interval; ``flip``: turned around (only where the guard is open); ``corrected``: the
+        preference after that; ``prob_a``: P(people prefer a), a soft target for `bj.elo`; ``partial_ot``: the
+        transport score; ``direction_1, direction_2``: place among the principal directions.
+    """
+    model: Any = fit.model
+    rows = np.flatnonzero(~pairs.verified)
+    mine = pairs.frame.iloc[rows].reset_index(drop=True)
+    table = mine[["item", "judge", "category", "model_a", "model_b", "judge_prefers"]].copy()
+    trust = model.trust(fit.posterior, fit.data, prob=prob)
+    table = table.assign(**{name: trust[name] for name in ("trust", "lower", "upper")})
+    table["flip"] = guard.open & (table["trust"] < 0.5) & flippable(pairs)[rows]
+    other = table["judge_prefers"].map({"a": "b", "b": "a"})
+    table["corrected"] = other.where(table["flip"], table["judge_prefers"])
+    table["prob_a"] = table["trust"].where(table["judge_prefers"] == "a", 1 - table["trust"])
+    if transport is not None:
+        table["partial_ot"] = transport.scores
+    for name in ("direction 1", "direction 2"):
+        if name in found.names:
+            table[name.replace(" ", "_")] = found.x[rows, found.names.index(name)]
+    return table
+
+
+def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard) -> pd.DataFrame:
+    """Every decision between two named models as a battle, with a soft target for `bj.elo`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``item, judge, model_a, model_b, human, prob_a``: what people said of the verified pairs, and P(people
+        prefer a) of all, for verified pairs by a model that had not seen them: `elo` learns from these how
+        far the probabilities can be trusted, and uses the others at that temperature. No rows where no
+        models are named.
+    """
+    frame = pairs.frame
+    agree = np.full(len(frame), np.nan)
+    agree[~pairs.verified] = trust["trust"]
+    agree[guard.rows] = guard.held_out
+    table = frame[["item", "judge", "model_a", "model_b"]].assign(
+        human=frame["human_prefers"], prob_a=np.where(pairs.prefers_a, agree, 1 - agree)
+    )
+    return table[table["model_a"].notna() & table["model_b"].notna()].reset_index(drop=True)
+
+
+def transported(pairs: Pairs, options: AuditOptions) -> tuple[Audit | None, list[str]]:
+    """Partial optimal transport of the unverified verdicts, where the table allows it."""
+    if not pairs.dimensions:
+        return None, ["no embeddings: partial optimal transport and directions are left out"]
+    try:
+        with bar("partial optimal transport") if options.progress else nullcontext() as report:
+            return partial_ot(pairs, share=options.share, seed=options.seed, report=report), []
+    except InputError as error:
+        return None, [f"partial optimal transport left out: {error.problems[0].found}"]
+
+
+def feature_table(pairs: Pairs, fit: Fit, found: Features, *, prob: float) -> pd.DataFrame:
+    """What drives trust: ``feature, block, auc, effect, lower, upper``, the strongest effects first.
+
+    The AUC is that of the feature alone, on verified pairs, turned so that it is at least ½ (NaN where people
+    always say the same); effects are log odds for one standard deviation, or for one category or model.
+    """
+    from bayesjudge.models.verdict_agreement.features import BLOCKS
+    from bayesjudge.models.verdict_agreement.results import effects
+
+    columns = ["feature", "block", "auc", "effect", "lower", "upper"]
+    if not found.names:
+        return pd.DataFrame(columns=columns)
+    beta = effects(fit.posterior, fit.data).to_numpy()
+    low, high = np.quantile(beta, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
+    right = pairs.agrees[pairs.verified]
+    alone = np.array([auc(column, right) for column in found.x[pairs.verified].T])
+    table = pd.DataFrame({
+        "feature": found.names, "block": [BLOCKS[code] for code in found.block],
+        "auc": np.maximum(alone, 1 - alone), "effect": beta.mean(axis=(0, 1)), "lower": low, "upper": high,
+    })  # fmt: skip
+    order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
+    return table.loc[order, columns].reset_index(drop=True)
+
+
+def sensitivity_tables(
+    pairs: Pairs, transport: Audit | None, options: AuditOptions
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Held-out consistency over s (partial optimal transport) and over how much is verified (the model).
+
+    Also what could not be had, since a third of the verified pairs is held out for it, and why.
+    """
+    held, model = _third(pairs, options.seed), options.model
+    if options.labels != "both" or not held.any():
+        return {}, []
+    makers: dict[str, Callable[[], pd.DataFrame]] = {"verified": lambda: over_verified(
+        pairs, held, fractions=FRACTIONS, seed=options.seed,
+        audit=lambda part: fast_audit(part, model, seed=options.seed))}  # fmt: skip
+    tables: dict[str, pd.DataFrame] = {}
+    told = []
+    cells = 0 if transport is None else transport.figures["positives"] * len(transport.rows)
+    if cells > MOST_AGAIN:
+        told.append(f"no sensitivity to the {ABOUT['share']}: {cells:,.0f} cells are too many to solve again")
+    elif transport is not None:
+        share = {"share": lambda: over_share(pairs, held, shares=SHARES, seed=options.seed)}
+        makers = {**share, **makers}
+    for name, make in makers.items():
+        try:
+            tables[name] = make()
+        except InputError as error:
+            told.append(f"no sensitivity to the {ABOUT[name]}: {error.problems[0].found}")
+    return {name: table for name, table in tables.items() if len(table)}, told
+
+
+def _third(pairs: Pairs, seed: int) -> NDArray[np.bool_]:
+    """A random third of the verified pairs."""
+    rows = np.random.default_rng([seed, 4]).permutation(by_item(pairs, np.flatnonzero(pairs.verified)))
+    held = np.zeros(len(pairs), dtype=bool)
+    held[rows[: len(rows) // 3]] = True
+    return held

@@ -1,0 +1,1 @@
+"""What all questions share: options, checks, the terminal, the page."""

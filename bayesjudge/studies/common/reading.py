@@ -1,0 +1,85 @@
+"""How to read J and ΔJ, as section 4.4 of "Bias and Uncertainty in LLM-as-a-Judge Estimation" has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesjudge.estimates import Estimates, Population, estimand_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["LOW_YOUDEN", "about", "estimand_in", "quality_rows", "shared_calibration"]
+
+#: J below which every corrected estimate is called fragile; the paper's failing cases lie under it.
+LOW_YOUDEN = 0.3
+
+
+def about(population: Population) -> str:
+    """What the intervals are about, in one sentence.
+
+    Examples
+    --------
+    >>> about("items")
+    'Intervals are about accuracy on exactly these items: labels count as they are, the rest is predicted.'
+    """
+    if population == "items":
+        return (
+            "Intervals are about accuracy on exactly these items: labels count as they are, the rest is "
+            "predicted."
+        )
+    return "Intervals are about accuracy on questions like these: the items are a sample of them."
+
+
+def estimand_in(answer: Comparison, name: str) -> str:
+    """Name of an estimand on the population that an accuracy answer is about."""
+    return estimand_of(name, answer.settings["population"])
+
+
+def quality_rows(diagnostics: Estimates, estimand: str) -> pd.DataFrame:
+    """The Bayesian rows of a judge's quality: over all items where there are such, else group by group.
+
+    A column ``name`` says of what each row is.
+
+    Examples
+    --------
+    >>> row = {"estimand": "youden", "unit": "m", "method": "bayes:x", "group": "law", "point": 0.5}
+    >>> quality_rows(Estimates.from_rows([row]), "youden")["name"].tolist()
+    ['m in law']
+    """
+    rows = diagnostics.where(estimand=estimand).frame
+    rows = rows[rows["method"].str.startswith("bayes:")]
+    overall = rows[rows["group"] == ""]
+    if len(overall) or rows.empty:
+        return overall.assign(name=overall["unit"])
+    return rows.assign(name=rows["unit"] + " in " + rows["group"])
+
+
+def shared_calibration(diagnostics: Estimates) -> tuple[bool | None, str]:
+    """Whether one calibration may serve all models, in the paper's words; None when that is not known.
+
+    Only pairs whose ΔJ is defined by the labels themselves count: elsewhere its posterior is the prior's.
+    """
+    rows = quality_rows(diagnostics, "delta_youden")
+    plain = diagnostics.where(estimand="delta_youden").frame
+    plain = plain[~plain["method"].str.startswith("bayes:")].dropna(subset=["point"])
+    key = ["judge", "unit", "group"]
+    rows = rows.merge(plain[key].drop_duplicates(), on=key).dropna(subset=["point"])
+    if rows.empty:
+        return None, "ΔJ cannot be seen: shared calibration needs labels on two models or more to be checked."
+    apart = rows[(rows["lower"] > 0) | (rows["upper"] < 0)]
+    if len(apart):
+        worst = apart.iloc[int(np.argmax(apart["point"].abs()))]
+        interval = f"{worst['lower']:+.2f} to {worst['upper']:+.2f}"
+        return False, (
+            f"Shared calibration is not defensible: ΔJ excludes 0 for {len(apart)} of {len(rows)} pairs, "
+            f"most for {worst['name']} (ΔJ {worst['point']:+.2f}, {interval})."
+        )
+    return True, (
+        f"ΔJ includes 0 for all {len(rows)} pairs: necessary for shared calibration, not sufficient; "
+        "near-ties stay fragile either way."
+    )

@@ -1,0 +1,139 @@
+"""What the terminal shows of any answer: a few columns a person compares, not every row the answer holds."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["empty_table", "figure", "fitting", "interval_cell", "narrowest", "percent", "show_answer",
+           "unit_name"]  # fmt: skip
+
+#: Columns of text where there is no terminal to ask.
+PAGE_WIDTH = 120
+
+
+def show_answer(answer: Comparison, *, every: bool = False, console: Console | None = None) -> None:
+    """Print warnings, then the question's own tables.
+
+    Parameters
+    ----------
+    answer : Comparison
+        Of any question; its ``screen_of`` chooses what is shown.
+    every : bool
+        One line an estimate, every method and group, instead of the main ones side by side.
+    console : rich.console.Console, optional
+        Where to; by default standard output, as wide as its terminal.
+    """
+    screen = console or _console()
+    _warn(answer, screen)
+    for part in _every_row(answer) if every else answer.screen_of(answer, screen.width):
+        if isinstance(part, str):
+            screen.print(part, highlight=False)
+        elif part.row_count:
+            screen.print(part)
+
+
+def _console() -> Console:
+    asked = Console()
+    return asked if asked.is_terminal or "COLUMNS" in os.environ else Console(width=PAGE_WIDTH)
+
+
+def _warn(answer: Comparison, screen: Console) -> None:
+    lines = [("red", "gate failed", reason) for reason in answer.gate.reasons]
+    lines += [("yellow", "warning", text) for text in answer.warnings]
+    lines += [("yellow", "dropped", f"{count} rows: {reason}") for reason, count in answer.dropped.items()]
+    for colour, kind, text in lines:
+        screen.print(f"[{colour}]{kind}[/{colour}] {escape(text)}", highlight=False)
+
+
+def _every_row(answer: Comparison) -> list[Table]:
+    """One line an estimate, with its note."""
+    found = []
+    for rows in (answer.estimates.frame, answer.diagnostics.frame):
+        for (estimand, judge), mine in rows.groupby(["estimand", "judge"], sort=False):
+            about = f" by judge {judge}" if judge else ""
+            title = f"{str(estimand).capitalize()}{about}, {percent(answer)} intervals"
+            found.append(_long(mine.sort_values(["group", "unit"], kind="stable"), title))
+    return found
+
+
+def _long(rows: pd.DataFrame, title: str) -> Table:
+    table = empty_table(title, ["unit", "method"], ["estimate", "n"])
+    table.add_column("note")
+    for row in rows.to_dict("records"):
+        n = "" if math.isnan(row["n"]) else f"{row['n']:.0f}"
+        name = unit_name(row["unit"], row["group"])
+        table.add_row(escape(name), escape(row["method"]), interval_cell(row), n, escape(row["note"]))
+    return table
+
+
+def empty_table(title: str, names: Sequence[str], figures: Sequence[str]) -> Table:
+    """An empty table: names wrap, figures do not."""
+    table = Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
+                  padding=(0, 1, 0, 0), pad_edge=False, caption_justify="left")  # fmt: skip
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for figure in figures:
+        table.add_column(escape(_heading(figure)), justify="right", no_wrap=True)
+    return table
+
+
+def _heading(figure: str) -> str:
+    """A method's options, and whose verdicts it rests on, go on lines of their own: no wider than figures."""
+    return figure.replace("[", "\n[").replace(" by ", "\nby ")
+
+
+def fitting(figures: Iterable[str], room: int, *, least: int) -> list[str]:
+    """Columns that fit beside each other into so much room; the first in any case.
+
+    Examples
+    --------
+    >>> fitting(["bayes:x", "conformal[jackknife+,line] hard-elo by j0", "naive"], 50, least=20)
+    ['bayes:x', 'conformal[jackknife+,line] hard-elo by j0']
+    """
+    shown: list[str] = []
+    for name in figures:
+        room -= max(least, 1 + max(map(len, _heading(name).split("\n"))))
+        if shown and room < 0:
+            break
+        shown.append(name)
+    return shown
+
+
+def interval_cell(row: Any, spec: str = ".3f") -> str:
+    """Estimate and interval of one row, ready to print."""
+    if math.isnan(row["point"]):
+        return "undefined"
+    point, lower, upper = (figure(row[name], spec) for name in ("point", "lower", "upper"))
+    return escape(f"{point} [{lower}, {upper}]")
+
+
+def figure(value: float, spec: str = ".3f") -> str:
+    """A number, three decimals by default, and no sign on a zero."""
+    return f"{value:z{spec}}"
+
+
+def narrowest(names: Iterable[str]) -> int:
+    """Width to which a column of names can be wrapped without breaking a word."""
+    return max((len(word) for name in names for word in name.split()), default=0) + 2
+
+
+def unit_name(unit: Any, group: Any) -> str:
+    """A unit, with its group where it has one."""
+    return f"{unit} in {group}" if group else str(unit)
+
+
+def percent(answer: Comparison) -> str:
+    """Probability of the intervals in words."""
+    return f"{100 * answer.settings['prob']:g} %"

@@ -1,0 +1,128 @@
+"""What a reader must know before a leaderboard: whose scale it is on, and what the judges are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesjudge.counts.battles.counts import BattleCounts
+from bayesjudge.estimates import Estimates
+from bayesjudge.studies.common.warnings import fallback_warnings, predictive_warnings, sensitivity_warnings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesjudge.inference import Fit
+    from bayesjudge.tables import Battles
+
+__all__ = ["LOW_BETA", "elo_warnings", "order_warnings"]
+
+#: Temperature below which scores say little: the paper's failing judges have about .13, others .36 to .60.
+LOW_BETA = 0.2
+#: Share of first-shown answers preferred that is called a position bias when its interval lies outside.
+FAIR = (0.4, 0.6)
+#: Verdicts below which a share says too little.
+LEAST_VERDICTS = 50
+#: Slopes between which a judge's scale is about the human one.
+SAME_SCALE = (0.8, 1.25)
+
+
+def elo_warnings(
+    counts: BattleCounts, estimates: Estimates, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame],
+    fits: Mapping[str, Fit],
+) -> list[str]:  # fmt: skip
+    """Most serious first."""
+    return [
+        *counts.warnings,
+        *_scale(counts),
+        *_unseen(counts),
+        *_penalised(estimates),
+        *_judges(diagnostics),
+        *_slopes(counts, diagnostics),
+        *fallback_warnings(fits),
+        *predictive_warnings(checks),
+        *sensitivity_warnings(checks),
+    ]
+
+
+def order_warnings(battles: Battles) -> list[str]:
+    """Judges who prefer one column whatever the models, where nothing says which answer was shown first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesjudge.tables import Battles
+    >>> rows = {"model_a": ["x", "y"] * 50, "model_b": ["y", "x"] * 50, "judge": "j", "verdict": "a"}
+    >>> order_warnings(Battles.from_frame(pd.DataFrame(rows)))[0][:52]
+    'judge j prefers model_a in 100% of its verdicts, and'
+    """
+    frame = battles.frame
+    decided = frame[frame["order"].isna() & frame["verdict"].isin([0.0, 1.0])]
+    found = []
+    for judge, verdicts in decided.groupby("judge")["verdict"]:
+        share = float(verdicts.mean())
+        if len(verdicts) >= LEAST_VERDICTS and not FAIR[0] <= share <= FAIR[1]:
+            found.append(f"judge {judge} prefers model_a in {share:.0%} of its verdicts, and nothing tells "
+                         "which answer was shown first: if it was always model_a's, say so (order='ab', "
+                         "--order ab); a preference for a place otherwise compresses its scale")  # fmt: skip
+    return found
+
+
+def _scale(counts: BattleCounts) -> list[str]:
+    if counts.human.votes.sum():
+        return []
+    return [
+        "no human votes: every Elo is on its judge's own scale: what that judge prefers, not what people do"
+    ]
+
+
+def _unseen(counts: BattleCounts) -> list[str]:
+    """Models that only judges have seen."""
+    if not counts.human.votes.sum():
+        return []
+    voted = np.unique(np.concatenate([counts.human.first, counts.human.second]))
+    names = [name for m, name in enumerate(counts.models) if m not in voted]
+    if not names:
+        return []
+    return [f"no human vote on {', '.join(names)}: their Elo is predicted from the judges"]
+
+
+def _penalised(estimates: Estimates) -> list[str]:
+    """Where only the penalty keeps Hard-Elo finite; the posterior rests on its prior there."""
+    rows = estimates.where(estimand="elo").frame
+    noted = rows[rows["note"].str.contains("only the penalty")]
+    by = {str(judge): note for judge, note in zip(noted["judge"], noted["note"], strict=True)}
+    return [f"{f'judge {judge}' if judge else 'people'}: {note}; the Bayesian rows rest on the prior there"
+            for judge, note in by.items()]  # fmt: skip
+
+
+def _judges(diagnostics: Estimates) -> list[str]:
+    overall = diagnostics.where(group="")
+    beta = overall.where(estimand="beta").frame
+    little = "its score gaps say little about what people prefer"
+    found = [f"judge {row['judge']}: low temperature (β {row['point']:.2f}); {little}"
+             for row in beta.to_dict("records") if row["point"] < LOW_BETA]  # fmt: skip
+    flat = overall.where(estimand="gap_agreement_correlation").frame
+    found += [f"judge {row['judge']}: {row['note']}" for row in flat.to_dict("records")
+              if str(row["note"]).startswith("flat")]  # fmt: skip
+    for row in overall.where(estimand="first_preferred").frame.to_dict("records"):
+        if row["lower"] > FAIR[1] or row["upper"] < FAIR[0]:
+            share = f"{row['point']:.0%} of battles"
+            found.append(f"judge {row['judge']}: prefers the answer shown first in {share}")
+    return found
+
+
+def _slopes(counts: BattleCounts, diagnostics: Estimates) -> list[str]:
+    """Judges of verdicts whose scale is not the human one; the slope of scores is in points."""
+    scoring = {counts.judges[j] for j in np.unique(counts.judged.judge[np.isfinite(counts.judged.gap)])}
+    found = []
+    for row in diagnostics.where(estimand="slope").frame.to_dict("records"):
+        if row["unit"] in scoring:
+            continue
+        if row["upper"] < SAME_SCALE[0] or row["lower"] > SAME_SCALE[1]:
+            does = "compresses" if row["point"] < 1 else "stretches"
+            slope = f"slope {row['point']:.2f} ({row['lower']:.2f} to {row['upper']:.2f})"
+            found.append(f"judge {row['unit']} {does} the scale: {slope} per logit of human preference")
+    return found

@@ -1,0 +1,168 @@
+"""The Elo answer as a page: leaderboard, who beats whom, judges, held-out models, checks, methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from bayesjudge.estimates import Estimates
+from bayesjudge.plots import (
+    forest,
+    held_out_intervals,
+    preference_matrix,
+    rank_probabilities,
+    reliability_diagram,
+    residuals_by_strength,
+)
+from bayesjudge.report import Page, Section, Table, comparison_table, estimates_table
+from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
+from bayesjudge.studies.elo.names import named_methods
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["elo_page"]
+
+_QUESTION = "How strong is each model in people's eyes, how sure is that, and what do LLM judges add to it?"
+_METHOD = (
+    """Battles are reduced to counts of outcomes for each pair of models. bradley_terry gives each model a
+    strength and ties their own parameter (Davidson); judge_elo also gives every judge a slope, which says how
+    strongly it feels what people feel, and a taste of its own for each model, correlated between judges.
+    Elo is 1500 + (400 / ln 10) times the strength that Hard-Elo would find in endless votes.""",
+    """Baselines are penalised Bradley–Terry fits: hard-elo counts a tie as half a win, soft-elo turns a
+    judge's score gap s into σ(βs), label smoothing moves each label towards one half. Their intervals are
+    percentiles of resampled battles.""",
+    """Held out: the votes on one model at a time are hidden. judge_elo predicts the Elo that Hard-Elo finds
+    in them; conformal intervals are calibrated on the other models, on the judge's Elo as it is or put
+    through a line to the human scale.""",
+    "Intervals are equal-tailed; points are posterior means or maximum penalised likelihood estimates.",
+)
+#: Models in a heat map of ranks, the best first.
+MOST_RANKED = 25
+#: Methods in the figure of held-out models.
+MOST_METHODS = 5
+
+
+def elo_page(answer: Comparison) -> Page:
+    """The report of an Elo study, not yet written."""
+    body = (_leaderboard, _differences, _beats, _judges, _held_out, checks_section, _tables, _method)
+    return Page(
+        title="Elo from people and judges", question=_QUESTION, headline=_headline(answer),
+        warnings=[*answer.warnings, *dropped_lines(answer)],
+        gate_passed=answer.gate.passed, gate_reasons=answer.gate.reasons,
+        sections=[section for part in body if (section := part(answer)) is not None],
+        checklist=answer.checklist, manifest=answer.manifest,
+    )  # fmt: skip
+
+
+def _headline(answer: Comparison) -> list[str]:
+    found = []
+    for judge in dict.fromkeys(answer.ranks["judge"]):
+        best = answer.ranks[answer.ranks["judge"] == judge].iloc[0]
+        row = answer.estimates.where(estimand="elo", unit=best["model"], judge=judge).frame.iloc[0]
+        interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.0f} to {row['upper']:.0f}"
+        scale = f"By {judge}'s verdicts alone, " if judge else ""
+        found.append(f"{scale}{best['model']} leads with Elo {row['point']:.0f} ({interval}) and is the best "
+                     f"model with probability {best['p_best']:.2f}.")  # fmt: skip
+    scores = next(iter(answer.held_out.values()), None)
+    if scores is not None and scores["n"] > 1:
+        error = f"a mean error of {scores['mae']:.0f} Elo"
+        found.append(f"Hidden votes on {scores['n']:.0f} models were predicted with {error}; "
+                     f"{scores['coverage']:.0%} of the intervals hold them.")  # fmt: skip
+    return found
+
+
+def _named(estimates: Estimates) -> Estimates:
+    """Rows whose method says whose verdicts it rests on, so that judges stand side by side."""
+    return Estimates(estimates.frame.assign(method=named_methods(estimates.frame), judge=""))
+
+
+def _leaderboard(answer: Comparison) -> Section:
+    rows = _named(answer.estimates.where(estimand="elo", group=""))
+    # Label smoothing compresses the scale by design: it is in the table, and would fill the figure.
+    drawn = Estimates(rows.frame[~rows.frame["method"].str.startswith("label-smoothing")])
+    figures = [figure_of(forest(drawn, estimand="elo", layout="rows"), "Elo of each model by method.",
+                         "Forest plot of Elo: " + " ".join(_headline(answer)))]  # fmt: skip
+    for judge in dict.fromkeys(answer.ranks["judge"]):
+        ranks = answer.ranks[answer.ranks["judge"] == judge].head(MOST_RANKED)
+        if len(ranks) > 1:
+            caption = f"Posterior probability of each rank{f', by {judge}' if judge else ''}."
+            figures.append(figure_of(rank_probabilities(ranks.drop(columns="judge")), caption, caption))
+    table = comparison_table(rows, estimand="elo", caption="Elo, side by side", number_format=".0f")
+    return Section(title="Leaderboard", figures=figures, tables=[table])
+
+
+def _differences(answer: Comparison) -> Section | None:
+    rows = _named(answer.estimates.where(estimand="difference", group=""))
+    if not len(rows):
+        return None
+    bayes = rows.frame[rows.frame["p_positive"].notna()].drop_duplicates("unit")
+    decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
+    text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences."
+    table = comparison_table(rows, estimand="difference", caption="Differences, side by side",
+                             number_format=".0f", folded=True)  # fmt: skip
+    return Section(title="Differences", text=[text], tables=[table])
+
+
+def _beats(answer: Comparison) -> Section:
+    figures = []
+    for judge in dict.fromkeys(answer.ranks["judge"]):
+        part = answer.checks["beats"].query("judge == @judge")
+        order = [str(name) for name in answer.ranks[answer.ranks["judge"] == judge]["model"]]
+        matrix = part.set_index("model").loc[order, order]
+        caption = f"Probability that the row's model has the higher Elo{f', by {judge}' if judge else ''}."
+        drawing = preference_matrix(matrix, footer="P(row's Elo is higher than column's)")
+        figures.append(figure_of(drawing, caption, caption))
+    return Section(title="Who beats whom", figures=figures)
+
+
+def _judges(answer: Comparison) -> Section | None:
+    rows = answer.diagnostics.where(group="")
+    if not len(rows):
+        return None
+    figures = []
+    if "reliability" in answer.checks:
+        drawing = reliability_diagram(
+            answer.checks["reliability"], xlabel="σ(β|s|)", ylabel="share that agrees"
+        )
+        caption = "How often people agree with the answer that a judge scored higher, by what its gap says."
+        figures.append(figure_of(drawing, caption, caption))
+    told = rows.frame[~rows.frame["estimand"].isin(["deviation"])]
+    title, caption = ("The judges", "What each judge is worth") if told["judge"].astype(bool).any() else (
+        "The votes", "What the votes say besides strengths")  # fmt: skip
+    return Section(title=title, figures=figures, tables=[estimates_table(Estimates(told), caption=caption)])
+
+
+def _held_out(answer: Comparison) -> Section | None:
+    rows = _named(answer.estimates.where(estimand="held_out_elo")).frame
+    if rows.empty:
+        return None
+    methods = list(dict.fromkeys(rows["method"]))[:MOST_METHODS]
+    shown = rows[rows["method"].isin(methods)]
+    caption = "Predictive and conformal intervals for the Elo that hidden votes give each model."
+    figures = [figure_of(held_out_intervals(shown), caption, caption)]
+    scored = shown[shown["truth"].notna()]
+    if len(set(scored["unit"])) > 2:
+        caption = "Error of each prediction by strength: a slope means a scale that is shrunk or stretched."
+        figures.append(figure_of(residuals_by_strength(scored), caption, caption))
+    scores = pd.DataFrame([{"method": method, **found} for method, found in answer.held_out.items()])
+    formats = {"n": ".0f", "mae": ".1f", "median_width": ".0f", "spearman": ".3f", "coverage": ".2f"}
+    tables = (
+        [Table(caption="Error and coverage by method", frame=scores, number_format=formats)]
+        if len(scores)
+        else []
+    )
+    return Section(title="Models that only judges have seen", figures=figures, tables=tables)
+
+
+def _tables(answer: Comparison) -> Section:
+    kinds = {"Elo": answer.estimates.where(estimand="elo"),
+             "Differences": answer.estimates.where(estimand="difference"),
+             "Held-out models": answer.estimates.where(estimand="held_out_elo"),
+             "Judges": answer.diagnostics}  # fmt: skip
+    return estimates_section(answer, kinds)
+
+
+def _method(_: Comparison) -> Section:
+    return Section(title="Methods", text=_METHOD, folded=True)

@@ -1,0 +1,121 @@
+"""The Elo answer on a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from rich.markup import escape
+from rich.table import Table
+
+from bayesjudge.studies.common.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
+from bayesjudge.studies.elo.names import named_methods
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["elo_screen"]
+
+#: Widths of a printed interval and of a column with a single figure, gaps included.
+CELL, FIGURE = 20, 9
+#: Judges' figures shown by default: estimand to heading.
+JUDGE = {"agreement": "agreement", "kappa": "κ", "slope": "slope", "beta": "β",
+         "first_preferred": "first shown", "flip_rate": "flips"}  # fmt: skip
+
+
+def elo_screen(answer: Comparison, width: int) -> list[Table | str]:
+    """Leaderboards, then the judges, then the models whose votes were hidden."""
+    boards = [_board(answer, str(judge), width) for judge in dict.fromkeys(answer.ranks["judge"])]
+    return [*boards, *_covariates(answer), *_judges(answer), *_held_out(answer, width)]
+
+
+def _board(answer: Comparison, judge: str, width: int) -> Table:
+    """One line a model, best first: the scale's own methods, then the raw Elo of each judge."""
+    rows = answer.estimates.where(estimand="elo").frame
+    if judge:
+        rows = rows[rows["judge"] == judge]
+    rows = rows.assign(column=named_methods(rows, scale=judge))
+    ranks = answer.ranks[answer.ranks["judge"] == judge].set_index("model")
+    truth = bool(rows["truth"].notna().any())
+    room = width + 2 - narrowest(ranks.index) - FIGURE * (1 + truth)
+    columns = fitting(dict.fromkeys(rows["column"]), room, least=CELL)
+    scale = f"by {judge}" if judge else "on the human scale"
+    headings = [*(["truth"] if truth else []), *columns, "P(best)"]
+    table = empty_table(f"Elo {scale}, {percent(answer)} intervals", ["model"], headings)
+    cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
+    known = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
+    for model, best in zip(map(str, ranks.index), ranks["p_best"], strict=True):
+        shown = [figure(known[model], ".0f") if model in known.index else ""] if truth else []
+        shown += [interval_cell(cells.loc[(model, name)], ".0f") if (model, name) in cells.index else ""
+                  for name in columns]  # fmt: skip
+        table.add_row(escape(str(model)), *shown, f"{best:.3f}")
+    return table
+
+
+def _covariates(answer: Comparison) -> list[Table]:
+    """What each covariate is worth, where any was asked for."""
+    rows = answer.diagnostics.where(estimand="effect", unit=answer.settings.get("covariates", [])).frame
+    if rows.empty:
+        return []
+    title = f"What the answers' differences are worth, {percent(answer)} intervals"
+    table = empty_table(title, ["covariate"], ["effect", "in"])
+    for row in rows.to_dict("records"):
+        name = f"{row['unit']} by {row['judge']}" if row["judge"] else str(row["unit"])
+        table.add_row(escape(name), interval_cell(row, ".2f"), escape(str(row["note"]).split(";")[0]))
+    return [table]
+
+
+def _judges(answer: Comparison) -> list[Table]:
+    """One line a judge: what its verdicts are worth beside people's."""
+    rows = answer.diagnostics.where(estimand=list(JUDGE), group="").frame
+    rows = rows.assign(name=[j or u for j, u in zip(rows["judge"], rows["unit"], strict=True)])
+    if rows.empty:
+        return []
+    shown = [kind for kind in JUDGE if kind in set(rows["estimand"])]
+    title = f"Judges, {percent(answer)} intervals"
+    table = empty_table(title, ["judge"], [JUDGE[kind] for kind in shown])
+    cells = rows.drop_duplicates(["name", "estimand"]).set_index(["name", "estimand"])
+    for judge in dict.fromkeys(rows["name"]):
+        found = [_short(cells.loc[(judge, kind)]) if (judge, kind) in cells.index else "" for kind in shown]
+        table.add_row(escape(str(judge)), *found)
+    return [table]
+
+
+def _short(row: Any) -> str:
+    return interval_cell(row, ".2f")
+
+
+def _held_out(answer: Comparison, width: int) -> list[Table]:
+    """Predictions of hidden votes, and how each method did over all of them."""
+    rows = answer.estimates.where(estimand="held_out_elo").frame
+    if rows.empty:
+        return []
+    rows = rows.assign(column=named_methods(rows))
+    room = width + 2 - narrowest(rows["unit"]) - FIGURE
+    columns = fitting(dict.fromkeys(rows["column"]), room, least=CELL)
+    table = empty_table(f"Held out: Elo by votes that were hidden, {percent(answer)} intervals", ["model"],
+                        ["votes", *columns])  # fmt: skip
+    for model, mine in rows.groupby("unit", sort=False):
+        by = mine.drop_duplicates("column").set_index("column")
+        truth = mine["truth"].dropna()
+        votes = figure(truth.iloc[0], ".0f") if len(truth) else "none"
+        table.add_row(escape(str(model)), votes, *_cells(by, columns))
+    return [table, *_scores(answer)]
+
+
+def _cells(by: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    return [interval_cell(by.loc[name], ".0f") if name in by.index else "" for name in columns]
+
+
+def _scores(answer: Comparison) -> list[Table]:
+    if max((scores["n"] for scores in answer.held_out.values()), default=0) < 2:
+        return []
+    table = empty_table("Held-out models: error and coverage by method", ["method"],
+                        ["n", "mean |error|", "coverage", "median width", "Spearman"])  # fmt: skip
+    for method, scores in answer.held_out.items():
+        rank = "" if math.isnan(scores["spearman"]) else f"{scores['spearman']:.3f}"
+        formats = {"n": ".0f", "mae": ".1f", "coverage": ".2f", "median_width": ".0f"}
+        table.add_row(escape(method), *(f"{scores[name]:{spec}}" for name, spec in formats.items()), rank)
+    return [table]

@@ -1,0 +1,121 @@
+"""What to make of a reliability answer: warnings, the paper's reporting checklist, and what to ask again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bayesjudge.studies.common.warnings import fallback_warnings, predictive_warnings, sensitivity_warnings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesjudge.studies.common.comparison import ChecklistItem
+    from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
+
+__all__ = ["HIGH_FLIP", "checklist", "warnings_of"]
+
+#: Flip rate above which the paper calls an item uncertain (section 6.4).
+HIGH_FLIP = 0.20
+#: Trials of the paper's minimum and standard tiers.
+MINIMUM, STANDARD = 10, 20
+
+
+def warnings_of(
+    pair: Pairwise | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]
+) -> list[str]:
+    """What a reader must know before the numbers, most serious first."""
+    found: list[str] = []
+    for part in (pair, point):
+        if part is not None:
+            found += fallback_warnings({fit.model.label: fit for fit in part.fits})
+            found += [*part.counts.warnings, *part.baseline.warnings]
+    if point is not None and point.unfitted:
+        found.append(point.unfitted)
+    if point is not None and point.baseline.gaps.empty:
+        several = len(point.counts.responses)
+        why = f"{several} responses (responses= chooses two)" if several > 1 else "one response of each item"
+        found.append(f"no gap between scores of two responses: the scores have {why}")
+    if len(checks["predictive"]):
+        found += predictive_warnings(checks)
+    if len(checks["sensitivity"]):
+        found += sensitivity_warnings(checks)
+    return list(dict.fromkeys(found))
+
+
+def checklist(
+    pair: Pairwise | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]
+) -> tuple[ChecklistItem, ...]:
+    """Section 6.4 of "The Coin Flip Judge?", filled from the data."""
+    return (
+        *(_trials(pair) if pair is not None else ()),
+        _modes(pair, point),
+        _panel(pair, point),
+        *(_uncertain(checks["items"]) if pair is not None else ()),
+        *(_categories(pair) if pair is not None else ()),
+        _protocol(pair, point),
+    )
+
+
+def _trials(pair: Pairwise) -> tuple[ChecklistItem, ...]:
+    trials = pair.baseline.items["trials"]
+    middle = float(trials.median())
+    status = "yes" if trials.min() >= STANDARD else "warn" if middle >= MINIMUM else "no"
+    asked = f"{trials.min()} to {trials.max()}" if trials.min() < trials.max() else str(trials.min())
+    text = f"{asked} trials of an item (median {middle:g}); the paper's tiers are 10, 20 and 50."
+    return (("Repeated trials", status, text), _order(pair))
+
+
+def _order(pair: Pairwise) -> ChecklistItem:
+    known = float(pair.counts.n[pair.counts.order != 0].sum() / pair.counts.n.sum())
+    both = float(pair.baseline.items["position_effect"].notna().mean())
+    if not known:
+        text = "Not recorded: position bias cannot be told from preference, and nothing is said of it."
+        return "Order of presentation", "no", text
+    text = f"Recorded for {known:.0%} of the trials; {both:.0%} of the items were shown in both orders."
+    return "Order of presentation", "yes" if both == 1 else "warn", text
+
+
+def _modes(pair: Pairwise | None, point: Pointwise | None) -> ChecklistItem:
+    if pair is not None and point is not None:
+        return "Comparisons and scores", "yes", "Both are reported, with the gap between them."
+    have, lack = ("comparisons", "scores") if pair is not None else ("scores", "comparisons")
+    text = f"Only {have}: without {lack}, verdicts that go beyond their evidence cannot be seen."
+    return "Comparisons and scores", "warn", text
+
+
+def _panel(pair: Pairwise | None, point: Pointwise | None) -> ChecklistItem:
+    judges = {judge for part in (pair, point) if part is not None for judge in part.counts.judges}
+    if len(judges) < 2:
+        return "Panel of judges", "warn", "One judge: how much depends on who judges cannot be seen."
+    return (
+        "Panel of judges",
+        "yes",
+        f"{len(judges)} judges; agreement beyond chance is reported for each pair.",
+    )
+
+
+def _uncertain(items: pd.DataFrame) -> tuple[ChecklistItem, ...]:
+    high = items[items["flip_rate"] > HIGH_FLIP].sort_values("flip_rate", ascending=False, kind="stable")
+    shown = ", ".join(dict.fromkeys(high["item"].astype(str)))
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    text = f"{len(high)} of {len(items)} judge–item pairs flip in more than {HIGH_FLIP:.0%} of trials"
+    return (
+        ("Uncertain items", "warn" if len(high) else "yes", f"{text}: {shown}." if len(high) else f"{text}."),
+    )
+
+
+def _categories(pair: Pairwise) -> tuple[ChecklistItem, ...]:
+    if not pair.counts.categories:
+        return (("Categories", "warn", "No categories were given: stability by kind of task is not shown."),)
+    names = pair.counts.categories
+    return (("Categories", "yes", f"Flip rates are shown for {len(names)} categories."),)
+
+
+def _protocol(pair: Pairwise | None, point: Pointwise | None) -> ChecklistItem:
+    conditions = {str(c) for part in (pair, point) if part is not None for c in part.counts.conditions}
+    if len(conditions) > 1:
+        text = f"{len(conditions)} combinations of prompt and temperature were tried."
+        return "Prompt and temperature", "yes", text
+    text = f"One condition ({next(iter(conditions))}): what prompt and temperature change is not known."
+    return "Prompt and temperature", "warn", text

@@ -1,0 +1,213 @@
+"""The reliability answer as a page: stability, position, trials needed, scores, judges, conditions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayesjudge.plots import (
+    category_flips,
+    flip_bars,
+    forest,
+    gap_scatter,
+    reliability_curves,
+    slopegraphs,
+    variance_layers,
+)
+from bayesjudge.report import Figure, Page, Section, Table, comparison_table
+from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
+from bayesjudge.studies.reliability.plan import plan_sentences
+
+if TYPE_CHECKING:
+    from bayesjudge.estimates import Estimates
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["reliability_page"]
+
+_QUESTION = "If we asked the judge again, would it say the same, and how many times must we ask?"
+_METHOD = (
+    """Trials are reduced to counts of a, b and tie for each judge, item, prompt, temperature and order. The
+    model repeated_trials gives every item a preference shared by the judges, lets judges and prompts disagree
+    with it, and gives each judge a position bias, a tie rate, a decisiveness and a correlation of its trials.
+    What is said of flip rates, majorities and numbers of trials follows from the probabilities of the three
+    outcomes, trials without end, so that few trials of an item are not mistaken for stability.""",
+    """Baselines are functions of the same counts: flip rate 1 − max/N, entropy, agreement and κ of
+    majorities, with bootstrap intervals over items; exact binomial, Fisher and sign tests of position; and
+    the exact probability that K of the trials made have the majority of all of them (multivariate
+    hypergeometric). Intraclass correlations are those of Shrout and Fleiss with F-intervals.""",
+    """The plan spends a budget of further trials where it saves most wrong majorities, by exact expected
+    errors under the posterior.""",
+)
+#: Judges and conditions told of in short.
+MOST_LINES = 4
+#: Panels and rows that a figure of estimates has room for.
+MOST_UNITS = 30
+#: Bars that a reader can still tell apart, and the fewest items shown whatever the number of judges.
+MOST_BARS, LEAST_ITEMS = 90, 8
+
+
+def reliability_page(answer: Comparison) -> Page:
+    """The report of a reliability study, not yet written."""
+    body = (_stability, _position, _needed, _plan, _scores, _judges, _conditions, checks_section, _tables,
+            _method)  # fmt: skip
+    return Page(
+        title="How repeatable is the judge?", question=_QUESTION, headline=_headline(answer),
+        warnings=[*answer.warnings, *dropped_lines(answer)], gate_passed=answer.gate.passed,
+        gate_reasons=answer.gate.reasons, checklist=answer.checklist, manifest=answer.manifest,
+        sections=[section for part in body if (section := part(answer)) is not None],
+    )  # fmt: skip
+
+
+def _headline(answer: Comparison) -> list[str]:
+    found = []
+    for name, words in (("flip_rate", "{} of its verdicts lie outside the majority"),
+                        ("icc", "one score of a response has an intraclass correlation of {}")):  # fmt: skip
+        rows = answer.estimates.where(estimand=name).frame.drop_duplicates(["unit", "group"])
+        for row in rows.head(MOST_LINES).to_dict("records"):
+            share = "{:.1%}" if name == "flip_rate" else "{:.3f}"
+            numbers = [share.format(row[key]) for key in ("point", "lower", "upper")]
+            who = f"{row['unit']} ({row['group']})" if row["group"] else row["unit"]
+            interval = f"({answer.settings['prob']:.0%} interval {numbers[1]} to {numbers[2]})"
+            found.append(f"{who}: {words.format(numbers[0])} {interval}.")
+        if len(rows) > MOST_LINES:
+            found.append(f"{len(rows) - MOST_LINES} more are below.")
+    return found + (plan_sentences(answer.checks["plan"])[:2] if "plan" in answer.checks else [])
+
+
+def _stability(answer: Comparison) -> Section | None:
+    if "items" not in answer.checks:
+        return None
+    items = answer.checks["items"]
+    shown = items[items["group"] == items["group"].iloc[0]]
+    where = f" under {shown['group'].iloc[0]}" if shown["group"].iloc[0] else ""
+    high = int((items["flip_rate"] > 0.2).sum())
+    text = f"{high} of {len(items)} judge–item pairs flip in more than 20 % of trials."
+    caption = f"Flip rate of the least stable items{where}; lines are intervals."
+    most = max(LEAST_ITEMS, MOST_BARS // shown["judge"].nunique())
+    figures = [figure_of(flip_bars(shown, most=most), caption, f"Bars of flip rates. {text}")]
+    if items["category"].notna().any():
+        caption = f"Mean flip rate by judge and category{where}."
+        figures.append(figure_of(category_flips(shown), caption, f"Heat map of mean flip rates{where}."))
+    tables = _side_by_side(answer.estimates, "flip_rate")
+    figures = [*_forest(answer.estimates, "flip_rate"), *figures]
+    return Section(title="Stability", text=[text], figures=figures, tables=tables)
+
+
+def _position(answer: Comparison) -> Section | None:
+    rows = answer.diagnostics.where(estimand="position_effect").frame
+    if rows.empty:
+        return None
+    if rows["point"].notna().any():
+        caption = (
+            "P(first wins) − P(second wins), averaged over both orders: 0 where position does not matter."
+        )
+        figures = _forest(answer.diagnostics, "position_effect", caption)
+        return Section(title="Position", figures=figures)
+    return Section(title="Position", text=[str(rows["note"].iloc[0]).capitalize() + "."])
+
+
+def _needed(answer: Comparison) -> Section | None:
+    if "curves" not in answer.checks:
+        return None
+    curves, tiers = answer.checks["curves"], answer.checks["tiers"]
+    caption = (
+        "Probability that the majority of K trials is the judge's true majority (Bayesian), and that of all "
+        "the trials made (exact; it ends at 1 because it is its own reference)."
+    )
+    figure = figure_of(
+        reliability_curves(curves), caption, "Reliability curves rise with the number of trials."
+    )
+    whole = tiers[tiers["stratum"] == "all"].drop(columns=["stratum"])
+    tables = [
+        Table(caption="The paper's tiers, checked", frame=whole),
+        Table(
+            caption="Smallest number of trials",
+            frame=answer.checks["minimum"],
+            number_format=".0f",
+            folded=True,
+        ),
+    ]
+    return Section(title="How many trials", figures=[figure], tables=tables)
+
+
+def _plan(answer: Comparison) -> Section | None:
+    if "plan" not in answer.checks:
+        return None
+    plan = answer.checks["plan"]
+    asked = plan[plan["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
+    tables = (
+        [Table(caption="Items to ask again", frame=asked.drop(columns=["wrong_uniform"]))]
+        if len(asked)
+        else []
+    )
+    return Section(title="Where to ask again", text=plan_sentences(plan), tables=tables)
+
+
+def _scores(answer: Comparison) -> Section | None:
+    figures: list[Figure] = []
+    if len(answer.estimates.where(estimand="icc")):
+        caption = "ICC(2,1): share of the variance of one score that is about the response."
+        figures += _forest(answer.estimates, "icc", caption)
+    if "score_variance" in answer.checks:
+        frame = answer.checks["score_variance"]
+        unit = [f"{judge}, {group}" if group else judge
+                for judge, group in zip(frame["judge"], frame["group"], strict=True)]  # fmt: skip
+        layers = frame.assign(unit=unit, layer=frame["component"]).dropna(subset=["share"])
+        if len(layers):
+            caption = "Shares of a score's variance: the response, the trial, and the rest."
+            figures.append(figure_of(variance_layers(layers), caption, "Stacked bars of variance shares."))
+    if "gaps" in answer.checks and "flip_rate" in answer.checks["gaps"]:
+        both = answer.checks["gaps"].dropna(subset=["flip_rate"])
+        if len(both):
+            caption = "Each item's flip rate against the gap between the mean scores of its two responses."
+            figures.append(
+                figure_of(gap_scatter(both), caption, "Scatter plot of flip rates and score gaps.")
+            )
+    return Section(title="Scores", figures=figures) if figures else None
+
+
+def _judges(answer: Comparison) -> Section | None:
+    figures = [] if answer.diagnostics.where(estimand="kappa").frame.empty else _forest(
+        answer.diagnostics, "kappa", "Cohen's κ of two judges' majorities.")  # fmt: skip
+    shares = answer.diagnostics.frame
+    shares = shares[shares["estimand"].str.startswith("variance_share[")]
+    if len(shares):
+        layers = shares.assign(layer=shares["estimand"].str.extract(r"\[(.*)\]")[0], share=shares["point"])
+        caption = "Layers of a verdict's variance: the judge's own chance, position, protocol, who judges."
+        figures.append(figure_of(variance_layers(layers), caption, "Stacked bar of variance shares."))
+    return Section(title="Judges and layers", figures=figures) if figures else None
+
+
+def _conditions(answer: Comparison) -> Section | None:
+    if "ablations" not in answer.checks:
+        return None
+    changes = answer.checks["ablations"]
+    figures = [
+        figure_of(slopegraphs(rows), f"The same items under two settings of the {kind}.",
+                  f"Slopegraphs of flip rates by {kind}.")
+        for kind, rows in changes.groupby("kind", sort=False)
+    ]  # fmt: skip
+    return Section(title="Temperature and prompt", figures=figures)
+
+
+def _forest(estimates: Estimates, estimand: str, caption: str = "") -> list[Figure]:
+    """A forest plot where the units fit on it and something is defined."""
+    rows = estimates.where(estimand=estimand).frame
+    units = len(rows[["unit", "group"]].drop_duplicates())
+    if not units or units > MOST_UNITS or not rows["point"].notna().any():
+        return []
+    words = caption or f"{estimand.replace('_', ' ').capitalize()} of each judge by every method."
+    return [figure_of(forest(estimates, estimand=estimand), words, f"Forest plot. {words}")]
+
+
+def _side_by_side(estimates: Estimates, estimand: str) -> list[Table]:
+    return [
+        comparison_table(estimates, estimand=estimand, caption=f"{estimand.replace('_', ' ').capitalize()}")
+    ]
+
+
+def _tables(answer: Comparison) -> Section:
+    return estimates_section(answer, {"Repeatability": answer.estimates, "Judges": answer.diagnostics})
+
+
+def _method(_: Comparison) -> Section:
+    return Section(title="Methods", text=_METHOD, folded=True)

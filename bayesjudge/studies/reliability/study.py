@@ -1,0 +1,168 @@
+"""The reliability question: would the judge say the same if asked again, and how often must we ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bayesjudge.counts.scores import ScoreCounts, count_scores
+from bayesjudge.counts.trials import TrialCounts, count_trials
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.readers import read_repeats, read_scores, read_trials
+from bayesjudge.studies.common.checks import check_fits, joint_gate
+from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.reliability.guidance import checklist, warnings_of
+from bayesjudge.studies.reliability.options import ReliabilityOptions
+from bayesjudge.studies.reliability.parts import Pairwise, Pointwise, pairwise, pointwise
+from bayesjudge.studies.reliability.tables import arranged, own_tables
+from bayesjudge.tables import Scores, Trials
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bayesjudge.models.pointwise_scores import Likelihood
+    from bayesjudge.report import Page
+
+__all__ = ["reliability"]
+
+
+def reliability(
+    trials: Any = None, scores: Any = None, *, judges: Iterable[str] | None = None,
+    responses: tuple[str, str] | None = None, likelihood: Likelihood = "gaussian", budget: int | None = None,
+    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
+    draws: int = 2000, tune: int = 600, truth: Mapping[tuple[str, str], float] | None = None,
+    progress: bool = False,
+) -> Comparison:  # fmt: skip
+    """How repeatable judges are, Bayesian and frequentist intervals side by side, and where to ask again.
+
+    Parameters
+    ----------
+    trials : Trials, TrialCounts, Scores, or anything that `read_trials` takes
+        Repeated comparisons. A file that (also) holds scores is read for both where ``scores`` is not given.
+    scores : Scores, ScoreCounts, or anything that `read_scores` takes
+        Repeated scores of single responses.
+    judges : iterable of str, optional
+        Some of the judges; all by default.
+    responses : pair of str, optional
+        The responses whose scores are set against the comparisons; by default the only two.
+    likelihood : {"gaussian", "ordinal"}
+        Scores as numbers, or as ordered levels.
+    budget : int, optional
+        Further trials to plan for each judge and condition; by default five an item.
+    engine : {"hmc", "nuts", "laplace", "pymc"}
+        As in `fit`, with ``chains, draws, tune``. The effects of items and judges are many, and each has a
+        convergence check to pass: hence more draws than elsewhere, and HMC, which is faster than NUTS here.
+    prob : float
+        Probability of every interval, between 0 and 1.
+    seed : int
+        Equal seeds give equal answers.
+    bootstrap : int
+        Bootstrap replicates over items; 0 leaves bootstrap intervals out.
+    truth : mapping, optional
+        Known truth by ``(estimand, unit)``, for simulated data.
+    progress : bool
+        Show progress bars on standard error.
+
+    Returns
+    -------
+    Comparison
+        ``estimates``: flip rates, minimum trials, noise budgets, intraclass correlations, ...;
+        ``diagnostics``: position bias, agreement of judges, layers of variance, changes between conditions;
+        among ``checks`` the tables ``items``, ``curves``, ``minimum``, ``tiers``, ``plan``, ``tests``,
+        ``ablations``, ``gaps``.
+
+    Raises
+    ------
+    InputError, UsageError, EngineError
+        A table or an option that cannot be used; options are looked at before anything is counted.
+
+    Examples
+    --------
+    On a log with the columns ``item, judge, order, winner``, ``reliability("log.csv").to_html("page.html")``
+    fits, checks and writes the page. Options are looked at first:
+
+    >>> reliability("log.csv", prob=95)
+    Traceback (most recent call last):
+    bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
+    """
+    options = ReliabilityOptions(
+        responses=responses, likelihood=likelihood, budget=budget, engine=engine, prob=prob, seed=seed,
+        bootstrap=bootstrap, chains=chains, draws=draws, tune=tune, progress=progress,
+    )  # fmt: skip
+    compared, scored = _counted(trials, scores)
+    if judges is not None:
+        compared, scored = _chosen(compared, scored, [judges] if isinstance(judges, str) else list(judges))
+    pair = None if compared is None else pairwise(compared, options)
+    point = None if scored is None else pointwise(scored, options, alone=pair is None)
+    return _assemble(pair, point, options, truth or {})
+
+
+def _counted(trials: Any, scores: Any) -> tuple[TrialCounts | None, ScoreCounts | None]:
+    if trials is None and scores is None:
+        raise UsageError("give trials= (comparisons), scores= (scores of single responses), or both")
+    if isinstance(trials, (Scores, ScoreCounts)) and scores is None:
+        trials, scores = None, trials
+    if scores is None and not isinstance(trials, (Trials, TrialCounts)) and not _lives_elsewhere(trials):
+        trials, scores = read_repeats(trials)
+    return _count(trials, TrialCounts, Trials, read_trials, count_trials), _count(
+        scores, ScoreCounts, Scores, read_scores, count_scores
+    )
+
+
+def _count(source: Any, counts: type[Any], table: type[Any], read: Any, count: Any) -> Any:
+    if source is None or isinstance(source, counts):
+        return source
+    # An Ibis table is counted where it lives; everything else is read into a validated table first.
+    return count(source if isinstance(source, table) or _lives_elsewhere(source) else read(source))
+
+
+def _lives_elsewhere(source: Any) -> bool:
+    return type(source).__module__.startswith("ibis.")
+
+
+def _chosen(
+    compared: TrialCounts | None, scored: ScoreCounts | None, judges: Sequence[str]
+) -> tuple[TrialCounts | None, ScoreCounts | None]:
+    """Counts of some judges, each of whom some table must have."""
+    parts = [part for part in (compared, scored) if part is not None]
+    known = list(dict.fromkeys(judge for part in parts for judge in part.judges))
+    unknown = [judge for judge in judges if judge not in known]
+    if unknown or not judges:
+        wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
+        raise UsageError(f"{wrong}; the tables have {', '.join(map(repr, known))}")
+    here = [judge for judge in judges if compared is not None and judge in compared.judges]
+    there = [judge for judge in judges if scored is not None and judge in scored.judges]
+    return (compared.for_judges(here) if compared is not None and here else None,
+            scored.for_judges(there) if scored is not None and there else None)  # fmt: skip
+
+
+def _assemble(
+    pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions,
+    truth: Mapping[tuple[str, str], float],
+) -> Comparison:  # fmt: skip
+    parts = [part for part in (pair, point) if part is not None]
+    fits = {fit.model.label: fit for part in parts for fit in part.fits}
+    rows = Estimates.concat(part.estimates for part in parts)
+    estimates, diagnostics = arranged(rows.with_truth(truth) if truth else rows)
+    checks = {**own_tables(pair, point), **check_fits(fits.values(), fits.values())}
+    return Comparison(
+        question="reliability", estimates=estimates, diagnostics=diagnostics, fits=fits, checks=checks,
+        warnings=tuple(warnings_of(pair, point, checks)),
+        checklist=checklist(pair, point, checks), gate=joint_gate({k: f.gate for k, f in fits.items()}),
+        page_of=_page, screen_of=_screen, settings=options.settings,
+        dropped={k: n for part in parts for k, n in part.counts.dropped.items()},
+    )  # fmt: skip
+
+
+def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
+    from bayesjudge.studies.reliability.terminal import reliability_screen
+
+    return reliability_screen(answer, width)
+
+
+def _page(answer: Comparison) -> Page:
+    # Drawing is imported when a page is asked for: numbers alone do not need it.
+    from bayesjudge.studies.reliability.page import reliability_page
+
+    return reliability_page(answer)

@@ -1,0 +1,106 @@
+"""Tables of the reliability answer: estimates in reading order, Bayesian tables beside the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.baselines.reliability.tiers import check_tiers
+from bayesjudge.estimates import Estimates
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
+
+__all__ = ["arranged", "own_tables"]
+
+#: Estimands about repeatability itself, in reading order; a bracket's content does not matter.
+HEADLINE = ("flip_rate", "disagreement", "entropy", "tie_rate", "minimum_trials", "noise_budget", "swap_risk",
+            "icc", "within_share", "score_sd", "score_margin", "score_gap", "mean_score")  # fmt: skip
+#: What else is known about the judges: bias, agreement, layers, conditions; others follow as they come.
+ABOUT = ("position_bias", "position_effect", "position", "position_size", "agreement", "kappa", "ac1",
+         "alpha", "variance_share", "flip_rate_change", "flip_rate_change_size",
+         "majority_changed")  # fmt: skip
+#: Name of the exact, frequentist curve.
+EXACT = "exact"
+
+
+def arranged(rows: Estimates) -> tuple[Estimates, Estimates]:
+    """Estimates about repeatability, and about the judges; Bayesian rows of an estimand first.
+
+    Examples
+    --------
+    >>> rows = [{"estimand": name, "method": "x"} for name in ("kappa", "icc", "flip_rate[same order]")]
+    >>> [part.frame["estimand"].tolist() for part in arranged(Estimates.from_rows(rows))]
+    [['flip_rate[same order]', 'icc'], ['kappa']]
+    """
+    frame = rows.frame
+    kind = frame["estimand"].str.replace(r"[\\[(].*", "", regex=True)
+    late = ~frame["method"].str.startswith("bayes:")
+    found = []
+    for mine, order in ((kind.isin(HEADLINE), HEADLINE), (~kind.isin(HEADLINE), ABOUT)):
+        part = frame[mine].assign(kind=[order.index(k) if k in order else len(order) for k in kind[mine]],
+                                  late=late[mine])  # fmt: skip
+        # Within a kind, forms of an estimand stay in the order in which they were made.
+        form = pd.factorize(part["estimand"])[0]
+        place = np.lexsort((np.arange(len(part)), part["late"], form, part["kind"]))
+        found.append(Estimates(part.iloc[place][list(frame.columns)].reset_index(drop=True)))
+    return found[0], found[1]
+
+
+def own_tables(pair: Pairwise | None, point: Pointwise | None) -> dict[str, pd.DataFrame]:
+    """Tables of the question's own, by name; those without rows are left out."""
+    found: dict[str, pd.DataFrame] = {}
+    tests = []
+    if pair is not None:
+        curves = _curves(pair)
+        found |= {"items": _items(pair), "curves": curves, "minimum": _minimum(pair), "tiers": _tiers(curves),
+                  "plan": pair.plan, "ablations": pair.baseline.ablations}  # fmt: skip
+        tests.append(pair.baseline.tests)
+    if point is not None:
+        found |= {"gaps": _gaps(pair, point), "score_variance": point.baseline.variance}
+        tests.append(point.baseline.tests)
+    return {name: frame for name, frame in {**found, "tests": _stacked(tests)}.items() if len(frame)}
+
+
+def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    kept = [frame for frame in frames if len(frame)]
+    return pd.concat(kept, ignore_index=True) if kept else pd.DataFrame()
+
+
+def _items(pair: Pairwise) -> pd.DataFrame:
+    """Counts and exact tests of every item, and what its flip rate and majority probably are."""
+    key = ["judge", "group", "item"]
+    seen = pair.baseline.items.drop(columns=["condition", "mean_flip_rate"])
+    seen = seen.rename(columns={"flip_rate": "flip_rate_seen", "majority": "majority_seen",
+                                "stratum": "stratum_seen"})  # fmt: skip
+    believed = pair.items.drop(columns=["category", "trials"])
+    return seen.merge(believed, on=key, how="left")
+
+
+def _curves(pair: Pairwise) -> pd.DataFrame:
+    """Curves against the true majority (of the posterior) and against that of the trials made (exact)."""
+    true = pair.curves[pair.curves["reference"] == "true"].assign(method=pair.fit.model.label)
+    exact = pair.baseline.curves.assign(method=EXACT, reference="seen")
+    return pd.concat([true, exact], ignore_index=True)
+
+
+def _minimum(pair: Pairwise) -> pd.DataFrame:
+    parts = [pair.minimum.assign(method=pair.fit.model.label), pair.baseline.minimum.assign(method=EXACT)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _tiers(curves: pd.DataFrame) -> pd.DataFrame:
+    """The paper's tiers by each method's curves."""
+    parts = [check_tiers(part).assign(method=method) for method, part in curves.groupby("method", sort=False)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _gaps(pair: Pairwise | None, point: Pointwise) -> pd.DataFrame:
+    """Gaps of mean scores, with the flip rate of the same judge, condition and item where there is one."""
+    gaps = point.baseline.gaps
+    if pair is None or gaps.empty:
+        return gaps
+    flips = pair.baseline.items[["judge", "group", "item", "flip_rate"]]
+    return gaps.merge(flips, on=["judge", "group", "item"], how="left")

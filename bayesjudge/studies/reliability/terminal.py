@@ -1,0 +1,103 @@
+"""The reliability answer on a terminal."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from rich.markup import escape
+from rich.table import Table
+
+from bayesjudge.estimates import Estimates
+from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, percent, unit_name
+from bayesjudge.studies.reliability.plan import plan_sentences
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.common.comparison import Comparison
+
+__all__ = ["reliability_screen"]
+
+#: Shown beside the flip rate where there is room: estimand and heading.
+BESIDE = (("position_effect", "first − second"), ("minimum_trials[95%]", "trials for 95 %"))
+SCORES = (("icc", "ICC(2,1)"), ("score_margin", "margin of one score"), ("score_gap", "gap a to b"))
+#: Pairs of judges and sentences of the plan printed by default.
+MOST = 12
+
+
+def reliability_screen(answer: Comparison, width: int) -> list[Table | str]:
+    """Flip rates and what follows for each judge, scores, agreement of judges, and where to ask again."""
+    del width  # four columns of figures at most: narrow enough for any terminal
+    rows = Estimates.concat([answer.estimates, answer.diagnostics])
+    tables: list[Table | str] = [_verdicts(answer, rows), _scores(answer, rows), _agreement(answer, rows)]
+    if "plan" in answer.checks:
+        sentences = plan_sentences(answer.checks["plan"])
+        tables += [escape(f"• {sentence}") for sentence in sentences[:MOST]]
+        if len(sentences) > MOST:
+            tables.append(f"{len(sentences) - MOST} more in the table plan of --json, --out and the report.")
+    return tables
+
+
+def _verdicts(answer: Comparison, rows: Estimates) -> Table:
+    """One line a judge and condition: flip rate by both methods, position effect, fewest trials."""
+    flips = rows.where(estimand="flip_rate").frame
+    methods = list(dict.fromkeys(flips["method"]))
+    beside = [(name, heading) for name, heading in BESIDE
+              if any(not math.isnan(row["point"]) for row in _best(rows, name).values())]  # fmt: skip
+    title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
+    table = empty_table(title, ["judge"], [*methods, *(heading for _, heading in beside)])
+    for (unit, group), mine in flips.groupby(["unit", "group"], sort=False):
+        by = mine.drop_duplicates("method").set_index("method")
+        cells = [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]
+        for name, _ in beside:
+            row = _best(rows, name).get((str(unit), str(group)))
+            cells.append(
+                "" if row is None else _trials(row) if name.startswith("minimum") else interval_cell(row)
+            )
+        table.add_row(escape(unit_name(unit, group)), *cells)
+    return table
+
+
+def _scores(answer: Comparison, rows: Estimates) -> Table:
+    """One line a judge and condition: intraclass correlation, margin of one score, gap between responses."""
+    shown = [(name, heading) for name, heading in SCORES if _best(rows, name)]
+    table = empty_table(f"Scores, {percent(answer)} intervals", ["judge"], [heading for _, heading in shown])
+    if shown:
+        for unit, group in _best(rows, shown[0][0]):
+            found = [_best(rows, name).get((unit, group)) for name, _ in shown]
+            cells = ["" if row is None else interval_cell(row) for row in found]
+            table.add_row(escape(unit_name(unit, group)), *cells)
+    return table
+
+
+def _agreement(answer: Comparison, rows: Estimates) -> Table:
+    """One line a pair of judges: how often their majorities agree, and beyond chance."""
+    table = empty_table(f"Agreement of judges' majorities, {percent(answer)} intervals", ["judges"],
+                        ["agreement", "Cohen's κ"])  # fmt: skip
+    kappa = _best(rows, "kappa")
+    for key, row in list(_best(rows, "agreement").items())[:MOST]:
+        table.add_row(escape(unit_name(*key)), interval_cell(row),
+                      interval_cell(kappa[key]) if key in kappa else "")  # fmt: skip
+    hidden = len(_best(rows, "agreement")) - MOST
+    table.caption = f"{hidden} more pairs not shown" if hidden > 0 else None
+    return table
+
+
+def _best(rows: Estimates, estimand: str) -> dict[tuple[str, str], pd.Series]:
+    """The first row of each unit and group: the Bayesian one where there is one."""
+    found: dict[tuple[str, str], pd.Series] = {}
+    for _, row in rows.where(estimand=estimand).frame.iterrows():
+        found.setdefault((row["unit"], row["group"]), row)
+    return found
+
+
+def _trials(row: pd.Series) -> str:
+    """Numbers of trials, which are whole or without end."""
+    point, lower, upper = (_whole(row[name]) for name in ("point", "lower", "upper"))
+    return escape(f"{point} [{lower}, {upper}]")
+
+
+def _whole(value: float) -> str:
+    if math.isinf(value):
+        return "∞"
+    return f"{value:.0f}" if value == int(value) else figure(value)

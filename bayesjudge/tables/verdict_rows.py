@@ -1,0 +1,239 @@
+"""How rows become verdicts: name, code, join labels, check, then drop and count what cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import InputError, Problem
+from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes
+from bayesjudge.tables.columns import name_columns, require_columns
+from bayesjudge.tables.gold import Gold, match_gold, read_gold
+from bayesjudge.tables.schema import Rule, broken_rules, grouped, readable, same_within
+
+__all__ = ["IDS", "NAMES", "REQUIRED", "validate"]
+
+#: Our names for the columns of a verdict table; the first three are required.
+NAMES = ("item", "model", "verdict", "judge", "label", "run")
+REQUIRED = NAMES[:3]
+#: Columns of names, in the order of the validated table.
+IDS = ("item", "model", "judge", "run")
+
+_NO_RUN = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """Codes of every row, what the codes of names stand for, and the table they were made from."""
+
+    codes: pd.DataFrame
+    names: Mapping[str, pd.Index[Any]]
+    table: pd.DataFrame
+
+    def told(self, *keys: str) -> Any:
+        """A function from a row to words like ``item '7', model 'a'``."""
+        return lambda row: ", ".join(
+            f"{key} {self.names[key].array[self.codes[key].iloc[row]]!r}" for key in keys
+        )
+
+
+def validate(
+    frame: pd.DataFrame, columns: Mapping[str, str] | None, labels: pd.DataFrame | None
+) -> tuple[pd.DataFrame, dict[str, int], tuple[str, ...], pd.DataFrame | None]:
+    """Usable rows, the count of the others by reason, what was assumed, annotators' marks; see `Verdicts`."""
+    table, warnings = name_columns(frame, _of_verdicts(frame, columns, labels), names=NAMES)
+    gold, problems = (None, []) if labels is None else read_gold(labels, columns)
+    missing = require_columns(table.columns, REQUIRED)
+    if missing or table.empty:
+        raise InputError([*missing, *([] if missing else [_no_rows("a header without rows")]), *problems])
+    coded = _code(table)
+    if gold is not None:
+        coded, unmatched, mismatch = _join(coded, gold)
+        problems, warnings = problems + mismatch, warnings + gold.warnings + _spread_warning(coded, gold)
+    coded, numbered = _number_runs(coded)
+    problems += broken_rules(coded.codes, _rules(coded))
+    if problems:
+        raise InputError(problems)
+    chosen, dropped = _choose(coded)
+    if gold is not None:
+        dropped |= {
+            **gold.dropped,
+            **({"labels table: row that matches no verdict": unmatched} if unmatched else {}),
+        }
+    rows = _assemble(coded, chosen, dropped)
+    return rows, dropped, warnings + numbered, None if gold is None else _marks_on(rows, gold)
+
+
+def _marks_on(rows: pd.DataFrame, gold: Gold) -> pd.DataFrame | None:
+    """Annotators' marks on the answers of the table; marks on an item count for every model's answer."""
+    if gold.marks is None:
+        return None
+    by = ["item", *([] if gold.model is None else ["model"])]
+    found = gold.marks.merge(rows[["item", "model"]].drop_duplicates(), on=by)
+    return found[["item", "model", "annotator", "label"]]
+
+
+def _of_verdicts(
+    frame: pd.DataFrame, columns: Mapping[str, str] | None, labels: pd.DataFrame | None
+) -> dict[str, str]:
+    """The part of a mapping that is not about the labels table alone."""
+    if labels is None:
+        return dict(columns or {})
+    ours, theirs = set(map(str, frame.columns)), set(map(str, labels.columns))
+    return {
+        name: source for name, source in (columns or {}).items() if source in ours or source not in theirs
+    }
+
+
+def _code(table: pd.DataFrame) -> _Coded:
+    codes: dict[str, NDArray[Any]] = {}
+    names: dict[str, pd.Index[Any]] = {}
+    for key in IDS:
+        if key in table and (key in REQUIRED or table[key].notna().any()):
+            codes[key], names[key] = code_names(table[key])
+        else:
+            codes[key], names[key] = np.zeros(len(table), np.int32), pd.Index([key], dtype="str")
+    nothing = np.full(len(table), MISSING, np.int8)
+    codes["verdict"] = code_binary(table["verdict"])
+    codes["label"] = code_binary(table["label"]) if "label" in table else nothing
+    codes["gold"] = nothing
+    codes["answer"] = joint_codes([codes["item"], codes["model"]], [len(names["item"]), len(names["model"])])
+    return _Coded(pd.DataFrame(codes), names, table)
+
+
+def _join(coded: _Coded, gold: Gold) -> tuple[_Coded, int, list[Problem]]:
+    match = match_gold(gold, codes=coded.codes, items=coded.names["item"], models=coded.names["model"])
+    return (
+        _Coded(coded.codes.assign(gold=match.label), coded.names, coded.table),
+        match.unmatched,
+        match.problems,
+    )
+
+
+def _spread_warning(coded: _Coded, gold: Gold) -> tuple[str, ...]:
+    several = gold.model is None and len(coded.names["model"]) > 1
+    text = "the labels table has no model column: each label counts for every model's answer to the item"
+    return (text,) if several else ()
+
+
+def _number_runs(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
+    """Name the runs and give rows of one judge, answer and run one code ``event``."""
+    codes, names = coded.codes, dict(coded.names)
+    verdict = codes["verdict"].to_numpy() >= 0
+    event = joint_codes([codes[key].to_numpy() for key in IDS[:3]], [len(names[key]) for key in IDS[:3]])
+    event[~verdict] = MISSING
+    has_run = "run" in coded.table and coded.table["run"].notna().any()
+    if has_run:
+        codes, names["run"], warnings = _fill_runs(codes, names["run"])
+        event = joint_codes(
+            [event, codes["run"].to_numpy()], [int(event.max(initial=0)) + 1, len(names["run"])]
+        )
+    else:
+        run, warnings = _count_runs(event)
+        codes = codes.assign(run=run)
+        names["run"] = pd.Index([str(k) for k in range(int(run.max(initial=0)) + 1)], dtype="str")
+        event = np.full(len(event), MISSING, dtype=np.int64)
+    return _Coded(codes.assign(event=event), names, coded.table), warnings
+
+
+def _fill_runs(
+    codes: pd.DataFrame, names: pd.Index[Any]
+) -> tuple[pd.DataFrame, pd.Index[Any], tuple[str, ...]]:
+    missing = codes["run"].to_numpy() == MISSING
+    if not missing.any():
+        return codes, names, ()
+    filled = codes.assign(run=np.where(missing, np.int32(len(names)), codes["run"]))
+    warning = f"{int(missing.sum())} rows have no run; each counts as the run {_NO_RUN!r}"
+    return filled, names.append(pd.Index([_NO_RUN], dtype="str")), (warning,)
+
+
+def _count_runs(event: NDArray[np.int64]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    known = event >= 0
+    run = np.zeros(len(event), dtype=np.int32)
+    if not pd.Series(event[known]).duplicated().any():
+        return run, ()
+    run[known] = pd.Series(event[known]).groupby(event[known]).cumcount()
+    warning = f"{int((run > 0).sum())} rows repeat an item, model and judge without a run column"
+    return run, (f"{warning}: taken as repeated runs, numbered in row order",)
+
+
+def _rules(coded: _Coded) -> list[Rule]:
+    present = [key for key in NAMES if key in coded.table]
+    values = [readable(key, coded.table[key], binary=key in {"verdict", "label"}) for key in present]
+    return [
+        *values,
+        same_within("label", "answer", unit="answer (item and model)", name=coded.told("item", "model"),
+                    fix="Settle on one label for each answer, for example by majority."),
+        _gold_agrees(coded),
+        same_within("verdict", "event", unit="item, model, judge and run", name=coded.told(*IDS),
+                    fix="Give each run its own value in the run column, or remove the wrong row."),
+    ]  # fmt: skip
+
+
+def _gold_agrees(coded: _Coded) -> Rule:
+    told = coded.told("item", "model")
+
+    def holds(codes: pd.DataFrame) -> NDArray[np.bool_]:
+        both = (codes["label"] >= 0) & (codes["gold"] >= 0)
+        return ~(both & (codes["label"] != codes["gold"])).to_numpy(dtype=bool)
+
+    def found(codes: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
+        return grouped(codes["answer"].to_numpy()[rows], rows,
+                       lambda row: f"{codes['label'].iloc[row]} where the labels table says "
+                                   f"{codes['gold'].iloc[row]} for {told(row)}")  # fmt: skip
+
+    return Rule(column="label", holds=holds, found=found, allowed="the same label in both tables",
+                fix="Settle on one label for each answer, or use one of the two.")  # fmt: skip
+
+
+def _choose(coded: _Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """Rows to keep and, for the others, the first reason that holds."""
+    codes = coded.codes
+    label = _filled_label(codes)
+    unusable = {f"missing {key}": (codes[key] < 0).to_numpy() for key in ("item", "model", "judge")}
+    silent = (codes["verdict"] < 0).to_numpy()
+    unusable |= {
+        "missing verdict": silent & (label < 0),
+        "missing verdict, answer labelled": silent & (label >= 0),
+    }
+    event = codes["event"]
+    unusable["exact repeat of a run"] = ((event >= 0) & event.duplicated()).to_numpy()
+    keep = np.ones(len(codes), dtype=bool)
+    dropped = {}
+    for reason, rows in unusable.items():
+        dropped[reason] = int((keep & rows).sum())
+        keep &= ~rows
+    return keep, {reason: n for reason, n in dropped.items() if n}
+
+
+def _filled_label(codes: pd.DataFrame) -> NDArray[np.int8]:
+    """Every row's label: its own, the labels table's, or that of another row of the answer."""
+    own = np.maximum(codes["label"].to_numpy(), codes["gold"].to_numpy())
+    answer = codes["answer"].to_numpy()
+    known = (answer >= 0) & (own >= 0)
+    by_answer = np.full(int(answer.max(initial=-1)) + 2, MISSING, dtype=np.int8)
+    by_answer[answer[known]] = own[known]
+    return np.asarray(by_answer[answer], dtype=np.int8)
+
+
+def _assemble(coded: _Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int]) -> pd.DataFrame:
+    if not keep.any():
+        raise InputError([_no_rows(f"only rows that cannot be used: {dict(dropped)}")])
+    codes, table, label = coded.codes, coded.table, _filled_label(coded.codes)
+    if not keep.all():
+        codes, table, label = codes[keep], table[keep], label[keep]
+    core: dict[str, Any] = {key: coded.names[key].take(codes[key].to_numpy()).array for key in IDS}
+    core["verdict"] = codes["verdict"].to_numpy()
+    core["label"] = pd.arrays.IntegerArray(np.where(label < 0, np.int8(0), label), label < 0)
+    extra = table.drop(columns=[name for name in NAMES if name in table]).reset_index(drop=True)
+    return pd.concat([pd.DataFrame(core), extra], axis=1)
+
+
+def _no_rows(found: str) -> Problem:
+    return Problem(column="(table)", found=found, allowed="at least one row with an item, model and verdict",
+                   fix="Check the file, and which columns were read as what.")  # fmt: skip

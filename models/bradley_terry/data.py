@@ -1,0 +1,92 @@
+"""From counts of battles to what `bradley_terry` sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data
+from bayesjudge.models.common.battle_rows import (
+    OutcomeRows,
+    human_rows,
+    incidence,
+    judged_rows,
+    root_mean_square,
+    standardised,
+)
+from bayesjudge.models.common.davidson import OUTCOMES
+from bayesjudge.models.common.elo_results import sizes
+from bayesjudge.models.common.strength_units import information
+
+if TYPE_CHECKING:
+    from bayesjudge.counts.battles.counts import BattleCounts
+
+__all__ = ["prepare"]
+
+
+def prepare(
+    counts: BattleCounts, *, judge: str | None, order: bool, length: bool, covariates: Sequence[str]
+) -> Data:
+    """Patterns of one kind of outcome, with a column of x for each effect."""
+    of = "people's votes" if judge is None else f"verdicts of {judge}"
+    columns = [_column(counts, name) for name in covariates]
+    rows = (
+        human_rows(counts, order=order, length=length, columns=columns) if judge is None
+        else judged_rows(counts, judge, order=order, length=length, columns=columns)
+    )  # fmt: skip
+    if not rows.n.sum():
+        raise UsageError(f"the table has no {of}; outcomes there are: {_known(counts)}")
+    scales = _scales(rows, covariates, of=of)
+    effects = _effects(rows, order=order, length=length, of=of)
+    scale = np.array([1.0] * len(effects) + list(scales.values()))
+    effects |= {name: rows.covariates[:, k] / scales[name] for k, name in enumerate(scales)}
+    battle = tuple(range(len(rows)))
+    x = np.column_stack(list(effects.values())) if effects else np.zeros((len(rows), 0))
+    matrix = incidence(rows.first, rows.second, len(counts.models))
+    axes, known = dict.fromkeys(matrix, ("battle", "model")), information(rows.n, len(counts.models))
+    return Data(
+        arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **matrix},
+        dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), "information": (), **axes},
+        coords={"model": counts.models, "effect": tuple(effects), "battle": battle, "outcome": OUTCOMES},
+        observed="n", weights="n", ragged=("battle",),
+        facts={"effects": len(effects), "covariates": tuple(scales)},
+        units=sizes(rows, counts.models),
+    )  # fmt: skip
+
+
+def _known(counts: BattleCounts) -> str:
+    votes = ["votes (judge=None)"] if counts.human.votes.sum() else []
+    return ", ".join([*votes, *(f"judge={judge!r}" for judge in counts.judges)])
+
+
+def _column(counts: BattleCounts, name: str) -> int:
+    if name not in counts.covariates:
+        raise UsageError(f"these counts have no covariate {name!r}, they have {list(counts.covariates)}: "
+                         f"count with count_battles(..., covariates=[{name!r}])")  # fmt: skip
+    return counts.covariates.index(name)
+
+
+def _scales(rows: OutcomeRows, names: Sequence[str], *, of: str) -> dict[str, float]:
+    """Root mean square of each covariate: one unit of x."""
+    total = rows.n.sum(axis=1)
+    found = {name: root_mean_square(rows.covariates[:, k], total) for k, name in enumerate(names)}
+    flat = [name for name, scale in found.items() if scale == 0]
+    if flat:
+        raise UsageError(f"covariate {flat[0]!r} is the same for both answers in every battle of {of}, "
+                         "or not known there; leave it out")  # fmt: skip
+    return found
+
+
+def _effects(rows: OutcomeRows, *, order: bool, length: bool, of: str) -> dict[str, np.ndarray]:
+    found = {}
+    if order:
+        if not np.any(rows.order):
+            raise UsageError(f"order_effect=True needs battles whose order of showing is known; for {of} it "
+                             "is not (column order), or each battle was judged in both orders")  # fmt: skip
+        found["shown first"] = rows.order
+    if length:
+        found["longer"] = standardised(rows.length, rows.n.sum(axis=1), of=of)
+    return found

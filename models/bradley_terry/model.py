@@ -1,0 +1,170 @@
+"""`bradley_terry`: a leaderboard from battles that people, or one judge, decided.
+
+For models with strengths θ and a battle of i against k (Bradley & Terry 1952; ties by Davidson 1970)::
+
+    τ ~ Rayleigh(1)
+    θ ~ ZeroSumNormal(τ)                              strengths in logits
+    log ν ~ N(−1, 2)                                  how readily battles tie
+    β ~ N(0, 1)                                       order of showing, length, covariates: one each
+    d = θ_i − θ_k + x'β
+    P(i wins) : P(tie) : P(k wins) = e^{d/2} : ν : e^{−d/2}
+
+The likelihood is written on counts of each (pair, order, length, covariates): its cost does not depend on
+the number of battles, unless a covariate has a value of its own in every one. Strengths are sampled in the
+units of `strength_units`, which suit few battles and many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.counts.battles.counts import BattleCounts, count_battles
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models.bradley_terry import data as bradley_terry_data
+from bayesjudge.models.bradley_terry import results as bradley_terry_results
+from bayesjudge.models.common.davidson import LOG_TIE
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.tables import Battles
+
+__all__ = ["BradleyTerry"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BradleyTerry:
+    """Strengths, and their Elo, from the outcomes of battles.
+
+    Parameters
+    ----------
+    judge : str, optional
+        Whose verdicts are the outcomes; by default people's votes.
+    order_effect : bool
+        Being shown first is worth something, and how much is learned.
+    length_effect : bool
+        A longer answer is worth something; lengths are scaled to a root mean square of 1.
+    covariates : sequence of str
+        Columns by which the two answers differ (``X``, or ``X_a`` and ``X_b``), each scaled like lengths;
+        strengths are then those of answers alike in them.
+    strength_scale : float
+        Scale of the Rayleigh prior of τ, in logits.
+
+    Examples
+    --------
+    >>> BradleyTerry(judge="gpt-4").label
+    'bayes:bradley_terry[gpt-4]'
+    """
+
+    judge: str | None = None
+    order_effect: bool = False
+    length_effect: bool = False
+    covariates: tuple[str, ...] = ()
+    strength_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "covariates", tuple(dict.fromkeys(self.covariates)))
+        if not self.strength_scale > 0:
+            raise UsageError(f"strength_scale must be above 0, got {self.strength_scale}")
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "bradley_terry"
+
+    @property
+    def label(self) -> str:
+        """Method name in tables: whose outcomes, then the effects."""
+        options = [self.judge or "human", *(["order"] if self.order_effect else []),
+                   *(["length"] if self.length_effect else []), *self.covariates]  # fmt: skip
+        return f"bayes:bradley_terry[{','.join(options)}]"
+
+    def prepare(self, table: Battles | BattleCounts) -> Data:
+        """Counts of outcomes for each pattern of pair, order, length and covariates."""
+        counts = (
+            table if isinstance(table, BattleCounts) else count_battles(table, covariates=self.covariates)
+        )
+        return bradley_terry_data.prepare(
+            counts, judge=self.judge, order=self.order_effect, length=self.length_effect,
+            covariates=self.covariates,
+        )  # fmt: skip
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+        import numpyro
+        from numpyro import distributions as dist
+
+        from bayesjudge.models.common.davidson import OutcomeCounts, jax_log_outcomes
+        from bayesjudge.models.common.strength_units import Strengths, spread
+
+        tau = numpyro.sample("spread", spread(self.strength_scale))
+        prior = Strengths(tau, data["information"], data.size("model"))
+        theta = numpyro.sample("strength", prior, infer={"event_dims": ("model",)})
+        log_tie = numpyro.sample("log_tie", dist.Normal(*LOG_TIE))
+        is_small = "incidence" in data.arrays
+        d = data["incidence"] @ theta if is_small else theta[data["first"]] - theta[data["second"]]
+        if data.facts["effects"]:
+            with numpyro.plate("effect", data.size("effect"), dim=-1):
+                d = d + data["x"] @ numpyro.sample("beta", dist.Normal(0.0, 1.0))
+        outcomes = OutcomeCounts(jax_log_outcomes(d, log_tie), data["total"])
+        with numpyro.plate("battle", data.size("battle"), dim=-2), numpyro.plate("outcome", 3, dim=-1):
+            numpyro.sample("n", outcomes, obs=data.arrays.get("n"))
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+        import pymc as pm
+
+        from bayesjudge.models.common.davidson import pytensor_log_outcomes
+        from bayesjudge.models.common.strength_units import pymc_spread, pymc_strengths
+
+        zero, one = np.float64(0), np.float64(1)
+        coords = {"model": list(data.coords["model"]), "effect": list(data.coords["effect"])}
+        with pm.Model(coords=coords) as model:
+            tau = pymc_spread("spread", self.strength_scale)
+            theta = pymc_strengths("strength", tau, data["information"], dims="model")
+            log_tie = pm.Normal("log_tie", *map(np.float64, LOG_TIE))
+            d = theta[data["first"]] - theta[data["second"]]
+            if data.facts["effects"]:
+                d = d + data["x"] @ pm.Normal("beta", zero, one, dims="effect")
+            pm.Potential("n", data["n"].astype(float) * pytensor_log_outcomes(d, log_tie))
+        return model
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """Elo, differences, tie rate of equals and effects, with equal-tailed intervals."""
+        return bradley_terry_results.estimates(posterior, data, prob=prob, method=self.label)
+
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Strengths: part of the model, not a prior guess about one number."""
+        return ("strength",)
+
+    def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+        """Draws of each model's Elo, dims ``chain, draw, model``, for ranks and for who beats whom."""
+        return bradley_terry_results.elo(posterior, data)
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: every Elo."""
+        return {"elo": self.elo(posterior, data)}
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Scores of models and pairs, ties, cycles, and what being shown first is worth."""
+        return bradley_terry_results.STATISTICS
+
+    def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
+        """Outcomes of resampled battles, (replicates, patterns, 3)."""
+        from bayesjudge.models.common.battle_rows import resampled
+
+        return resampled(np.asarray(data["n"]), replicates=replicates, seed=seed)
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw from the prior, parameters and outcomes."""
+        from bayesjudge.models.common.pattern_counts import simulate
+
+        return simulate(self, key, data)

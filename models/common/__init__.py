@@ -1,0 +1,1 @@
+"""Likelihoods and coordinates that several models share."""

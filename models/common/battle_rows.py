@@ -1,0 +1,171 @@
+"""Battles as a likelihood sees them: patterns of (pair, order, covariates) and their outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+from bayesjudge.models.common.davidson import OUTCOMES
+
+if TYPE_CHECKING:
+    from bayesjudge.counts.battles.counts import BattleCounts, HumanVotes, JudgedBattles
+
+#: Entries up to which differences are a matrix product: its gradient is one too, and no scatter.
+DENSE = 400_000
+
+__all__ = [
+    "OutcomeRows",
+    "human_rows",
+    "judged_rows",
+    "pattern_places",
+    "resampled",
+    "root_mean_square",
+    "standardised",
+]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OutcomeRows:
+    """Patterns of battles; R patterns.
+
+    Attributes
+    ----------
+    first, second : int array (R,)
+        Codes of the models.
+    order : float array (R,)
+        1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
+    length : float array (R,)
+        Length of the first answer minus the second's; 0 where it is not used or not known.
+    covariates : float array (R, K)
+        The same of each covariate that was asked for.
+    n : int array (R, 3)
+        Battles that the first won, neither, the second.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    order: NDArray[np.float64]
+    length: NDArray[np.float64]
+    covariates: NDArray[np.float64]
+    n: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def less(self, n: NDArray[np.int64]) -> OutcomeRows:
+        """Without some of the battles, (R, 3)."""
+        return replace(self, n=self.n - n)
+
+    def arrays(self, prefix: str = "") -> dict[str, Any]:
+        """Arrays for `Data`, named after the prefix."""
+        named = {"first": self.first, "second": self.second, "order": self.order, "n": self.n,
+                 "total": self.n.sum(axis=1)}  # fmt: skip
+        return {prefix + name: array for name, array in named.items()}
+
+    def dims(self, prefix: str = "", battle: str = "battle") -> dict[str, tuple[str, ...]]:
+        """Names of the axes of those arrays."""
+        found: dict[str, tuple[str, ...]] = dict.fromkeys(self.arrays(prefix), (battle,))
+        return {**found, f"{prefix}n": (battle, "outcome")}
+
+
+def incidence(first: NDArray[np.int64], second: NDArray[np.int64], models: int) -> dict[str, Any]:
+    """Matrix (R, M) whose product with strengths is their differences, where it is small; else nothing.
+
+    Examples
+    --------
+    >>> incidence(np.array([0]), np.array([2]), 3)["incidence"].tolist()
+    [[1.0, 0.0, -1.0]]
+    """
+    if len(first) * models > DENSE:
+        return {}
+    eye = np.eye(models)
+    return {"incidence": eye[first] - eye[second]}
+
+
+def human_rows(
+    counts: BattleCounts, *, order: bool = False, length: bool = False, columns: Sequence[int] = ()
+) -> OutcomeRows:
+    """People's votes, merged over groups and over whatever is not asked for; ``columns`` are covariates."""
+    return _merge(counts.human, counts.human.votes, order=order, length=length, columns=columns)
+
+
+def judged_rows(
+    counts: BattleCounts, judge: str, *, order: bool = False, length: bool = False,
+    columns: Sequence[int] = (),
+) -> OutcomeRows:  # fmt: skip
+    """Labels of one judge; a battle judged in both orders counts once: its halves are not independent."""
+    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
+    outcome = np.stack([rows.label == 1, rows.label == 0.5, rows.label == 0], axis=1)
+    return _merge(rows, outcome * rows.n[:, None], order=order, length=length, columns=columns)
+
+
+def _merge(
+    rows: HumanVotes | JudgedBattles, n: NDArray[np.int64], *, order: bool, length: bool,
+    columns: Sequence[int],
+) -> OutcomeRows:  # fmt: skip
+    distinct, place = pattern_places(rows, order=order, length=length, columns=columns)
+    total = np.zeros((len(distinct), len(OUTCOMES)), dtype=np.int64)
+    np.add.at(total, place, n)
+    pair = distinct[:, :2].astype(np.int64)
+    return OutcomeRows(first=pair[:, 0], second=pair[:, 1], order=distinct[:, 2], length=distinct[:, 3],
+                       covariates=distinct[:, 4:], n=total)  # fmt: skip
+
+
+def pattern_places(
+    rows: HumanVotes | JudgedBattles, *, order: bool, length: bool, columns: Sequence[int] = ()
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Distinct patterns (P, 4 + columns): pair, order, length, covariates; and which one each row shows."""
+    zero = np.zeros(len(rows))
+    keys: NDArray[np.float64] = np.column_stack(
+        [rows.first, rows.second, rows.order if order else zero,
+         np.nan_to_num(rows.length) if length else zero, np.nan_to_num(rows.covariates[:, list(columns)])]
+    )  # fmt: skip
+    distinct, place = np.unique(keys, axis=0, return_inverse=True)
+    return distinct, place.reshape(-1)
+
+
+def standardised(length: NDArray[np.float64], n: NDArray[np.int64], *, of: str) -> NDArray[np.float64]:
+    """Differences of length over their root mean square: a swap of the models only turns the sign.
+
+    Raises
+    ------
+    UsageError
+        Lengths are not known, or all equal.
+
+    Examples
+    --------
+    >>> standardised(np.array([3.0, -4.0]), np.array([1, 1]), of="votes").round(3).tolist()
+    [0.849, -1.131]
+    """
+    size = root_mean_square(length, n)
+    if size == 0:
+        raise UsageError(f"the table has no lengths for {of} (columns length_a and length_b), or they are "
+                         "all equal; leave the length effect out")  # fmt: skip
+    return length / size
+
+
+def root_mean_square(values: NDArray[np.float64], n: NDArray[np.int64]) -> float:
+    """Of the values of battles that occur n times each; a change of sign does not move it."""
+    return float(np.sqrt(np.average(values**2, weights=n)))
+
+
+def resampled(n: NDArray[np.int64], *, replicates: int, seed: int) -> NDArray[np.int64]:
+    """Outcomes of battles drawn with replacement within each pattern, (replicates, R, 3).
+
+    Examples
+    --------
+    >>> resampled(np.array([[3, 0, 1], [0, 0, 0]]), replicates=2, seed=0).sum(axis=2).tolist()
+    [[4, 0], [4, 0]]
+    """
+    total = n.sum(axis=1)
+    share = n / np.maximum(total, 1)[:, None]
+    share[total == 0] = 1 / n.shape[1]
+    drawn: NDArray[np.int64] = np.random.default_rng(seed).multinomial(
+        total, share, size=(replicates, len(n))
+    )
+    return drawn

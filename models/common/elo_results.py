@@ -1,0 +1,112 @@
+"""What a posterior of strengths says of the leaderboard: Elo, differences, who beats whom.
+
+Hard-Elo counts a tie as half a win for both. Under any model of the outcomes it therefore estimates the
+Bradley–Terry strengths whose expected scores are nearest to the model's (in Kullback–Leibler divergence,
+White 1982), on the pairs that were played. Those are a function of the parameters, and their posterior is
+the Elo to report beside Hard-Elo: the same estimand, on the same scale. Davidson's strengths are not: where
+a third of even battles are ties they are half as wide again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.estimates.posterior import differences, summary_rows
+from bayesjudge.maths.bradley_terry import shown_pairs, solve_strengths, to_elo
+from bayesjudge.models.common.davidson import expected_score
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.models.common.battle_rows import OutcomeRows
+
+__all__ = ["ELO", "beats", "elo_draws", "elo_rows", "equals_tie", "sizes"]
+
+#: Name of the estimand: on the pairs that were played, ties counting half.
+ELO = "elo"
+
+
+def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefix: str = "") -> xr.DataArray:
+    """Draws of each model's Elo as Hard-Elo would find it from endless votes on these pairs.
+
+    Parameters
+    ----------
+    strength : xarray.DataArray
+        Davidson strengths, dims ``chain, draw, model``.
+    log_tie : xarray.DataArray
+        Log ν, dims ``chain, draw``.
+    data : Data
+        With arrays ``first, second, total`` (names after ``prefix``): the pairs and their weights.
+
+    Returns
+    -------
+    xarray.DataArray
+        Dims ``chain, draw, model``, mean 1500.
+    """
+    draws = strength.transpose("chain", "draw", "model")
+    values = draws.to_numpy().reshape(-1, draws.sizes["model"])
+    first, second, total = (np.asarray(data[prefix + name]) for name in ("first", "second", "total"))
+    played = total > 0
+    pair, place = np.unique(np.stack([first[played], second[played]]), axis=1, return_inverse=True)
+    weight = np.bincount(place.reshape(-1), weights=total[played], minlength=pair.shape[1])
+    tie = log_tie.transpose("chain", "draw").to_numpy().reshape(-1, 1)
+    score = expected_score(values[:, pair[0]] - values[:, pair[1]], tie)
+    wins, models = weight * score, values.shape[1]
+    start = solve_strengths(pair[0], pair[1], weight, wins.mean(axis=0), models)[0]
+    found = solve_strengths(pair[0], pair[1], weight, wins, models, start=start)
+    return draws.copy(data=to_elo(found).reshape(draws.shape))
+
+
+def elo_rows(
+    elo: xr.DataArray, *, method: str, prob: float, n: dict[str, int], group: str = ""
+) -> list[dict[str, Any]]:
+    """Rows of every model's Elo and of differences, with P(difference > 0).
+
+    Which pairs have a row is said by `bayesjudge.maths.bradley_terry.shown_pairs`.
+    """
+    names, extra = [str(name) for name in elo["model"].to_numpy()], {"group": group}
+    mean = elo.mean(("chain", "draw")).to_numpy()
+    pairs = [(names[a], names[b]) for a, b in shown_pairs(mean)]
+    rows = summary_rows(elo, estimand=ELO, method=method, prob=prob, n=n, extra=extra)
+    delta = differences(elo, "model", pairs)
+    return rows + summary_rows(
+        delta, estimand="difference", method=method, prob=prob, n=n, signed=True, extra=extra
+    )
+
+
+def beats(elo: xr.DataArray) -> pd.DataFrame:
+    """Posterior probability that the row's model has the higher Elo than the column's; NaN on the diagonal.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> draws = xr.DataArray([[[1510.0, 1490.0], [1500.0, 1500.1]]], dims=("chain", "draw", "model"),
+    ...                      coords={"model": ["a", "b"]})
+    >>> beats(draws).loc["a", "b"]
+    np.float64(0.5)
+    """
+    values = elo.transpose("chain", "draw", "model").to_numpy().reshape(-1, elo.sizes["model"])
+    share = np.stack([(values[:, [one]] > values).mean(axis=0) for one in range(values.shape[1])])
+    np.fill_diagonal(share, np.nan)
+    names = [str(name) for name in elo["model"].to_numpy()]
+    return pd.DataFrame(share, index=pd.Index(names, name="model"), columns=names)
+
+
+def equals_tie(log_tie: xr.DataArray) -> xr.DataArray:
+    """Probability that equals tie, ν/(2 + ν)."""
+    inverse: xr.DataArray = 2 * np.exp(-log_tie)  # type: ignore[assignment] # NumPy's stubs know only arrays
+    return 1 / (1 + inverse)
+
+
+def sizes(rows: OutcomeRows, models: tuple[str, ...]) -> dict[str, int]:
+    """Battles behind each model and behind each pair (key ``"a − b"``, both ways round)."""
+    met = np.zeros((len(models), len(models)), dtype=np.int64)
+    np.add.at(met, (rows.first, rows.second), rows.n.sum(axis=1))
+    met = met + met.T
+    found = {name: int(met[m].sum()) for m, name in enumerate(models)}
+    pairs = itertools.permutations(range(len(models)), 2)
+    return found | {f"{models[a]} − {models[b]}": int(met[a, b]) for a, b in pairs}

@@ -1,0 +1,168 @@
+"""`conditional_panel`: judges who err independently given the label (Dawid & Skene 1979, with some labels).
+
+For model m's answer with label y, and judge j's verdicts v::
+
+    θ_m ~ Beta(1, 1)                              accuracy of model m
+    q1_jm, q0_jm                                  the verdict channel, pooled over models (verdict_channel.py)
+    labelled answer    P(y, v) = P(y) Π_j P(v_j | y)
+    unlabelled answer  P(v)    = Σ_y P(y, v)
+
+It is here as a warning. Real judges err on the same answers, and every answer on which they err together
+counts as so many independent witnesses: with nine judges the posterior is sure of what the votes cannot know.
+Its predictive checks say so (co-errors of two judges on labelled answers); `judge_panel` is the model to use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.counts.panel import PanelVotes, panel_votes
+from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.posterior import differences, summary_rows
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models.common.channel_results import channel_quality, headline, quality_rows
+from bayesjudge.models.common.verdict_channel import (
+    ChannelPrior,
+    Pooling,
+    check_channel,
+    numpyro_channel,
+    pymc_channel,
+)
+from bayesjudge.models.conditional_panel import statistics as conditional_panel_statistics
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.tables import Verdicts
+
+__all__ = ["ConditionalPanel"]
+
+_CAUTION = "assumes that judges err independently given the label: see the check of co-errors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionalPanel:
+    """Accuracy from many judges who err independently given the label: for comparison, not for use.
+
+    Parameters
+    ----------
+    pooling : {"partial", "shared", "specific"}
+        Whether a judge errs alike on all models, as in `JudgeError`.
+    channel : ChannelPrior
+        Hyper-parameters of the verdict channel.
+
+    Examples
+    --------
+    >>> ConditionalPanel(pooling="shared").label
+    'bayes:conditional_panel[shared]'
+    """
+
+    pooling: Pooling = "partial"
+    channel: ChannelPrior = field(default_factory=ChannelPrior)
+
+    def __post_init__(self) -> None:
+        check_channel(self.pooling, "random")
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "conditional_panel"
+
+    @property
+    def label(self) -> str:
+        """Method name in tables."""
+        return f"bayes:conditional_panel[{self.pooling}]"
+
+    def prepare(self, table: Verdicts | PanelVotes) -> Data:
+        """One row an answer: its label, 0 where it has none, then each judge's verdicts of 1."""
+        votes = table if isinstance(table, PanelVotes) else panel_votes(table)
+        item, model = np.nonzero(votes.answered)
+        known, runs = (votes.annotations > 0)[item, model], votes.runs[item, model]
+        positives = np.rint(np.nan_to_num(votes.votes[item, model]) * runs).astype(np.int64)
+        label = np.where(known, np.nan_to_num(votes.label[item, model]) > 0.5, 0).astype(np.int64)
+        arrays = {"response": np.column_stack([label, positives]), "runs": runs, "model_of": model,
+                  "known": known.astype(np.int64), "real": np.ones(len(item), np.int64)}  # fmt: skip
+        answered = votes.answered.sum(axis=0)
+        return Data(
+            arrays=arrays, observed="response", ragged=("answer",),
+            dims={"response": ("answer", "seen"), "runs": ("answer", "judge"),
+                  **dict.fromkeys(("model_of", "known", "real"), ("answer",))},
+            coords={"answer": tuple(range(len(item))), "seen": ("label", *votes.judges),
+                    "model": votes.models, "judge": votes.judges},
+            facts={"most_runs": int(runs.max())},
+            units={name: int(n) for name, n in zip(votes.models, answered, strict=True)}
+            | {f"{a} − {b}": int((votes.answered[:, i] & votes.answered[:, k]).sum())
+               for i, a in enumerate(votes.models) for k, b in enumerate(votes.models) if i < k},
+        )  # fmt: skip
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+        import numpyro
+        from numpyro import distributions as dist
+
+        from bayesjudge.models.conditional_panel.likelihood import PanelResponses
+
+        models = len(data.coords["model"])
+        with numpyro.plate("model", models, dim=-1):
+            theta = numpyro.sample("theta", dist.Beta(1.0, 1.0))
+        logits = numpyro_channel(self.pooling, self.channel, data.size("judge"), models, "model")
+        with numpyro.plate("answer", data.size("answer"), dim=-1):
+            numpyro.sample("response", PanelResponses(theta, *logits, data), obs=data.arrays.get("response"),
+                           infer={"event_dims": ("seen",)})  # fmt: skip
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "model")}) as twin:
+            theta = pm.Beta("theta", np.float64(1), np.float64(1), dims="model")
+            logit_1, logit_0 = pymc_channel(self.pooling, self.channel, "model")
+            of, yes = data["model_of"], data["response"][:, 1:].astype(float)
+            no = data["runs"].astype(float) - yes
+            joint = []
+            for log_y, logit in ((pt.log1p(-theta), -logit_0), (pt.log(theta), logit_1)):
+                says = logit.T[of]
+                joint.append(log_y[of] - (yes * pt.softplus(-says) + no * pt.softplus(says)).sum(axis=1))
+            right = pt.switch(data["response"][:, 0] == 1, joint[1], joint[0])
+            total = pt.switch(data["known"] == 1, right, pt.logaddexp(*joint))
+            pm.Potential("response", total * data["real"].astype(float))
+        return twin
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """Accuracies, differences and each judge's quality; every row carries the caution."""
+        common: dict[str, Any] = {"method": self.label, "prob": prob, "n": data.units}
+        theta = self.accuracy(posterior, data)
+        rows = summary_rows(theta, estimand="accuracy", **common)
+        rows += summary_rows(differences(theta, "model"), estimand="difference", signed=True, **common)
+        quality = channel_quality(posterior, "model", data.coords["model"])
+        return Estimates.from_rows(rows + quality_rows(quality, **common)).with_note(_CAUTION)
+
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Effects of models on judges: part of the model, not prior guesses about one number."""
+        return ("z_sensitivity", "z_specificity")
+
+    def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:  # noqa: ARG002 the models' protocol
+        """Draws of each model's accuracy, dims ``chain, draw, model``."""
+        return posterior["theta"]
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""
+        youden = channel_quality(posterior, "model", data.coords["model"])["youden"]
+        return headline(self.accuracy(posterior, data), youden)
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Verdict rates, agreement of judges, and their co-errors on labelled answers."""
+        return conditional_panel_statistics.STATISTICS
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw from the prior, parameters, labels and verdicts."""
+        from bayesjudge.models.common.pattern_counts import simulate
+
+        return simulate(self, key, data)

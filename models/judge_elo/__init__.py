@@ -1,0 +1,5 @@
+"""`judge_elo`: the Elo that people would give, from their votes and from judges of other battles too."""
+
+from bayesjudge.models.judge_elo.model import JudgeElo
+
+__all__ = ["JudgeElo"]

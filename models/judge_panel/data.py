@@ -1,0 +1,177 @@
+"""From a panel's votes to what `judge_panel` sees: the labelled answers, and the answers to predict.
+
+Likelihood and prediction look at the same regressors, all of them centred: every judge's vote (0 where
+missing), the mean vote on the item over models and judges, and the logit of the mean vote on each model.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data
+from bayesjudge.models.judge_panel.cells import Regressors, all_cells, answer_rows, pattern_cells, row_dims
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bayesjudge.counts.panel import PanelVotes
+
+__all__ = ["MOST_ITEMS", "Scale", "half_votes", "prepare", "regressors"]
+
+Scale = Literal["binary", "graded"]
+
+#: Items up to which every answer is predicted on its own; past it answers are predicted by vote pattern.
+MOST_ITEMS = 5000
+#: Clusters up to which each has a sampled effect, labelled or not, so that splits of one table share a shape.
+MOST_CLUSTERS = 200
+
+
+def prepare(votes: PanelVotes, *, scale: Scale, item_effect: bool) -> Data:
+    """Labelled answers as rows ``answer_...``, then all answers (or their patterns) as rows ``cell_...``."""
+    labelled = (votes.annotations > 0).any(axis=1)
+    latent, clusters = _sampled_clusters(votes, labelled)
+    seen = regressors(votes, scale, latent)
+    answers = _labelled_answers(votes, seen)
+    listing = all_cells if len(votes.items) <= MOST_ITEMS else pattern_cells
+    cells = listing(votes, seen)
+    place = np.flatnonzero(labelled) if labelled.any() else np.zeros(1, np.int64)
+    marks = _marks(votes, cells.items > 0)
+    arrays = {"model_rate": seen.model_rate, "vote_centre": seen.centre, "item_place": place,
+              "label": answers.pop("answer_label"), **answers, **cells.arrays, **marks}  # fmt: skip
+    known = {"model_rate": ("model",), "vote_centre": ("judge",), "item_place": ("item",),
+             **dict.fromkeys(("label", "mark_cell"), ("answer",)),
+             **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator"))}  # fmt: skip
+    dims = {name: known.get(name) or row_dims(name) for name in arrays}
+    axes = {dim: size for name in arrays for dim, size in zip(dims[name], arrays[name].shape, strict=True)}
+    named = {"model": votes.models, "judge": votes.judges, "group": votes.groups}
+    return Data(
+        arrays=arrays, dims=dims, observed="mark" if marks else "label",
+        coords={**{dim: tuple(range(size)) for dim, size in axes.items()}, **named,
+                "cluster": tuple(range(clusters)), "annotator": votes.annotators if marks else ()},
+        ragged=tuple(dim for dim in ("answer", "cell", "sampled") if dim in axes),
+        facts={"groups": len(votes.groups), "clusters": clusters, "units": cells.units, "items": cells.items,
+               "annotators": len(votes.annotators) if marks else 0,
+               "all_units": len(np.unique(votes.cluster)),
+               # With one answer an item, a normal effect only rescales the logit, which nothing can tell.
+               "item_effect": item_effect and len(votes.models) > 1},
+        units=_sizes(votes),
+    )  # fmt: skip
+
+
+def _labelled_answers(votes: PanelVotes, seen: Regressors) -> dict[str, NDArray[Any]]:
+    """Rows of the labelled answers; ``answer_item`` counts the labelled items, ``answer_n`` is 1."""
+    rows = answer_rows(votes, seen, votes.annotations > 0, "answer")
+    if not len(rows["answer_n"]):
+        # One row that counts nothing stands where nobody labelled anything.
+        rows = {name: np.zeros((1, *values.shape[1:]), values.dtype) for name, values in rows.items()}
+    rows["answer_item"] = np.unique(rows["answer_item"], return_inverse=True)[1].reshape(-1)
+    rows["answer_cluster"] = np.maximum(rows["answer_cluster"], 0)
+    del rows["answer_unit"]
+    return rows
+
+
+def _marks(votes: PanelVotes, singly: bool) -> dict[str, NDArray[np.int64]]:
+    """Every annotator's marks on the labelled answers, where they are several: (answers, annotators)."""
+    if votes.marks is None or len(votes.annotators) < 2 or not (votes.annotations > 0).any():
+        return {}
+    if not singly:
+        raise UsageError(
+            f"marks of several annotators need {MOST_ITEMS} items at most, not {len(votes.items)}; "
+            "sample items at random, or give one label an answer"
+        )
+    marks = votes.marks[votes.annotations > 0]
+    place = np.cumsum(votes.answered).reshape(votes.answered.shape) - 1
+    return {"mark": (marks > 0).astype(np.int64), "mark_given": (marks >= 0).astype(np.int64),
+            "mark_cell": place[votes.annotations > 0]}  # fmt: skip
+
+
+def regressors(votes: PanelVotes, scale: Scale, latent: NDArray[np.int64]) -> Regressors:
+    """Votes as features, mean votes of items and of models.
+
+    Votes are centred at the judge's mean vote. Judges are lenient or strict, and a prior for the level of the
+    labels where all votes are ½ would depend on how lenient they are, and on how many. Centred, the intercept
+    is the level at average votes; a judge who always says the same adds nothing, and neither does a missing
+    vote.
+
+    Graded scores enter by mid-rank among the judge's own scores, ``2 r − 1``: whatever scale a judge uses,
+    only its order counts. Mid-ranks are centred as they are, and a score of two levels is exactly the vote.
+    """
+    if scale == "graded":
+        if votes.scores is None:
+            raise UsageError("votes='graded' needs scores: panel_votes(verdicts, score='your column')")
+        level = _mid_ranks(votes.scores)
+        feature, weight = 2 * level - 1, np.isfinite(level).astype(float)
+        centre = np.zeros(feature.shape[-1])
+    else:
+        level, weight = votes.votes, (votes.runs > 0).astype(float)
+        centre = _mean_votes(level, weight) - 0.5
+        feature = level - 0.5 - centre
+    value = np.where(weight > 0, level, 0.0)
+    # The usual half a success and half a failure keep the logit finite.
+    yes, n = value.sum(axis=(0, 2)) + 0.5, weight.sum(axis=(0, 2)) + 1
+    logit = np.log(yes) - np.log(n - yes)
+    seen = n > 1
+    model_rate = np.where(seen, logit - (logit[seen].mean() if seen.any() else 0.0), 0.0)
+    given = weight.sum(axis=(1, 2))
+    mean = value.sum(axis=(1, 2)) / np.maximum(given, 1)
+    item_rate = np.where(given > 0, mean - (mean[given > 0].mean() if (given > 0).any() else 0.0), 0.0)
+    return Regressors(features=np.where(weight > 0, feature, 0.0), centre=centre, item_rate=item_rate,
+                      model_rate=model_rate, latent=latent)  # fmt: skip
+
+
+def _mean_votes(level: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean vote of each judge (J,), ½ for one that never voted."""
+    n = weight.sum(axis=(0, 1))
+    total = np.where(weight > 0, level, 0.0).sum(axis=(0, 1))
+    return np.where(n > 0, total / np.maximum(n, 1), 0.5)
+
+
+def half_votes(data: Data, rows: str) -> NDArray[np.float64]:
+    """Votes less ½ of the rows ``answer_...`` or ``cell_...``, (R, J), 0 where a judge did not vote.
+
+    A judge who always said the same is taken to have said it everywhere. Graded votes come as their
+    mid-ranks, above 0 in the upper half of the judge's own scores.
+    """
+    features, centre = np.asarray(data[f"{rows}_votes"]), np.asarray(data["vote_centre"])
+    return np.where((features != 0) | (np.abs(centre) == 0.5), features + centre, 0.0)
+
+
+def _mid_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of the judge's scores below each score, half of the ties counted, in (0, 1)."""
+    found = np.full(scores.shape, np.nan)
+    for judge in range(scores.shape[-1]):
+        known = np.isfinite(scores[..., judge])
+        _, place, n = np.unique(scores[..., judge][known], return_inverse=True, return_counts=True)
+        share = (np.cumsum(n) - n / 2) / max(int(n.sum()), 1)
+        found[known, judge] = share[place.reshape(-1)]
+    return found
+
+
+def _sampled_clusters(votes: PanelVotes, labelled: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
+    """Code of each item's sampled cluster effect, -1 where it has none, and how many are sampled."""
+    names = np.unique(votes.cluster)
+    if len(names) == len(votes.items):
+        return np.zeros(len(votes.items), np.int64), 0
+    chosen = names if len(names) <= MOST_CLUSTERS else np.unique(votes.cluster[labelled])
+    place = np.searchsorted(chosen, votes.cluster)
+    known = np.isin(votes.cluster, chosen)
+    return np.where(known, place, -1), len(chosen)
+
+
+def _sizes(votes: PanelVotes) -> dict[str, int]:
+    """Answers, labelled answers (key ``labelled:...``) and paired items behind each name."""
+    given, labelled = votes.answered, votes.annotations > 0
+    sizes: dict[str, int] = {}
+    for m, model in enumerate(votes.models):
+        sizes |= {model: int(given[:, m].sum()), f"labelled:{model}": int(labelled[:, m].sum())}
+        for g, group in enumerate(votes.groups):
+            sizes[f"{model} | {group}"] = int((given[:, m] & (votes.group == g)).sum())
+    for a, b in itertools.combinations(range(len(votes.models)), 2):
+        sizes[f"{votes.models[a]} − {votes.models[b]}"] = int((given[:, a] & given[:, b]).sum())
+    seen = (votes.runs > 0).sum(axis=(0, 1))
+    sizes |= {f"votes:{judge}": int(n) for judge, n in zip(votes.judges, seen, strict=True)}
+    return sizes | {"missing votes": int((given[..., None] & (votes.runs == 0)).sum())}

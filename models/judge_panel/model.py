@@ -1,0 +1,193 @@
+"""`judge_panel`: many judges, few human labels: the label regressed on all the votes.
+
+For model m's answer to item i, judges j with votes v (METHODS 1.11)::
+
+    logit P(y_im = 1) = α_m + γ ℓ_m + Σ_j β_j (v_imj − v̄_j) + δ c_i + s_u u_i
+
+    α_m ~ N(α_0, s_α)     α_0 ~ N(0, 1.5),  s_α ~ HalfNormal(0.7)
+    β_j ~ N(b_0, s_b)     b_0 ~ N(1, 1),    s_b ~ HalfNormal(1)
+    γ, δ ~ N(0, 1)        ℓ_m: centred logit of the mean vote on m;  c_i: centred mean vote on item i
+    u_i ~ N(0, 1)         s_u ~ HalfNormal(1): what the models' answers to an item share beyond the votes
+
+Only labelled answers enter the likelihood. Judges err together, and a model of the votes given the label
+turns whatever it leaves out of that into false confidence (see `conditional_panel`); a model of the label
+given the votes need not say how judges err. u_i is sampled for labelled items and averaged over for others.
+v̄_j is judge j's mean vote, and a missing vote adds nothing. Groups of items have effects ``N(0, s_g)`` of
+their own and by model; clusters of items share an effect ``s_c t_c`` instead of counting as independent
+evidence. Where several people labelled, each is taken to err at a rate of their own and the true label is
+summed out (judge_panel_annotators.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from bayesjudge.counts.panel import PanelVotes, panel_votes
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates, Population
+from bayesjudge.estimates.posterior import differences
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models.judge_panel import (
+    data as judge_panel_data,
+)
+from bayesjudge.models.judge_panel import (
+    results as judge_panel_results,
+)
+from bayesjudge.models.judge_panel import (
+    statistics as judge_panel_statistics,
+)
+from bayesjudge.models.judge_panel.data import Scale
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.tables import Verdicts
+
+__all__ = ["JudgePanel", "PanelPrior"]
+
+Weights = Literal["shared", "specific"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelPrior:
+    """Hyper-parameters of `JudgePanel`, in logits.
+
+    Examples
+    --------
+    >>> PanelPrior(item_spread=0.5).item_spread
+    0.5
+    """
+
+    intercept: float = 1.5
+    model_spread: float = 0.7
+    weight_mean: tuple[float, float] = (1.0, 1.0)
+    weight_spread: float = 1.0
+    own_weight_spread: float = 0.5
+    slope: float = 1.0
+    item_spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        scales = {name: value for name, value in vars(self).items() if name != "weight_mean"}
+        for name, value in {**scales, "weight_mean": self.weight_mean[1]}.items():
+            if not value > 0:
+                raise UsageError(f"{name} needs a scale above 0, got {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgePanel:
+    """Accuracy of every model from a panel of judges and a handful of human labels.
+
+    Parameters
+    ----------
+    item_effect : bool
+        Answers to one item share an effect beyond the votes (the default). It has no meaning, and is left
+        out, where there is one model.
+    weights : {"shared", "specific"}
+        A judge's vote means the same for every model (shared, the default), or nearly the same (specific).
+    votes : {"binary", "graded"}
+        Judges' verdicts, or the ranks of their graded scores (`PanelVotes.scores`).
+    prior : PanelPrior
+        Hyper-parameters.
+
+    Examples
+    --------
+    >>> JudgePanel(item_effect=False).label
+    'bayes:judge_panel[no item effect]'
+    """
+
+    item_effect: bool = True
+    weights: Weights = "shared"
+    votes: Scale = "binary"
+    prior: PanelPrior = field(default_factory=PanelPrior)
+
+    def __post_init__(self) -> None:
+        for option, value, allowed in (("weights", self.weights, get_args(Weights)),
+                                       ("votes", self.votes, get_args(Scale))):  # fmt: skip
+            if value not in allowed:
+                raise UsageError(f"{option}={value!r} is not one of {', '.join(allowed)}")
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "judge_panel"
+
+    @property
+    def label(self) -> str:
+        """Method name in tables: whatever differs from the defaults."""
+        given = {"no item effect": not self.item_effect, "specific": self.weights == "specific",
+                 "graded": self.votes == "graded"}  # fmt: skip
+        options = [name for name, is_given in given.items() if is_given]
+        return f"bayes:judge_panel[{','.join(options)}]" if options else "bayes:judge_panel"
+
+    def prepare(self, table: Verdicts | PanelVotes) -> Data:
+        """Labelled items, and every answer (or pattern of votes) to predict."""
+        votes = table if isinstance(table, PanelVotes) else panel_votes(table)
+        return judge_panel_data.prepare(votes, scale=self.votes, item_effect=self.item_effect)
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+        import numpyro
+        from numpyro import distributions as dist
+
+        from bayesjudge.models.judge_panel import likelihood
+
+        logit = likelihood.answer_logits(likelihood.sample_sites(self, data), data)
+        if data.facts["annotators"]:
+            self._marked(data, logit)
+            return
+        with numpyro.plate("answer", data.size("answer"), dim=-1):
+            # Rows that count nothing (padding, or no label at all) carry no density.
+            labels = dist.Bernoulli(logits=logit).mask(data["answer_n"] > 0)
+            numpyro.sample("label", labels, obs=data.arrays.get("label"))
+
+    def _marked(self, data: Data, logit: Any) -> None:
+        import numpyro
+
+        from bayesjudge.models.judge_panel.annotators import Marks, numpyro_annotators
+
+        marks = Marks(logit, numpyro_annotators(data.size("annotator")), data["mark_given"])
+        with numpyro.plate("answer", data.size("answer"), dim=-1):
+            numpyro.sample("mark", marks, obs=data.arrays.get("mark"), infer={"event_dims": ("annotator",)})
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+        from bayesjudge.models.judge_panel import pymc as judge_panel_twin
+
+        return judge_panel_twin.build(self, data)
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """Accuracies and differences on both populations, and judges' weights."""
+        return judge_panel_results.estimates(posterior, data, prob=prob, method=self.label)
+
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Effects of models, judges, groups and clusters: part of the model, not guesses about one number."""
+        return ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "cluster_effect",
+                "item_effect", "z_annotator")  # fmt: skip
+
+    def accuracy(
+        self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
+    ) -> xr.DataArray:
+        """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
+        from bayesjudge.models.judge_panel.population import accuracy_draws
+
+        return accuracy_draws(posterior, data, population=population, seed=seed)[0]
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: accuracies and differences."""
+        theta = self.accuracy(posterior, data)
+        found = {"accuracy": theta}
+        return found if theta.sizes["model"] == 1 else {**found, "difference": differences(theta, "model")}
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Labels by model, by vote, by judge and by item."""
+        return judge_panel_statistics.STATISTICS
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw from the prior, parameters and labels."""
+        from bayesjudge.models.common.pattern_counts import simulate
+
+        return simulate(self, key, data)

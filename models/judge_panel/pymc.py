@@ -1,0 +1,71 @@
+"""The density of `judge_panel` in PyTensor, judge by judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+
+from bayesjudge.models.judge_panel.annotators import pymc_marks
+
+if TYPE_CHECKING:
+    from bayesjudge.model import Data
+    from bayesjudge.models.judge_panel import JudgePanel
+
+__all__ = ["build"]
+
+_ZERO, _ONE = np.float64(0), np.float64(1)
+
+
+def build(model: JudgePanel, data: Data) -> Any:
+    """The whole model; sites and priors as in `judge_panel_density.sample_sites`."""
+    axes = ("model", "judge", "group", "cluster", "item", "annotator")
+    coords = {name: list(data.coords[name]) for name in axes}
+    with pm.Model(coords=coords) as twin:
+        logit = _votes_part(model, data)
+        if data.facts["groups"] > 1:
+            logit = logit + _groups_part(model, data)
+        for name in ("cluster", "item"):
+            if data.facts["clusters"] if name == "cluster" else data.facts["item_effect"]:
+                spread = pm.HalfNormal(f"{name}_spread", np.float64(model.prior.item_spread))
+                effect = pm.Normal(f"{name}_effect", _ZERO, _ONE, dims=name)
+                logit = logit + spread * effect[data[f"answer_{name}"]]
+        if data.facts["annotators"]:
+            pm.Potential("mark", pymc_marks(logit, data))
+            return twin
+        right, n = data["label"].astype(float), data["answer_n"].astype(float)
+        pm.Potential("label", -n * (right * pt.softplus(-logit) + (_ONE - right) * pt.softplus(logit)))
+    return twin
+
+
+def _votes_part(model: JudgePanel, data: Data) -> Any:
+    prior = model.prior
+    intercept = pm.Normal("intercept", _ZERO, np.float64(prior.intercept))
+    model_spread = pm.HalfNormal("model_spread", np.float64(prior.model_spread))
+    weight_mean = pm.Normal("weight_mean", *map(np.float64, prior.weight_mean))
+    weight_spread = pm.HalfNormal("weight_spread", np.float64(prior.weight_spread))
+    gamma = pm.Normal("model_rate_slope", _ZERO, np.float64(prior.slope))
+    delta = pm.Normal("item_rate_slope", _ZERO, np.float64(prior.slope))
+    alpha = intercept + model_spread * pm.Normal("z_model", _ZERO, _ONE, dims="model")
+    beta = weight_mean + weight_spread * pm.Normal("z_weight", _ZERO, _ONE, dims="judge")
+    of, votes = data["answer_model"], data["answer_votes"]
+    logit = (alpha + gamma * data["model_rate"])[of] + delta * data["answer_rate"]
+    for j in range(data.size("judge")):
+        logit = logit + beta[j] * votes[:, j]
+    if model.weights == "specific":
+        own_spread = pm.HalfNormal("own_weight_spread", np.float64(prior.own_weight_spread))
+        own = own_spread * pm.Normal("z_own_weight", _ZERO, _ONE, dims=("judge", "model"))
+        for j in range(data.size("judge")):
+            logit = logit + own[j][of] * votes[:, j]
+    return logit
+
+
+def _groups_part(model: JudgePanel, data: Data) -> Any:
+    spread = pm.HalfNormal("group_spread", np.float64(model.prior.model_spread))
+    group = pm.Normal("z_group", _ZERO, _ONE, dims="group")
+    own_spread = pm.HalfNormal("group_model_spread", np.float64(model.prior.model_spread / 2))
+    own = pm.Normal("z_group_model", _ZERO, _ONE, dims=("group", "model"))
+    of = data["answer_group"]
+    return spread * group[of] + own_spread * own[of, data["answer_model"]]

@@ -1,0 +1,188 @@
+"""`judge_temperature`: what a judge's score gap is worth in human preference, and Soft-Elo under that.
+
+For a battle that judge j scored with gap s, in standard deviations of the judge's own gaps, and a person's
+vote y on it that is no tie (METHODS 4.7)::
+
+    μ ~ N(0, 1),  τ ~ HalfNormal(0.5)              log temperatures of judges
+    log β_j = μ + τ z_j                            z_j ~ N(0, 1)
+    log β_jg = log β_j + ω w_jg                    in group g (a language), when asked; ω ~ HalfNormal(0.5)
+    y ~ Bernoulli(σ(β_jg s))
+
+Judges, and groups, are partially pooled: a judge with few votes borrows from the others. Effects are sampled
+in the units of judge_temperature_units.py, which suit few votes and many. Soft-Elo gives each
+battle the target σ(βs); its strengths are drawn from a *cut* posterior (soft_targets.py), so that they
+cannot change β.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.counts.battles.counts import BattleCounts, count_battles
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models.common.effect_units import Guess
+from bayesjudge.models.judge_temperature import (
+    data as judge_temperature_data,
+)
+from bayesjudge.models.judge_temperature import (
+    results as judge_temperature_results,
+)
+from bayesjudge.models.judge_temperature.units import group_units, judge_units
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.tables import Battles
+
+__all__ = ["JudgeTemperature"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeTemperature:
+    """Temperature of each judge, partially pooled, and the Elo of soft targets under it.
+
+    Parameters
+    ----------
+    by_group : bool
+        Every group of the counts (``count_battles(..., group="language")``) has a temperature of its own.
+    learning_rate : float, optional
+        ω of the generalised posterior of strengths: how many battles one battle counts for. By default it is
+        drawn from how much the soft targets vary (soft_dispersion.py); METHODS 4.7 has 1.
+    pooling_scale : float
+        Scale of the half-normal priors of how far judges, and groups, differ in log β.
+
+    Examples
+    --------
+    >>> JudgeTemperature(by_group=True).label
+    'bayes:judge_temperature[group]'
+    """
+
+    by_group: bool = False
+    learning_rate: float | None = None
+    pooling_scale: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("learning_rate", "pooling_scale"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
+                raise UsageError(f"{name} must be above 0, got {getattr(self, name)}")
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "judge_temperature"
+
+    @property
+    def label(self) -> str:
+        """Method name in tables."""
+        return "bayes:judge_temperature[group]" if self.by_group else "bayes:judge_temperature"
+
+    def prepare(self, table: Battles | BattleCounts) -> Data:
+        """Votes with and against each gap, and the gaps of every judged battle."""
+        counts = table if isinstance(table, BattleCounts) else count_battles(table)
+        return judge_temperature_data.prepare(counts, by_group=self.by_group)
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+        import jax
+        import jax.numpy as jnp
+        import numpyro
+        from numpyro import distributions as dist
+
+        from bayesjudge.models.common.pattern_counts import PatternCounts
+
+        mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
+        tau, guess = numpyro.sample("tau", dist.HalfNormal(self.pooling_scale)), _guess(data)
+        with numpyro.plate("judge", data.size("judge"), dim=-2):
+            omega = numpyro.sample("omega", dist.HalfNormal(self.pooling_scale)) if self.by_group else 0.0
+            judges = judge_units(guess, mu, tau, omega)
+            z = numpyro.sample("z_judge", dist.Normal(judges.centre, judges.width))
+            log_beta = mu + judges.effect(z)
+            if self.by_group:
+                groups = group_units(guess, log_beta, omega)
+                with numpyro.plate("group", data.size("group"), dim=-1):
+                    z = numpyro.sample("z_group", dist.Normal(groups.centre, groups.width))
+                log_beta = log_beta + groups.effect(z)
+        log_beta = jnp.broadcast_to(log_beta, (data.size("judge"), data.size("group")))
+        logit = jnp.exp(log_beta[data["judge"], data["group"]]) * data["signed_gap"]
+        votes = PatternCounts(jax.nn.log_sigmoid(logit), data["stratum"], data["total"])
+        with numpyro.plate("outcome", data.size("outcome"), dim=-1):
+            numpyro.sample("n", votes, obs=data.arrays.get("n"))
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        zero, one, pooling = np.float64(0), np.float64(1), np.float64(self.pooling_scale)
+        with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "group")}) as model:
+            column, guess = (data.size("judge"), 1), _guess(data)
+            mu, tau = pm.Normal("mu", zero, one), pm.HalfNormal("tau", pooling)
+            omega = pm.HalfNormal("omega", pooling, shape=column) if self.by_group else zero
+            judges = judge_units(guess, mu, tau, omega)
+            log_beta = mu + judges.effect(pm.Normal("z_judge", judges.centre, judges.width, shape=column))
+            if self.by_group:
+                groups = group_units(guess, log_beta, omega)
+                z = pm.Normal("z_group", groups.centre, groups.width, dims=("judge", "group"))
+                log_beta = log_beta + groups.effect(z)
+            beta = pt.exp(pt.broadcast_to(log_beta, (data.size("judge"), data.size("group"))))
+            logit = beta[data["judge"], data["group"]] * data["signed_gap"]
+            pm.Potential("n", -data["n"].astype(float) * pt.softplus(-logit))
+        return model
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """β of each judge (and group) in logits a point of score; soft Elo from the cut posterior."""
+        return judge_temperature_results.estimates(
+            posterior, data, prob=prob, method=self.label, learning_rate=self.learning_rate
+        )
+
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Effects of judges and groups: part of the model, not prior guesses about one number."""
+        return ("z_judge", "z_group")
+
+    def beta(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+        """Draws of β in logits a point of score, dims ``chain, draw, judge, group``."""
+        return judge_temperature_results.beta(posterior, data)
+
+    def elo(
+        self, posterior: xr.Dataset, data: Data, *, judge: str | None = None, seed: int = 0
+    ) -> xr.DataArray:
+        """Draws of the judge's soft Elo of each model from the cut posterior, dims ``chain, draw, model``.
+
+        Parameters
+        ----------
+        judge : str, optional
+            Whose; by default the first judge's.
+        """
+        return judge_temperature_results.elo(
+            posterior,
+            data,
+            judge=judge or str(data.coords["judge"][0]),
+            learning_rate=self.learning_rate,
+            seed=seed,
+        )
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: every temperature."""
+        return {"beta": self.beta(posterior, data)}
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """How often votes go with the judge, by the size of the gap."""
+        return judge_temperature_results.STATISTICS
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw from the prior, parameters and votes."""
+        from bayesjudge.models.common.pattern_counts import simulate
+
+        return simulate(self, key, data)
+
+
+def _guess(data: Data) -> Guess:
+    return Guess(information=data["information"], pull=data["pull"])

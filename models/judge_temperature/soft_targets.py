@@ -1,0 +1,205 @@
+"""Soft-target Bradley–Terry under an uncertain temperature: a cut, generalised posterior of strengths.
+
+Soft-Elo gives battle b the target ``σ(β s_b)``. No distribution has such targets as its data, so the
+exponential of the penalised likelihood of METHODS 4.1 is taken as a Gibbs posterior of θ with learning rate
+ω (Bissiri, Holmes & Walker 2016), which soft_dispersion.py draws; the penalty is a normal prior. θ must not
+feed back on β, which people's votes alone inform: the posterior is *cut* (Plummer 2015). β is drawn from its
+own posterior, then θ given β, where the density is log-concave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.maths.bradley_terry import RIDGE, solve_strengths
+from bayesjudge.models.judge_temperature.dispersion import learning_rates
+
+__all__ = ["SoftTable", "cut_strengths"]
+
+type Floats = NDArray[np.float64]
+type Ints = NDArray[np.int64]
+
+#: Chebyshev nodes; with them a sum of σ(βs) is known to 1e-9 of its size for β within a factor of 3.
+NODES = 33
+#: Proposals for each draw of θ, of which one is kept by its importance weight.
+PROPOSALS = 32
+#: Fewest degrees of freedom of the proposals, and models for each: tails heavier than the density's.
+FREEDOM, MODELS = 5.0, 2
+#: Draws that are worked out at once.
+_CHUNK = 200
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SoftTable:
+    """Sums of the soft targets of every pair, and of their squares, as functions of β.
+
+    ``Σ_b σ(β s_b)`` is smooth in β, so a Chebyshev polynomial in log β takes the place of the battles: after
+    one pass at the nodes the cost does not depend on their number.
+
+    Attributes
+    ----------
+    first, second : int array (P,)
+        Models of each pair.
+    n : int array (P,)
+        Battles of each pair.
+    low, high : float
+        Range of log β.
+    coefficients : array (nodes, 2 P)
+        Of the sums, then of the sums of squares.
+    """
+
+    first: Ints
+    second: Ints
+    n: Ints
+    low: float
+    high: float
+    coefficients: Floats
+
+    @classmethod
+    def tabulate(
+        cls, first: Ints, second: Ints, gap: Floats, n: Ints, *, low: float, high: float
+    ) -> SoftTable:
+        """From patterns (R,) of pair and gap, for β between ``exp(low)`` and ``exp(high)``.
+
+        Examples
+        --------
+        >>> one = np.array([0]), np.array([1]), np.array([2.0]), np.array([3])
+        >>> table = SoftTable.tabulate(*one, low=-2.0, high=0.0)
+        >>> bool(abs(table.wins(np.array([0.5]))[0, 0] - 3 / (1 + np.exp(-1.0))) < 1e-9)
+        True
+        """
+        from numpy.polynomial import chebyshev
+        from scipy.special import expit
+
+        pairs, place = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+        place = place.reshape(-1)
+        # A range of no width would leave the polynomial undetermined.
+        low, high = min(low, high) - 1e-3, max(low, high) + 1e-3
+        nodes = chebyshev.chebpts1(NODES)
+        beta = np.exp(low + (nodes + 1) / 2 * (high - low))
+        sums = np.stack(
+            [np.concatenate([np.bincount(place, n * expit(b * gap) ** power, pairs.shape[1])
+                             for power in (1, 2)]) for b in beta]
+        )  # fmt: skip
+        return cls(first=pairs[0], second=pairs[1], n=np.bincount(place, weights=n).astype(np.int64), low=low,
+                   high=high, coefficients=chebyshev.chebfit(nodes, sums, NODES - 1))  # fmt: skip
+
+    def wins(self, beta: Floats) -> Floats:
+        """Sums of targets (S, P) for temperatures (S,) within the table's range."""
+        return self._at(beta, slice(None, len(self.n)))
+
+    def squares(self, beta: Floats) -> Floats:
+        """Sums of squared targets (S, P), ditto."""
+        return self._at(beta, slice(len(self.n), None))
+
+    def _at(self, beta: Floats, columns: slice) -> Floats:
+        from numpy.polynomial import chebyshev
+
+        at = 2 * (np.log(beta) - self.low) / (self.high - self.low) - 1
+        return np.asarray(chebyshev.chebval(at, self.coefficients[:, columns]).T)
+
+
+def cut_strengths(
+    tables: Sequence[SoftTable], beta: Sequence[Floats], models: int, *, learning_rate: float | None = None,
+    ridge: float = RIDGE, seed: int = 0,
+) -> Floats:  # fmt: skip
+    """One draw of θ for each draw of β.
+
+    A Student-t at the mode, with the curvature there, proposes; of `PROPOSALS` draws one is kept by its
+    importance weight. Where few battles are, the density is skewed, with a tail longer than a normal's: with
+    normal proposals the standard deviation of three battles' strengths was 14 % too small.
+
+    Parameters
+    ----------
+    tables : sequence of SoftTable
+        One for each group of battles with a temperature of its own.
+    beta : sequence of array (S,)
+        Draws of each group's temperature.
+    models : int
+        Number M of models.
+    learning_rate : float, optional
+        ω: how many battles one battle counts for; by default drawn, from how much the targets vary.
+    ridge : float
+        Precision of the normal prior of θ, and Soft-Elo's penalty.
+    seed : int
+        Equal seeds give equal draws.
+
+    Returns
+    -------
+    array (S, M)
+        Strengths in logits, sum 0.
+    """
+    every = [np.stack([table.first, table.second]) for table in tables]
+    pairs, place = np.unique(np.concatenate(every, axis=1), axis=1, return_inverse=True)
+    splits = np.split(place.reshape(-1), np.cumsum([len(table.first) for table in tables])[:-1])
+    n, (wins, squares) = np.zeros(pairs.shape[1]), np.zeros((2, len(beta[0]), pairs.shape[1]))
+    for table, at, own in zip(tables, splits, beta, strict=True):
+        n[at] += table.n
+        wins[:, at] += table.wins(own)
+        squares[:, at] += table.squares(own)
+    rng = np.random.default_rng(seed)
+    mode = _mode(pairs, n, wins, models, ridge)
+    if learning_rate is None:
+        d = mode[:, pairs[0]] - mode[:, pairs[1]]
+        rate = learning_rates(n, wins, squares, d, models=len(np.unique(pairs)), rng=rng)[:, None]
+    else:
+        rate = np.full((len(wins), 1), learning_rate)
+    mode = _mode(pairs, rate * n, rate * wins, models, ridge)
+    gibbs = _Gibbs(pairs[0], pairs[1], ridge)
+    chunks = [slice(at, at + _CHUNK) for at in range(0, len(mode), _CHUNK)]
+    return np.concatenate([gibbs.draw((rate * n)[part], (rate * wins)[part], mode[part], rng)
+                           for part in chunks])  # fmt: skip
+
+
+def _mode(pairs: Ints, n: Floats, wins: Floats, models: int, ridge: float) -> Floats:
+    """Strengths (S, M) of the highest density, each search begun at that of the mean of all."""
+    middle = np.atleast_2d(n).mean(axis=0), wins.mean(axis=0)
+    start = solve_strengths(pairs[0], pairs[1], *middle, models, ridge=ridge)[0]
+    return solve_strengths(pairs[0], pairs[1], n, wins, models, ridge=ridge, start=start)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gibbs:
+    """The generalised posterior of θ on one set of pairs, at many sums of targets."""
+
+    first: Ints
+    second: Ints
+    ridge: float
+
+    def draw(self, n: Floats, wins: Floats, mode: Floats, rng: np.random.Generator) -> Floats:
+        """One θ (S, M) for each row of battles and wins (S, P), proposed about its mode (S, M)."""
+        root = np.linalg.cholesky(np.linalg.inv(self._curvature(n, mode)))
+        moves = root @ rng.normal(size=(*mode.shape, PROPOSALS))
+        # The level of θ is free: what is proposed must sum to 0 as the mode does.
+        moves = moves - moves.mean(axis=1, keepdims=True)
+        free = mode.shape[1] - 1
+        freedom = max(FREEDOM, free / MODELS)
+        moves /= np.sqrt(rng.chisquare(freedom, size=(len(mode), 1, PROPOSALS)) / freedom)
+        theta = mode[:, :, None] + moves
+        distance = (np.linalg.solve(root, moves) ** 2).sum(axis=1)
+        log_proposal = -0.5 * (freedom + free) * np.log1p(distance / freedom)
+        log_weight = self._log_density(n, wins, theta) - log_proposal
+        weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+        share = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
+        pick = (rng.random((len(mode), 1)) > share[:, :-1]).sum(axis=1)
+        return np.asarray(theta[np.arange(len(mode)), :, pick])
+
+    def _curvature(self, n: Floats, mode: Floats) -> Floats:
+        from scipy.special import expit
+
+        p = expit(mode[:, self.first] - mode[:, self.second])
+        weight, own = n * p * (1 - p), np.arange(mode.shape[1])
+        hessian = np.zeros((*mode.shape, len(own)))
+        hessian[:, self.first, self.second] = -weight
+        hessian[:, self.second, self.first] = -weight
+        hessian[:, own, own] = self.ridge - hessian.sum(axis=2)
+        return hessian
+
+    def _log_density(self, n: Floats, wins: Floats, theta: Floats) -> Floats:
+        d = theta[:, self.first] - theta[:, self.second]
+        terms = wins[..., None] * d - n[..., None] * np.logaddexp(0.0, d)
+        return np.asarray(terms.sum(axis=1) - self.ridge / 2 * (theta**2).sum(axis=1))

@@ -1,0 +1,131 @@
+"""From moments of repeated scores to what `pointwise_scores` sees.
+
+A block is one judge under one condition, a target one response to one item. In a block whose cells all have
+the same trials, the squares within cells split into those of the trials' means and the rest, which is all
+that the scores say about how trials differ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.counts.scores import ScoreCells, ScoreCounts, TrialMeans
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data
+
+__all__ = ["gaussian_data", "ordinal_data"]
+
+_FEW = "no response was scored twice by one judge under one condition, so noise cannot be told from responses"
+
+
+def gaussian_data(counts: ScoreCounts) -> Data:
+    """Means of cells (targets, blocks), and sums of squares of blocks with their degrees of freedom."""
+    blocks, block, targets, target = _codes(counts)
+    shape = (len(targets), len(blocks))
+    mean, n = np.zeros(shape), np.zeros(shape, dtype=np.int64)
+    mean[target, block], n[target, block] = counts.cells.mean, counts.cells.n
+    squares = np.array([_squares(counts, pair) for pair in blocks])
+    if not squares[:, 2].sum():
+        raise UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response)")
+    location, scale = _units(counts.cells)
+    arrays = {
+        "mean": mean, "n": n, "squares": squares[:, :2], "freedom": squares[:, 2:4].astype(np.int64),
+        "complete": squares[:, 4].astype(np.int64), "location": np.array([location]),
+        "scale": np.array([scale]),
+    }  # fmt: skip
+    axes = {"mean": ("target", "block"), "n": ("target", "block"), "squares": ("block", "source"),
+            "freedom": ("block", "source"), "complete": ("block",)}  # fmt: skip
+    return Data(
+        arrays=arrays, dims={name: axes.get(name, ("unit",)) for name in arrays},
+        coords={"target": targets, "source": ("within", "trials"), "unit": ("score",),
+                **_named(counts, blocks)},
+        observed="mean", also_observed=("squares",), ragged=("target",),
+        facts={"trials": bool(squares[:, 3].sum())}, units=_sizes(block, counts, blocks),
+    )  # fmt: skip
+
+
+def ordinal_data(counts: ScoreCounts) -> Data:
+    """How often each level was given in each cell (cells, levels), laid out (block, response)."""
+    if len(counts.levels) < 3:
+        raise UsageError(
+            f"likelihood='ordinal' needs 3 to 21 distinct scores, these have {len(counts.levels) or 'more'}; "
+            "use likelihood='gaussian'"
+        )
+    if counts.cells.n.max() < 2:
+        raise UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response)")
+    blocks, block, targets, target = _codes(counts)
+    grid = np.zeros((len(blocks), len(targets), len(counts.levels)), dtype=np.int64)
+    grid[block, target] = counts.cells.levels
+    places = np.indices(grid.shape[:2])
+    seen = grid.sum(axis=0) + 0.5 / len(counts.levels)
+    levels = grid.reshape(-1, grid.shape[-1])
+    arrays = {"levels": levels, "seen": levels, "total": levels.sum(1), "block": places[0].ravel(),
+              "target": places[1].ravel(), "share": seen / seen.sum(axis=1, keepdims=True),
+              "value": np.array(counts.levels)}  # fmt: skip
+    axes = {"levels": ("cell", "level"), "seen": ("cell", "level"), "share": ("response", "level"),
+            "value": ("level",)}  # fmt: skip
+    gaps = tuple(
+        f"{low:g} to {high:g}" for low, high in zip(counts.levels[1:-1], counts.levels[2:], strict=True)
+    )
+    return Data(
+        arrays=arrays, dims={name: axes.get(name, ("cell",)) for name in arrays},
+        coords={"cell": tuple(range(len(levels))), "level": tuple(f"{v:g}" for v in counts.levels),
+                "response": targets, "gap": gaps, **_named(counts, blocks)},
+        observed="levels",
+        units=_sizes(block, counts, blocks),
+    )  # fmt: skip
+
+
+def _codes(counts: ScoreCounts) -> tuple[Any, NDArray[np.int64], tuple[str, ...], NDArray[np.int64]]:
+    """Pairs (judge, condition), each cell's block, names of targets, each cell's target."""
+    cells = counts.cells
+    blocks, block = np.unique(np.column_stack([cells.judge, cells.condition]), axis=0, return_inverse=True)
+    pairs, target = np.unique(np.column_stack([cells.item, cells.response]), axis=0, return_inverse=True)
+    names = tuple(f"{counts.items[i]} | {counts.responses[r]}" for i, r in pairs)
+    return blocks, block.reshape(-1), names, target.reshape(-1)
+
+
+def _named(counts: ScoreCounts, blocks: Any) -> dict[str, tuple[str, ...]]:
+    """Names of blocks, and their judges and conditions (empty where there is one)."""
+    several = len(counts.conditions) > 1
+    judges = tuple(counts.judges[j] for j, _ in blocks)
+    groups = tuple(str(counts.conditions[c]) if several else "" for _, c in blocks)
+    names = tuple(" | ".join(filter(None, pair)) for pair in zip(judges, groups, strict=True))
+    return {"block": names, "block_judge": judges, "block_condition": groups}
+
+
+def _sizes(block: NDArray[np.int64], counts: ScoreCounts, blocks: Any) -> dict[str, int]:
+    """Responses behind each block."""
+    return dict(zip(_named(counts, blocks)["block"], map(int, np.bincount(block)), strict=True))
+
+
+def _squares(counts: ScoreCounts, pair: Any) -> tuple[float, float, int, int, int]:
+    """Squares within and of trials, their degrees of freedom, and the complete cells of one block."""
+    cells, complete, trials = counts.cells, counts.crossed, counts.trial_means
+    mine = _of(cells, pair)
+    whole, freedom = float(cells.squares[mine].sum()), int((cells.n[mine] - 1).sum())
+    means, size = trials.mean[_of(trials, pair)], int(_of(complete, pair).sum())
+    if len(means) < 2 or size < 2:
+        return whole, 0.0, freedom, 0, size
+    between = float(size * ((means - means.mean()) ** 2).sum())
+    return max(whole - between, 0.0), between, freedom - (len(means) - 1), len(means) - 1, size
+
+
+def _of(part: ScoreCells | TrialMeans, pair: Any) -> NDArray[np.bool_]:
+    return np.asarray((part.judge == pair[0]) & (part.condition == pair[1]))
+
+
+def _units(cells: ScoreCells) -> tuple[float, float]:
+    """Mean and standard deviation of all scores: the units of the priors."""
+    weight = cells.n / cells.n.sum()
+    location = float(weight @ cells.mean)
+    variance = float(weight @ (cells.mean - location) ** 2) + float(cells.squares.sum() / cells.n.sum())
+    if not variance > 0:
+        raise UsageError(
+            "every score is the same, so there is nothing to tell apart; give scores that differ, or check "
+            "which column was read as the score (--column score=NAME)"
+        )
+    return location, variance**0.5

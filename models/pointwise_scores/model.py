@@ -1,0 +1,125 @@
+"""`pointwise_scores`: how much of a single score is the response, and how much the day it was given.
+
+For response r scored by block b (a judge under one condition) in trial t
+(METHODS 2.2; Shrout & Fleiss 1979)::
+
+    score_rbt = μ + b_b + λ_b u_r + (u×b)_rb + τ_bt + ε_rbt
+    u_r ~ N(0, σ_u)      (u×b)_rb ~ N(0, σ_b)      τ_bt ~ N(0, σ_τ,b)      ε_rbt ~ N(0, σ_ε,b)
+    log λ_b ~ N(0, ½), centred: some judges use more of the scale than others
+
+Gaussian scores enter through the means of cells and the sums of squares of blocks, from which every random
+effect is integrated out: the cost does not grow with trials, and hardly with responses. Ordinal scores
+(``likelihood="ordinal"``) are levels of a logistic variable around ``u_r + b_b + (u×b)_rb`` in units s_b::
+
+    P(score ≤ level k) = σ((c_k − u_r − b_b − (u×b)_rb) / s_b)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from bayesjudge.counts.scores import ScoreCounts, count_scores
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models.pointwise_scores import (
+    data as pointwise_scores_data,
+)
+from bayesjudge.models.pointwise_scores import (
+    results as pointwise_scores_results,
+)
+from bayesjudge.models.pointwise_scores import (
+    statistics as pointwise_scores_statistics,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.tables import Scores
+
+__all__ = ["Likelihood", "PointwiseScores"]
+
+Likelihood = Literal["gaussian", "ordinal"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointwiseScores:
+    """Reliability of judges that score single responses.
+
+    Parameters
+    ----------
+    likelihood : {"gaussian", "ordinal"}
+        Scores as numbers, or as ordered levels (at most 21) of a latent logistic variable.
+
+    Examples
+    --------
+    >>> PointwiseScores(likelihood="ordinal").label
+    'bayes:pointwise_scores[ordinal]'
+    """
+
+    likelihood: Likelihood = "gaussian"
+
+    def __post_init__(self) -> None:
+        if self.likelihood not in get_args(Likelihood):
+            raise UsageError(
+                f"likelihood={self.likelihood!r} is not one of {', '.join(get_args(Likelihood))}"
+            )
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "pointwise_scores"
+
+    @property
+    def label(self) -> str:
+        """Method name in tables."""
+        return f"bayes:pointwise_scores[{self.likelihood}]"
+
+    def prepare(self, table: Scores | ScoreCounts) -> Data:
+        """Moments of cells and blocks, or counts of levels."""
+        counts = table if isinstance(table, ScoreCounts) else count_scores(table)
+        if self.likelihood == "ordinal":
+            return pointwise_scores_data.ordinal_data(counts)
+        return pointwise_scores_data.gaussian_data(counts)
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+        from bayesjudge.models.pointwise_scores import likelihood as density
+
+        (density.ordinal if self.likelihood == "ordinal" else density.gaussian)(data)
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+        import pymc as pm
+
+        from bayesjudge.models.pointwise_scores import pymc as twin
+
+        with pm.Model(coords={name: list(labels) for name, labels in data.coords.items()}) as model:
+            (twin.ordinal if self.likelihood == "ordinal" else twin.gaussian)(data)
+        return model
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """ICC, shares of variance, and the margin of error of one score, of every judge and condition."""
+        return pointwise_scores_results.estimates(posterior, data, prob=prob, method=self.label)
+
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Effects of responses and judges: part of the model, not prior guesses about one number."""
+        return ("response_effect", "interaction", "leniency")
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: the ICC of every judge and condition."""
+        return {"icc": pointwise_scores_results.components(posterior, data)["icc"]}
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Mean scores, spreads between and within responses, agreement of judges."""
+        return pointwise_scores_statistics.STATISTICS[self.likelihood]
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw from the prior, parameters and observations."""
+        from bayesjudge.models.common.pattern_counts import simulate
+
+        return simulate(self, key, data)

@@ -1,0 +1,109 @@
+"""`pointwise_scores` in PyMC, for the twin: whole covariance matrices in place of Sherman–Morrison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+
+from bayesjudge.model import Data
+from bayesjudge.models.pointwise_scores.levels import pytensor_log_levels
+
+__all__ = ["gaussian", "ordinal"]
+
+_ZERO, _ONE = np.float64(0), np.float64(1)
+
+
+def gaussian(data: Data) -> None:
+    """Moments of numbers."""
+    unit, blocks = np.float64(data["scale"][0]), data.size("block")
+    mean = pm.Normal("mean_score", np.float64(data["location"][0]), 2 * unit)
+    shared = pm.HalfNormal("response_spread", unit)
+    trial = pm.HalfNormal("trial_spread", unit / 4, dims="block") if data.facts["trials"] else _ZERO
+    noise = pm.HalfNormal("noise", unit, dims="block")
+    own: Any = np.zeros(blocks)
+    if blocks > 1:
+        mean = mean + pm.Normal("leniency", _ZERO, unit / 2, dims="block")
+        own = pm.HalfNormal("interaction_spread", unit / 2, dims="block")
+        log_scale = pm.Normal("log_scale", _ZERO, np.float64(0.5), dims="block")
+        shared = shared * pt.exp(log_scale - pt.mean(log_scale))
+    pm.Potential(
+        "mean", _means(mean * np.ones(blocks), shared * np.ones(blocks), own, noise, data), dims="target"
+    )
+    freedom, squares = data["freedom"].astype(float), np.where(data["freedom"] > 0, data["squares"], 1.0)
+    variance = pt.stack([noise**2, noise**2 + data["complete"].astype(float) * trial**2], axis=-1)
+    half = np.maximum(freedom, 1) / 2
+    chi = pm.logp(pm.Gamma.dist(alpha=half, beta=_ONE / (2 * variance)), squares)
+    pm.Potential("squares", pt.switch(freedom > 0, chi, _ZERO))
+
+
+def _means(centre: Any, shared: Any, own: Any, noise: Any, data: Data) -> Any:
+    """Log density of each response's means; cells without scores get a unit variance of their own."""
+    n = data["n"].astype(float)
+    seen = n > 0
+    both = (seen[:, :, None] & seen[:, None, :]).astype(float)
+    variance = pt.switch(seen, own**2 + noise**2 / np.maximum(n, 1), _ONE)
+    covariance = both * shared[:, None] * shared[None, :] + variance[:, :, None] * np.eye(n.shape[1])
+    off = pt.switch(seen, data["mean"] - centre, _ZERO)
+    root = pt.linalg.cholesky(covariance)
+    white = pt.linalg.solve_triangular(root, off[:, :, None], lower=True, b_ndim=2)[:, :, 0]
+    log_det = pt.log(pt.diagonal(root, axis1=1, axis2=2)).sum(-1)
+    return -(white**2).sum(-1) / 2 - log_det - seen.sum(1) * np.log(2 * np.pi) / 2
+
+
+def ordinal(data: Data) -> None:
+    """Counts of levels."""
+    blocks, block, target = data.size("block"), data["block"], data["target"]
+    spread = pm.Gamma("response_spread", alpha=np.float64(2), beta=np.float64(2 / 3))
+    cuts = _cuts()
+    leniency, own = (pt.as_tensor(np.zeros(len(block))) for _ in range(2))
+    scale = pt.as_tensor(np.ones(len(block)))
+    if blocks > 1:
+        leniency = pm.Normal("leniency", _ZERO, _ONE, dims="block")[block]
+        log_scale = pm.Normal("log_noise", _ZERO, np.float64(0.5), dims="block")
+        scale = pt.exp(log_scale - pt.mean(log_scale))[block]
+        own = pm.Gamma("interaction_spread", alpha=np.float64(2), beta=np.float64(2), dims="block")[block]
+    outside = pt.concatenate([cuts[:1] - 2, cuts, cuts[-1:] + 2])
+    rough = data["share"] @ ((outside[1:] + outside[:-1]) / 2)
+    information, pull = _scored(rough[target] + leniency, cuts, scale, data)
+    grow = 1 + own**2 * information
+    by_response = np.equal.outer(np.arange(data.size("response")), target).astype(float)
+    information, pull = by_response @ (information / grow), by_response @ (pull / grow)
+    effect = _effects("response_effect", information, pull + information * rough, spread, "response")
+    margin = effect[target] + leniency
+    if blocks > 1:
+        information, pull = _scored(margin, cuts, scale, data)
+        shape = (blocks, data.size("response"))
+        information, pull, own = (part.reshape(shape) for part in (information, pull, own))
+        margin = margin + _effects("interaction", information, pull, own, ("block", "response")).ravel()
+    log_p = pytensor_log_levels(margin, cuts, scale)
+    pm.Potential("levels", (data["levels"].astype(float) * log_p).sum(1), dims="cell")
+
+
+def _cuts() -> Any:
+    middle = pm.Normal("middle", _ZERO, np.float64(3))
+    gaps = pm.Gamma("gaps", alpha=np.float64(2), beta=np.float64(1.5), dims="gap")
+    steps = pt.concatenate([np.zeros(1), pt.cumsum(gaps)])
+    return middle + steps - pt.mean(steps)
+
+
+def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
+    """Effects N(0, spread), from the units that an approximate posterior gives them; see `effect_units`."""
+    precision = spread**-2.0 + information
+    z = pm.Normal(name, -pull / pt.sqrt(precision), spread * pt.sqrt(precision), dims=dims)
+    return pull / precision + z / pt.sqrt(precision)
+
+
+def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> tuple[Any, Any]:
+    """Information and pull of every cell around a margin, from the derivatives of its levels' logarithms."""
+    below = pt.sigmoid((cuts - margin[:, None]) / scale[:, None])
+    edges = pt.concatenate(
+        [np.zeros((len(data["total"]), 1)), below, np.ones((len(data["total"]), 1))], axis=1
+    )
+    # (f(a) − f(b))/(F(b) − F(a)) of a logistic variable, where the quotient would be 0/0 far out.
+    slope = (edges[:, 1:] + edges[:, :-1] - 1) / scale[:, None]
+    p = edges[:, 1:] - edges[:, :-1]
+    seen = data["seen"].astype(float)
+    return seen.sum(1) * (p * slope**2).sum(1), (seen * slope).sum(1)

@@ -1,0 +1,112 @@
+"""What a posterior of `pointwise_scores` says: reliability of one score, and sources of its variance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.model import Data
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["components", "estimates"]
+
+#: Nodes of the latent variable in standard deviations: a trapezoid rule, exact to 1e-8 for normal weights.
+_NODES = np.linspace(-6.0, 6.0, 241)
+
+
+def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
+    """Rows by judge (``unit``) and condition (``group``), and the ICC between judges."""
+    from scipy.special import ndtri
+
+    found = components(posterior, data)
+    noise = np.sqrt(found["within"])
+    quantities: dict[str, Any] = {
+        "icc": found["icc"], "within_share": 1 - found["icc"], "mean_score": found["mean"],
+        "score_sd": noise, "score_margin": float(ndtri((1 + prob) / 2)) * noise,
+    }  # fmt: skip
+    common: dict[str, Any] = {"method": method, "prob": prob}
+    rows: list[dict[str, Any]] = []
+    for estimand, draws in quantities.items():
+        rows += [_named(row, data) for row in summary_rows(draws, estimand=estimand, n=data.units, **common)]
+    if "between_judges" in found:
+        both = found["between_judges"].expand_dims(unit=["all judges"])
+        size = {"all judges": max(data.units.values())}
+        rows += summary_rows(both, estimand="icc[judges]", n=size, **common)
+    return Estimates.from_rows(rows)
+
+
+def _named(row: dict[str, Any], data: Data) -> dict[str, Any]:
+    """A block's judge and condition in place of its own name."""
+    place = data.coords["block"].index(row["unit"])
+    judge = data.coords["block_judge"][place]
+    return {**row, "unit": judge, "judge": judge, "group": data.coords["block_condition"][place]}
+
+
+def components(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+    """Draws by block of the mean score, the variances ``between`` and ``within`` responses, and ``icc``.
+
+    All on the scale of the scores. ``within`` is the variance of one score of a given response: trial and
+    noise. With several blocks ``between_judges`` is the ICC of single scores by random judges.
+    """
+    return _levels(posterior, data) if "gaps" in posterior else _numbers(posterior, data)
+
+
+def _numbers(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+    noise = posterior["noise"]
+    trial = posterior["trial_spread"] ** 2 if "trial_spread" in posterior else 0.0
+    loading, own = posterior["response_spread"] + 0 * noise, 0 * noise
+    mean = posterior["mean_score"] + 0 * noise
+    if "interaction_spread" in posterior:
+        own, mean = posterior["interaction_spread"] ** 2, mean + posterior["leniency"]
+        log = posterior["log_scale"]
+        loading = loading * np.exp(log - log.mean("block"))
+    between, within = loading**2 + own, noise**2 + trial
+    found = {"mean": mean, "between": between, "within": within, "icc": between / (between + within)}
+    if (blocks := data.size("block")) > 1:
+        total = (between + within).mean("block") + mean.var("block", ddof=1)
+        pairs = loading.sum("block") ** 2 - (loading**2).sum("block")
+        found["between_judges"] = pairs / (blocks * (blocks - 1)) / total
+    return found
+
+
+def _levels(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+    """Moments of the scores themselves, the latent variable integrated out on a grid."""
+    import xarray as xr
+    from scipy.special import expit
+
+    value = np.asarray(data["value"], dtype=float)
+    weight = np.exp(-(_NODES**2) / 2)
+    weight /= weight.sum()
+    gaps = posterior["gaps"].transpose("chain", "draw", "gap").to_numpy()
+    steps = np.concatenate([np.zeros((*gaps.shape[:2], 1)), np.cumsum(gaps, axis=-1)], axis=-1)
+    cuts = posterior["middle"].to_numpy()[..., None] + steps - steps.mean(-1, keepdims=True)
+    parts = []
+    for name in data.coords["block"]:
+        spread, shift, scale = _block(posterior, name)
+        eta = shift[..., None] + spread[..., None] * _NODES
+        below = expit((cuts[:, :, None] - eta[..., None]) / scale[..., None, None])
+        first = value[-1] - below @ np.diff(value)
+        second = value[-1] ** 2 - below @ np.diff(value**2)
+        mean = first @ weight
+        parts.append((mean, first**2 @ weight - mean**2, (second - first**2) @ weight))
+    named = [xr.DataArray(np.stack(part, axis=-1), dims=("chain", "draw", "block"),
+                          coords={"block": list(data.coords["block"])})
+             for part in zip(*parts, strict=True)]  # fmt: skip
+    mean, between, within = named
+    return {"mean": mean, "between": between, "within": within, "icc": between / (between + within)}
+
+
+def _block(posterior: xr.Dataset, name: str) -> tuple[Any, Any, Any]:
+    """Latent spread of responses, shift and scale of one block, (chain, draw) each."""
+    shared = posterior["response_spread"].to_numpy()
+    if "interaction_spread" not in posterior:
+        return shared, np.zeros_like(shared), np.ones_like(shared)
+    own, shift, log = (posterior[site].sel(block=name).to_numpy()
+                       for site in ("interaction_spread", "leniency", "log_noise"))  # fmt: skip
+    centred = log - posterior["log_noise"].mean("block").to_numpy()
+    return np.sqrt(shared**2 + own**2), shift, np.exp(centred)

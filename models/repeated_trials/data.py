@@ -1,0 +1,162 @@
+"""From counts of trials to what `repeated_trials` sees: one row a cell, and what is identified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.counts.trials import TrialCounts
+from bayesjudge.model import Data
+from bayesjudge.models.repeated_trials.outcomes import OUTCOMES
+
+__all__ = ["one_sided", "prepare", "reference", "rough_preference"]
+
+#: Correlation of a judge's trials of an item, where its preference is guessed before anything is known.
+REPEAT = 0.5
+#: Name of an unrecorded prompt or of items without a category.
+NONE = "(not recorded)"
+
+
+def prepare(counts: TrialCounts) -> Data:
+    """Codes of every cell; temperatures stand in the order of `reference`, the first one having κ = 1."""
+    prompts, prompt = _codes([c.prompt for c in counts.conditions])
+    temperatures, temperature = _codes([c.temperature for c in counts.conditions])
+    order = reference(temperature[counts.condition], counts.n.sum(axis=1), len(temperatures))
+    rank = np.argsort(order)
+    position_of, ordered = _identified(counts)
+    grid = _grid(counts)
+    n, condition = grid.filled(counts.n), grid.filled(counts.condition)
+    arrays = {
+        "n": n, "seen": n, "total": n.sum(axis=1), "judge": grid.judge, "item": grid.item,
+        "order": grid.filled(counts.order), "condition": condition, "prompt": prompt[condition],
+        "temperature": rank[temperature[condition]], "rough": rough_preference(counts),
+        "category_of": counts.category + int((counts.category < 0).any()), "position_of": position_of,
+        "one_sided": one_sided(counts),
+    }  # fmt: skip
+    axes = {"n": ("cell", "outcome"), "seen": ("cell", "outcome"), "rough": ("item",),
+            "one_sided": ("item",), "category_of": ("item",), "position_of": ("judge",)}  # fmt: skip
+    named = [str(temperatures[k]) for k in order]
+    judges = np.array(counts.judges, dtype=object)
+    return Data(
+        arrays=arrays,
+        dims={name: axes.get(name, ("cell",)) for name in arrays},
+        coords={
+            "cell": tuple(range(len(n))), "outcome": OUTCOMES, "judge": counts.judges,
+            "item": counts.items, "prompt": prompts, "other_temperature": tuple(named[1:]),
+            "reference_temperature": tuple(named[:1]), "category": _categories(counts),
+            "condition": tuple(map(str, counts.conditions)),
+            "ordered_judge": tuple(judges[ordered]), "unordered_judge": tuple(judges[~ordered]),
+        },
+        observed="n",
+        facts={"most_trials": int(n.sum(axis=1).max()), "any_unknown": bool((counts.order == 0).any()),
+               "both_orders": _both_orders(counts), "ties": bool(n[:, 2].any()),
+               "crossed": _crossed(counts, judge=counts.judge, prompt=prompt[counts.condition])},
+        units=_sizes(counts),
+    )  # fmt: skip
+
+
+class _Grid(NamedTuple):
+    """Cells laid out (slot, judge, item), with room for what was not asked: sums and look-ups are then free.
+
+    A slot is one of the conditions and orders that a judge met an item under, in their order.
+    """
+
+    judge: NDArray[np.int64]
+    item: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    def filled(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Values of the cells at their places, 0 elsewhere."""
+        out = np.zeros((len(self.judge), *values.shape[1:]), dtype=np.int64)
+        out[self.place] = values
+        return out
+
+
+def _grid(counts: TrialCounts) -> _Grid:
+    """Where each cell stands."""
+    judges, items = len(counts.judges), len(counts.items)
+    unit = counts.judge * items + counts.item
+    rows = np.lexsort((counts.order, counts.condition, unit))
+    first = np.searchsorted(unit[rows], unit[rows])
+    slot = np.empty(len(unit), dtype=np.int64)
+    slot[rows] = np.arange(len(unit)) - first
+    judge, item = (part.ravel() for part in np.indices((int(slot.max()) + 1, judges, items))[1:])
+    return _Grid(judge, item, slot * judges * items + unit)
+
+
+def rough_preference(counts: TrialCounts) -> NDArray[np.float64]:
+    """Empirical logit of every item (Anscombe 1956), trials of a judge counting as correlated by `REPEAT`."""
+    shape = (len(counts.judges), len(counts.items))
+    trials, wins = np.zeros(shape), np.zeros(shape)
+    np.add.at(trials, (counts.judge, counts.item), counts.n.sum(axis=1))
+    np.add.at(wins, (counts.judge, counts.item), counts.n[:, 0] + counts.n[:, 2] / 2)
+    weight = 1 / (1 + np.maximum(trials - 1, 0) * REPEAT)
+    won, lost = (weight * wins).sum(0), (weight * (trials - wins)).sum(0)
+    return np.asarray(np.log((won + 0.5) / (lost + 0.5)))
+
+
+def one_sided(counts: TrialCounts) -> NDArray[np.int64]:
+    """1 for an item that only a ever won, −1 for one that only b did, 0 for all others."""
+    won = np.zeros((len(counts.items), 2), dtype=np.int64)
+    np.add.at(won, counts.item, counts.n[:, :2])
+    alike = (won > 0).sum(axis=1) == 1
+    return np.asarray(np.sign(won[:, 0] - won[:, 1]) * alike)
+
+
+def reference(temperature: NDArray[np.int64], total: NDArray[np.int64], count: int) -> list[int]:
+    """Codes of temperatures, the most tried first (of equals the lowest), then the others as they come.
+
+    Examples
+    --------
+    >>> reference(np.array([0, 1, 1]), np.array([5, 5, 5]), 2)
+    [1, 0]
+    """
+    trials = np.bincount(temperature, weights=total, minlength=count)
+    first = int(trials.argmax())
+    return [first, *(k for k in range(count) if k != first)]
+
+
+def _codes(values: Sequence[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Distinct values as text in their own order, not recorded last, and the code of each."""
+    known = sorted({value for value in values if value is not None})
+    names = [value if isinstance(value, str) else f"T = {value:g}" for value in known]
+    names += [NONE] if None in values else []
+    code = [len(known) if value is None else known.index(value) for value in values]
+    return tuple(names), np.array(code, dtype=np.int64)
+
+
+def _categories(counts: TrialCounts) -> tuple[str, ...]:
+    return (*((NONE,) if (counts.category < 0).any() else ()), *counts.categories)
+
+
+def _identified(counts: TrialCounts) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Place of each judge's γ among those with recorded orders, then those without; and which have them."""
+    ordered = np.bincount(counts.judge, weights=counts.order != 0, minlength=len(counts.judges)) > 0
+    place = np.empty(len(ordered), dtype=np.int64)
+    place[ordered] = np.arange(ordered.sum())
+    place[~ordered] = ordered.sum() + np.arange((~ordered).sum())
+    return place, ordered
+
+
+def _both_orders(counts: TrialCounts) -> tuple[bool, ...]:
+    """Whether each judge was shown responses in both orders: else γ and preference cannot be told apart."""
+    return tuple(
+        bool({1, -1} <= set(counts.order[counts.judge == j].tolist())) for j in range(len(counts.judges))
+    )
+
+
+def _crossed(counts: TrialCounts, **layers: NDArray[np.int64]) -> tuple[str, ...]:
+    """Layers that some item has several of; else their effects cannot be told from the items' own."""
+    found = []
+    for name, code in layers.items():
+        item = np.unique(np.column_stack([counts.item, code]), axis=0)[:, 0]
+        found += [name] if len(item) > len(np.unique(item)) else []
+    return tuple(found)
+
+
+def _sizes(counts: TrialCounts) -> dict[str, int]:
+    """Items behind each judge."""
+    return {judge: len(np.unique(counts.item[counts.judge == j])) for j, judge in enumerate(counts.judges)}

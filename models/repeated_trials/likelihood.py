@@ -1,0 +1,203 @@
+"""The unknowns of `repeated_trials` in NumPyro, and the outcome probabilities of every cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax.numpy as jnp
+import numpyro
+from numpyro import distributions as dist
+
+from bayesjudge.model import Data
+from bayesjudge.models.common.effect_units import Guess, settled
+from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes, jax_gap, jax_log_outcomes
+
+if TYPE_CHECKING:
+    from bayesjudge.models.repeated_trials import TrialPrior
+
+__all__ = ["Cells", "likelihood", "margin", "scored", "traits"]
+
+
+def _spread(mean: float) -> Any:
+    """Gamma of shape 2: no mass at 0, where a hierarchical density is a funnel (Chung et al. 2013)."""
+    return dist.Gamma(2.0, 2.0 / mean)
+
+
+class Cells(NamedTuple):
+    """What a cell's judge is like: decisiveness κ, bias γ, readiness to tie ν, correlation of trials ρ."""
+
+    kappa: Any
+    gamma: Any
+    nu: Any
+    rho: Any
+
+
+def traits(prior: TrialPrior, data: Data) -> Cells:
+    """Traits of every cell's judge, and of its temperature; they spread to (slots, judges, items)."""
+    log_kappa = _judge_decisiveness(prior, data)[:, None] + _heat(prior, data)
+    gamma, rho = _position(prior, data), _repeats(data)
+    cells = Cells(jnp.exp(log_kappa), gamma[:, None], _ties(prior, data), rho[:, None])
+    several = data.size("prompt") > 1 and data.size("ordered_judge")
+    return _position_by_prompt(prior, cells, data) if several else cells
+
+
+def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+    """κ (m + w + τ) of every cell, (slots, judges, items)."""
+    judges = _layer("judge", prior.judge_spread, data)
+    prompts = _layer("prompt", prior.prompt_spread, data)
+    items = numpyro.sample("item_spread", _spread(prior.item_spread))
+    start = settled(data["rough"], data["one_sided"], items)
+    guess = scored(start, cells, data).blurred(prompts).over(0).blurred(judges)
+    inside = _item_preference(prior, guess.over(0).around(-start), items, data)
+    if data.facts["crossed"]:
+        guess = scored(inside, cells, data)
+    if "prompt" in data.facts["crossed"]:
+        tau = _effects("prompt_effect", "prompt", guess.blurred(judges).over(1), prompts, data)
+        inside, guess = inside + _under(tau[:, None], data), guess.around(tau[:, None])
+    if "judge" in data.facts["crossed"]:
+        inside = inside + _effects("disagreement", "judge", guess.over(0), judges, data)
+    return cells.kappa * inside
+
+
+def _layer(name: str, mean: float, data: Data) -> Any:
+    """Spread of a layer; 0 where no item has several of what it is named after."""
+    return numpyro.sample(f"{name}_spread", _spread(mean)) if name in data.facts["crossed"] else 0.0
+
+
+def _effects(name: str, plate: str, guess: Guess, spread: Any, data: Data) -> Any:
+    """N(0, spread) effects of every item under each of what the plate counts, (plate, items)."""
+    units = guess.units(spread)
+    with numpyro.plate(plate, data.size(plate), dim=-2), numpyro.plate("item", data.size("item"), dim=-1):
+        return units.effect(numpyro.sample(name, dist.Normal(units.centre, units.width)))
+
+
+def scored(inside: Any, cells: Cells, data: Data) -> Guess:
+    """What the counts say of how m + w + τ differs from ``inside``, (prompts, judges, items).
+
+    One step of Fisher's scoring, N correlated trials counting for N / (1 + (N − 1) ρ).
+    """
+    n = _grid(data["seen"], data)
+    total = n.sum(-1)
+    gap, variance = jax_gap(cells.kappa * inside, cells.gamma, cells.nu, _grid(data["order"], data))
+    weight = cells.kappa / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
+    pull = weight * (n[..., 0] - n[..., 1] - total * gap) / 2
+    information = weight * cells.kappa * total * variance / 4
+    if "prompt" not in data.facts["crossed"]:
+        return Guess(information=information.sum(0)[None], pull=pull.sum(0)[None])
+    asked = _prompts(data)
+    return Guess(information=(asked * information).sum(1), pull=(asked * pull).sum(1))
+
+
+def _grid(values: Any, data: Data) -> Any:
+    """Cells as (slots, judges, items, ...): the order in which `prepare` lays them out."""
+    return jnp.reshape(values, (-1, data.size("judge"), data.size("item"), *jnp.shape(values)[1:]))
+
+
+def _prompts(data: Data) -> Any:
+    """Whether a cell was asked under each prompt, (prompts, slots, judges, items)."""
+    return _grid(data["prompt"], data) == jnp.arange(data.size("prompt")).reshape(-1, 1, 1, 1)
+
+
+def _under(by_prompt: Any, data: Data) -> Any:
+    """What belongs to each cell's prompt of values (prompts, judges or 1, items)."""
+    return (_prompts(data) * by_prompt[:, None]).sum(0)
+
+
+def _item_preference(prior: TrialPrior, guess: Guess, spread: Any, data: Data) -> Any:
+    """M of every item, (items,): a mean, its category's effect, and its own with this spread."""
+    mean = numpyro.sample("preference_mean", dist.Normal(0.0, prior.preference))
+    if data.size("category") > 1:
+        categories = numpyro.sample("category_spread", _spread(prior.category_spread))
+        with numpyro.plate("category", data.size("category"), dim=-1):
+            mean = mean + categories * numpyro.sample("category_effect", dist.Normal(0.0, 1.0))
+        mean = mean[data["category_of"]]
+    units = guess.around(mean).units(spread)
+    with numpyro.plate("item", data.size("item"), dim=-1):
+        return mean + units.effect(numpyro.sample("item_preference", dist.Normal(units.centre, units.width)))
+
+
+def _judge_decisiveness(prior: TrialPrior, data: Data) -> Any:
+    """Log κ of every judge, (judges,), relative to their mean: the spreads say how large margins are."""
+    if data.size("judge") == 1:
+        return jnp.zeros(1)
+    with numpyro.plate("judge", data.size("judge"), dim=-1):
+        by_judge = numpyro.sample("judge_decisiveness", dist.Normal(0.0, prior.decisiveness))
+    return by_judge - by_judge.mean()
+
+
+def _heat(prior: TrialPrior, data: Data) -> Any:
+    """Log κ of every cell's temperature, 0 at the reference."""
+    if not data.size("other_temperature"):
+        return 0.0
+    with numpyro.plate("other_temperature", data.size("other_temperature"), dim=-1):
+        by_heat = numpyro.sample("decisiveness", dist.Normal(0.0, prior.decisiveness))
+    return jnp.concatenate([jnp.zeros(1), by_heat])[_grid(data["temperature"], data)]
+
+
+def _position(prior: TrialPrior, data: Data) -> Any:
+    """γ of every judge, (judges,); its size alone where a judge's orders were not recorded."""
+    parts = []
+    if data.size("ordered_judge"):
+        with numpyro.plate("ordered_judge", data.size("ordered_judge"), dim=-1):
+            parts.append(numpyro.sample("position", dist.Normal(0.0, prior.position)))
+    if data.size("unordered_judge"):
+        with numpyro.plate("unordered_judge", data.size("unordered_judge"), dim=-1):
+            parts.append(numpyro.sample("position_size", dist.HalfNormal(prior.position)))
+    return jnp.concatenate(parts)[data["position_of"]]
+
+
+def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Cells:
+    """Cells whose γ is the judge's under the prompt, (slots, judges, items), where orders were recorded."""
+    spread = numpyro.sample("position_spread", _spread(prior.position_spread))
+    units = _leaning(cells, data).units(spread)
+    with numpyro.plate("prompt", data.size("prompt"), dim=-2), \
+            numpyro.plate("ordered_judge", data.size("ordered_judge"), dim=-1):  # fmt: skip
+        shift = units.effect(numpyro.sample("position_by_prompt", dist.Normal(units.centre, units.width)))
+    none = jnp.zeros((data.size("prompt"), data.size("unordered_judge")))
+    everyone = jnp.concatenate([shift, none], axis=1)[:, data["position_of"]]
+    return cells._replace(gamma=cells.gamma + _under(everyone[..., None], data))
+
+
+def _leaning(cells: Cells, data: Data) -> Guess:
+    """What the counts say of how γ differs from the judge's own, (prompts, judges with orders).
+
+    One step of Fisher's scoring, at the rough preferences.
+    """
+    n, order = _grid(data["seen"], data), _grid(data["order"], data)
+    total = n.sum(-1)
+    gap, variance = jax_gap(cells.kappa * data["rough"], cells.gamma, cells.nu, order)
+    weight = 1.0 / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
+    pull = weight * order * (n[..., 0] - n[..., 1] - total * gap) / 2
+    information = weight * order**2 * total * variance / 4
+    asked, kept = _prompts(data), jnp.argsort(data["position_of"])[: data.size("ordered_judge")]
+    return Guess(information=(asked * information).sum((1, 3))[:, kept],
+                 pull=(asked * pull).sum((1, 3))[:, kept])  # fmt: skip
+
+
+def _ties(prior: TrialPrior, data: Data) -> Any:
+    """Readiness to tie of every judge on every item, (judges, items), or (judges, 1) where nothing tied."""
+    with numpyro.plate("judge", data.size("judge"), dim=-1):
+        by_judge = numpyro.sample("tie", dist.Normal(*prior.tie))
+    if not data.facts["ties"]:
+        return by_judge[:, None]
+    spread = numpyro.sample("tie_spread", _spread(prior.tie_spread))
+    with numpyro.plate("item", data.size("item"), dim=-1):
+        by_item = spread * numpyro.sample("tie_effect", dist.Normal(0.0, 1.0))
+    return by_judge[:, None] + by_item
+
+
+def _repeats(data: Data) -> Any:
+    """ρ of every judge, (judges,); 0 where no cell has two trials."""
+    if data.facts["most_trials"] == 1:
+        return jnp.zeros(data.size("judge"))
+    with numpyro.plate("judge", data.size("judge"), dim=-1):
+        return numpyro.sample("repeat_correlation", dist.Uniform(0.0, 1.0))
+
+
+def likelihood(margin: Any, cells: Cells, data: Data) -> TrialOutcomes:
+    """Outcome counts of every cell."""
+    log_p = jax_log_outcomes(margin, cells.gamma, cells.nu, _grid(data["order"], data),
+                             any_unknown=data.facts["any_unknown"])  # fmt: skip
+    rho = jnp.broadcast_to(cells.rho, log_p.shape[:-1])
+    return TrialOutcomes(log_p.reshape(-1, log_p.shape[-1]), rho.ravel(), data["total"],
+                         most=data.facts["most_trials"])  # fmt: skip

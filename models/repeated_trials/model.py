@@ -1,0 +1,182 @@
+"""`repeated_trials`: what a judge would say if it were asked again, and why it would not say the same.
+
+For trial outcome a, b or tie of judge j on item i under prompt c and temperature t, with a shown first
+(o = 1) or second (o = −1) (METHODS 2.1; Davidson 1970 for the ties)::
+
+    P(a) : P(b) : P(tie) = e^{η/2} : e^{−η/2} : e^{ν_j + t_i}
+    η = κ_j κ_t (m_i + w_ij + τ_ic) + o (γ_j + γ_jc)
+    m_i ~ N(μ + b_category(i), σ_item)       preference for a, shared by the judges
+    w_ij ~ N(0, σ_judge)                     judges disagree
+    τ_ic ~ N(0, σ_prompt)                    the prompt matters
+    γ_j ~ N(0, 1)                            position bias
+    γ_jc ~ N(0, σ_position)                  the prompt matters to it too
+    t_i ~ N(0, σ_tie)                        some items are ties for everybody
+    log κ ~ N(0, ½)                          decisiveness: 1 for the mean judge and the reference temperature
+    n_cell ~ Dirichlet-multinomial(N, p, ρ_j)     trials of a cell share a π of their own
+
+A cell is one judge, item, prompt, temperature and order. Where the order was not recorded, either is as
+likely: the sign of γ_j is then not identified, and only its size is sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.counts.trials import TrialCounts, count_trials
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models.repeated_trials import (
+    data as repeated_trials_data,
+)
+from bayesjudge.models.repeated_trials import (
+    results as repeated_trials_results,
+)
+from bayesjudge.models.repeated_trials import (
+    statistics as repeated_trials_statistics,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from bayesjudge.tables import Trials
+
+__all__ = ["RepeatedTrials", "TrialPrior"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialPrior:
+    """Hyper-parameters, on the scale of the margin η; what is called spread is the mean of a Gamma(2).
+
+    Examples
+    --------
+    >>> TrialPrior(judge_spread=0.5).judge_spread
+    0.5
+    """
+
+    preference: float = 1.0
+    category_spread: float = 0.5
+    item_spread: float = 2.0
+    judge_spread: float = 1.0
+    prompt_spread: float = 0.5
+    decisiveness: float = 0.5
+    position: float = 1.0
+    position_spread: float = 0.5
+    tie: tuple[float, float] = (-2.0, 2.0)
+    tie_spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            scale = self.tie[1] if entry.name == "tie" else getattr(self, entry.name)
+            if not scale > 0:
+                raise UsageError(f"the scale of {entry.name} must be above 0, got {scale}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatedTrials:
+    """Repeatability of judges that compare two responses.
+
+    Parameters
+    ----------
+    prior : TrialPrior
+        Hyper-parameters.
+
+    Examples
+    --------
+    >>> RepeatedTrials().label
+    'bayes:repeated_trials'
+    """
+
+    prior: TrialPrior = field(default_factory=TrialPrior)
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "repeated_trials"
+
+    @property
+    def label(self) -> str:
+        """Method name in tables."""
+        return "bayes:repeated_trials"
+
+    def prepare(self, table: Trials | TrialCounts) -> Data:
+        """Outcome counts of every cell."""
+        counts = table if isinstance(table, TrialCounts) else count_trials(table)
+        return repeated_trials_data.prepare(counts)
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+        import numpyro
+
+        from bayesjudge.models.repeated_trials import likelihood as density
+
+        cells = density.traits(self.prior, data)
+        eta = density.margin(self.prior, cells, data)
+        with numpyro.plate("cell", data.size("cell"), dim=-1):
+            numpyro.sample("n", density.likelihood(eta, cells, data), obs=data.arrays.get("n"))
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+        import pymc as pm
+
+        from bayesjudge.models.repeated_trials import pymc as twin
+        from bayesjudge.models.repeated_trials.outcomes import pytensor_log_outcomes, pytensor_log_prob
+
+        with pm.Model(coords={name: list(labels) for name, labels in data.coords.items()}) as model:
+            cells = twin.traits(self.prior, data)
+            eta = twin.margin(self.prior, cells, data)
+            log_p = pytensor_log_outcomes(eta, cells.gamma, cells.nu, data["order"])
+            pm.Potential("n", pytensor_log_prob(np.asarray(data["n"]), log_p, cells.rho), dims="cell")
+        return model
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """Flip rates, position bias, noise budgets, minimum trials, layers of variance, of every judge."""
+        return repeated_trials_results.estimates(self, posterior, data, prob=prob)
+
+    def items(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
+        """One row a judge, condition and item; see `repeated_trials_frames.item_frame`."""
+        from bayesjudge.models.repeated_trials import tables as repeated_trials_frames
+
+        return repeated_trials_frames.item_frame(self, posterior, data, prob=prob)
+
+    def curves(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
+        """Reliability curves by judge, condition and stratum; see `repeated_trials_frames.curve_frame`."""
+        from bayesjudge.models.repeated_trials import tables as repeated_trials_frames
+
+        return repeated_trials_frames.curve_frame(self, posterior, data, prob=prob)
+
+    def minimum(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
+        """Smallest numbers of trials by judge, condition and stratum; see `repeated_trials_frames`."""
+        from bayesjudge.models.repeated_trials import tables as repeated_trials_frames
+
+        return repeated_trials_frames.minimum_frame(self, posterior, data, prob=prob)
+
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Effects of items, categories and judges: part of the model, not prior guesses about one number."""
+        return ("item_preference", "disagreement", "prompt_effect", "category_effect", "judge_decisiveness",
+                "position_by_prompt", "tie_effect")  # fmt: skip
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: mean flip rate and position bias of each judge."""
+        return repeated_trials_results.headline(self, posterior, data)
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Tie rates, flip rates and their histogram, unanimity, position gaps, agreement of judges."""
+        return repeated_trials_statistics.STATISTICS
+
+    def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
+        """Counts of resampled items, for the predictive checks."""
+        return repeated_trials_statistics.bootstrap(data, replicates=replicates, seed=seed)
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw from the prior, parameters and counts."""
+        from bayesjudge.models.common.pattern_counts import simulate
+
+        return simulate(self, key, data)

@@ -1,0 +1,172 @@
+"""Outcomes of one cell of repeated trials: Davidson's ties, and trials that repeat each other.
+
+Davidson (1970) with margin η and readiness to tie ν: ``P(a) : P(b) : P(tie) = e^{η/2} : e^{−η/2} : e^ν``.
+
+Trials of one cell (judge, item, order, prompt, temperature) share a verdict distribution
+``π ~ Dirichlet(φ p)``, so their counts are Dirichlet-multinomial. With the correlation ``ρ = 1/(1+φ)`` of two
+trials and ``N = Σ n_k``, the rising factorials give
+
+    P(n) = N!/Π n_k! · Π_k Π_{t<n_k} (p_k(1−ρ) + tρ) / Π_{t<N} (1−ρ+tρ).
+
+Factors at t = 0 hold ``1−ρ`` each and are cancelled by hand, so ρ = 0 is exactly multinomial and no digits
+are lost as φ grows, as they would be with log-gamma functions. The coefficient does not depend on the
+parameters and is left out, in NumPyro and in PyMC alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpyro import distributions as dist
+from numpyro.distributions import constraints
+from numpyro.util import is_prng_key
+
+from bayesjudge.models.common.binomial import binomial
+
+__all__ = [
+    "OUTCOMES",
+    "TrialOutcomes",
+    "jax_gap",
+    "jax_log_outcomes",
+    "pytensor_log_outcomes",
+    "pytensor_log_prob",
+]
+
+#: Order of the outcomes along the last axis, everywhere.
+OUTCOMES = ("a", "b", "tie")
+#: Below this a probability is as good as 0; a Dirichlet with no mass at all cannot be drawn from.
+_TINY = 1e-12
+#: Trials whose factors are multiplied before a logarithm is taken: 12 factors, none below ρ or p, stay far
+#: above the smallest number.
+_TOGETHER = 4
+
+
+class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
+    """Dirichlet-multinomial counts of the outcomes of each cell.
+
+    Parameters
+    ----------
+    log_p : array (C, 3)
+        Log probability of each outcome.
+    rho : array (C,) or float
+        Correlation of two trials of the cell; 0 is multinomial.
+    total : int array (C,)
+        Trials of each cell.
+    most : int
+        Largest number of trials of a cell.
+    """
+
+    arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for
+    support = constraints.independent(constraints.nonnegative_integer, 1)
+
+    def __init__(self, log_p: Any, rho: Any, total: Any, *, most: int) -> None:
+        self.log_p, self.total, self.most = log_p, total, most
+        self.rho = jnp.broadcast_to(rho, jnp.shape(total))
+        super().__init__(batch_shape=jnp.shape(total), event_shape=(len(OUTCOMES),))
+
+    def log_prob(self, value: Any) -> Any:
+        """Log probability of the counts without their coefficient, (C,)."""
+        # Outcome by outcome, cells along the last axis: three times as fast as an axis of three.
+        pairs = [(value[..., k], self.log_p[..., k]) for k in range(len(OUTCOMES))]
+        total = sum(jnp.where(n > 0, log, 0.0) for n, log in pairs)
+        return total if self.most == 1 else total + self._log_rising(pairs)
+
+    def _log_rising(self, pairs: Any) -> Any:
+        """Every factor that ρ brings in, by logarithms of products: a few of them in place of one a trial."""
+        rho, total = self.rho, self.total
+        starts = [(jnp.exp(log) * (1 - rho), n) for n, log in pairs]
+        first = jnp.arange(1, self.most, _TOGETHER).reshape(-1, *[1] * jnp.ndim(total))
+        ratio: Any = 1.0
+        for t in (first + k for k in range(min(_TOGETHER, self.most - 1))):
+            for start, n in starts:
+                ratio *= jnp.where(t < n, start + t * rho, 1.0)
+            ratio /= jnp.where(t < total, 1 + (t - 1) * rho, 1.0)
+        kinds = sum(jnp.where(n > 0, 1, 0) for n, _ in pairs)
+        shared = jnp.where(kinds > 1, 1 - rho, 1.0) * jnp.where(kinds > 2, 1 - rho, 1.0)
+        return jnp.log(ratio).sum(0) + jnp.log(shared)
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Counts of new trials: each cell's π, then its outcomes by two conditional binomials."""
+        assert is_prng_key(key)  # noqa: S101 - the check every NumPyro distribution makes
+        key_p, key_a, key_b = jax.random.split(key, 3)
+        shape, p = (*sample_shape, *self.batch_shape), jnp.exp(self.log_p)
+        concentration = p * ((1 - self.rho) / jnp.maximum(self.rho, _TINY))[:, None]
+        drawn = jax.random.loggamma(key_p, jnp.maximum(concentration, _TINY), (*shape, len(OUTCOMES)))
+        shared = jax.nn.softmax(drawn, axis=-1)
+        pi = jnp.where((self.rho > _TINY)[:, None], shared, p)
+        a = binomial(key_a, self.total, pi[..., 0], shape)
+        rest = jnp.where(pi[..., 0] < 1, pi[..., 1] / jnp.maximum(pi[..., 1] + pi[..., 2], _TINY), 0.0)
+        b = binomial(key_b, self.total - a, rest, shape)
+        return jnp.stack([a, b, self.total - a - b], axis=-1)
+
+
+def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unknown: bool) -> Any:
+    """Log probability of each outcome, (C, 3).
+
+    Parameters
+    ----------
+    margin, shift, tie : array (C,)
+        Preference for a without position, position bias γ, and ν.
+    order : int array (C,)
+        1 where a was shown first, −1 where b was, 0 where nobody knows: then either with probability ½.
+    any_unknown : bool
+        Whether any order is 0.
+    """
+
+    def given(sign: Any) -> Any:
+        half = 0.5 * (margin + sign * shift)
+        size = jnp.where(half < 0, -half, half)
+        norm = jnp.logaddexp(size + jnp.log1p(jnp.exp(-2 * size)), tie)
+        return jnp.stack([half - norm, -half - norm, tie - norm], axis=-1)
+
+    if not any_unknown:
+        return given(order)
+    either = jnp.logaddexp(given(1.0), given(-1.0)) - jnp.log(2.0)
+    return jnp.where((order == 0)[..., None], either, given(order))
+
+
+def jax_gap(margin: Any, shift: Any, tie: Any, order: Any) -> tuple[Any, Any]:
+    """P(a) − P(b), and the variance of 1 for a, −1 for b, 0 for a tie, (C,); order 0 as if unbiased.
+
+    With probabilities a, b and t the variance is ``4ab + t(a + b)``, which is a + b − (a − b)² without its
+    cancellation.
+    """
+    half = 0.5 * (margin + order * shift)
+    size = jnp.where(half < 0, -half, half)
+    far = jax.lax.stop_gradient(jnp.maximum(size, tie))
+    first, second, even = jnp.exp(half - far), jnp.exp(-half - far), jnp.exp(tie - far)
+    norm = first + second + even
+    either = first + second
+    return (first - second) / norm, (4 * first * second + even * either) / norm**2
+
+
+def pytensor_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any) -> Any:
+    """The same in PyTensor, from the ratios of probabilities themselves."""
+    import pytensor.tensor as pt
+
+    def given(sign: Any) -> Any:
+        half = np.float64(0.5) * (margin + sign * shift)
+        parts = pt.stack([half, -half, tie], axis=-1)
+        return parts - pt.logsumexp(parts, axis=-1, keepdims=True)
+
+    one = np.ones(len(order))
+    either = pt.logaddexp(given(one), given(-one)) - np.log(2.0)
+    return pt.switch((order == 0)[:, None], either, given(order.astype(float)))
+
+
+def pytensor_log_prob(counts: Any, log_p: Any, rho: Any) -> Any:
+    """Log probability of counts (C, 3) in PyTensor, (C,), with every rising factorial written out."""
+    import pytensor.tensor as pt
+
+    counts, zero = counts.astype(float), np.float64(0)
+    total, trials = pt.as_tensor(np.zeros(len(counts))), counts.sum(1)
+    p = pt.exp(log_p) * (np.float64(1) - rho)[:, None]
+    for t in map(np.float64, range(int(trials.max(initial=0)))):
+        # The first factor from log p: a probability that underflows still has a logarithm.
+        rising = (log_p + pt.log1p(-rho)[:, None]) if t == 0 else pt.log(p + t * rho[:, None])
+        total = total + pt.switch(t < counts, rising, zero).sum(-1)
+        total = total - pt.switch(t < trials, pt.log(np.float64(1) - rho + t * rho), zero)
+    return total

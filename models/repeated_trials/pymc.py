@@ -1,0 +1,147 @@
+"""The unknowns of `repeated_trials` in PyMC, for the twin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+
+from bayesjudge.model import Data
+from bayesjudge.models.common.effect_units import settled
+
+if TYPE_CHECKING:
+    from bayesjudge.models.repeated_trials import TrialPrior
+
+__all__ = ["Cells", "margin", "traits"]
+
+
+def _normal(name: str, scale: float, dims: Any) -> Any:
+    return pm.Normal(name, np.float64(0), np.float64(scale), dims=dims)
+
+
+def _spread(name: str, mean: float) -> Any:
+    return pm.Gamma(name, alpha=np.float64(2), beta=np.float64(2 / mean))
+
+
+class Cells(NamedTuple):
+    """What a cell's judge is like: decisiveness κ, bias γ, readiness to tie ν, correlation of trials ρ."""
+
+    kappa: Any
+    gamma: Any
+    nu: Any
+    rho: Any
+
+
+def traits(prior: TrialPrior, data: Data) -> Cells:
+    """Traits of every cell's judge, and of its temperature."""
+    judge, log_scale = data["judge"], np.zeros(len(data["judge"]))
+    if data.size("judge") > 1:
+        raw = _normal("judge_decisiveness", prior.decisiveness, "judge")
+        log_scale = log_scale + (raw - pt.mean(raw))[judge]
+    if data.size("other_temperature"):
+        by_heat = _normal("decisiveness", prior.decisiveness, "other_temperature")
+        log_scale = log_scale + pt.concatenate([np.zeros(1), by_heat])[data["temperature"]]
+    nu = pm.Normal("tie", *map(np.float64, prior.tie), dims="judge")[judge]
+    if data.facts["ties"]:
+        nu += (_spread("tie_spread", prior.tie_spread) * _normal("tie_effect", 1, "item"))[data["item"]]
+    cells = Cells(pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu, _repeats(data)[judge])
+    if data.size("prompt") == 1 or not data.size("ordered_judge"):
+        return cells
+    return cells._replace(gamma=cells.gamma + _position_by_prompt(prior, cells, data))
+
+
+def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+    """κ (m + w + τ) of every cell, (cells,)."""
+    judge, item, prompt = data["judge"], data["item"], data["prompt"]
+    judges, prompts, crossed = np.float64(0), np.float64(0), data.facts["crossed"]
+    if "judge" in crossed:
+        judges = _spread("judge_spread", prior.judge_spread)
+    if "prompt" in crossed:
+        prompts = _spread("prompt_spread", prior.prompt_spread)
+    items = _spread("item_spread", prior.item_spread)
+    start = settled(data["rough"], data["one_sided"].astype(float), items)
+    information, pull = _scored(start[item], cells, data)
+    one = 1 + prompts**2 * information
+    information, pull = (information / one).sum(0), (pull / one).sum(0)
+    other = 1 + judges**2 * information
+    information, pull = (information / other).sum(0), (pull / other).sum(0)
+    inside = _item_preference(prior, information, pull + information * start, items, data)[item]
+    information, pull = _scored(inside, cells, data)
+    if "prompt" in crossed:
+        blur = 1 + judges**2 * information
+        tau = _effects("prompt_effect", (information / blur).sum(1), (pull / blur).sum(1), prompts,
+                       ("prompt", "item"))  # fmt: skip
+        inside, pull = inside + tau[prompt, item], pull - information * tau[:, None, :]
+    if "judge" in crossed:
+        own = _effects("disagreement", information.sum(0), pull.sum(0), judges, ("judge", "item"))
+        inside = inside + own[judge, item]
+    return cells.kappa * inside
+
+
+def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
+    """Effects N(0, spread), from the units that an approximate posterior gives them; see `effect_units`."""
+    precision = spread**-2.0 + information
+    z = pm.Normal(name, -pull / pt.sqrt(precision), spread * pt.sqrt(precision), dims=dims)
+    return pull / precision + z / pt.sqrt(precision)
+
+
+def _scored(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
+    """Information and pull of m + w + τ around ``inside``, (prompts or 1, judges, items)."""
+    information, pull = _scores(inside, cells, data)
+    several = "prompt" in data.facts["crossed"]
+    shape = (data.size("prompt") if several else 1, data.size("judge"), data.size("item"))
+    empty = pt.as_tensor(np.zeros(shape))[several * data["prompt"], data["judge"], data["item"]]
+    return (pt.inc_subtensor(empty, cells.kappa**2 * information),
+            pt.inc_subtensor(empty, cells.kappa * pull))  # fmt: skip
+
+
+def _scores(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
+    """Information on each cell's η around what ``inside`` makes of it, and its score, (cells,)."""
+    n, total = data["seen"].astype(float), data["seen"].sum(1).astype(float)
+    half = np.float64(0.5) * (cells.kappa * inside + data["order"].astype(float) * cells.gamma)
+    p = pt.special.softmax(pt.stack([half, -half, cells.nu], axis=-1), axis=-1)
+    worth = np.array([0.5, -0.5, 0.0])
+    mean = (p * worth).sum(-1)
+    variance = (p * (worth - mean[:, None]) ** 2).sum(-1)
+    weight = 1 / (1 + np.maximum(total - 1, 0) * cells.rho)
+    return weight * total * variance, weight * (n @ worth - total * mean)
+
+
+def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+    """What each cell's prompt adds to its judge's γ, (cells,); 0 where orders were not recorded."""
+    order, asked = data["order"].astype(float), (data["prompt"], data["judge"])
+    kept = np.argsort(data["position_of"])[: data.size("ordered_judge")]
+    empty = pt.as_tensor(np.zeros((data.size("prompt"), data.size("judge"))))
+    information, pull = _scores(pt.as_tensor(data["rough"])[data["item"]], cells, data)
+    information = pt.inc_subtensor(empty[asked], order**2 * information)[:, kept]
+    pull = pt.inc_subtensor(empty[asked], order * pull)[:, kept]
+    spread = _spread("position_spread", prior.position_spread)
+    shift = _effects("position_by_prompt", information, pull, spread, ("prompt", "ordered_judge"))
+    return pt.set_subtensor(empty[:, kept], shift)[asked]
+
+
+def _item_preference(prior: TrialPrior, information: Any, pull: Any, spread: Any, data: Data) -> Any:
+    mean = _normal("preference_mean", prior.preference, None) * np.ones(data.size("item"))
+    if data.size("category") > 1:
+        categories = _spread("category_spread", prior.category_spread)
+        mean = mean + categories * _normal("category_effect", 1, "category")[data["category_of"]]
+    return mean + _effects("item_preference", information, pull - information * mean, spread, "item")
+
+
+def _position(prior: TrialPrior, data: Data) -> Any:
+    """γ of every judge, (judges,)."""
+    parts = []
+    if data.size("ordered_judge"):
+        parts.append(_normal("position", prior.position, "ordered_judge"))
+    if data.size("unordered_judge"):
+        parts.append(pm.HalfNormal("position_size", np.float64(prior.position), dims="unordered_judge"))
+    return pt.concatenate(parts)[data["position_of"]]
+
+
+def _repeats(data: Data) -> Any:
+    """ρ of every judge, (judges,)."""
+    if data.facts["most_trials"] == 1:
+        return pt.as_tensor(np.zeros(data.size("judge")))
+    return pm.Uniform("repeat_correlation", np.float64(0), np.float64(1), dims="judge")

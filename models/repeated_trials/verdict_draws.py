@@ -1,0 +1,219 @@
+"""Draws of what judges would say: the verdict distribution of every cell, given the counts seen in it.
+
+Trials of a cell share ``π ~ Dirichlet(φ p)``, so given p and the cell's counts n it is ``Dirichlet(φ p +
+n)``: what would be seen in trials without end. A unit (judge, item, condition) mixes its orders by their
+share of trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely
+from bayesjudge.model import Data
+from bayesjudge.models.common.at_draws import over_draws
+from bayesjudge.models.repeated_trials.statistics import unit_codes
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+__all__ = ["VerdictDraws", "verdict_draws"]
+
+#: Most numbers held for the cells of all draws; past it fewer draws are used, but no fewer than `_LEAST`.
+_MOST, _LEAST, _ENOUGH = 12_000_000, 200, 1000
+#: Seed of the Dirichlet draws: part of the definition, so that one posterior gives one answer.
+_SEED = 20
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VerdictDraws:
+    """Posterior draws over units; arrays have leading axes (chain, draw).
+
+    Attributes
+    ----------
+    pi : array (chain, draw, C, 3)
+        Verdict distribution of each used cell.
+    q : array (chain, draw, U, 3)
+        Verdict distribution of each unit.
+    units : int array (U, 3)
+        Codes of judge, item, condition.
+    unit : int array (C,)
+        Unit of each used cell.
+    order : int array (C,)
+        1, −1, or 0 where not recorded.
+    seen : int array (U, 3)
+        Trials of each outcome.
+    data : Data
+        Names of the codes.
+    name : (str, str)
+        Judge and condition, where these are the units of one; the condition is empty where there is one.
+    """
+
+    pi: NDArray[np.float64]
+    q: NDArray[np.float64]
+    units: NDArray[np.int64]
+    unit: NDArray[np.int64]
+    order: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    data: Data
+    name: tuple[str, str] = ("", "")
+
+    @property
+    def items(self) -> int:
+        """Number of units, which is that of items for one judge and condition."""
+        return len(self.units)
+
+    @cached_property
+    def flip_rate(self) -> NDArray[np.float64]:
+        """1 − P(true majority) of each unit, (chain, draw, U)."""
+        return 1 - self.q.max(-1)
+
+    @cached_property
+    def disagreement(self) -> NDArray[np.float64]:
+        """Probability that two trials differ, (chain, draw, U)."""
+        return np.asarray(1 - (self.q**2).sum(-1))
+
+    def match(self, trials: int) -> NDArray[np.float64]:
+        """P(majority of K trials is the true majority) of each unit, (chain, draw, U)."""
+        return majority_probability(self.q, most_likely(self.q), trials=trials)
+
+    def match_seen(self, trials: int) -> NDArray[np.float64]:
+        """P(majority of K further trials is the majority of those seen), a shared place counting in parts."""
+        top = self.seen == self.seen.max(-1, keepdims=True)
+        total = np.zeros(self.q.shape[:-1])
+        for code in range(3):
+            if top[:, code].any():
+                won = majority_probability(self.q, np.full(self.q.shape[:-1], code), trials=trials)
+                total += won * top[:, code] / top.sum(-1)
+        return total
+
+    def minimum_trials(self, target: float) -> NDArray[np.float64]:
+        """Smallest K of `TRIALS` whose mean match over the units reaches the target, (chain, draw); or ∞."""
+        found = np.full(self.q.shape[:2], np.inf)
+        for trials in TRIALS:
+            reached = np.isinf(found) & (self.match(trials).mean(-1) >= target)
+            found[reached] = trials
+            if np.isfinite(found).all():
+                break
+        return found
+
+    @property
+    def both_orders(self) -> bool:
+        """Whether some unit was shown in both orders."""
+        return len(self._ordered) > 0
+
+    @cached_property
+    def _ordered(self) -> NDArray[np.int64]:
+        """Cells with a shown first and with b shown first of units that have both, (units, 2)."""
+        cell = np.full((self.items, 2), -1)
+        for column, sign in enumerate((1, -1)):
+            here = np.flatnonzero(self.order == sign)
+            cell[self.unit[here], column] = here
+        return cell[(cell >= 0).all(1)]
+
+    @property
+    def position_effect(self) -> NDArray[np.float64]:
+        """P(first wins) − P(second wins), averaged over the orders of each unit that has both."""
+        first, second = (self.pi[..., self._ordered[:, k], :] for k in (0, 1))
+        return np.asarray((first[..., 0] - first[..., 1] + second[..., 1] - second[..., 0]) / 2)
+
+    def array(self, values: Any) -> xr.DataArray:
+        """Values (chain, draw) as an array with those names."""
+        import xarray as xr
+
+        return xr.DataArray(np.asarray(values), dims=("chain", "draw"))
+
+    def parts(self) -> Iterator[VerdictDraws]:
+        """The units of each judge under each condition that it was asked under."""
+        conditions = self.data.coords["condition"]
+        for j, c in np.unique(self.units[:, [0, 2]], axis=0):
+            name = (str(self.data.coords["judge"][j]), str(conditions[c]) if len(conditions) > 1 else "")
+            yield replace(self.where((self.units[:, 0] == j) & (self.units[:, 2] == c)), name=name)
+
+    def where(self, keep: NDArray[np.bool_]) -> VerdictDraws:
+        """Some of the units."""
+        place = np.cumsum(keep) - 1
+        cells = keep[self.unit]
+        return replace(
+            self, pi=self.pi[..., cells, :], q=self.q[..., keep, :], units=self.units[keep],
+            unit=place[self.unit[cells]], order=self.order[cells], seen=self.seen[keep],
+        )  # fmt: skip
+
+
+def verdict_draws(model: Any, posterior: xr.Dataset, data: Data) -> VerdictDraws:
+    """Draw the verdict distributions of every cell and unit given the posterior and the counts.
+
+    Parameters
+    ----------
+    model : Model
+        Whose site ``n`` is a `TrialOutcomes`.
+    posterior : xarray.Dataset
+        Dims ``chain, draw, ...``; evenly thinned where cells and draws are many.
+    data : Data
+        The data of the fit.
+    """
+    used = np.flatnonzero(np.asarray(data["total"]) > 0)
+    log_p, rho = _cells(model, _thinned(posterior, len(used)), data, used)
+    counts, rng = np.asarray(data["n"])[used], np.random.default_rng(_SEED)
+    pi = _dirichlet(np.exp(log_p), rho, counts, rng)
+    units, unit = unit_codes(data)
+    unit = unit[used]
+    seen = np.zeros((len(units), 3), dtype=np.int64)
+    np.add.at(seen, unit, counts)
+    share = counts.sum(1) / seen.sum(1)[unit]
+    q = np.zeros((*pi.shape[:2], len(units), 3))
+    # Cells stand in order of their units, or nearly: few cells a unit, so one pass for each of them.
+    np.add.at(np.moveaxis(q, 2, 0), unit, np.moveaxis(pi * share[:, None], 2, 0))
+    return VerdictDraws(pi=pi, q=q, units=units, unit=unit, order=np.asarray(data["order"])[used], seen=seen,
+                        data=data)  # fmt: skip
+
+
+def _thinned(posterior: xr.Dataset, cells: int) -> xr.Dataset:
+    chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    wanted = int(np.clip(_MOST // max(3 * cells, 1), _LEAST, _ENOUGH))
+    keep = np.unique(np.linspace(0, draws - 1, min(draws, -(-wanted // chains))).astype(int))
+    return posterior.isel(draw=keep)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A model and what shapes its density for some data: equal ones share a compiled program."""
+
+    model: Any
+    signature: tuple[Any, ...]
+    data: Data = field(compare=False)
+
+
+def _cells(model: Any, posterior: xr.Dataset, data: Data, used: Any) -> tuple[Any, Any]:
+    """Log p (chain, draw, C, 3) and ρ (chain, draw, C) of the used cells, by the model's own function."""
+    shape = _Shape(model, data.signature, data)
+    found: tuple[Any, Any] = over_draws(
+        _of_cells, posterior, arrays={**data.arrays, "used": used}, facts={"shape": shape}
+    )
+    return found
+
+
+def _of_cells(sites: Any, arrays: Any, key: Any, facts: Any) -> tuple[Any, Any]:
+    """Log p and ρ of the used cells at one draw."""
+    from numpyro import handlers
+
+    shape, used = facts["shape"], arrays["used"]
+    data = shape.data.with_arrays({name: array for name, array in arrays.items() if name != "used"})
+    run = handlers.substitute(handlers.seed(shape.model.numpyro, key), data=dict(sites))
+    fn = handlers.trace(run).get_trace(data)["n"]["fn"]
+    return fn.log_p[used], fn.rho[used]
+
+
+def _dirichlet(p: Any, rho: Any, counts: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+    """π given p, ρ and counts; p itself where trials do not correlate."""
+    inflated = p * ((1 - rho) / np.maximum(rho, 1e-12))[..., None] + counts
+    drawn = rng.standard_gamma(np.maximum(inflated, 1e-12))
+    total = drawn.sum(-1, keepdims=True)
+    pi = np.where(total > 0, drawn / np.where(total > 0, total, 1.0), p)
+    return np.asarray(np.where((rho > 1e-9)[..., None], pi, p))

@@ -1,0 +1,5 @@
+"""`verdict_agreement`: the probability that people would agree with a judge's single decision."""
+
+from bayesjudge.models.verdict_agreement.model import VerdictAgreement
+
+__all__ = ["VerdictAgreement"]

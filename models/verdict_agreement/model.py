@@ -1,0 +1,209 @@
+"""`verdict_agreement`: the probability that people would agree with a judge's single decision.
+
+For decision j with features x_j in blocks b (METHODS 3.2)::
+
+    α ~ N(0, 1.5)
+    τ_b ~ scale_b χ(k_b)                          one scale a block, learned: half-normal (k = 1), and
+                                                  Rayleigh (k = 2) for question types
+    z_k ~ N(0, 1),   β_k = τ_b(k) z_k             non-centred
+    A_j ~ Bernoulli(σ(α + x_j'β))                 1 where people agree with the judge
+
+Blocks: scalars turned the way the judge chose (length, order, score gap, relevance, other judges), question
+types, strengths of the two models, and principal directions of the embedding difference. With
+``labels="positives"`` only agreements were recorded: decision j is seen to agree with probability
+``e_j σ(η_j)``, where the share e_j of agreements that were reviewed must be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models.verdict_agreement import (
+    data as verdict_agreement_data,
+)
+from bayesjudge.models.verdict_agreement import (
+    results as verdict_agreement_results,
+)
+from bayesjudge.models.verdict_agreement.features import BLOCKS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from bayesjudge.estimates import Estimates
+    from bayesjudge.tables import Pairs
+
+__all__ = ["VerdictAgreement"]
+
+LABELS = ("both", "positives")
+#: k of each block's scale: question types differ; whether the others matter is to be learned.
+FREEDOM = {"scalar": 1, "category": 2, "strength": 1, "direction": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictAgreement:
+    """Which of a judge's decisions people would agree with.
+
+    Parameters
+    ----------
+    labels : {"both", "positives"}
+        People's agreements and disagreements were recorded (both, the default), or agreements only.
+    reviewed : float or str, optional
+        With ``labels="positives"``: the share of agreements that were reviewed, one number (selected
+        completely at random) or the column with each row's (selected at random given what is known).
+    components : int
+        Most principal directions of the embeddings.
+    extra : tuple of str
+        Further feature columns; see `agreement_features.features`.
+    intercept_scale, scalar_scale, category_scale, strength_scale, direction_scale : float
+        Prior scales of α and of each block's τ.
+
+    Raises
+    ------
+    UsageError
+        An option out of range, or positives without a share of reviews.
+
+    Examples
+    --------
+    >>> VerdictAgreement(labels="positives", reviewed=0.2).label
+    'bayes:verdict_agreement[positives]'
+    """
+
+    labels: Literal["both", "positives"] = "both"
+    reviewed: float | str | None = None
+    components: int = 32
+    extra: tuple[str, ...] = ()
+    intercept_scale: float = 1.5
+    scalar_scale: float = 0.5
+    category_scale: float = 0.5
+    strength_scale: float = 0.5
+    direction_scale: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.labels not in LABELS:
+            raise UsageError(f"labels={self.labels!r} is not one of {', '.join(LABELS)}")
+        if self.labels == "positives" and self.reviewed is None:
+            raise UsageError(
+                "labels='positives' needs reviewed=: the share of agreements that were reviewed, or a column "
+                "of review probabilities. Agreements alone cannot tell a judge who is often wrong from "
+                "reviewers who looked at little: only their product is seen"
+            )
+        if self.labels == "both" and self.reviewed is not None:
+            raise UsageError("reviewed= is for labels='positives'; with both kinds of labels the selection "
+                             "is ignorable given the features")  # fmt: skip
+        if self.components < 0 or min(self.intercept_scale, *self.scales.values()) <= 0:
+            raise UsageError("components must be at least 0 and every scale above 0")
+
+    @property
+    def scales(self) -> Mapping[str, float]:
+        """Prior scale of each block's τ."""
+        values = (self.scalar_scale, self.category_scale, self.strength_scale, self.direction_scale)
+        return dict(zip(BLOCKS, values, strict=True))
+
+    def priors(self, data: Data) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scale s and freedom k of the prior of each block's τ, (blocks,)."""
+        blocks = data.coords["block"]
+        return (np.array([self.scales[block] for block in blocks], dtype=float),
+                np.array([FREEDOM[block] for block in blocks], dtype=float))  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "verdict_agreement"
+
+    @property
+    def label(self) -> str:
+        """Method name in tables."""
+        return f"bayes:verdict_agreement[{self.labels}]"
+
+    def prepare(self, table: Pairs) -> Data:
+        """Features of every decision, and what people said of some."""
+        return verdict_agreement_data.prepare(
+            table, positives=self.labels == "positives", reviewed=self.reviewed,
+            components=self.components, extra=self.extra,
+        )  # fmt: skip
+
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+        import jax.numpy as jnp
+        import numpyro
+        from jax.nn import log_sigmoid, sigmoid
+        from numpyro import distributions as dist
+
+        from bayesjudge.models.verdict_agreement.block_scales import scale_prior
+
+        eta: Any = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale))
+        if data.coords["feature"]:
+            scale, freedom = self.priors(data)
+            with numpyro.plate("block", len(scale), dim=-1):
+                tau: Any = numpyro.sample("tau", scale_prior(scale, freedom))
+            with numpyro.plate("feature", data.size("feature"), dim=-1):
+                z = numpyro.sample("z", dist.Normal(0.0, 1.0))
+            eta = eta + data["x"] @ (tau[data["block"]] * z)
+        if data.facts["positives"]:
+            e = data["reviewed"]
+            # 1 − e σ(η) as (1 − e) + e σ(−η): no difference of near equals.
+            eta = jnp.log(e) + log_sigmoid(eta) - jnp.log((1 - e) + e * sigmoid(-eta))
+        with numpyro.plate("pair", data.size("pair"), dim=-1):
+            seen = dist.Binomial(data["looks"], logits=jnp.broadcast_to(eta, data["looks"].shape))
+            numpyro.sample("agreements", seen, obs=data.arrays.get("agreements"))
+
+    def pymc(self, data: Data) -> Any:
+        """The same model in PyMC."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        from bayesjudge.models.verdict_agreement.block_scales import log_density
+
+        names = ("block", "feature") if data.coords["feature"] else ()
+        with pm.Model(coords={name: list(data.coords[name]) for name in names}) as model:
+            eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale))
+            if names:
+                scale, freedom = self.priors(data)
+                tau = pm.CustomDist("tau", scale, freedom, logp=log_density, dims="block", initval=scale,
+                                    transform=pm.distributions.transforms.log)  # fmt: skip
+                z = pm.Normal("z", np.float64(0), np.float64(1), dims="feature")
+                eta = eta + pt.dot(data["x"], tau[data["block"]] * z)
+            e = data["reviewed"]
+            softplus: Any = pt.softplus
+            yes = np.log(e) - softplus(-eta)
+            no = pt.log((1 - e) + e * pt.sigmoid(-eta)) if data.facts["positives"] else -softplus(eta)
+            seen, looks = data["agreements"].astype(float), data["looks"].astype(float)
+            pm.Potential("agreements", seen * yes + (looks - seen) * no)
+        return model
+
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+        """Expected consistency of the unverified decisions, and what drives it."""
+        return verdict_agreement_results.estimates(posterior, data, prob=prob, method=self.label)
+
+    def trust(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
+        """P(people agree) of every unverified decision: ``item, category, trust, lower, upper``."""
+        return verdict_agreement_results.trust(posterior, data, prob=prob)
+
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Standardised effects of features: part of the model, not prior guesses about one number."""
+        return ("z",)
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+        """Draws whose sensitivity to the prior is checked: expected consistency of all unverified."""
+        draws = verdict_agreement_results.expected(posterior, data)
+        return {"consistency": draws.sel(unit=["unverified"])}
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Rates of agreement: overall, by category, and where a feature is high against low."""
+        return verdict_agreement_results.STATISTICS
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """One draw from the prior, parameters and agreements."""
+        from bayesjudge.models.common.pattern_counts import simulate
+
+        return simulate(self, key, data)

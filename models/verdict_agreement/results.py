@@ -1,0 +1,139 @@
+"""What the posterior of `verdict_agreement` says of decisions that nobody verified, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.posterior import summary_rows
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.model import Data, Statistic
+
+__all__ = ["STATISTICS", "counts", "effects", "estimates", "expected", "trust"]
+
+#: Rows whose draws are held at a time.
+BLOCK = 1000
+
+
+def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
+    """Rows of `VerdictAgreement.estimates`.
+
+    ``consistency``: share of the unverified decisions that people would agree with, over all and by category;
+    ``effect``: change in the log odds of agreement for one standard deviation (or one category, one
+    model's strength); ``spread``: scale τ of each block of effects.
+    """
+    common: dict[str, Any] = {"method": method, "prob": prob}
+    codes = data["category_other"]
+    rows = []
+    if len(codes):
+        n = {"unverified": len(codes), **counts(data)}
+        rows += summary_rows(expected(posterior, data), estimand="consistency", n=n, **common)
+    used = int(np.sum(data["looks"]))
+    if data.coords["feature"]:
+        beta = effects(posterior, data)
+        told = [name for name in data.coords["feature"] if not name.startswith("direction ")]
+        rows += summary_rows(beta.sel(feature=told), estimand="effect", signed=True,
+                             n=dict.fromkeys(told, used), **common) if told else []  # fmt: skip
+        rows += summary_rows(posterior["tau"], estimand="spread",
+                             n=dict.fromkeys(data.coords["block"], used), **common)  # fmt: skip
+    if not rows:
+        rows = summary_rows(posterior["alpha"], estimand="intercept", n={"intercept": used}, **common)
+    return Estimates.from_rows(rows)
+
+
+def counts(data: Data) -> dict[str, int]:
+    """Number of unverified decisions of each category."""
+    codes = np.asarray(data["category_other"])
+    return {name: int((codes == k).sum()) for k, name in enumerate(data.coords["category_name"])}
+
+
+def effects(posterior: xr.Dataset, data: Data) -> xr.DataArray:
+    """Draws of every feature's effect β, dims ``chain, draw, feature``."""
+    z = posterior["z"].transpose("chain", "draw", "feature")
+    tau = posterior["tau"].transpose("chain", "draw", "block").to_numpy()
+    return z * tau[..., np.asarray(data["block"])]
+
+
+def expected(posterior: xr.Dataset, data: Data, *, turned: NDArray[np.bool_] | None = None) -> xr.DataArray:
+    """Draws of the expected consistency of the unverified decisions, over all and by category.
+
+    ``turned`` (other,) marks decisions to take the other way round.
+    """
+    import xarray as xr
+
+    codes = np.asarray(data["category_other"])
+    named = {name: codes == k for k, name in enumerate(data.coords["category_name"]) if (codes == k).any()}
+    groups = {"unverified": np.ones(len(codes), dtype=bool), **(named if len(named) > 1 else {})}
+    total: dict[str, Any] = dict.fromkeys(groups, 0.0)
+    for rows, agree in _in_blocks(posterior, data):
+        p = agree if turned is None else np.where(turned[rows], 1 - agree, agree)
+        for name, mine in groups.items():
+            total[name] = total[name] + p[..., mine[rows]].sum(axis=-1)
+    shares = np.stack([total[name] / max(int(mine.sum()), 1) for name, mine in groups.items()], axis=-1)
+    return xr.DataArray(shares, dims=("chain", "draw", "unit"), coords={"unit": list(groups)})
+
+
+def trust(posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
+    """P(people agree) of every unverified decision with its equal-tailed interval."""
+    parts = []
+    for _, p in _in_blocks(posterior, data):
+        low, high = np.quantile(p, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
+        parts.append(np.column_stack([p.mean(axis=(0, 1)), low, high]))
+    figures = np.concatenate(parts) if parts else np.zeros((0, 3))
+    names = np.array(data.coords["category_name"], dtype=object)
+    return pd.DataFrame({"item": list(data.coords["other"]), "category": names[data["category_other"]],
+                         "trust": figures[:, 0], "lower": figures[:, 1], "upper": figures[:, 2]})  # fmt: skip
+
+
+def _in_blocks(posterior: xr.Dataset, data: Data) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """P(agree given not seen to) (chains, draws, rows) of the unverified decisions, in blocks of rows."""
+    x = np.asarray(data["x_other"])
+    alpha = posterior["alpha"].transpose("chain", "draw").to_numpy()
+    beta = effects(posterior, data).to_numpy() if data.coords["feature"] else np.zeros((*alpha.shape, 0))
+    for start in range(0, len(x), BLOCK):
+        rows = slice(start, start + BLOCK)
+        p = 0.5 * (1.0 + np.tanh(0.5 * (alpha[..., None] + beta @ x[rows].T)))
+        # An agreement had its chance to be seen: not having been, it is less likely one.
+        e = np.asarray(data["reviewed_other"])[rows]
+        yield rows, p * (1 - e) / (1 - e * p)
+
+
+def _rate(seen: Any, mine: NDArray[np.bool_]) -> Any:
+    return seen[..., mine].mean(axis=-1)
+
+
+def _overall(seen: Any, data: Data) -> dict[str, Any]:
+    return {"all": _rate(seen, np.asarray(data["looks"]) > 0)}
+
+
+def _by_category(seen: Any, data: Data) -> dict[str, Any]:
+    code, looked = np.asarray(data["category"]), np.asarray(data["looks"]) > 0
+    masks = {name: looked & (code == k) for k, name in enumerate(data.coords["category_name"])}
+    return {name: _rate(seen, mine) for name, mine in masks.items() if mine.any()}
+
+
+def _by_feature(seen: Any, data: Data) -> dict[str, Any]:
+    """Rate where a scalar is above its median, minus the rate where it is not."""
+    x, looked, found = np.asarray(data["x"]), np.asarray(data["looks"]) > 0, {}
+    scalar = [k for k, b in enumerate(np.asarray(data["block"])) if data.coords["block"][b] == "scalar"]
+    for k in scalar:
+        high = x[:, k] > np.median(x[looked, k])
+        if (high & looked).any() and (~high & looked).any():
+            found[data.coords["feature"][k]] = _rate(seen, high & looked) - _rate(seen, ~high & looked)
+    return found
+
+
+#: Named test quantities.
+STATISTICS: Mapping[str, Statistic] = {
+    "agreement rate": _overall,
+    "agreement rate by category": _by_category,
+    "agreement where high minus low": _by_feature,
+}

@@ -1,0 +1,222 @@
+"""The benchmarks and examples run at small sizes, and their scores say what they should of known tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bayesjudge.estimates import Estimates
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS, EXAMPLES = ROOT / "benchmarks", ROOT / "examples"
+#: What the accelerator machine does not have; the fits themselves must not need any of it.
+ABSENT = ("arviz_base", "arviz_plots", "arviz_stats", "duckdb", "h5netcdf", "h5py", "ibis", "pandera", "pymc",
+          "pytensor")  # fmt: skip
+#: Run before a script: imports of `ABSENT` fail as if they were not installed.
+BLOCK = f"""
+import runpy, sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {ABSENT!r}:
+            raise ModuleNotFoundError(f"not installed here: {{name}}", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def run(*command: str) -> str:
+    """Standard output of a script; its standard error is shown when it fails."""
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_results_are_written_whole_and_hold_no_nan(benchmark_module: Any, tmp_path: Path) -> None:
+    results: ModuleType = benchmark_module("harness.results")
+    target = tmp_path / "new" / "found.json"
+    results.write(target, {"a": float("nan"), "b": [np.float64(1 / 3), float("-inf")], "c": np.int64(2)})
+    assert json.loads(target.read_text()) == {"a": None, "b": [0.333333, "-Infinity"], "c": 2}
+    assert [path.name for path in target.parent.iterdir()] == ["found.json"]
+
+
+@pytest.mark.parametrize(("value", "found"), [(0.91, True), (0.93, False), (float("nan"), False)])
+def test_a_claim_holds_only_within_its_bounds(benchmark_module: Any, value: float, found: bool) -> None:
+    assert benchmark_module("harness.results").holds("width", value, most=0.92)["holds"] is found
+
+
+def table(points: list[float]) -> Estimates:
+    """Accuracies of two models with intervals of ±.1; NaN gets the whole range."""
+    rows = []
+    for unit, point in zip("ab", points, strict=True):
+        low, high = (0.0, 1.0) if np.isnan(point) else (point - 0.1, point + 0.1)
+        rows.append({"estimand": "accuracy", "unit": unit, "method": "x", "point": point, "lower": low,
+                     "upper": high, "prob": 0.95})  # fmt: skip
+    return Estimates.from_rows(rows)
+
+
+def test_scores_count_what_covers_and_what_is_undefined(benchmark_module: Any) -> None:
+    truth = {("accuracy", "a"): 0.5, ("accuracy", "b"): 0.5}
+    tables = [table([0.55, 0.45]), table([0.55, np.nan]), table([0.7, 0.7])]
+    keys = [{"n_cal": 40, "split": split} for split in (0, 1, 2)]
+    (row,) = benchmark_module("harness.scores").score([tables], truth=truth, keys=keys, seed=0)
+    assert row["coverage"] == pytest.approx(4 / 6)
+    assert row["undefined"] == pytest.approx(1 / 6)
+    assert row["mae"] == pytest.approx((3 * 0.05 + 2 * 0.2) / 5)
+    # One of three splits misses altogether: drawing splits, the coverage runs from none to all.
+    assert (row["splits_lower"], row["splits_upper"]) == (0.0, 1.0)
+
+
+def test_the_claims_of_the_simulation_can_fail(benchmark_module: Any) -> None:
+    cell = {"youden": 0.4, "delta_youden": 0.3, "bias": 0.08, "bias_mcse": 0.01}
+    rows = [{**cell, "method": "bayes:paired_accuracy[partial]", "coverage": 0.95, "width": 0.14},
+            {**cell, "method": "ppi++", "coverage": 0.95, "width": 0.13},
+            {**cell, "method": "rogan-gladen[shared]", "coverage": 0.6, "width": 0.2}]  # fmt: skip
+    claims = benchmark_module("simulation").must_hold(rows, datasets=500)
+    assert [claim["holds"] for claim in claims] == [True, False, True, True]
+    # The exact central 95 % of a Binomial(500, .95): 465 to 484.
+    assert (claims[0]["least"], claims[0]["most"]) == (0.93, 0.968)
+
+
+def test_the_readme_shows_the_committed_results(benchmark_module: Any) -> None:
+    assert benchmark_module("harness.readme").page() == (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+
+
+def test_fits_need_neither_arviz_nor_a_database() -> None:
+    code = f"""{BLOCK}
+from bayesjudge.datasets import simulate_counts
+from bayesjudge.inference import fit, fit_many
+from bayesjudge.inference.programs.density import density
+from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.paired_accuracy import PairedAccuracy
+(counts,) = simulate_counts(datasets=1, seed=0)
+print([density(model, model.prepare(counts)).size for model in (JudgeError(), PairedAccuracy())])
+"""
+    # Two accuracies (three sticks), two means, two spreads, and two deviations for each of two models.
+    assert run("-c", code).strip() == "[10, 11]"
+
+
+@pytest.mark.slow
+def test_the_accelerator_script_runs_on_a_bare_machine(tmp_path: Path) -> None:
+    script, out = str(BENCHMARKS / "gpu.py"), tmp_path / "gpu.json"
+    arguments = [script, "--reduced", "--out", str(out)]
+    code = f"""{BLOCK}
+sys.path.insert(0, {str(BENCHMARKS)!r})
+sys.argv = {arguments!r}
+runpy.run_path({script!r}, run_name="__main__")
+"""
+    run("-c", code)
+    found = json.loads(out.read_text())
+    # The clock is the machine's affair, not the program's.
+    assert all(claim["holds"] for claim in found["must_hold"] if "seconds" not in claim["claim"])
+    assert found["fit_many"][0]["posteriors"] == 20
+
+
+SMALL = {
+    "simulation": [
+        "--datasets",
+        "3",
+        "--draws",
+        "50",
+        "--bootstrap",
+        "100",
+        "--models",
+        "judge_error[partial]",
+    ],
+    "speed": ["--quick"],
+    "peers": ["--quick"],
+    "mutation_scores": ["--quick"],
+    "pooling": ["--quick"],
+    # Simulated judges alone; the fits of real ones are the whole benchmark's.
+    "reliability_models": ["--quick", "--datasets", "2", "--data", "none"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_benchmark_runs(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    shown = run(str(BENCHMARKS / f"{name}.py"), *SMALL[name], "--out", str(out))
+    found = json.loads(out.read_text())
+    assert found["benchmark"] == name
+    assert f"{found['machine']['cores']} cores" in shown
+
+
+def test_pooled_intervals_by_hand(benchmark_module: Callable[[str], Any]) -> None:
+    """With one spread alone the posterior is normal: shrunken estimates, and 1.96 of its deviations."""
+    pooling = benchmark_module("pooling")
+    at = 33
+    alone = np.where(np.arange(len(pooling.GRID)) == at, 0.0, -np.inf)
+    leagues = pooling.simulate(np.full(50, 0.6), np.random.default_rng(1))
+    found = pooling.scored("one spread", alone, 0.6, leagues)
+    tau, error = pooling.GRID[at], pooling.ERROR
+    factor = tau**2 / (tau**2 + error**2)
+    assert found["width"] == pytest.approx(2 * 1.959964 * np.sqrt(2 * factor) * error, rel=1e-6)
+    miss = factor * leagues.estimate - leagues.truth
+    assert found["rmse"] == pytest.approx(float(np.sqrt(np.mean(miss**2))), rel=1e-9)
+    held = np.abs(miss) < found["width"] / 2
+    assert found["coverage"] == pytest.approx(held.mean())
+
+
+@pytest.mark.slow
+def test_triviaqa_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    small = [
+        "--splits",
+        "2",
+        "--labels",
+        "40",
+        "--judges",
+        "Llama3-8B",
+        "--draws",
+        "50",
+        "--bootstrap",
+        "100",
+    ]
+    run(str(BENCHMARKS / "triviaqa.py"), *small, "--models", "judge_error[shared]", "--out", str(out))
+    found = json.loads(out.read_text())
+    scores = {(row["method"], row["estimand"]): row for row in found["scores"]}
+    # Two splits of one judge, nine models and their 36 differences.
+    assert scores["bayes:judge_error[shared]", "accuracy"]["n"] == 18
+    assert scores["naive", "difference"]["n"] == 72
+    assert found["gates"][0]["posteriors"] == 2
+
+
+@pytest.mark.slow
+def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
+    assert "gate: passed" in run(str(EXAMPLES / "own_model.py"))
+    shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "100")
+    assert "heron − otter" in shown
+    assert (tmp_path / "accuracy.html").stat().st_size > 10_000
+    assert "intervals hold the human accuracy" in run(str(EXAMPLES / "triviaqa.py"), "--draws", "100")
+
+
+def test_the_real_data_example_says_when_the_data_are_absent(tmp_path: Path) -> None:
+    assert "skipped: no data" in run(str(EXAMPLES / "triviaqa.py"), "--data", str(tmp_path / "none.parquet"))
+
+
+def test_differences_are_named_by_their_path(benchmark_module: Callable[[str], Any]) -> None:
+    differences = benchmark_module("harness.answers").differences
+    before = {"rows": [{"point": 1.0, "note": ""}, {"point": float("nan")}], "versions": "1"}
+    assert list(differences(before, {**before, "versions": "2"})) == []
+    now = {"rows": [{"point": 1.0 + 1e-15, "note": ""}], "versions": "1"}
+    assert [path for path, *_ in differences(before, now)] == ["$.rows (length)", "$.rows[0].point"]
+    assert [path for path, *_ in differences({"a": 1, "b": 2}, {"b": 2, "a": 1})] == ["$ (keys)"]
+
+
+@pytest.mark.slow
+def test_equal_seeds_give_equal_answers_whatever_the_order_of_sets(tmp_path: Path) -> None:
+    """Hash seeds 1 and 4 give the names of the two judges in different orders."""
+    script, cases = BENCHMARKS / "harness" / "answers.py", ("reliability-trials", "elo-scores")
+    for seed, action in (("1", "--write"), ("4", "--compare")):
+        command = [sys.executable, str(script), action, str(tmp_path), "--only", *cases]
+        hashing = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(command, env=hashing, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

@@ -1,0 +1,44 @@
+"""A long process keeps room for compiled programs."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bayesjudge.inference import fit
+from bayesjudge.inference.programs.compiled_programs import ALLOWED, MAPS, release_when_many
+
+pytestmark = pytest.mark.skipif(
+    not (MAPS.exists() and ALLOWED.exists()), reason="no limit on memory maps here"
+)
+
+
+def maps() -> int:
+    return len(MAPS.read_text().splitlines())
+
+
+def test_programs_are_let_go_and_made_again() -> None:
+    programs = [jax.jit(lambda x, by=by: jnp.cumsum(jnp.sin(x) * by)) for by in range(40)]
+    before = [program(jnp.arange(5.0)) for program in programs]
+    held = maps()
+    assert release_when_many(share=1e-9)
+    # A program of this size takes two maps or more; other threads may take a few meanwhile.
+    assert maps() < held - 40
+    np.testing.assert_array_equal([program(jnp.arange(5.0)) for program in programs], before)
+
+
+def test_nothing_is_let_go_while_there_is_room() -> None:
+    release_when_many(share=1e-9)
+    assert not release_when_many(share=1)
+
+
+def test_a_fit_is_the_same_after_programs_were_let_go(third_party: ModuleType) -> None:
+    tosses = [(7, 20), (45, 50), (0, 10)]
+    first = fit(third_party.Coin(), tosses, engine="laplace", draws=200)
+    assert release_when_many(share=1e-9)
+    again = fit(third_party.Coin(), tosses, engine="laplace", draws=200)
+    np.testing.assert_array_equal(first.posterior["p"], again.posterior["p"])

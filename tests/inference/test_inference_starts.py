@@ -1,0 +1,226 @@
+"""Where chains start: at the mode, of one posterior or of many, and never where there is no density."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import error_budget
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bayesjudge.datasets.small import small_table
+from bayesjudge.inference.engines import hmc, nuts
+from bayesjudge.inference.engines.laplace import run_laplace
+from bayesjudge.inference.engines.mode import find_modes
+from bayesjudge.inference.engines.starts import find_starts, place_chains
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.at_points import slopes, stream
+from bayesjudge.inference.programs.density import Density, Sets, density
+from bayesjudge.models.judge_error import JudgeError
+
+accelerator.prepare()
+
+
+def density_of(potential: Any, size: int) -> Density:
+    return Density(
+        size=size, potential=potential, start=jnp.zeros(size), dims={"z": ("k",)},
+        unravel=lambda z: {"z": z}, constrain=lambda z, _: {"z": z}, unconstrain=lambda values: values["z"],
+    )  # fmt: skip
+
+
+def quartic(z: Any, arrays: Any) -> Any:
+    return jnp.sum((z - arrays["at"]) ** 4 + arrays["scale"] * (z - arrays["at"]) ** 2)
+
+
+QUARTIC = density_of(quartic, 2)
+NO_DATA: dict[str, Any] = {"unused": jnp.zeros(1)}
+AT, SCALE = np.array([[1.0, -2.0], [0.3, 0.4], [50.0, 2.0]]), np.array([2.0, 3.0])
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_many_starts_are_those_of_each_one_alone(devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax, "device_count", lambda: devices)
+    sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
+    target = density_of(quartic, 2)
+    together = find_starts(target, {"at": AT, "scale": SCALE}, sets)
+    # The search stops at gradients of 1e-6, here of curvatures from 4 to 6.
+    np.testing.assert_allclose(together.at, AT, atol=1e-6)
+    for k, at in enumerate(AT):
+        alone = find_starts(QUARTIC, {"at": at, "scale": SCALE})  # the same steps, rounded otherwise
+        np.testing.assert_allclose(together.at[k], alone.at[0], atol=1e-9)
+        np.testing.assert_allclose(together.covariance[k], np.diag(0.5 / SCALE), atol=1e-6)
+        np.testing.assert_allclose(together.covariance[k], alone.covariance[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("number", [1, 8, 17])  # fewer, as many and more points than a block has
+def test_slopes_are_those_of_each_data_set(
+    devices: int, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax, "device_count", lambda: devices)
+    sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
+    points = np.random.default_rng(1).normal(size=(3, number, 2))
+    value, slope = slopes(quartic, {"at": AT, "scale": SCALE}, sets)(points)
+    off = points - AT[:, None]
+    np.testing.assert_allclose(value, (off**4 + SCALE * off**2).sum(-1), rtol=1e-12)
+    np.testing.assert_allclose(slope, 4 * off**3 + 2 * SCALE * off, rtol=1e-12)
+
+
+def test_one_gradient_serves_every_engine_and_all_data() -> None:
+    traced = []
+
+    def counted(z: Any, arrays: Any) -> Any:
+        traced.append(1)
+        return quartic(z, arrays)
+
+    target, key = density_of(counted, 2), jax.random.key(0)
+    for at in jnp.asarray(AT):
+        arrays = {"at": at, "scale": jnp.asarray(SCALE)}
+        run_laplace(target, arrays, key, draws=10)
+        nuts.run_nuts(target, arrays, key, nuts.NutsOptions(draws=10, tune=10))
+    # The gradient that searches and places chains, the density that weights draws, NUTS's own.
+    assert len(traced) == 3
+
+
+def test_laplace_draws_the_same_of_data_sets_apart_and_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
+    flat = []
+    for devices in (1, 2):
+        monkeypatch.setattr(jax, "device_count", partial(int, devices))
+        found = run_laplace(
+            density_of(quartic, 2), {"at": AT, "scale": SCALE}, jax.random.key(4), draws=50, many=sets
+        )
+        assert found.flat.shape[0] == 3
+        flat.append(found.flat)
+    np.testing.assert_allclose(*flat, atol=1e-9)  # the same steps, rounded otherwise
+
+
+def test_a_search_that_starts_at_its_end_has_the_curvature_there() -> None:
+    mode = find_starts(density_of(lambda z, _: 3.0 * jnp.sum(z**2), 2), NO_DATA)
+    np.testing.assert_allclose(mode.covariance[0], np.eye(2) / 6, atol=1e-12)
+    assert mode.gradient_norm[0] == 0
+    assert mode.steps[0] == 0
+
+
+def test_searches_side_by_side_end_each_by_itself() -> None:
+    def gradient(at: Any) -> Any:
+        away = at - np.array([0.0, 1.0, 30.0])[:, None, None]
+        return (away**4).sum(-1), 4 * away**3
+
+    mode = find_modes(gradient, np.zeros((3, 1)))
+    assert mode.steps[0] == 0 < mode.steps[1] < mode.steps[2]
+    np.testing.assert_allclose(mode.at[:, 0], [0, 1, 30], atol=0.01)  # 4 · .0063³ is a gradient of 1e-6
+
+
+def test_a_search_that_has_ended_asks_for_nothing_more() -> None:
+    scales, asked = np.array([[1.0, 2.0], [300.0, 0.01], [5.0, 5.0]]), []
+
+    def gradient(at: Any) -> Any:
+        asked.append(np.isfinite(at).all(-1).sum(1))
+        away = at - scales[:, None]
+        return (away**4).sum(-1), 4 * away**3
+
+    mode, together = find_modes(gradient, np.ones((3, 2))), asked
+    each = []
+    for k, scale in enumerate(scales.copy()):
+        scales, asked = scale[None], []
+        assert find_modes(gradient, np.ones((1, 2))).at[0].tolist() == mode.at[k].tolist()
+        each.append(sum(asked)[0])
+    assert sum(together).tolist() == each
+    assert len(set(each)) == 3
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_where_a_point_is_no_number_nothing_is_computed(
+    devices: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jax, "device_count", lambda: devices)
+    sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
+    points = np.ones((3, 2, 2))
+    points[1], points[2, 0, 1] = np.nan, np.inf
+    value, slope = slopes(quartic, {"at": AT, "scale": SCALE}, sets)(points)
+    nothing = [[False, False], [True, True], [True, False]]
+    assert np.isnan(value).tolist() == nothing
+    assert np.isnan(slope).all(-1).tolist() == np.isnan(slope).any(-1).tolist() == nothing
+
+
+@pytest.mark.parametrize("nothing", [jnp.inf, jnp.nan])
+def test_a_start_without_density_is_no_mode(nothing: float) -> None:
+    target = density_of(lambda z, _: jnp.where(jnp.all(z > 1), jnp.sum(z**2), nothing), 2)
+    found = find_starts(target, NO_DATA)
+    assert found.at.tolist() == [[0, 0]]
+    assert found.covariance.tolist() == [[[1, 0], [0, 1]]]
+    assert not np.isfinite(found.gradient_norm[0])
+
+
+def test_a_density_without_bound_has_no_mode() -> None:
+    def funnel(z: Any, _: Any) -> Any:
+        return 5 * z[0] + 0.5 * jnp.sum((z[1:] * jnp.exp(-z[0])) ** 2)
+
+    assert find_starts(density_of(funnel, 6), NO_DATA).at.tolist() == [[0] * 6]
+
+
+def test_a_saddle_gets_a_ridge_that_makes_a_metric_of_it() -> None:
+    def gradient(at: Any) -> Any:
+        return (at[..., 0] ** 2 - at[..., 1] ** 2) / 2, at * np.array([1.0, -1.0])
+
+    mode = find_modes(gradient, np.zeros((1, 2)))
+    np.testing.assert_allclose(mode.covariance[0], np.diag([1 / 11, 1 / 9]), rtol=1e-8)
+
+
+def test_the_curvature_is_that_of_exact_second_derivatives() -> None:
+    model = JudgeError()
+    data = model.prepare(small_table("verdicts"))
+    target, arrays = density(model, data), accelerator.to_device(data.arrays)
+    mode = find_starts(target, arrays)
+    exact = jax.jit(jax.hessian(target.potential))(mode.at[0], arrays)
+    sd = np.sqrt(np.diag(mode.covariance[0]))
+    # Differences of gradients are wrong by the square of their step: 2e-10 here.
+    np.testing.assert_allclose(mode.covariance[0] @ exact, np.eye(target.size), atol=1e-8)
+    assert np.abs(slopes(target.potential, arrays)(mode.at[:, None])[1][0, 0] * sd).max() < 1e-6
+
+
+def walled(z: Any, _: Any) -> Any:
+    """Cut off within its curvature: of chains scattered by that, most land where there is no density."""
+    return jnp.where(jnp.all(jnp.abs(z) < 0.3), 0.5 * jnp.sum(z**2), jnp.inf)
+
+
+@pytest.mark.parametrize("chains", [2, 3, 40])
+def test_chains_without_density_start_at_the_mode(chains: int) -> None:
+    found = place_chains(density_of(walled, 1), NO_DATA, np.random.default_rng(2), chains)
+    assert found.z.shape == found.slope.shape == (1, chains, 1)
+    assert chains / 2 <= int((found.z == 0).sum()) < chains
+    np.testing.assert_allclose(found.value, 0.5 * found.z[..., 0] ** 2, atol=1e-15)
+    np.testing.assert_allclose(found.slope, found.z, atol=1e-15)
+
+
+@pytest.mark.parametrize("engine", ["hmc", pytest.param("nuts", marks=pytest.mark.slow)])
+def test_chains_that_start_at_one_point_go_their_own_ways(engine: str) -> None:
+    """So flat within its walls that every scattered chain falls back to the mode."""
+    sets = Sets(number=1, names=("unused",), stacked=frozenset({"unused"}))
+    target = density_of(lambda z, _: 1e-6 * walled(z, None), 1)
+    arrays, options = {"unused": jnp.zeros((1, 1))}, nuts.NutsOptions(chains=40, draws=1, tune=100)
+    assert not place_chains(target, arrays, np.random.default_rng(1), 40, sets).z.any()
+    run = {"hmc": hmc.run_hmc, "nuts": nuts.run_nuts}[engine]
+    drawn = run(target, arrays, jax.random.key(1), options, many=sets)
+    assert len(np.unique(drawn.flat)) == 40
+
+
+def test_chains_are_scattered_by_the_curvature() -> None:
+    covariance = np.array([[1.0, 0.6], [0.6, 4.0]])
+    precision = np.linalg.inv(covariance)
+    target = density_of(lambda z, _: 0.5 * (z - 3) @ precision @ (z - 3), 2)
+    z = place_chains(target, NO_DATA, np.random.default_rng(0), 4000).z[0]
+    error = np.sqrt((covariance**2 + np.outer(np.diag(covariance), np.diag(covariance))) / 4000)
+    most = error_budget.standard_errors(3 + 2)
+    assert np.all(np.abs(np.cov(z.T) - covariance) < most * error)
+    assert np.all(np.abs(z.mean(0) - 3) < most * np.sqrt(np.diag(covariance) / 4000))
+
+
+def test_streams_of_a_key_differ() -> None:
+    firsts = {stream(jax.random.key(seed), *numbers).random()
+              for seed in (0, 1) for numbers in ((), (0,), (0, 0), (0, 1), (1, 0), (1,))}  # fmt: skip
+    assert len(firsts) == 12

@@ -1,0 +1,291 @@
+"""`judge_error`: exact limits, symmetries, sparse and degenerate tables, and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import error_budget
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bayesjudge.counts import AnswerPatterns, VerdictCounts, count_verdicts
+from bayesjudge.datasets import simulate_counts, simulate_verdicts
+from bayesjudge.errors import UsageError
+from bayesjudge.inference.engines.starts import find_starts
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import density
+from bayesjudge.model import Data
+from bayesjudge.models.common.pattern_counts import PatternCounts
+from bayesjudge.models.common.verdict_channel import ChannelPrior
+from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.tables import Verdicts
+
+
+@pytest.fixture(autouse=True)
+def _float64() -> None:
+    accelerator.prepare()
+
+
+def _counts(cells: dict[tuple[int, int, int], int], *, models: int = 1) -> VerdictCounts:
+    """Counts of one judge's single runs from ``(model, label, verdict): n``."""
+    model, label, verdict = (np.array(column) for column in zip(*cells, strict=True))
+    zero = np.zeros_like(model)
+    answers = AnswerPatterns(model=model, group=zero, cluster=zero, label=label, runs=zero[:, None] + 1,
+                             positives=verdict[:, None], n=np.array(list(cells.values())))  # fmt: skip
+    return VerdictCounts(
+        models=tuple("abc"[:models]), judges=("j",), groups=("all",), clusters=0, answers=answers, items={}
+    )
+
+
+def _log_density(model: JudgeError, data: Data) -> Callable[[dict[str, Any]], float]:
+    """Unconstrained log density at a point given by its constrained values."""
+    target, arrays = density(model, data), accelerator.to_device(data.arrays)
+    return lambda values: -float(target.potential(target.unconstrain(values, arrays), arrays))
+
+
+def _values(model: JudgeError, data: Data, seed: int) -> dict[str, Any]:
+    """A random point of the latent space."""
+    target = density(model, data)
+    flat = np.random.default_rng(seed).normal(size=target.size)
+    return dict(target.constrain(jnp.asarray(flat), accelerator.to_device(data.arrays)))
+
+
+def _mode(model: JudgeError, data: Data) -> dict[str, Any]:
+    target, arrays = density(model, data), accelerator.to_device(data.arrays)
+    at, _, gradient_norm, _ = find_starts(target, arrays)
+    assert gradient_norm[0] < 1e-4
+    return dict(target.constrain(at[0], arrays))
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_perfect_judge_leaves_the_beta_binomial(labelled: bool) -> None:
+    """At J = 1 θ is Beta(1 + k, 1 + n − k); σ(14) = 1 − 8e-7 is J = 1 to 1e-4 over 40 answers."""
+    counts = _counts({(0, 1, 1): 30, (0, 0, 0): 10} if labelled else {(0, -1, 1): 30, (0, -1, 0): 10})
+    model = JudgeError(pooling="shared", channel=ChannelPrior(mean=14.0, scale=1e-3))
+    at = _log_density(model, model.prepare(counts))
+    mu = {"mu_sensitivity": jnp.full((1, 1), 14.0), "mu_specificity": jnp.full((1, 1), 14.0)}
+    theta = np.linspace(0.05, 0.95, 19)
+    ours = np.array([at({"theta": jnp.array([t]), **mu}) - np.log(t * (1 - t)) for t in theta])
+    exact = stats.beta.logpdf(theta, 31, 11)
+    np.testing.assert_allclose(ours - ours[9], exact - exact[9], atol=1e-3)
+
+
+def test_relabelling_models_permutes_the_density() -> None:
+    cells = {
+        (0, 1, 1): 9,
+        (0, 0, 1): 2,
+        (0, -1, 1): 40,
+        (0, -1, 0): 9,
+        (1, 1, 0): 3,
+        (1, 0, 0): 8,
+        (1, -1, 1): 20,
+    }
+    swapped = {(1 - m, y, v): n for (m, y, v), n in cells.items()}
+    model = JudgeError()
+    one, other = (model.prepare(_counts(c, models=2)) for c in (cells, swapped))
+    values = _values(model, one, 3)
+    turned = {name: jnp.flip(v, -1) if v.shape[-1] == 2 else v for name, v in values.items()}
+    # Sums in another order: rounding only.
+    assert _log_density(model, one)(values) == pytest.approx(_log_density(model, other)(turned), abs=1e-10)
+
+
+def test_row_order_does_not_matter() -> None:
+    frame = simulate_verdicts(seed=3, labelled=20, unlabelled=30, judges=("j", "k")).verdicts.frame
+    shuffled = frame.sample(frac=1, random_state=5).reset_index(drop=True)
+    one, other = (JudgeError().prepare(Verdicts.from_frame(f)) for f in (frame, shuffled))
+    assert one.signature == other.signature
+    assert all(np.array_equal(one[name], other[name]) for name in one.arrays)
+
+
+def test_data_twice_is_weight_two() -> None:
+    model = JudgeError()
+    data = model.prepare(simulate_counts(datasets=1, seed=1, labelled=20, unlabelled=30, runs=3)[0])
+    values, once, nothing = _values(model, data, 4), dict(data.arrays), dict(data.arrays)
+    twice = once | {"n": 2 * once["n"]}
+    nothing["n"] = 0 * once["n"]
+    at = [_log_density(model, data.with_arrays(arrays))(values) for arrays in (nothing, once, twice)]
+    assert at[2] - at[1] == pytest.approx(at[1] - at[0], rel=1e-12)
+
+
+def test_enriched_labels_do_not_move_theta() -> None:
+    few, many = {(0, 1, 1): 4, (0, -1, 1): 30}, {(0, 1, 1): 400, (0, -1, 1): 30}
+    model = JudgeError(labels="enriched", pooling="shared")
+    slopes = []
+    for cells in (few, many):
+        data = model.prepare(_counts(cells))
+        target, arrays = density(model, data), accelerator.to_device(data.arrays)
+        flat = target.unconstrain({"theta": jnp.array([0.6]), "mu_sensitivity": jnp.ones((1, 1)),
+                                   "mu_specificity": jnp.ones((1, 1))}, arrays)  # fmt: skip
+        slopes.append(np.asarray(jax.grad(target.potential)(flat, arrays)))
+    by_site = [density(model, data).constrain(jnp.asarray(s), arrays) for s in slopes]
+    assert float(by_site[0]["theta"][0]) == pytest.approx(float(by_site[1]["theta"][0]), abs=1e-12)
+    assert float(by_site[0]["mu_sensitivity"][0, 0]) != pytest.approx(
+        float(by_site[1]["mu_sensitivity"][0, 0]), abs=1
+    )
+
+
+def test_labels_identify_a_judge_who_is_wrong_more_often_than_right() -> None:
+    """Sensitivity .2 and specificity .2: J = −.6 at the mode, and θ follows the labels, not the verdicts."""
+    cells = {(0, 1, 1): 28, (0, 1, 0): 112, (0, 0, 1): 48, (0, 0, 0): 12, (0, -1, 1): 304, (0, -1, 0): 496}
+    model = JudgeError(pooling="specific")
+    found = _mode(model, model.prepare(_counts(cells)))
+    q1, q0 = (
+        1 / (1 + np.exp(-float(found[f"logit_{name}"][0, 0]))) for name in ("sensitivity", "specificity")
+    )
+    assert q1 + q0 - 1 < -0.5
+    # θ̂ = .7 by labels and by Rogan–Gladen; its standard error is about .03.
+    assert float(found["theta"][0]) == pytest.approx(0.7, abs=0.03)
+
+
+SPARSE = {
+    "no labels": {(0, -1, 1): 50, (0, -1, 0): 20},
+    "no wrong answer labelled": {(0, 1, 1): 9, (0, 1, 0): 2, (0, -1, 1): 50, (0, -1, 0): 20},
+    "every verdict 1": {(0, 1, 1): 9, (0, 0, 1): 3, (0, -1, 1): 50},
+    "every answer labelled": {(0, 1, 1): 9, (0, 0, 0): 3},
+    "one answer": {(0, -1, 0): 1},
+}
+
+
+@pytest.mark.parametrize("pooling", ["shared", "partial", "specific"])
+@pytest.mark.parametrize("cells", SPARSE.values(), ids=SPARSE)
+def test_sparse_tables_keep_density_and_gradient_finite(cells: dict[Any, int], pooling: Any) -> None:
+    model = JudgeError(pooling=pooling)
+    data = model.prepare(_counts(cells))
+    target, arrays = density(model, data), accelerator.to_device(data.arrays)
+    points = np.random.default_rng(0).normal(scale=4, size=(200, target.size))
+    value, slope = jax.jit(jax.vmap(jax.value_and_grad(target.potential), in_axes=(0, None)))(points, arrays)
+    assert np.all(np.isfinite(value))
+    assert np.all(np.isfinite(slope))
+
+
+def test_without_labels_the_posterior_is_proper_at_its_mode() -> None:
+    model = JudgeError()
+    found = _mode(model, model.prepare(_counts(SPARSE["no labels"])))
+    assert 0 < float(found["theta"][0]) < 1
+
+
+def test_simulation_repeats_by_key_and_keeps_the_design() -> None:
+    model = JudgeError()
+    data = model.prepare(simulate_counts(datasets=1, seed=2, labelled=30, unlabelled=40)[0])
+    one, again, other = (model.simulate(jax.random.key(k), data) for k in (1, 1, 2))
+    assert all(np.array_equal(one[name], again[name]) for name in one)
+    assert not np.array_equal(one["theta"], other["theta"])
+    totals = [np.bincount(data["stratum"], weights=np.asarray(draw["n"])) for draw in (one, other)]
+    assert np.array_equal(totals[0], data["total"])
+    assert np.array_equal(totals[1], data["total"])
+
+
+def test_the_prior_predicts_every_accuracy_and_mostly_useful_judges() -> None:
+    model = JudgeError(pooling="shared")
+    data = model.prepare(simulate_counts(datasets=1, seed=2, labelled=30, unlabelled=40)[0])
+    drawn = jax.jit(jax.vmap(lambda key: model.simulate(key, data)))(
+        jax.random.split(jax.random.key(0), 2000)
+    )
+    theta = np.asarray(drawn["theta"])[:, 0]
+    assert stats.kstest(theta, "uniform").pvalue > error_budget.level()
+    worse = np.asarray(drawn["mu_sensitivity"] + drawn["mu_specificity"]).ravel() < 0
+    # P(J < 0) = Φ(−√2) = .0786.
+    low, high = error_budget.binomial_bounds(2000, stats.norm.cdf(-np.sqrt(2)))
+    assert low <= worse.mean() <= high
+
+
+def test_pattern_counts_are_multinomial() -> None:
+    p = np.array([0.5, 0.3, 0.2, 1.0, 0.001, 0.999])
+    patterns = PatternCounts(jnp.log(p), jnp.array([0, 0, 0, 1, 2, 2]), jnp.array([10, 7, 400]))
+    drawn = np.asarray(patterns.sample(jax.random.key(1), (4000,)))
+    mean, total = p * np.array([10, 10, 10, 7, 400, 400]), np.array([10, 10, 10, 7, 400, 400])
+    error = np.sqrt(mean * (1 - p) / 4000)
+    assert np.all(np.abs(drawn.mean(0) - mean) <= error_budget.standard_errors(6) * error + 1e-12)
+    assert np.all(drawn[:, :3].sum(1) == 10)
+    ratio = drawn.var(0)[[0, 1, 2, 4, 5]] / (total * p * (1 - p))[[0, 1, 2, 4, 5]]
+    # A variance from 4,000 draws of near-Poisson counts is good to 2–4 %; .15 is more than four of those.
+    np.testing.assert_allclose(ratio, 1, atol=0.15)
+
+
+def test_groups_have_rows_of_their_own_and_weigh_by_size() -> None:
+    frame = simulate_verdicts(seed=3, labelled=40, unlabelled=60).verdicts.frame
+    frame = frame.assign(subject=np.where(frame["item"].str[-1].isin(list("0123")), "law", "physics"))
+    model = JudgeError()
+    data = model.prepare(count_verdicts(Verdicts.from_frame(frame), group="subject"))
+    table = model.estimates(_some_posterior(model, data), data).frame
+    accuracy = table[table["estimand"] == "accuracy"].set_index(["unit", "group"])["point"]
+    assert set(accuracy.index) == {(m, g) for m in "ab" for g in ("", "law", "physics")}
+    assert accuracy["a", ""] == pytest.approx(0.4 * accuracy["a", "law"] + 0.6 * accuracy["a", "physics"])
+    delta = table[table["estimand"] == "delta_youden"]
+    assert sorted(delta["group"]) == ["law", "physics"]
+    assert set(delta["unit"]) == {"a − b"}
+    assert table.set_index(["estimand", "unit", "group"]).loc[("difference", "a − b", ""), "n"] == 100
+
+
+def _some_posterior(model: JudgeError, data: Data) -> Any:
+    from bayesjudge.inference.tree import posterior_dataset
+
+    target = density(model, data)
+    flat = np.random.default_rng(2).normal(size=(2, 50, target.size))
+    return posterior_dataset(target, data, flat)
+
+
+def test_shared_effects_are_averaged_out_of_accuracy_and_quality() -> None:
+    model = JudgeError(item_effect=True)
+    data = model.prepare(simulate_counts(datasets=1, seed=0, labelled=20, unlabelled=20, judges=("j", "k"),
+                                         cluster_size=5)[0])  # fmt: skip
+    posterior = _some_posterior(model, data)
+    rng = np.random.default_rng(0)
+    u, t = rng.normal(size=(2, 20_000))
+    one = posterior.isel(chain=0, draw=0)
+    logit = float(np.log(one["theta"][0] / (1 - one["theta"][0])))
+    exact = np.mean(1 / (1 + np.exp(-(logit + float(one["accuracy_spread"]) * u))))
+    # 20,000 draws of a number in [0, 1]: four standard errors are at most .014.
+    assert float(model.accuracy(posterior, data)[0, 0, 0]) == pytest.approx(exact, abs=0.014)
+    right = float((one["mu_sensitivity"] + one["tau_sensitivity"] * one["z_sensitivity"])[0, 0])
+    shared = float(one["ease_spread"][0]) * u + float(one["leniency_spread"]) * t
+    table = model.estimates(posterior.isel(chain=[0], draw=[0, 0]), data).where(estimand="sensitivity").frame
+    assert table["point"][0] == pytest.approx(np.mean(1 / (1 + np.exp(-(right + shared)))), abs=0.014)
+
+
+def test_statistics_are_the_shares_a_user_would_count() -> None:
+    frame = simulate_verdicts(seed=5, labelled=30, unlabelled=30, runs=3, judges=("j", "k")).verdicts.frame
+    model = JudgeError()
+    data = model.prepare(Verdicts.from_frame(frame))
+    seen = {name: statistic(np.asarray(data["n"]), data) for name, statistic in model.statistics.items()}
+    a = frame[frame["model"] == "a"]
+    assert seen["verdict rate"]["k | a"] == pytest.approx(a[a["judge"] == "k"]["verdict"].mean())
+    first = a.drop_duplicates("item")
+    assert seen["labelled: correct"]["a"] == pytest.approx(first["label"].dropna().mean())
+    runs = a.groupby(["item", "judge"])["verdict"].mean()
+    assert seen["runs disagree"]["a"] == pytest.approx(((runs > 0) & (runs < 1)).mean())
+    yes = (runs > 0.5).reset_index().pivot_table(index="item", columns="judge", values="verdict") > 0.5
+    assert seen["judges agree"]["a"] == pytest.approx((yes["j"] == yes["k"]).mean())
+    majority = a.groupby("item")["verdict"].mean() > 0.5
+    label = pd.to_numeric(first.set_index("item")["label"], errors="coerce")
+    both = (majority & (label == 1))[label.notna()].mean()
+    assert seen["labelled: correct, judged correct"]["a"] == pytest.approx(both)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"pooling": "some"}, "partial"),
+        ({"labels": "chosen"}, "enriched"),
+        ({"accuracy_prior": (0.0, 1.0)}, "above 0"),
+    ],
+)
+def test_wrong_options_say_what_is_allowed(options: dict[str, Any], hint: str) -> None:
+    with pytest.raises(UsageError, match=hint):
+        JudgeError(**options)
+
+
+def test_an_item_effect_needs_two_judges() -> None:
+    with pytest.raises(UsageError, match="two judges"):
+        JudgeError(item_effect=True).prepare(_counts(SPARSE["no labels"]))
+
+
+def test_too_many_joint_outcomes_are_refused() -> None:
+    panel = simulate_counts(datasets=1, seed=0, labelled=3, unlabelled=3, judges=tuple("abcdefg"), runs=3)[0]
+    with pytest.raises(UsageError, match="one judge at a time"):
+        JudgeError().prepare(panel)

@@ -1,0 +1,240 @@
+"""`pointwise_scores`: exact densities, symmetries, analysis of variance, recovery, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import error_budget
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bayesjudge.datasets.scores import simulate_scores
+from bayesjudge.errors import UsageError
+from bayesjudge.inference import fit_many
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import density
+from bayesjudge.model import Data
+from bayesjudge.models.pointwise_scores import PointwiseScores
+from bayesjudge.models.pointwise_scores.levels import jax_lean, jax_log_levels
+from bayesjudge.models.pointwise_scores.moments import CellMeans, ScaledChiSquares
+from bayesjudge.models.pointwise_scores.results import components
+from bayesjudge.simulation import sbc
+from bayesjudge.tables import Scores
+
+GAUSSIAN, ORDINAL = PointwiseScores(), PointwiseScores(likelihood="ordinal")
+ONE = {"judges": ("heron",)}
+DESIGNS: dict[str, dict[str, Any]] = {
+    "one judge": ONE, "two judges": {}, "missing scores": {"missing": 0.3},
+    "two trials": {"trials": 2, **ONE},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _float64() -> None:
+    accelerator.prepare()
+
+
+def _log(seed: int = 1, **options: Any) -> Scores:
+    return simulate_scores(seed=seed, **{"responses": 10, "trials": 4, **options}).scores
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_same_density_in_both_languages(name: str, same_density: Callable[..., None]) -> None:
+    same_density(GAUSSIAN, GAUSSIAN.prepare(_log(**DESIGNS[name])), points=20)
+
+
+@pytest.mark.parametrize("name", ["one judge", "two judges"])
+def test_the_same_density_of_levels_in_both_languages(name: str, same_density: Callable[..., None]) -> None:
+    same_density(ORDINAL, ORDINAL.prepare(_log(**DESIGNS[name], rounded=True)), points=20)
+
+
+def test_what_levels_say_is_the_slope_and_the_mean_curvature_of_their_density() -> None:
+    margin, cuts, scale = jnp.linspace(-4.0, 4.0, 9), jnp.array([-2.0, -0.5, 1.0, 1.3]), jnp.full(9, 0.7)
+    p, lean = jax_lean(margin, cuts, scale)
+    np.testing.assert_allclose(p, jnp.exp(jax_log_levels(margin, cuts, scale)), atol=1e-14)
+    np.testing.assert_allclose(p.sum(0), 1.0, atol=1e-14)
+    for level in range(5):
+        slope = jax.grad(lambda at, k=level: jax_log_levels(at, cuts, scale)[k].sum())(margin)
+        np.testing.assert_allclose(lean[level], slope, atol=1e-10)
+    # The slope of a log density has mean 0, and its variance is the information.
+    np.testing.assert_allclose((p * lean).sum(0), 0.0, atol=1e-14)
+
+
+def test_moments_have_the_density_of_the_scores() -> None:
+    """Means and squares are sufficient: the density differs from that of the scores by a constant alone."""
+    y = np.random.default_rng(0).normal(5, 2, size=(6, 3))
+    n, freedom = jnp.full((6, 1), 3), jnp.array([12])
+    squares = ((y - y.mean(1, keepdims=True)) ** 2).sum()
+    ours, exact = [], []
+    for centre, shared, noise in ((5.0, 1.0, 2.0), (4.0, 2.5, 0.7), (6.0, 0.1, 1.3)):
+        cells = CellMeans(jnp.array([centre]), jnp.array([shared]), jnp.zeros(1), jnp.array([noise]), n)
+        within = ScaledChiSquares(jnp.array([noise**2]), freedom)
+        ours.append(float(cells.log_prob(jnp.asarray(y.mean(1, keepdims=True))).sum())
+                    + float(within.log_prob(jnp.array([squares])).sum()))  # fmt: skip
+        covariance = shared**2 + noise**2 * np.eye(3)
+        exact.append(stats.multivariate_normal.logpdf(y, np.full(3, centre), covariance).sum())
+    np.testing.assert_allclose(np.diff(ours), np.diff(exact), atol=1e-10)
+
+
+def test_drawn_moments_have_the_right_moments() -> None:
+    n = jnp.array([[2, 4]])
+    cells = CellMeans(
+        jnp.array([1.0, 2.0]), jnp.array([1.5, 0.5]), jnp.array([0.5, 0.2]), jnp.array([1.0, 2.0]), n
+    )
+    drawn = np.asarray(cells.sample(jax.random.key(0), (40_000,)))[:, 0]
+    want = np.outer([1.5, 0.5], [1.5, 0.5]) + np.diag([0.25 + 0.5, 0.04 + 1.0])
+    # Covariances of 40,000 draws are good to about 1.5 %.
+    np.testing.assert_allclose(np.cov(drawn.T), want, rtol=0.06)
+
+
+def _at(model: PointwiseScores, data: Data, values: dict[str, Any]) -> float:
+    target, arrays = density(model, data), accelerator.to_device(data.arrays)
+    return -float(target.potential(target.unconstrain(values, arrays), arrays))
+
+
+def test_relabelling_judges_permutes_the_density() -> None:
+    data = GAUSSIAN.prepare(_log())
+    target = density(GAUSSIAN, data)
+    values = dict(
+        target.constrain(jnp.asarray(np.random.default_rng(1).normal(size=target.size)), data.arrays)
+    )
+    turned = data.with_arrays({
+        name: np.flip(a, data.dims[name].index("block")) if "block" in data.dims[name] else a
+        for name, a in data.arrays.items()
+    })  # fmt: skip
+    flipped = {name: jnp.flip(v) if v.shape == (2,) else v for name, v in values.items()}
+    assert _at(GAUSSIAN, data, values) == pytest.approx(_at(GAUSSIAN, turned, flipped), abs=1e-9)
+
+
+def test_other_units_of_the_scores_change_no_reliability() -> None:
+    frame = _log(**ONE).frame
+    one, other = (
+        GAUSSIAN.prepare(Scores.from_frame(f)) for f in (frame, frame.assign(score=10 * frame["score"] - 3))
+    )
+    # One at a time, so that both get the same random numbers.
+    found = [fit_many(GAUSSIAN, (data,), engine="laplace", seed=1).estimates()[0] for data in (one, other)]
+    icc, shifted = (table.where(estimand="icc").frame["point"][0] for table in found)
+    assert icc == pytest.approx(shifted, abs=1e-6)
+
+
+def test_the_icc_agrees_with_analysis_of_variance() -> None:
+    """With 300 responses the prior hardly matters: posterior mean and ANOVA estimate agree closely."""
+    log = simulate_scores(seed=2, responses=300, trials=4, **ONE)
+    (table,) = fit_many(GAUSSIAN, [log.scores], engine="laplace", draws=1000).estimates()
+    # A tenth of the ICC's standard error of .018 here, and the prior's pull.
+    assert table.where(estimand="icc").frame["point"][0] == pytest.approx(
+        _icc_of_anova(log.scores), abs=0.004
+    )
+
+
+def _icc_of_anova(scores: Scores) -> float:
+    """ICC(2,1) of Shrout & Fleiss (1979), trials as raters."""
+    y = scores.frame.pivot_table(index="item", columns="trial", values="score").to_numpy()
+    n, k = y.shape
+    rows, columns = (k * y.mean(1).var(ddof=1), n * y.mean(0).var(ddof=1))
+    error = ((y - y.mean(1, keepdims=True) - y.mean(0) + y.mean()) ** 2).sum() / ((n - 1) * (k - 1))
+    return float((rows - error) / (rows + (k - 1) * error + k * (columns - error) / n))
+
+
+def test_single_scores_are_refused() -> None:
+    with pytest.raises(UsageError, match="scored twice"):
+        GAUSSIAN.prepare(_log(trials=1))
+    with pytest.raises(UsageError, match="ordinal"):
+        ORDINAL.prepare(_log())
+    with pytest.raises(UsageError, match="gaussian"):
+        PointwiseScores(likelihood="normal")  # type: ignore[arg-type]  # what a user may do
+
+
+# Recovery and calibration: two judges on thirty responses, and one compiled program
+
+
+@pytest.fixture(scope="module")
+def small() -> Data:
+    return GAUSSIAN.prepare(_log(seed=3, responses=30))
+
+
+#: Simulated data sets; of each, chains that the ranks and intervals can be read from.
+SETS, CHAINS = 100, {"chains": 2, "draws": 100, "tune": 200, "repeat": False}
+#: The prior's scales of the four layers, in units of the scores' own spread.
+LAYERS = {"response_spread": 1.0, "interaction_spread": 0.5, "trial_spread": 0.25, "noise": 1.0}
+
+
+@pytest.mark.slow
+def test_layers_of_variance_and_reliabilities_cover_the_truth(small: Data) -> None:
+    """Responses, responses within a judge, trials, noise, drawn as the prior draws them; and ICCs."""
+    truths = _truths(float(small["scale"][0]))
+    logs = [simulate_scores(seed=k, responses=30, trials=4, **truth) for k, truth in enumerate(truths)]
+    fits = fit_many(GAUSSIAN, [_in_units_of(small, log.scores) for log in logs], seed=1, **CHAINS)
+    hits = pd.DataFrame([
+        {**_layers_held(fits.posterior(k), truth), **_shares_held(fits.posterior(k), fits.data[k], log.truth)}
+        for k, (truth, log) in enumerate(zip(truths, logs, strict=True))
+    ])  # fmt: skip
+    # Two judges of one log are counted as one, the least favourable: neither too few nor too many.
+    low, high = error_budget.binomial_bounds(SETS, 0.8, hits.shape[1])
+    assert hits.mean().between(low, high).all(), hits.mean()
+
+
+def _truths(unit: float) -> list[dict[str, Any]]:
+    """Spreads as the prior draws them."""
+    rng, judges = np.random.default_rng(7), ("heron", "otter")
+    found: list[dict[str, Any]] = []
+    for _ in range(SETS):
+        drawn = {name: abs(rng.normal(0, size * unit)) for name, size in LAYERS.items()}
+        noise = {judge: abs(rng.normal(0, unit)) for judge in judges}
+        found.append({**drawn, "judges": judges, "noise": noise})
+    return found
+
+
+def _in_units_of(design: Data, scores: Scores) -> Data:
+    """The log's moments on the design, so that all logs share its program."""
+    data = GAUSSIAN.prepare(scores)
+    assert all(np.array_equal(data[name], design[name]) for name in ("n", "freedom", "complete"))
+    return design.with_arrays({**design.arrays, "mean": data["mean"], "squares": data["squares"]})
+
+
+def _layers_held(posterior: Any, truth: Mapping[str, Any]) -> dict[str, float]:
+    """Share of judges whose spread is between the posterior's deciles."""
+    found = {}
+    for name in LAYERS:
+        low, high = posterior[name].quantile([0.1, 0.9], dim=("chain", "draw")).to_numpy()
+        true = np.array(list(truth[name].values())) if name == "noise" else truth[name]
+        found[name] = float(np.mean((low <= true) & (true <= high)))
+    return found
+
+
+def _shares_held(posterior: Any, data: Data, truth: Mapping[tuple[str, str], float]) -> dict[str, float]:
+    found = GAUSSIAN.estimates(posterior, data, prob=0.8).with_truth(truth).frame.dropna(subset="truth")
+    held = (found["lower"] <= found["truth"]) & (found["truth"] <= found["upper"])
+    return held.groupby(found["estimand"]).mean().to_dict()
+
+
+@pytest.mark.slow
+def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(
+    small: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"replicates": SETS, "ranked": 31, "seed": 5, **CHAINS}
+    right = sbc(GAUSSIAN, small, **options)
+    assert right.frame["adjusted"].min() > error_budget.level(), right.summary
+    truthful = PointwiseScores.simulate
+
+    def simulate(self: PointwiseScores, key: Any, data: Data) -> dict[str, Any]:
+        sites = dict(truthful(self, key, data))
+        return {**sites, "squares": 2 * sites["squares"]}
+
+    monkeypatch.setattr(PointwiseScores, "simulate", simulate)
+    assert sbc(GAUSSIAN, small, **options).frame["adjusted"].min() < error_budget.level()
+
+
+@pytest.mark.slow
+def test_levels_have_nearly_the_reliability_of_numbers() -> None:
+    log = simulate_scores(seed=6, responses=40, trials=5, rounded=True, **ONE).scores
+    found = fit_many(ORDINAL, [log], engine="laplace")
+    assert found.gate(0).passed, found.gate(0).reasons
+    level = float(components(found.posterior(0), found.data[0])["icc"].mean())
+    # Half of the ICC's standard error of .06 here, and the prior's pull.
+    assert level == pytest.approx(_icc_of_anova(log), abs=0.03)

@@ -1,0 +1,134 @@
+"""Accuracy on exactly these items: labels where known, draws given the verdicts elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import error_budget
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy import stats
+from scipy.special import expit, logit
+
+from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.inference import fit_many
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import density
+from bayesjudge.inference.tree import posterior_dataset
+from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.paired_accuracy import PairedAccuracy
+from bayesjudge.tables import Verdicts
+
+MODELS = [JudgeError(pooling="shared"), PairedAccuracy(pooling="shared")]
+
+
+@pytest.fixture(autouse=True)
+def _float64() -> None:
+    accelerator.prepare()
+
+
+def log_of(
+    *, labelled: int, items: int = 200, models: int = 2, seed: int = 3
+) -> tuple[VerdictCounts, pd.Series]:
+    """Counts of a log with some items labelled, and the accuracies on its items, labels known or not."""
+    names = tuple("abc"[:models])
+    log = simulate_verdicts(seed=seed, models=names, accuracy=np.linspace(0.7, 0.6, models), youden=0.6,
+                            labelled=items, unlabelled=0)  # fmt: skip
+    frame = log.verdicts.frame
+    truth = frame.groupby("model")["label"].mean().astype(float)
+    known = pd.factorize(frame["item"])[0] < labelled
+    few = frame.assign(label=frame["label"].astype(float).where(known))
+    return count_verdicts(Verdicts.from_frame(few)), truth
+
+
+def accuracies(one: Any, *, prob: float = 0.95) -> pd.DataFrame:
+    return one.where(estimand="accuracy (these items)").frame.set_index("unit")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+@pytest.mark.parametrize("models", [2, 3])
+def test_labels_of_everything_leave_nothing_to_guess(model: Any, models: int) -> None:
+    counts, truth = log_of(labelled=200, models=models)
+    data = model.prepare(counts)
+    target = density(model, data)
+    # Whatever the posterior is.
+    flat = np.random.default_rng(0).normal(size=(2, 50, target.size))
+    posterior = posterior_dataset(target, data, flat)
+    draws = model.accuracy(posterior, data, population="items")
+    np.testing.assert_allclose(draws.std(("chain", "draw")), 0, atol=1e-12)
+    np.testing.assert_allclose(draws.mean(("chain", "draw")), truth[list(draws["model"].values)], rtol=1e-12)
+    rows = model.estimates(posterior, data, population="items").frame
+    assert {"accuracy (these items)", "difference (these items)", "youden"} <= set(rows["estimand"])
+    assert "accuracy" not in set(rows["estimand"])
+
+
+def constant(values: dict[str, Any], draws: int = 4000) -> xr.Dataset:
+    """A posterior that is sure of its parameters."""
+    return xr.Dataset({name: (("chain", "draw", *dims), np.broadcast_to(value, (1, draws, *np.shape(value))))
+                       for name, (dims, value) in values.items()})  # fmt: skip
+
+
+def test_known_parameters_give_bayes_theorem() -> None:
+    counts, _ = log_of(labelled=0)
+    model, data = JudgeError(pooling="shared"), None
+    data = model.prepare(counts)
+    theta, q1, q0 = np.array([0.7, 0.6]), 0.9, 0.7
+    posterior = constant({"theta": (("model",), theta), "mu_sensitivity": (("judge",), [logit(q1)]),
+                          "mu_specificity": (("judge",), [logit(q0)])})  # fmt: skip
+    draws = model.accuracy(posterior, data, population="items")
+    yes = theta * q1 / (theta * q1 + (1 - theta) * (1 - q0))
+    no = theta * (1 - q1) / (theta * (1 - q1) + (1 - theta) * q0)
+    by_model = pd.DataFrame(
+        {"m": counts.answers.model, "v": counts.answers.positives[:, 0], "n": counts.answers.n}
+    )
+    n = by_model.pivot_table(index="m", columns="v", values="n", aggfunc="sum").to_numpy()
+    mean = (n[:, 0] * no + n[:, 1] * yes) / n.sum(1)
+    variance = (n[:, 0] * no * (1 - no) + n[:, 1] * yes * (1 - yes)) / n.sum(1) ** 2
+    # 4,000 draws: means and variances of every model.
+    most = error_budget.standard_errors(2 * len(mean))
+    assert np.all(np.abs(draws.mean(("chain", "draw")) - mean) < most * np.sqrt(variance / 4000))
+    np.testing.assert_allclose(draws.var(("chain", "draw")), variance, rtol=most * np.sqrt(2 / 4000))
+
+
+def test_many_models_share_an_items_effect() -> None:
+    """With u known to move everything, labels of one item go together, though no verdict tells them apart."""
+    counts, _ = log_of(labelled=0, models=3)
+    model = PairedAccuracy(pooling="shared")
+    data = model.prepare(counts)
+    coin, spread = logit(0.5), 3.0
+    posterior = constant({
+        "alpha": (("model",), [0.0, 0.5, -0.5]), "item_spread": ((), spread),
+        "item_leniency": (("label",), [0.0, 0.0]),
+        "mu_sensitivity": ((), coin), "mu_specificity": ((), coin),
+    }, draws=2000)  # fmt: skip
+    draws = model.accuracy(posterior, data, population="items")
+    u = np.random.default_rng(0).standard_normal(400_000)
+    p = expit(np.array([0.0, 0.5, -0.5])[:, None] + spread * u)
+    # Means of 2,000 draws of 200 items, against a mean over u of 400,000: .0035 is five standard errors.
+    np.testing.assert_allclose(draws.mean(("chain", "draw")), p.mean(1), atol=0.006)
+    covariance = np.cov(draws.to_numpy()[0].T)
+    want = (np.cov(p) + np.diag((p * (1 - p)).mean(1))) / 200
+    np.testing.assert_allclose(covariance, want, atol=5 * want.max() * np.sqrt(2 / 2000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "models", "sets"), [(MODELS[0], 2, 50), (MODELS[1], 2, 50), (MODELS[1], 3, 15)]
+)
+def test_intervals_hold_the_accuracy_on_these_items(model: Any, models: int, sets: int) -> None:
+    """Of sets × models intervals at 95 %, as many hold as the exact binomial bound at 1e-3 asks for."""
+    logs = [log_of(labelled=60, models=models, seed=seed) for seed in range(sets)]
+    fits = fit_many(model, [counts for counts, _ in logs], chains=2, draws=250, tune=250, seed=1)
+    hits, narrower = 0, []
+    for k, (_, truth) in enumerate(logs):
+        rows, usual = (model.estimates(fits.posterior(k), fits.data[k], population=population)
+                       for population in ("items", "superpopulation"))  # fmt: skip
+        found = accuracies(rows)
+        hits += int(sum(row["lower"] <= truth[unit] <= row["upper"] for unit, row in found.iterrows()))
+        wide = usual.where(estimand="accuracy").frame.set_index("unit")
+        narrower.append((found["upper"] - found["lower"]).mean() / (wide["upper"] - wide["lower"]).mean())
+    assert hits >= stats.binom.ppf(error_budget.level(), sets * models, 0.95)
+    assert np.mean(narrower) < 1

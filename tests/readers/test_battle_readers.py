@@ -1,0 +1,168 @@
+"""Battle logs as known projects write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesjudge.counts.battles.counts import count_battles
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers import read_battles
+from bayesjudge.readers.score_dictionaries import read_scores_cell
+
+MODELS = {"model_a": ["x", "y"], "model_b": ["y", "z"]}
+
+
+def values(frame: pd.DataFrame, *columns: str) -> list[list[Any]]:
+    return frame[list(columns)].astype(object).where(frame[list(columns)].notna(), None).to_numpy().tolist()
+
+
+def test_lmarena_votes(tmp_path: Path) -> None:
+    """Columns of lmarena-ai/arena-human-preference-100k and -140k."""
+    frame = pd.DataFrame(
+        {
+            "question_id": ["q1", "q2", "q3"],
+            "model_a": "x",
+            "model_b": "y",
+            "language": "en",
+            "winner": ["model_a", "tie (bothbad)", "model_b"],
+            "conv_metadata": [{"sum_assistant_a_tokens": 5, "sum_assistant_b_tokens": 9}] * 3,
+        }
+    )
+    frame.to_parquet(tmp_path / "votes.parquet")
+    battles = read_battles(tmp_path / "votes.parquet")
+    assert values(battles.frame, "human", "length_a", "judge") == [[1, 5, None], [0.5, 5, None], [0, 5, None]]
+    newer = read_battles(frame.drop(columns="conv_metadata").assign(winner=["both_bad", "tie", "model_a"]))
+    assert newer.frame["human"].tolist() == [0.5, 0.5, 1]
+
+
+def test_kaggle_arena_votes_are_one_hot() -> None:
+    frame = pd.DataFrame({"id": [1, 2], **MODELS, "winner_model_a": [1, 0], "winner_model_b": [0, 0],
+                          "winner_tie": [0, 1]})  # fmt: skip
+    assert read_battles(frame).frame["human"].tolist() == [1, 0.5]
+    with pytest.raises(InputError, match="not exactly one"):
+        read_battles(frame.assign(winner_tie=[1, 1]))
+
+
+def test_chatbot_arena_judges_are_people() -> None:
+    frame = pd.DataFrame({"question_id": [1, 2], **MODELS, "winner": ["model_a", "tie"], "turn": 1,
+                          "judge": ["arena_user_7", "arena_user_8"]})  # fmt: skip
+    battles = read_battles(frame)
+    assert values(battles.frame, "voter", "human", "judge") == [["arena_user_7", 1, None],
+                                                                ["arena_user_8", 0.5, None]]  # fmt: skip
+    assert "names people" in battles.warnings[0]
+
+
+def test_mt_bench_pair_judgments_are_two_orders() -> None:
+    frame = pd.DataFrame({"question_id": [81, 81], "turn": [1, 2], "model_1": "x", "model_2": "y",
+                          "g1_winner": ["model_1", "error"], "g2_winner": ["model_2", "tie"],
+                          "judge": [["gpt-4", "pair-v2"]] * 2})  # fmt: skip
+    battles = read_battles(frame)
+    assert values(battles.frame, "item", "order", "verdict", "judge") == [
+        ["81 turn 1", "ab", 1.0, "gpt-4 pair-v2"], ["81 turn 1", "ba", 0.0, "gpt-4 pair-v2"],
+        ["81 turn 2", "ba", 0.5, "gpt-4 pair-v2"],
+    ]  # fmt: skip
+    assert dict(battles.dropped) == {"no human vote, verdict or score": 1}
+    assert count_battles(battles).judge_pairs("gpt-4 pair-v2").n.tolist() == [[0, 2, 0]]
+
+
+def test_alpaca_eval_annotations() -> None:
+    """Preference 1 means output 1, 2 output 2; weighted annotators give what lies between."""
+    frame = pd.DataFrame({"instruction": ["say a", "say b"], "output_1": "a", "output_2": "b",
+                          "generator_1": "base", "generator_2": "new", "annotator": "gpt4",
+                          "preference": [1.0, 2.0]})  # fmt: skip
+    assert values(read_battles(frame).frame, "item", "verdict") == [["say a", 1], ["say b", 0]]
+    soft = read_battles(frame.assign(preference=[1.25, None])).frame
+    np.testing.assert_allclose(soft["gap"], [np.log(3)], atol=1e-9)  # gaps have 9 digits
+    with pytest.raises(InputError, match="probability"):
+        read_battles(frame.assign(preference=[3.2, 1.1]))
+
+
+SOFT_ELO = pd.DataFrame({
+    "row_id": ["s0", "s1"], **MODELS, "human_pref": [0.5, 0.0], "judge_pref": [1.0, 0.25],
+    "scores_a": ["{'clarity': 9.5, 'fluency': 9.0}", '{"clarity": 7, "fluency": null}'],
+    "scores_b": ["{'clarity': 10.0, 'fluency': 9.5}", "{'clarity': 5.0, 'fluency': 1}"], "meta_lang": "en",
+})  # fmt: skip
+
+
+def test_soft_elo_annotations_count_zero_for_a(tmp_path: Path) -> None:
+    """Columns and code of github.com/kargibora/SoftElo, data/sample_annotations.csv: 0 is a, 1 is b."""
+    SOFT_ELO.to_csv(tmp_path / "annotations.csv", index=False)
+    frame = read_battles(tmp_path / "annotations.csv").frame
+    assert values(frame, "item", "human", "verdict", "gap", "language") == [
+        ["s0", 0.5, 0.0, -0.5, "en"], ["s1", 1.0, 1.0, 2.0, "en"],
+    ]  # fmt: skip
+
+
+def test_score_dictionaries_are_never_run() -> None:
+    bad = SOFT_ELO.assign(scores_a=["{'clarity': __import__('os').system('true')}", "[1, 2]"])
+    with pytest.raises(InputError) as caught:
+        read_battles(bad)
+    assert caught.value.problems[0].rows == (1, 2)
+
+
+@given(st.dictionaries(st.text(st.characters(categories=["L", "N"]), max_size=9),
+                       st.floats(-1e6, 1e6), max_size=6))  # fmt: skip
+def test_what_json_and_python_print_is_read_back(scores: dict[str, float]) -> None:
+    assert read_scores_cell(json.dumps(scores, ensure_ascii=False)) == scores
+    assert read_scores_cell(repr(scores)) == scores
+
+
+@given(st.text(max_size=30))
+def test_no_text_breaks_the_reader_of_scores(text: str) -> None:
+    found = read_scores_cell(text)
+    assert found is None or all(np.isfinite(value) for value in found.values())
+
+
+def test_wide_tables_have_a_column_a_judge(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"battle_id": [1, 2], **MODELS, "human": [1, 0], "human_raw": ["a", "b"],
+                          "gpt-4": ["a", "tie"], "claude": ["b", None], "note": ["x", "y"]})  # fmt: skip
+    battles = read_battles(frame, order="ab")
+    assert sorted(set(battles.frame["judge"].dropna())) == ["claude", "gpt-4"]
+    assert count_battles(battles).human_pairs().n.sum() == 2
+    assert set(battles.frame["order"]) == {"ab"}
+    assert "'gpt-4', 'claude'" in battles.warnings[0]
+    chosen = read_battles(frame, judges=["claude"])
+    assert chosen.frame["verdict"].tolist()[:1] == [0]
+    frame.loc[1, "claude"] = "perhaps"
+    with pytest.raises(InputError) as caught:
+        read_battles(frame, judges=["gpt-4", "claude"])
+    assert caught.value.problems[0].rows == (2,)  # the row in the file, not in the unfolded table
+
+
+def test_options_that_fit_nothing_are_named() -> None:
+    frame = pd.DataFrame({"item": [1, 2], **MODELS, "human": [1, 0]})
+    with pytest.raises(UsageError, match="order"):
+        read_battles(frame, order="ca")
+    with pytest.raises(UsageError, match="no column"):
+        read_battles(frame, judges=["gpt-4"])
+    with pytest.raises(UsageError, match="no column 'vote'"):
+        read_battles(frame, columns={"human": "vote"})
+
+
+def test_rows_of_several_files_are_told_apart(tmp_path: Path) -> None:
+    for k, human in enumerate(("1", "maybe")):
+        (tmp_path / f"{k}.csv").write_text(f"item,model_a,model_b,human\n{k},x,y,{human}\n")
+    with pytest.raises(InputError) as caught:
+        read_battles(str(tmp_path / "*.csv"))
+    assert "1.csv" in caught.value.problems[0].found
+    assert caught.value.problems[0].rows == (1,)
+
+
+def test_arena_file_is_read_without_a_word(shared_data: Path) -> None:
+    battles = read_battles(shared_data / "pairwise_chatbot_arena_ppr" / "chatbot_arena_ppr.parquet")
+    assert (len(battles), dict(battles.dropped)) == (3 * 26_919, {})
+    assert count_battles(battles).human.votes.sum() == 26_919
+
+
+def test_pandalm_verdicts_that_are_missing_are_counted(shared_data: Path) -> None:
+    """`SOURCE.md`: 25 verdicts of GPT-3.5 were garbage."""
+    battles = read_battles(shared_data / "pairwise_pandalm" / "pandalm_judgments.parquet")
+    assert dict(battles.dropped) == {"no human vote, verdict or score": 25}

@@ -1,0 +1,255 @@
+"""Reading verdicts: every format gives the same table, and every broken file a named error."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers import read_verdicts
+from bayesjudge.readers.column_names import recognise
+from bayesjudge.tables import Verdicts
+
+FRAME = pd.DataFrame({
+    "item": ["q1", "q1", "q2", "q2"], "model": ["ä", "b", "ä", "b"], "verdict": [1, 0, 1, 1],
+    "label": pd.array([1, 0, None, None], dtype="Int64"), "subject": ["x", "x", "y", "y"],
+})  # fmt: skip
+CSV = FRAME.to_csv(index=False)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def records(frame: pd.DataFrame) -> str:
+    return "".join(json.dumps(row) + "\n" for row in json.loads(frame.to_json(orient="records")))
+
+
+def parquet(frame: pd.DataFrame) -> bytes:
+    stream = io.BytesIO()
+    frame.to_parquet(stream, index=False)
+    return stream.getvalue()
+
+
+CONTENTS = {
+    "a.csv": CSV, "bom.csv": b"\xef\xbb\xbf" + CSV.encode(),
+    "semicolons.csv": FRAME.to_csv(index=False, sep=";"),
+    "crlf.csv": CSV.replace("\n", "\r\n"), "a.csv.gz": gzip.compress(CSV.encode()), "UPPER.CSV": CSV,
+    "a.tsv": FRAME.to_csv(index=False, sep="\t"), "a.jsonl": records(FRAME), "lines.json": records(FRAME),
+    "bom.jsonl": b"\xef\xbb\xbf" + records(FRAME).encode(),
+    "array.json": FRAME.to_json(orient="records", indent=1), "a.parquet": parquet(FRAME),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_every_format_gives_the_same_table(tmp_path: Path, name: str) -> None:
+    verdicts = read_verdicts(write(tmp_path / name, CONTENTS[name]))
+    pd.testing.assert_frame_equal(verdicts.frame, Verdicts.from_frame(FRAME).frame)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "bom.csv", "a.tsv", "a.jsonl", "array.json", "a.parquet"])
+def test_standard_input_is_sniffed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    content = CONTENTS[name]
+    stream = io.BytesIO(content.encode() if isinstance(content, str) else content)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+    assert read_verdicts("-").frame["verdict"].tolist() == [1, 0, 1, 1]
+
+
+def test_tables_in_memory_are_read_whole() -> None:
+    ibis, polars, pyarrow = (pytest.importorskip(name) for name in ("ibis", "polars", "pyarrow"))
+    arrow = pyarrow.Table.from_pandas(FRAME)
+    expected = Verdicts.from_frame(FRAME).frame
+    tables = [FRAME, arrow, polars.from_arrow(arrow), polars.from_arrow(arrow).lazy(), ibis.memtable(arrow)]
+    for table in tables:
+        pd.testing.assert_frame_equal(read_verdicts(table).frame, expected)
+
+
+def test_long_whole_numbers_keep_every_digit_where_some_are_missing() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"item": [2**60 + 1, None], "model": ["m", "m"], "verdict": [1, 1]})
+    verdicts = read_verdicts(table)
+    assert verdicts.frame["item"].tolist() == [str(2**60 + 1)]
+    assert dict(verdicts.dropped) == {"missing item": 1}
+
+
+def test_a_pattern_reads_every_file_and_row_numbers_are_the_files(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "question_id,model,score\nq1,m,1\nq2,m,0\n")
+    write(tmp_path / "b.jsonl", '{"item": "q3", "model": "m", "verdict": true}\n')
+    assert read_verdicts(tmp_path / "*.*").frame["item"].tolist() == ["q1", "q2", "q3"]
+    write(tmp_path / "b.jsonl", '{"item": "q3", "model": "m", "verdict": "eh"}\n')
+    with pytest.raises(InputError, match=r"row 1: found 'eh' in .*b\.jsonl"):
+        read_verdicts(str(tmp_path / "*"))
+
+
+def test_labels_come_from_a_second_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "item_id,generator,grader,judgment\n1,m,j,yes\n2,m,j,no\n")
+    gold = write(tmp_path / "gold.jsonl", '{"question_id": 1, "model_name": "m", "human": "correct"}\n')
+    verdicts = read_verdicts(path, labels=gold)
+    assert verdicts.frame[["item", "judge", "verdict"]].to_numpy().tolist() == [["1", "j", 1], ["2", "j", 0]]
+    assert verdicts.frame["label"].tolist() == [1, pd.NA]
+    mapped = read_verdicts(path, labels=gold, columns={"label": "human", "verdict": "judgment"})
+    assert mapped.frame["label"].tolist() == [1, pd.NA]
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ("", "an empty file"),
+    ("\n\n", "an empty file"),
+    ("item,model,verdict\n", "a header without rows"),
+    ("item,model,verdict\n1,m,1\n2,m\n3,m,1,9\n", r"row 2, 3: found rows with 2, 4 cells under.* 3"),
+    (CSV.encode("utf-16"), "text in UTF-16.*UTF-8"),
+    (CSV.encode("utf-16-le"), "text in UTF-16"),
+    (CSV.encode("latin-1"), r"byte 0xe4 at offset 36 \(line 2\), which is not UTF-8.*UTF-8"),
+    (b"it\xe4m,model\n", r"line 1\), which is not UTF-8"),
+    (b"item,model,verdict\n\x00\x01\x02", "binary content"),
+    ('item,model,verdict\n"1,m,1\n', "rows with|quotes"),
+    ("item,item,model\n1,2,3\n", "2 columns of this name"),
+])  # fmt: skip
+def test_broken_csv_says_what_is_wrong(tmp_path: Path, content: str | bytes, said: str) -> None:
+    with pytest.raises(InputError, match=f"(?s){said}"):
+        read_verdicts(write(tmp_path / "a.csv", content))
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ('{"item": 1}\n{"item": \n', "line 2 is not JSON"),
+    ('[{"item": 1},\n {"item": }]', "line 2 is not JSON"),
+    ('{"item": 1}\n\n[1, 2]\n', "line 3 is not an object but list"),
+    ("[]", "no objects"),
+    ('{"item": "\\ud800", "model": "m", "verdict": 1}\n', "line 1 is not JSON"),
+    (b'{"item": "\xe4"}\n', "not UTF-8"),
+])  # fmt: skip
+def test_broken_json_names_the_line(tmp_path: Path, content: str | bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_verdicts(write(tmp_path / "a.jsonl", content))
+
+
+def test_broken_archives_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no readable Parquet"):
+        read_verdicts(write(tmp_path / "a.parquet", b"PAR1 not really"))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_verdicts(write(tmp_path / "a.csv.gz", b"not gzip"))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_verdicts(write(tmp_path / "b.csv.gz", gzip.compress(CSV.encode())[:-12]))
+
+
+def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
+    write(tmp_path / "verdicts.csv", CSV)
+    with pytest.raises(InputError, match=r"no such file.*Did you mean '.*verdicts\.csv'"):
+        read_verdicts(tmp_path / "verdict.csv")
+    with pytest.raises(InputError, match="a folder"):
+        read_verdicts(tmp_path)
+    with pytest.raises(InputError, match="no file that matches"):
+        read_verdicts(str(tmp_path / "*.jsonl"))
+    with pytest.raises(UsageError, match=r"known endings are \.csv"):
+        read_verdicts(write(tmp_path / "a.xlsx", "x"))
+    with pytest.raises(UsageError, match="cannot be the name"):
+        read_verdicts("a\0.csv")
+
+
+@pytest.mark.parametrize("source", [3, None, ["a.csv"], FRAME["item"]])
+def test_other_things_are_refused(source: object) -> None:
+    with pytest.raises(UsageError, match="give a path"):
+        read_verdicts(source)
+
+
+def test_two_names_that_could_be_meant_are_a_named_error() -> None:
+    frame = FRAME.drop(columns="label").assign(gold=1, human=0)
+    with pytest.raises(
+        InputError, match=r"2 columns that could be meant: 'gold', 'human'.*--column label=gold"
+    ):
+        read_verdicts(frame)
+    assert read_verdicts(frame, columns={"label": "human"}).frame["label"].tolist() == [0] * 4
+
+
+def test_our_own_name_wins_with_a_warning() -> None:
+    verdicts = read_verdicts(FRAME.assign(gold=0))
+    assert verdicts.frame["label"].tolist()[:2] == [1, 0]
+    assert "'gold' could be meant too" in verdicts.warnings[0]
+
+
+@pytest.mark.parametrize(("found", "mapping"), [
+    (["question_id", "model_name", "judge_model", "score", "human_label"],
+     {"item": "question_id", "model": "model_name", "judge": "judge_model", "verdict": "score",
+      "label": "human_label"}),
+    (["instanceId", "Generator", "Annotator", "is_correct", "Ground Truth"],
+     {"item": "instanceId", "model": "Generator", "judge": "Annotator", "verdict": "is_correct",
+      "label": "Ground Truth"}),
+    (["id", "question_id", "system", "judgement", "target", "trial"],
+     {"item": "question_id", "model": "system", "verdict": "judgement", "label": "target", "run": "trial"}),
+    (["id", "model", "verdict"], {"item": "id"}),
+])  # fmt: skip
+def test_names_of_known_formats_are_recognised(found: list[str], mapping: dict[str, str]) -> None:
+    assert recognise(found) == (mapping, ())
+
+
+def read_or_refuse(name: str, content: bytes) -> None:
+    """Whatever the bytes, the result is a table or one of the two named errors."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            verdicts = read_verdicts(write(Path(folder) / name, content))
+        except (InputError, UsageError):
+            return
+        assert len(verdicts)
+
+
+@settings(max_examples=60)
+@given(
+    content=st.binary(max_size=200),
+    name=st.sampled_from(["a.csv", "a.tsv", "a.jsonl", "a.json", "a.parquet", "a.csv.gz"]),
+)
+@example(content=b'"', name="a.csv")
+@example(content=b"item,model,verdict\r1,m,1", name="a.csv")
+@example(content=b"1" * 5000, name="a.json")
+@example(content=b"[" * 100_000, name="a.json")
+def test_random_bytes_are_read_or_refused(content: bytes, name: str) -> None:
+    read_or_refuse(name, content)
+
+
+CELL = st.text(st.characters(codec="utf-8"), max_size=4) | st.sampled_from(
+    ["1", "0", "yes", "", '"', "\n", "q"]
+)
+
+
+@settings(max_examples=60)
+@given(
+    rows=st.lists(st.lists(CELL, max_size=5), max_size=5),
+    header=st.sampled_from(["item,model,verdict", "id,llm,score,gold"]),
+)
+def test_ragged_tables_are_read_or_refused(rows: list[list[str]], header: str) -> None:
+    read_or_refuse("a.csv", "\n".join([header, *(",".join(row) for row in rows)]).encode())
+
+
+@settings(max_examples=40)
+@given(
+    names=st.lists(
+        st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip),
+        min_size=1,
+        max_size=5,
+        unique=True,
+    )
+)
+def test_any_unicode_name_survives_every_format(names: list[str]) -> None:
+    frame = pd.DataFrame({"item": names, "model": names, "verdict": 1})
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in {"a.jsonl": records(frame), "a.parquet": parquet(frame)}.items():
+            assert read_verdicts(write(Path(folder) / name, content)).frame["item"].tolist() == names
+
+
+def test_the_real_table_is_recognised(shared_data: Path) -> None:
+    path = shared_data / "binary_triviaqa_judges" / "triviaqa_judges.parquet"
+    whole = pd.read_parquet(path)
+    verdicts = read_verdicts(
+        whole[(whole["version"] == "V1") & (whole["judge_type"] == "llm") & ~whole["suspect"]]
+    )
+    assert len(verdicts) == 31_825
+    assert not verdicts.warnings
+    assert {"judge_type", "version", "suspect"} <= set(verdicts.frame.columns)

@@ -1,0 +1,232 @@
+"""The Elo question from a log of battles to table, screen, page and files."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import bayesjudge as bj
+from bayesjudge import cli
+from bayesjudge.counts.battles.counts import count_battles
+from bayesjudge.datasets import BattleDesign, simulate_battles
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.report import render_page
+from bayesjudge.studies import Comparison, json_schema
+from bayesjudge.studies.common.terminal import show_answer
+from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
+from bayesjudge.studies.elo.held_out import ESTIMAND, predict_held_out, scores_of
+from bayesjudge.studies.elo.options import EloOptions
+from bayesjudge.tables import Battles
+
+PEOPLE = BattleDesign(strengths=(0.8, 0.0, -0.8), battles=400, judges=0)
+CHEAP: dict[str, Any] = {"draws": 300, "tune": 300, "bootstrap": 200}
+
+
+@pytest.fixture(scope="module")
+def people() -> Comparison:
+    log = simulate_battles(seed=1, design=PEOPLE)
+    return bj.elo(log.battles, truth=PEOPLE.truth, **CHEAP)
+
+
+def shown(answer: Comparison, **options: Any) -> str:
+    console = Console(file=io.StringIO(), width=120)
+    show_answer(answer, console=console, **options)
+    return console.file.getvalue()  # type: ignore[attr-defined] # a StringIO, made above
+
+
+def test_people_alone_get_both_intervals_beside_the_truth(people: Comparison) -> None:
+    rows = people.estimates.where(estimand="elo").frame
+    assert set(rows["method"]) == {"bayes:bradley_terry[human]", "hard-elo"}
+    assert rows["truth"].notna().all()
+    bayes, hard = (part["point"].to_numpy() for _, part in rows.groupby("method", sort=False))
+    # One likelihood but for the tie model and a weak prior: a few points of Elo apart.
+    np.testing.assert_allclose(bayes, hard, atol=15)
+
+
+def test_models_are_ranked_best_first_and_who_beats_whom_adds_up(people: Comparison) -> None:
+    assert people.ranks["model"].tolist() == ["m0", "m1", "m2"]
+    beats = people.checks["beats"].set_index("model")[["m0", "m1", "m2"]]
+    both = beats.to_numpy() + beats.to_numpy().T
+    np.testing.assert_allclose(both[np.triu_indices(3, 1)], 1.0)
+
+
+def test_the_answer_keeps_its_schema(people: Comparison) -> None:
+    found = json.loads(people.to_json())
+    jsonschema.validate(found, json_schema())
+    assert found["question"] == "elo"
+    assert "held_out" not in found
+
+
+def test_the_screen_is_a_leaderboard(people: Comparison) -> None:
+    text = shown(people)
+    lines = [line.split()[0] for line in text.splitlines() if line.strip().startswith("m")]
+    assert [name for name in lines if name != "model"] == ["m0", "m1", "m2"]
+    assert "on the human scale" in text
+    assert "P(best)" in text
+    assert "difference" in shown(people, every=True).lower()
+
+
+def test_the_page_tells_the_same(people: Comparison) -> None:
+    page = render_page(people.page())
+    for words in ("Leaderboard", "Who beats whom", "m0 leads with Elo", "hard-elo"):
+        assert words in page
+
+
+def test_every_table_and_posterior_is_written(people: Comparison, tmp_path: Path) -> None:
+    folder = people.save(tmp_path / "out")
+    names = {path.name for path in folder.iterdir()}
+    assert {"estimates.csv", "ranks.csv", "check_beats.csv", "answer.json"} <= names
+    assert bj.load_fit(next(folder.glob("*.nc"))).model.name == "bradley_terry"
+
+
+def counted(**changes: Any) -> Any:
+    design = BattleDesign(**{"strengths": (0.5, 0.0, -0.5), "battles": 200, **changes})
+    return count_battles(simulate_battles(seed=2, design=design).battles)
+
+
+@pytest.mark.slow
+def test_a_covariate_is_told_on_the_screen_and_has_an_elo_of_its_own() -> None:
+    frame = simulate_battles(seed=1, design=PEOPLE).battles.frame.drop(columns="gap")
+    style = np.random.default_rng(1).integers(-2, 3, len(frame))
+    battles = Battles.from_frame(frame.assign(style=style))
+    answer = bj.elo(battles, covariates="style", engine="laplace", **CHEAP)
+    assert "bayes:bradley_terry[human,style]" in set(answer.estimates.frame["method"])
+    text = shown(answer)
+    assert "What the answers' differences are worth" in text
+    assert "logits for a difference of 1.4" in text
+
+
+def test_a_judge_who_prefers_a_column_is_told_when_the_order_is_not_known() -> None:
+    frame = simulate_battles(seed=1, design=BattleDesign(battles=200, position=2.0)).battles.frame
+    frame = frame.drop(columns="gap")
+    always = Battles.from_frame(frame.assign(verdict=1.0, order=pd.NA))
+    (told,) = order_warnings(always)
+    assert told.startswith("judge j0 prefers model_a in 100% of its verdicts")
+    assert "--order ab" in told
+    assert order_warnings(Battles.from_frame(frame)) == []
+
+
+def test_votes_that_cannot_be_hidden_are_named() -> None:
+    options = EloOptions(**CHEAP)
+    with pytest.raises(UsageError, match="needs both"):
+        predict_held_out(counted(judges=0), ["all"], options)
+    with pytest.raises(UsageError, match="no model 'x'"):
+        predict_held_out(counted(), ["x"], options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prob": 2}, "between 0 and 1"),
+        ({"bootstrap": 1}, "no spread"),
+        ({"scores": "both"}, "graded, verdicts"),
+        ({"battle_effect": True}, "give scores=.verdicts. too"),
+    ],
+)
+def test_options_are_looked_at_first(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        bj.elo("no-such-file.csv", **options)
+
+
+def test_no_judge_and_no_votes_is_nothing_to_rank() -> None:
+    with pytest.raises(UsageError, match="no judge chosen"):
+        bj.elo(counted(voted=0.0), judges=[])
+
+
+def diagnostic(estimand: str, point: float, half: float = 0.01, **more: Any) -> dict[str, Any]:
+    return {"estimand": estimand, "unit": "j0", "judge": "j0", "method": "x", "point": point,
+            "lower": point - half, "upper": point + half, **more}  # fmt: skip
+
+
+def warned(rows: list[dict[str, Any]], counts: Any) -> list[str]:
+    nothing = {
+        "predictive": pd.DataFrame({"flagged": [False]}),
+        "sensitivity": pd.DataFrame({"prior_sensitive": [False]}),
+    }
+    return elo_warnings(counts, Estimates.from_rows([]), Estimates.from_rows(rows), nothing, {})
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (diagnostic("beta", 0.13), "low temperature"),
+        (diagnostic("first_preferred", 0.86), "shown first in 86%"),
+        (diagnostic("slope", 0.28), "compresses the scale"),
+        (diagnostic("slope", 1.6), "stretches the scale"),
+        (diagnostic("gap_agreement_correlation", 0.02, note="flat: a gap says little"), "flat"),
+    ],
+)
+def test_a_poor_judge_is_told(row: dict[str, Any], words: str) -> None:
+    (found,) = warned([row], counted())
+    assert words in found
+
+
+def test_a_good_judge_is_not() -> None:
+    rows = [diagnostic("beta", 0.4), diagnostic("first_preferred", 0.55), diagnostic("slope", 1.0)]
+    assert warned(rows, counted()) == []
+
+
+def test_without_votes_the_scale_is_the_judges() -> None:
+    assert "own scale" in warned([], counted(voted=0.0))[0]
+
+
+def test_models_without_votes_are_named() -> None:
+    (found,) = warned([], counted(unseen=("m2",)))
+    assert found == "no human vote on m2: their Elo is predicted from the judges"
+
+
+def test_scores_of_nothing_known_are_empty() -> None:
+    row = {"estimand": ESTIMAND, "unit": "m", "method": "x", "point": 1.0, "lower": 0.0, "upper": 2.0}
+    assert scores_of(Estimates.from_rows([row])) == {}
+
+
+def run(*arguments: Any) -> Any:
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+
+
+def test_a_wrong_option_is_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    simulate_battles(seed=1, design=PEOPLE).battles.frame.to_csv(path, index=False)
+    for arguments in (["--family", "gpt-4"], ["--held-out", "all"], ["--scores", "both"], ["--column", "a"]):
+        result = run("elo", path, *arguments)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("bayesjudge: ")
+        assert "Traceback" not in result.stderr
+
+
+@pytest.mark.slow
+def test_people_and_judges_from_file_to_page(tmp_path: Path) -> None:
+    strengths = tuple(np.linspace(1, -1, 8).tolist())
+    design = BattleDesign(strengths=strengths, battles=2500, judges=1, slope=1.2, taste=0.1, unseen=("m7",))
+    path = tmp_path / "log.csv"
+    simulate_battles(seed=4, design=design).battles.frame.to_csv(path, index=False)
+    page = tmp_path / "page.html"
+    result = run("elo", path, "--held-out", "m1", "--held-out", "m7", "--json", "--html", page, "--quiet",
+                 "--bootstrap", 200, "--draws", 400)  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    jsonschema.validate(found, json_schema())
+    rows = pd.DataFrame(found["estimates"])
+    hidden = rows[rows["estimand"] == "held_out_elo"]
+    bayes = hidden[hidden["method"] == "bayes:judge_elo"].set_index("unit")
+    assert set(bayes.index) == {"m1", "m7"}
+    assert bayes.loc["m1", "lower"] <= bayes.loc["m1", "truth"] <= bayes.loc["m1", "upper"]
+    assert "bayes:judge_elo" in found["held_out"]
+    assert any("no human vote on m7" in text for text in found["warnings"])
+    seen = rows[(rows["estimand"] == "elo") & (rows["method"] == "bayes:judge_elo")].set_index("unit")
+    # The true Elo of eight models by 95 % intervals: fewer than five hits have probability 4e-5.
+    assert (
+        sum(seen.loc[m, "lower"] <= design.truth["elo", m] <= seen.loc[m, "upper"] for m in design.models)
+        >= 5
+    )
+    assert "Models that only judges have seen" in page.read_text(encoding="utf-8")

@@ -1,0 +1,252 @@
+"""The reliability question from table to page, on simulated comparisons and scores whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import bayesjudge as bj
+from bayesjudge import cli
+from bayesjudge.counts.scores import count_scores
+from bayesjudge.counts.trials import count_trials
+from bayesjudge.estimates import Estimates
+from bayesjudge.readers import read_repeats
+from bayesjudge.studies import json_schema, reliability
+from bayesjudge.studies.common.terminal import show_answer
+from bayesjudge.studies.reliability.options import ReliabilityOptions
+from bayesjudge.studies.reliability.plan import plan_sentences
+from bayesjudge.studies.reliability.tables import arranged
+
+#: Of the simulated judges: P(first wins) − P(second wins) where no response is better.
+FIRST = {"x": 0.0, "y": 0.4}
+
+
+def comparisons(items: int = 16, trials: int = 8) -> pd.DataFrame:
+    """Two judges, both orders, two categories: judge y leans to the response shown first."""
+    rng = np.random.default_rng(3)
+    better = rng.uniform(-0.9, 0.9, size=items)
+    rows = []
+    for judge, lean in FIRST.items():
+        for item, gap in enumerate(better):
+            for order, sign in (("ab", 1), ("ba", -1)):
+                p = np.clip(0.5 + gap / 2 + sign * lean / 2, 0.02, 0.98)
+                a = rng.binomial(trials, p)
+                rows.append((f"q{item}", judge, order, "math" if item % 2 else "code", a, trials - a))
+    return pd.DataFrame(rows, columns=["item", "judge", "order", "category", "n_a", "n_b"])
+
+
+def scores(items: int = 16) -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    rows = []
+    for judge in FIRST:
+        for item in range(items):
+            for response in "ab":
+                drawn = np.clip(rng.integers(4, 9) + rng.integers(-1, 2, size=4), 1, 10)
+                rows += [(f"q{item}", judge, response, trial, score) for trial, score in enumerate(drawn)]
+    return pd.DataFrame(rows, columns=["item", "judge", "response", "trial", "score"])
+
+
+@pytest.fixture(scope="module")
+def answer() -> bj.Comparison:
+    return reliability(comparisons(), scores(), draws=400, tune=400, chains=2, bootstrap=500)
+
+
+def rows_of(found: Estimates, **where: Any) -> pd.DataFrame:
+    return found.where(**where).frame
+
+
+@pytest.mark.slow
+def test_both_methods_stand_side_by_side(answer: bj.Comparison) -> None:
+    for judge in FIRST:
+        both = rows_of(answer.estimates, estimand="flip_rate", unit=judge)
+        assert both["method"].tolist() == ["bayes:repeated_trials", "bootstrap"]
+        # The plug-in flip rate of 16 trials is a little too low; the two agree to within their intervals.
+        assert both["lower"].max() < both["upper"].min()
+        both = rows_of(answer.estimates, estimand="icc", unit=judge)
+        assert both["method"].tolist() == ["bayes:pointwise_scores[gaussian]", "anova"]
+        assert both["lower"].max() < both["upper"].min()
+    assert {"score_margin", "score_gap"} <= set(answer.estimates.frame["estimand"])
+    assert answer.question == "reliability"
+
+
+@pytest.mark.slow
+def test_position_bias_is_recovered(answer: bj.Comparison) -> None:
+    for judge, lean in FIRST.items():
+        row = rows_of(answer.diagnostics, estimand="position_effect", unit=judge).iloc[0]
+        assert row["method"] == "bayes:repeated_trials"
+        # Clipping at the ends takes a little off the lean of .4; the interval has room for that.
+        assert row["lower"] - 0.03 < lean < row["upper"] + 0.06
+
+
+@pytest.mark.slow
+def test_the_answer_has_its_tables(answer: bj.Comparison) -> None:
+    expected = {"items", "curves", "minimum", "tiers", "plan", "tests", "gaps", "score_variance"}
+    assert expected <= set(answer.checks)
+    assert set(answer.checks["curves"]["method"]) == {"bayes:repeated_trials", "exact"}
+    assert len(answer.checks["items"]) == 32
+    assert answer.checks["gaps"]["flip_rate"].notna().all()
+    plan = answer.checks["plan"]
+    assert (plan.groupby("judge")["extra"].sum() <= 5 * 16).all()
+    assert (plan["wrong_after"] <= plan["wrong"] + 1e-9).all()
+
+
+@pytest.mark.slow
+def test_the_answer_obeys_the_schema(answer: bj.Comparison) -> None:
+    jsonschema.validate(json.loads(answer.to_json()), json_schema())
+
+
+@pytest.mark.slow
+def test_the_page_and_the_screen_hold_the_answer(
+    answer: bj.Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    for title in (
+        "Stability",
+        "Position",
+        "How many trials",
+        "Where to ask again",
+        "Scores",
+        "Judges and layers",
+    ):
+        assert f">{title}<" in page
+    show_answer(answer)
+    shown = capsys.readouterr().out
+    assert "Flip rate" in shown
+    assert "ICC(2,1)" in shown
+    assert "more trials on" in shown
+    show_answer(answer, every=True)
+    assert "minimum_trials[95%]" in capsys.readouterr().out.lower().replace("\n", "")
+
+
+@pytest.mark.slow
+def test_checklist_says_what_the_data_allow(answer: bj.Comparison) -> None:
+    status = {item: state for item, state, _ in answer.checklist}
+    assert status["Repeated trials"] == "warn"
+    assert status["Order of presentation"] == "yes"
+    assert status["Comparisons and scores"] == "yes"
+    assert status["Panel of judges"] == "yes"
+    assert status["Prompt and temperature"] == "warn"
+
+
+@pytest.mark.slow
+def test_the_command_says_what_is_not_identified_without_an_order(tmp_path: Path) -> None:
+    log, frame = tmp_path / "log.csv", comparisons(items=6, trials=4)
+    frame[frame["judge"] == "x"].drop(columns=["judge", "order", "category"]).to_csv(log, index=False)
+    done = CliRunner().invoke(
+        cli.app, ["reliability", str(log), "--json", "--draws", "100", "--chains", "2", "--bootstrap", "100",
+                  "--quiet"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert any("not identified" in text for text in json.loads(done.stdout)["warnings"])
+
+
+@pytest.mark.slow
+def test_the_command_gives_the_same_answer_and_writes_a_page(answer: bj.Comparison, tmp_path: Path) -> None:
+    compared, scored, page = (tmp_path / name for name in ("log.csv", "scores.csv", "page.html"))
+    comparisons().to_csv(compared, index=False)
+    scores().to_csv(scored, index=False)
+    done = CliRunner().invoke(
+        cli.app,
+        ["reliability", str(compared), "--scores", str(scored), "--json", "--html", str(page), "--draws",
+         "400", "--chains", "2", "--bootstrap", "500", "--quiet", "--strict"],
+    )  # fmt: skip
+    # Four hundred draws cannot pass the gate: --strict says so, and the answer is printed all the same.
+    assert not answer.gate.passed
+    assert done.exit_code == 3, done.output
+    found = json.loads(done.stdout)
+    jsonschema.validate(found, json_schema())
+    assert found["estimates"] == json.loads(answer.to_json())["estimates"]
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_one_table_may_hold_verdicts_and_scores() -> None:
+    frame = pd.DataFrame({"item": ["p", "q"], "winner": ["a", "tie"], "score_a": [8, 7], "score_b": [6, 7]})
+    trials, found = read_repeats(frame)
+    assert trials is not None
+    assert found is not None
+    assert trials.frame["outcome"].tolist() == ["a", "tie"]
+    assert sorted(found.frame["score"]) == [6.0, 7.0, 7.0, 8.0]
+    only, none = read_repeats(frame[["item", "winner"]])
+    assert only is not None
+    assert none is None
+
+
+def test_two_tables_share_one_mapping() -> None:
+    compared = pd.DataFrame({"q": ["p"], "won": ["b"]})
+    scored = pd.DataFrame({"q": ["p"], "stars": [3]})
+    trials, found = read_repeats(
+        compared, scores=scored, columns={"item": "q", "outcome": "won", "score": "stars"}
+    )
+    assert trials is not None
+    assert found is not None
+    assert (trials.frame["outcome"].tolist(), found.frame["score"].tolist()) == (["b"], [3.0])
+
+
+def test_a_table_of_neither_is_refused() -> None:
+    with pytest.raises(bj.InputError, match="neither outcomes nor scores"):
+        read_repeats(pd.DataFrame({"item": ["p"], "length": [3]}))
+    with pytest.raises(bj.UsageError, match="trials= "):
+        reliability()
+
+
+def test_scores_alone_must_be_repeated() -> None:
+    once = scores(items=3).drop_duplicates(["item", "judge", "response"])
+    with pytest.raises(bj.UsageError, match="scored twice"):
+        reliability(scores=once)
+    with pytest.raises(bj.UsageError, match="is not one of gaussian"):
+        reliability(comparisons(items=2), likelihood="poisson")  # type: ignore[arg-type]  # what a user may do
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"judges": ["z"]}, "no judge 'z'"), ({"judges": []}, "no judge chosen"), ({"budget": -1}, "budget"),
+     ({"draws": 1}, "draws")],
+)  # fmt: skip
+def test_options_are_refused_before_any_sampling(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(bj.UsageError, match=said):
+        reliability(comparisons(items=2), **options)
+
+
+def test_judges_can_be_chosen_in_both_counts() -> None:
+    trials = count_trials(bj.Trials.from_frame(comparisons(items=3))).for_judges(["y"])
+    assert trials.judges == ("y",)
+    assert len(trials.items) == 3
+    assert trials.n.sum() == 3 * 2 * 8
+    found = count_scores(bj.Scores.from_frame(scores(items=3)))
+    alone = found.for_judges(["y"])
+    assert alone.judges == ("y",)
+    assert alone.cells.mean.tolist() == found.cells.mean[found.cells.judge == 1].tolist()
+    assert set(alone.crossed.judge) == {0}
+
+
+def test_estimates_are_arranged_by_kind_with_bayesian_rows_first() -> None:
+    names = ("kappa", "icc", "flip_rate", "entropy")
+    rows = [{"estimand": name, "method": method} for method in ("bootstrap", "bayes:m") for name in names]
+    first, second = arranged(Estimates.from_rows(rows))
+    assert first.frame["estimand"].tolist() == ["flip_rate", "flip_rate", "entropy", "entropy", "icc", "icc"]
+    assert first.frame["method"].tolist()[:2] == ["bayes:m", "bootstrap"]
+    assert second.frame["estimand"].unique().tolist() == ["kappa"]
+
+
+def test_a_plan_is_told_in_a_sentence() -> None:
+    plan = pd.DataFrame({"judge": "x", "group": "", "item": ["p", "q"], "trials": 5, "extra": [0, 7],
+                         "wrong": [0.1, 0.4], "wrong_after": [0.1, 0.2], "wrong_uniform": 0.36})  # fmt: skip
+    (sentence,) = plan_sentences(plan)
+    assert sentence == (
+        "x: 7 more trials on 1 of 2 items, q (7 more), bring the expected wrong majorities from 0.50 to "
+        "0.30; spread evenly they would leave 0.36."
+    )
+    (nothing,) = plan_sentences(plan.assign(extra=0))
+    assert "no further trial" in nothing
+
+
+def test_the_budget_is_five_an_item_unless_given() -> None:
+    assert ReliabilityOptions().budget_of(7) == 35
+    assert ReliabilityOptions(budget=4).budget_of(7) == 4

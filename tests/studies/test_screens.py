@@ -1,0 +1,195 @@
+"""What the terminal shows, from answers made by hand: no sampling."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from bayesjudge.estimates import Estimates
+from bayesjudge.inference.gate import Gate
+from bayesjudge.report import Page
+from bayesjudge.studies.accuracy.terminal import MOST_PAIRS, accuracy_screen
+from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.terminal import empty_table, fitting, narrowest, show_answer
+
+METHODS = ("bayes:judge_error[partial]", "bayes:paired_accuracy[partial]", "ppi++[logit]", "naive",
+           "rogan-gladen[shared]", "labelled")  # fmt: skip
+
+
+def rows_of(models: list[str], judge: str, *, truth: bool) -> list[dict[str, Any]]:
+    """Accuracies .9, .85, ... and their differences by every method, each with half width .05."""
+    known = {model: 0.9 - 0.05 * k for k, model in enumerate(models)}
+    units = [("accuracy", model, value) for model, value in known.items()]
+    units += [("difference", f"{a} − {b}", known[a] - known[b]) for a, b in itertools.combinations(models, 2)]
+    return [
+        {"estimand": estimand, "unit": unit, "method": method, "point": value, "lower": value - 0.05,
+         "upper": value + 0.05, "prob": 0.95, "n": 100, "judge": judge, "truth": value if truth else math.nan,
+         "p_positive": 0.987 if estimand == "difference" and method.startswith("bayes:") else math.nan}
+        for estimand, unit, value in units for method in METHODS
+    ]  # fmt: skip
+
+
+SETTINGS = {"prob": 0.95, "population": "superpopulation", "panel": False}
+
+
+def answer_of(
+    models: list[str], judges: tuple[str, ...] = ("judge",), *, truth: bool = False, **changes: Any
+) -> Comparison:
+    several = len(judges) > 1
+    estimates = [row for judge in judges for row in rows_of(models, judge if several else "", truth=truth)]
+    quality = [
+        {"estimand": estimand, "unit": model, "method": METHODS[0], "point": 0.8, "lower": 0.7, "upper": 0.9,
+         "prob": 0.95, "judge": judge}
+        for judge in judges for estimand in ("sensitivity", "specificity", "youden") for model in models
+    ]  # fmt: skip
+    ranks = [{"judge": judge, "model": model, "p_best": 1.0 if k == 0 else 0.0}
+             for judge in judges for k, model in enumerate(models)]  # fmt: skip
+    found: dict[str, Any] = {
+        "question": "accuracy", "estimates": Estimates.from_rows(estimates),
+        "diagnostics": Estimates.from_rows(quality), "ranks": pd.DataFrame(ranks), "fits": {}, "checks": {},
+        "warnings": (), "checklist": (), "gate": Gate(passed=True, reasons=(), figures={}),
+        "settings": SETTINGS, "page_of": lambda answer: Page(title=answer.question, question=""),
+        "screen_of": accuracy_screen,
+    }  # fmt: skip
+    return Comparison(**(found | changes))
+
+
+def screen(answer: Comparison, width: int = 120, **options: Any) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    show_answer(answer, console=console, **options)
+    text = console.file.getvalue()
+    assert max(len(line) for line in text.splitlines()) <= width
+    return text
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@pytest.mark.parametrize("judges", [("judge",), ("one", "two", "three")])
+def test_no_figure_is_broken_at_any_width(width, judges, every):
+    text = screen(
+        answer_of(["otter-8b", "heron-large-instruct", "m"], judges, truth=True), width, every=every
+    )
+    assert "0.900 [0.850, 0.950]" in text
+    assert "…" not in text
+
+
+def test_eighty_columns_hold_bayes_beside_a_frequentist_interval_truth_and_rank():
+    text = screen(answer_of(["otter-8b", "heron-large"], truth=True), 80)
+    line = next(line for line in text.splitlines() if "otter-8b" in line)
+    row = "otter-8b 0.900 0.900 [0.850, 0.950] 0.900 [0.850, 0.950] 1.000"
+    assert " ".join(line.split()) == row
+    assert "ppi++" in text
+
+
+def test_a_wider_terminal_shows_more_methods():
+    answer = answer_of(["a", "b"])
+    assert "naive" not in screen(answer, 80)
+    assert "naive" in screen(answer, 120)
+
+
+def test_truth_has_a_column_only_where_it_is_known():
+    assert "truth" in screen(answer_of(["a", "b"], truth=True))
+    assert "truth" not in screen(answer_of(["a", "b"]))
+
+
+def test_differences_come_from_the_paired_model_largest_first_and_say_what_is_hidden():
+    models = [f"m{k}" for k in range(9)]
+    text = screen(answer_of(models))
+    shown = [line for line in text.splitlines() if " − " in line]
+    assert "bayes:paired_accuracy" in text
+    assert shown[0].split()[:3] == ["m0", "−", "m8"]
+    assert len(shown) == MOST_PAIRS
+    assert f"{36 - MOST_PAIRS} smaller differences not shown" in text
+    assert "0.987" in shown[0]
+
+
+def test_one_model_has_neither_differences_nor_a_rank():
+    text = screen(answer_of(["alone"]))
+    assert "Difference" not in text
+    assert "P(best)" not in text
+    assert "alone" in text
+
+
+def test_several_judges_take_one_line_a_judge_and_model():
+    text = screen(answer_of(["a", "b"], ("one", "two")), 80)
+    accuracies = text.partition("Differences")[0]
+    assert [line.split()[:2] for line in accuracies.splitlines() if " [" in line] == [
+        ["one", "a"], ["one", "b"], ["two", "a"], ["two", "b"],
+    ]  # fmt: skip
+
+
+def test_judges_are_counted_by_the_side_of_zero_their_interval_lies_on():
+    answer = answer_of(["a", "b", "c"], ("one", "two"))
+    line = next(line for line in screen(answer).splitlines() if "a − c" in line)
+    assert line.split() == ["a", "−", "c", "0.100", "2", "0", "0"]
+
+
+def test_groups_have_their_own_lines():
+    answer = answer_of(["a"])
+    grouped = answer.estimates.with_column(group="law")
+    both = Estimates.concat([answer.estimates, grouped])
+    assert "a in law" in screen(answer_of(["a"], estimates=both))
+
+
+def test_every_row_shows_every_method_and_its_note():
+    answer = answer_of(["a", "b"])
+    noted = answer.estimates.with_note("made by hand")
+    text = screen(answer_of(["a", "b"], estimates=noted), 200, every=True)
+    assert all(method in text for method in METHODS)
+    assert "made by hand" in text
+    assert "Youden" in text
+
+
+def test_warnings_dropped_rows_and_a_failed_gate_come_first():
+    gate = Gate(passed=False, reasons=("R-hat is 2",), figures={})
+    answer = answer_of(["a", "b"], gate=gate, warnings=("few labels",), dropped={"verdict missing": 3})
+    lines = screen(answer).splitlines()
+    assert lines[:3] == ["gate failed R-hat is 2", "warning few labels", "dropped 3 rows: verdict missing"]
+
+
+def test_names_are_printed_as_they_are_not_read_as_markup():
+    text = screen(answer_of(["[red]a[/red]", "[/]"], ("[bold]j", "k")))
+    assert "[red]a[/red]" in text
+    assert "[bold]j" in text
+    assert "[/]" in screen(answer_of(["[/]", "b"]), every=True)
+
+
+def test_an_undefined_estimate_is_called_so():
+    answer = answer_of(["a", "b"])
+    frame = answer.estimates.frame.copy()
+    frame.loc[frame["method"] == "ppi++[logit]", "point"] = np.nan
+    assert "undefined" in screen(answer_of(["a", "b"], estimates=Estimates(frame)))
+
+
+def test_zero_has_no_sign():
+    frame = answer_of(["a", "b"]).estimates.frame
+    tiny = Estimates(frame.assign(point=-1e-9, lower=-1e-9, upper=1e-9))
+    assert "-0.000" not in screen(answer_of(["a", "b"], estimates=tiny))
+
+
+def test_the_probability_of_the_intervals_is_not_rounded_away():
+    assert "99.9 % intervals" in screen(answer_of(["a", "b"], settings=SETTINGS | {"prob": 0.999}))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_columns_that_fit_are_not_cut_and_leave_the_names_room(width: int) -> None:
+    methods = ["bayes:judge_elo", *(f"conformal[{how}] hard-elo by {judge}" for judge in ("j0", "gpt-4")
+                                    for how in ("split", "split,line", "jackknife+,line"))]  # fmt: skip
+    names = ["mixtral-8x7b", "llama-2-70b"]
+    columns = fitting(methods, width + 2 - narrowest(names) - 9, least=20)
+    table = empty_table("held out", ["model"], ["votes", *columns])
+    for name in names:
+        table.add_row(name, "1638", *["1591 [1476, 1719]"] * len(columns))
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(table)
+    text = console.export_text()
+    assert "…" not in text
+    assert all(name in text for name in names)
+    assert text.count("1591 [1476, 1719]") == 2 * len(columns)

@@ -1,0 +1,422 @@
+"""The accuracy study from table to answer: what it refuses, and what it says where little can be known.
+
+Engine, pooling and shapes are the same throughout wherever they can be, so that few programs are compiled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import error_budget
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesjudge as bj
+from bayesjudge.checks.predictive import FLAG_BELOW
+from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.errors import EngineError, InputError, UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.inference.gate import Gate
+from bayesjudge.studies import json_schema
+from bayesjudge.studies.accuracy.fits import JudgeFits
+from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
+from bayesjudge.studies.accuracy.study import _joint_gate
+from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.reading import shared_calibration
+from bayesjudge.tables import Verdicts
+
+#: The cheapest answer: closed-form proposals, one pooling, short bootstrap and chains.
+CHEAP: dict[str, Any] = {
+    "engine": "laplace", "pooling": "shared", "draws": 300, "tune": 300, "bootstrap": 200, "compare": False,
+}  # fmt: skip
+KEYS = [
+    "bayesjudge",
+    "question",
+    "estimates",
+    "diagnostics",
+    "checks",
+    "warnings",
+    "gate",
+    "dropped",
+    "manifest",
+]
+
+
+def ask(verdicts: Any, **options: Any) -> Comparison:
+    return bj.accuracy(verdicts, **(CHEAP | options))
+
+
+@pytest.fixture(scope="module")
+def log() -> pd.DataFrame:
+    """Two models, one judge of J .6 and .5, 60 labelled and 90 unlabelled items."""
+    return simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts.frame
+
+
+@pytest.fixture(scope="module")
+def answer(log: pd.DataFrame) -> Comparison:
+    return ask(log)
+
+
+def valid(answer: Comparison) -> dict[str, Any]:
+    """The answer as a reader of its JSON gets it, checked against the published schema."""
+    found: dict[str, Any] = json.loads(answer.to_json())
+    jsonschema.validate(found, json_schema())
+    return found
+
+
+def sane(answer: Comparison) -> Comparison:
+    """Every posterior row is finite and ordered; every other undefined row says why."""
+    valid(answer)
+    frame = answer.estimates.frame
+    bayes = frame[frame["method"].str.startswith("bayes:")]
+    assert np.isfinite(bayes[["point", "lower", "upper"]].to_numpy()).all()
+    assert (bayes["lower"] <= bayes["point"]).all()
+    assert (bayes["point"] <= bayes["upper"]).all()
+    assert (frame.loc[frame["point"].isna(), "note"] != "").all()
+    return answer
+
+
+# Options ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("prob", 0.0, "between 0 and 1"), ("prob", 1.0, "between 0 and 1"), ("prob", -0.5, "between 0 and 1"),
+        ("prob", 95, "between 0 and 1"), ("prob", float("nan"), "between 0 and 1"),
+        ("draws", 0, "at least 4"), ("draws", 2.5, "whole number"), ("draws", float("inf"), "whole number"),
+        ("chains", 0, "at least 1"), ("tune", -1, "at least 0"), ("bootstrap", -1, "at least 0"),
+        ("seed", -1, "at least 0"), ("seed", 2**32, "at most"),
+        ("pooling", "pooled", "partial"), ("labels", "chosen", "enriched"), ("engine", "stan", "laplace"),
+    ],
+)  # fmt: skip
+def test_an_impossible_option_is_refused_before_the_table_is_looked_at(option, value, allowed):
+    with pytest.raises(UsageError, match=allowed) as caught:
+        bj.accuracy(object(), **{option: value})
+    assert str(value) in str(caught.value)
+
+
+def test_pymc_is_missed_before_anything_is_counted(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(EngineError, match=r"pip install 'bayesjudge\[pymc\]'"):
+        bj.accuracy(object(), engine="pymc")
+
+
+@pytest.mark.parametrize("judges", [["nobody"], "nobody", []])
+def test_judges_that_are_not_there_are_refused_by_name(log, judges):
+    with pytest.raises(UsageError, match="the table has 'judge'"):
+        ask(log, judges=judges)
+
+
+@pytest.mark.parametrize("option", ["group", "cluster"])
+def test_a_column_that_is_not_there_is_refused_by_name(log, option):
+    with pytest.raises(UsageError, match="no column 'nowhere'"):
+        ask(log, **{option: "nowhere"})
+
+
+def test_counts_cannot_be_grouped_again(log):
+    counts = count_verdicts(Verdicts.from_frame(log))
+    with pytest.raises(UsageError, match="give group= and cluster= to count_verdicts"):
+        ask(counts, group="subject")
+
+
+def test_something_that_is_no_table_is_refused():
+    with pytest.raises(UsageError, match="cannot read a table from a object"):
+        ask(object())
+
+
+# The answer -------------------------------------------------------------------------------------------
+
+
+def test_a_frame_a_table_and_its_counts_have_one_answer(log, answer):
+    table = Verdicts.from_frame(log)
+    texts = {ask(given).to_json() for given in (log, table, count_verdicts(table))}
+    assert texts == {answer.to_json()}
+
+
+def test_another_seed_gives_another_answer_and_the_same_shape(log, answer):
+    other = ask(log, seed=1)
+    assert other.to_json() != answer.to_json()
+    columns = ["estimand", "unit", "method", "judge", "group"]
+    pd.testing.assert_frame_equal(other.estimates.frame[columns], answer.estimates.frame[columns])
+
+
+def test_the_answer_follows_its_schema_in_a_stable_order(answer):
+    found = valid(answer)
+    assert list(found) == KEYS
+    assert list(found["checks"]) == ["predictive", "sensitivity", "convergence", "ranks", "checklist"]
+    assert len(found["checks"]["checklist"]) == 7
+    assert list(found["manifest"]) == ["settings", "fits"]
+
+
+def test_numbers_that_json_has_not_are_named(answer):
+    first = answer.estimates.frame.iloc[[0]]
+    odd = Estimates(pd.concat([first.assign(lower=-np.inf, upper=np.inf, point=np.nan)]))
+    row = odd.to_records()[0]
+    assert (row["point"], row["lower"], row["upper"]) == (None, "-Infinity", "Infinity")
+    jsonschema.validate({**answer.to_dict(), "estimates": [row]}, json_schema())
+
+
+def test_bayes_comes_first_and_every_method_answers_both_estimands(answer):
+    frame = answer.estimates.frame
+    accuracy = frame[frame["estimand"] == "accuracy"]
+    assert accuracy["method"].str.startswith("bayes:").tolist()[:4] == [True] * 4
+    assert set(accuracy["method"]) == set(frame.loc[frame["estimand"] == "difference", "method"])
+
+
+def test_the_posterior_covers_the_simulated_truth(log):
+    simulated = simulate_verdicts(seed=3, labelled=60, unlabelled=90)
+    frame = ask(simulated.verdicts, truth=simulated.truth).estimates.frame
+    bayes = frame[frame["method"].str.startswith("bayes:")]
+    assert bayes["truth"].notna().all()
+    # One data set: as many posterior standard deviations as a right posterior needs by the budget.
+    spread = (bayes["upper"] - bayes["lower"]) / (2 * 1.96)
+    assert (abs(bayes["point"] - bayes["truth"]) < error_budget.standard_errors(len(bayes)) * spread).all()
+
+
+def test_rank_probabilities_sum_to_one(answer):
+    ranks = answer.ranks[["rank_1", "rank_2"]]
+    np.testing.assert_allclose(ranks.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(ranks.sum(axis=0), 1.0, atol=1e-12)
+
+
+def test_no_bootstrap_leaves_the_bootstrap_rows_out(log):
+    assert not ask(log, bootstrap=0).diagnostics.frame["method"].str.contains("bootstrap").any()
+
+
+def test_interval_probability_is_carried_to_every_row(log):
+    answer = ask(log, prob=0.5)
+    assert set(answer.estimates.frame["prob"]) == set(answer.diagnostics.frame["prob"]) == {0.5}
+
+
+# Where little can be known ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda log: log.assign(label=log["label"].where(log["label"].isna(), 1)),
+            "labels of one class only",
+        ),
+        (
+            lambda log: log.assign(label=log["label"].where(log["label"].isna(), 0)),
+            "labels of one class only",
+        ),
+        (lambda log: log.assign(verdict=1), "no better than a coin"),
+        (lambda log: log.assign(verdict=0), "no better than a coin"),
+        (
+            lambda log: log.assign(verdict=(1 - log["label"]).fillna(log["verdict"]).astype(int)),
+            "wrong more often",
+        ),
+    ],
+    ids=["all labels 1", "all labels 0", "all verdicts 1", "all verdicts 0", "inverted judge"],
+)
+def test_degenerate_data_have_a_sane_and_warned_answer(log, change, said):
+    answer = sane(ask(change(log)))
+    assert any(said in text for text in answer.warnings)
+
+
+def test_a_perfect_judge_is_no_trouble(log):
+    perfect = log.assign(verdict=log["label"].fillna(log["verdict"]).astype(int))
+    answer = sane(ask(perfect))
+    youden = answer.diagnostics.where(estimand="youden", method="bayes:judge_error[shared]").frame
+    assert (youden["point"] > 0.9).all()
+
+
+def test_duplicate_rows_are_dropped_and_counted(log, answer):
+    doubled = ask(pd.concat([log, log.iloc[:7]]))
+    assert sum(doubled.dropped.values()) == 7
+    assert valid(doubled)["dropped"] == dict(doubled.dropped)
+    first = answer.estimates.where(method="naive").frame
+    pd.testing.assert_frame_equal(doubled.estimates.where(method="naive").frame, first)
+
+
+def test_missing_verdicts_are_dropped_and_counted(log):
+    holes = log.assign(verdict=log["verdict"].astype(float).where(np.arange(len(log)) > 4))
+    answer = sane(ask(holes))
+    assert sum(answer.dropped.values()) == 5
+
+
+def test_words_are_read_as_verdicts_and_others_refused(log, answer):
+    words = log.assign(verdict=log["verdict"].map({1: "correct", 0: "incorrect"}))
+    assert ask(words).estimates.frame.equals(answer.estimates.frame)
+    with pytest.raises(InputError, match="'perhaps'"):
+        ask(log.assign(verdict="perhaps"))
+
+
+def test_no_rows_is_an_error_that_says_so(log):
+    with pytest.raises(InputError, match="a header without rows"):
+        ask(log.iloc[:0])
+
+
+# Warnings and checklist, without a fit ----------------------------------------------------------------
+
+
+def counted(log: pd.DataFrame, **changes: Any) -> VerdictCounts:
+    return count_verdicts(Verdicts.from_frame(log.assign(**changes)))
+
+
+def told(counts: VerdictCounts, *, labels: str = "random", flagged: int = 0) -> list[str]:
+    predictive = pd.DataFrame({"statistic": "rate", "unit": "a", "flagged": np.arange(200) < flagged})
+    sensitivity = pd.DataFrame({"estimand": ["accuracy"], "unit": ["a"], "prior_sensitive": [False]})
+    checks = {"predictive": predictive, "sensitivity": sensitivity}
+    return warnings_of(counts, Estimates.from_rows([]), checks, list(counts.judges), labels=labels)
+
+
+def test_ordinary_data_need_no_warning(log):
+    assert told(counted(log)) == []
+
+
+def test_no_labels_is_the_one_thing_to_say(log):
+    assert told(counted(log, label=np.nan)) == [
+        "no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"
+    ]
+
+
+def test_few_labels_are_counted_for_each_model(log):
+    few = log["label"].where(log["item"].isin(log["item"].unique()[:12]))
+    assert any("a (12), b (12)" in text for text in told(counted(log, label=few)))
+
+
+@pytest.mark.parametrize(("labels", "said"), [("random", True), ("enriched", False)])
+def test_labels_chosen_by_verdict_are_noticed_unless_said_to_be(log, labels, said):
+    chosen = pd.Series(np.where(log["verdict"] == 1, 1.0, np.nan), index=log.index)
+    found = told(counted(log, label=chosen), labels=labels)
+    assert any("do not look like a random sample" in text for text in found) == said
+
+
+def test_several_judges_are_said_to_stand_alone():
+    both = simulate_verdicts(seed=3, labelled=60, unlabelled=90, judges=("x", "y")).verdicts
+    assert told(count_verdicts(both))[0].startswith("2 judges: each is analysed on its own")
+
+
+def test_predictive_flags_that_chance_explains_are_no_warning(log):
+    counts, expected = counted(log), int(FLAG_BELOW * 200)
+    assert not any("predictive" in text for text in told(counts, flagged=expected))
+    assert any("predictive" in text for text in told(counts, flagged=expected + 1))
+
+
+def test_shared_calibration_is_not_called_defensible_without_labels():
+    posterior = {
+        "estimand": "delta_youden",
+        "unit": "a − b",
+        "method": "bayes:x",
+        "lower": -1,
+        "upper": 1,
+        "point": 0,
+    }
+    undefined = posterior | {"method": "wald", "point": np.nan}
+    assert shared_calibration(Estimates.from_rows([posterior, undefined]))[0] is None
+    defined = undefined | {"point": 0.1}
+    assert shared_calibration(Estimates.from_rows([posterior, defined]))[0] is True
+
+
+# Gates and fall-backs, by stand-ins -------------------------------------------------------------------
+
+
+def stand_in(*, passed: bool = True, **manifest: Any) -> Any:
+    figures = {"rhat": 1.0 if passed else 2.0, "ess": 1000.0}
+    gate = Gate(passed=passed, reasons=() if passed else ("R-hat is 2",), figures=figures)
+    return SimpleNamespace(gate=gate, manifest={"engine": "nuts", **manifest})
+
+
+def test_a_fit_that_is_only_compared_cannot_fail_the_gate_but_is_told_of():
+    fits = JudgeFits(judge="j", headline={"main": stand_in()}, alternatives={"other": stand_in(passed=False)})
+    assert _joint_gate([fits]).passed
+    assert fit_warnings([fits]) == [
+        "other, judge j: the comparison of poolings rests on a fit that did not converge (R-hat is 2)"
+    ]
+
+
+def test_a_failed_headline_fit_fails_the_gate_by_name():
+    fits = [JudgeFits(judge=judge, headline={"main": stand_in(passed=judge != "k")}) for judge in ("j", "k")]
+    gate = _joint_gate(fits)
+    assert (gate.passed, gate.reasons, gate.figures["rhat"]) == (False, ("main, judge k: R-hat is 2",), 2.0)
+
+
+def test_a_laplace_fit_that_fell_back_is_told_of():
+    fits = JudgeFits(
+        judge="j", headline={"main": stand_in(engine="nuts after laplace", laplace_pareto_k=1.25)}
+    )
+    told = "the Laplace approximation was not good enough (Pareto k 1.25), so NUTS was run instead"
+    assert fit_warnings([fits]) == [f"main, judge j: {told}"]
+
+
+# Shapes that need programs of their own ---------------------------------------------------------------
+
+
+def subjects(log: pd.DataFrame) -> pd.Series:
+    return pd.Series(np.where(pd.factorize(log["item"])[0] % 2 == 0, "law", "art"), index=log.index)
+
+
+SHAPES: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]] = {
+    "one item": lambda log: (log[log["item"] == log["item"].iloc[0]], {}),
+    "one row, one chain": lambda log: (log.iloc[:1], {"chains": 1}),
+    "one row, no label": lambda log: (log[log["label"].isna()].iloc[:1], {}),
+    "everything labelled": lambda log: (log[log["label"].notna()], {}),
+    "no labels": lambda log: (log.assign(label=np.nan), {}),
+    "no labels, enriched": lambda log: (log.assign(label=np.nan), {"labels": "enriched"}),
+    "enriched": lambda log: (log, {"labels": "enriched"}),
+    "models on different items": lambda log: (log[(log["model"] == "a") == (subjects(log) == "law")], {}),
+    "clusters": lambda log: (log.assign(doc=pd.factorize(log["item"])[0] // 5), {"cluster": "doc"}),
+    "one cluster, partial pooling": lambda log: (
+        log.assign(doc="d"),
+        {"cluster": "doc", "pooling": "partial"},
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_every_shape_of_data_has_a_sane_answer(log, shape):
+    frame, options = SHAPES[shape](log)
+    sane(ask(frame, **options))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+def test_one_model_has_no_differences(log):
+    answer = sane(ask(log[log["model"] == "a"], compare=True))
+    assert set(answer.estimates.frame["estimand"]) == {"accuracy"}
+    assert list(answer.fits) == ["bayes:judge_error[shared]"]
+    assert answer.ranks["p_best"].tolist() == [1.0]
+    assert answer.checklist[1][1] == "warn"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+def test_groups_are_answered_beside_the_whole_and_quality_for_both(log):
+    answer = sane(ask(log.assign(subject=subjects(log)), group="subject"))
+    bayes = answer.estimates.where(method="bayes:judge_error[shared]", estimand="accuracy").frame
+    assert set(bayes["group"]) == {"", "art", "law"}
+    quality = answer.diagnostics.where(estimand="youden").frame
+    assert set(quality.loc[quality["method"].str.startswith("bayes:"), "group"]) == {"", "art", "law"}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+def test_a_judge_answers_for_the_models_that_it_saw():
+    both = simulate_verdicts(seed=3, labelled=60, unlabelled=90, judges=("x", "y")).verdicts.frame
+    answer = sane(ask(both[~((both["judge"] == "y") & (both["model"] == "a"))]))
+    seen = answer.estimates.where(estimand="accuracy", method="naive").frame
+    assert sorted(zip(seen["judge"], seen["unit"], strict=True)) == [("x", "a"), ("x", "b"), ("y", "b")]
+    assert list(answer.fits)[:2] == ["bayes:judge_panel", "bayes:judge_error[shared], judge x"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+def test_poolings_are_compared_for_one_judge_and_leave_the_estimates_alone(log, answer):
+    compared = ask(log, compare=True)
+    assert len(compared.fits) == 4
+    assert sorted(compared.checks["comparison"]["model"]) == [
+        f"bayes:judge_error[{pooling}]" for pooling in ("partial", "shared", "specific")
+    ]
+    pd.testing.assert_frame_equal(compared.estimates.frame, answer.estimates.frame)
