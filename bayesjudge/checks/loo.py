@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks.tails import has_flat_tail
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bayesjudge.inference import Fit
 
-__all__ = ["Loo", "loo"]
+__all__ = ["Loo", "has_flat_tail", "loo"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -162,3 +160,20 @@ def standard_error(values: NDArray[np.float64], n: NDArray[np.int64]) -> float:
     total = int(n.sum())
     mean = n @ values / total
     return math.sqrt(total * float(n @ (values - mean) ** 2) / max(total - 1, 1))
+
+
+def has_flat_tail(log_ratios: Any) -> bool:
+    """Whether the tail that Pareto smoothing would look at holds one value only.
+
+    Draws that were resampled by very unequal weights repeat; a tail of ``min(S/5, 3√S)`` of S ratios (Vehtari
+    et al. 2024) can then be a single draw, and a generalised Pareto distribution cannot be fitted to it.
+
+    Examples
+    --------
+    >>> has_flat_tail(np.repeat([0.0, 1.0], [900, 100])), has_flat_tail(np.arange(1000.0))
+    (True, False)
+    """
+    ratios = np.asarray(log_ratios, dtype=float).reshape(-1)
+    size = math.ceil(min(len(ratios) / 5, 3 * math.sqrt(len(ratios))))
+    tail = np.sort(ratios)[-max(size, 1) :]
+    return bool(np.ptp(tail) < np.finfo(float).tiny)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks.tails import has_flat_tail
+from bayesjudge.checks.loo import has_flat_tail
 from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:

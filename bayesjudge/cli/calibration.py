@@ -39,7 +39,7 @@ def calibrate(
     with plain_messages():
         from bayesjudge.datasets.small import small_table
         from bayesjudge.simulation import data_quantities, sbc
-        from bayesjudge.studies.common.output import require_writable
+        from bayesjudge.studies.common.comparison import require_writable
 
         if out is not None:
             require_writable(out)
@@ -60,8 +60,8 @@ def calibrate(
 
 def _draw(found: Calibration, folder: Path) -> None:
     from bayesjudge.plots import rank_ecdfs, shrinkage, to_svg
-    from bayesjudge.simulation.calibration.uniformity import RankTest
-    from bayesjudge.studies.common.output import write_text
+    from bayesjudge.simulation.calibration.ranks import RankTest
+    from bayesjudge.studies.common.comparison import write_text
 
     test = RankTest(replicates=len(found.ranks), draws=found.draws)
     lines = {name: test.deviation(ranks)

@@ -48,7 +48,7 @@ def choices(pairs: list[str] | None) -> dict[str, list[str]]:
 
 def require_targets(out: Path | None, html: Path | None) -> None:
     """Refuse places that the answer cannot be written to, before minutes of sampling."""
-    from bayesjudge.studies.common.output import require_writable
+    from bayesjudge.studies.common.comparison import require_writable
 
     if out is not None:
         require_writable(out)

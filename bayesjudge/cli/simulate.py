@@ -29,7 +29,7 @@ def simulate_log(
     """A log of verdicts on two models with known accuracies, .72 and .65."""
     with plain_messages():
         from bayesjudge.datasets import simulate_verdicts
-        from bayesjudge.studies.common.output import require_writable, write_text
+        from bayesjudge.studies.common.comparison import require_writable, write_text
 
         require_no_folder(file, "")
         require_writable(file.parent)
@@ -50,7 +50,7 @@ def simulate_choices(
     """A judge who prefers long answers, for ``bayesjudge audit``."""
     with plain_messages():
         from bayesjudge.datasets import simulate_pairs
-        from bayesjudge.studies.common.output import require_writable, write_text
+        from bayesjudge.studies.common.comparison import require_writable, write_text
 
         require_no_folder(file, "")
         require_writable(file.parent)

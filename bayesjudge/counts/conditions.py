@@ -173,7 +173,7 @@ def _stand_ins(rows: IbisTable, layout: Layout) -> dict[str, Any]:
 
 def _categories(table: IbisTable) -> dict[str, str]:
     items = table.group_by("item").aggregate(high=table.category.max(), low=table.category.min())
-    found = fetch(items.filter(items.high.notnull()))  # noqa: PD004  # Ibis has no other name for it
+    found = fetch(items.filter(items.high.notnull()))  # Ibis has no other name for it
     torn = found[found["high"] != found["low"]]
     if len(torn):
         told = ", ".join(map(repr, sorted(torn["item"])[:5]))

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.codes import coded, packed_cells, unpacked_cells
-from bayesjudge.counts.rows import Cells, fetch, make_cells
+from bayesjudge.counts.rows import Cells, coded, fetch, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.verdict_rows import NAMES

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
@@ -20,12 +21,23 @@ from bayesjudge.tables.columns import require_columns
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    from numpy.typing import NDArray
 
-__all__ = ["Cells", "IbisTable", "cached", "fetch", "make_cells", "texts"]
+__all__ = [
+    "UNLABELLED",
+    "Cells",
+    "IbisTable",
+    "cached",
+    "coded",
+    "fetch",
+    "make_cells",
+    "packed_cells",
+    "texts",
+    "unpacked_cells",
+]
 
 #: Ibis tables and columns get most of their methods when they are made, which type checkers do not see.
 type IbisTable = Any
-
 #: Name of the one group where no column splits the items, and of items whose group is missing.
 ALL, NO_GROUP = "all", "(missing)"
 #: Between the parts of a cluster's name: a character that no name holds.
@@ -244,3 +256,38 @@ def _distinct(table: IbisTable, name: str) -> tuple[str, ...]:
 
 def _sorted(names: pd.Series[Any]) -> tuple[str, ...]:
     return tuple(sorted(str(name) for name in names.unique()))
+
+
+#: Code of a missing label in integer arrays.
+UNLABELLED = -1
+#: More than any number of runs of one judge on one answer; runs and positives share an integer below 2**52.
+_BASE = 2**24
+
+
+def coded(values: pd.Series[str], names: Sequence[str]) -> NDArray[np.int64]:
+    """Place of every value among the names, -1 where it is not one of them.
+
+    Examples
+    --------
+    >>> coded(pd.Series(["b", "a", "x"]), ["a", "b"]).tolist()
+    [1, 0, -1]
+    """
+    return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)
+
+
+def packed_cells(cells: IbisTable, where: Any) -> Any:
+    """Runs, positives and label of the one cell that meets a condition, in one integer; 0 for no cell.
+
+    One aggregate and one grouping key a judge or model instead of three halve the time of wide tables.
+    """
+    code = (cells.runs * _BASE + cells.positives) * 4 + cells.label.fill_null(UNLABELLED) - UNLABELLED
+    return code.max(where=where).fill_null(0)
+
+
+def unpacked_cells(
+    packed: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Runs, positives and labels from what `packed_cells` packed."""
+    count, label = np.divmod(packed, 4)
+    runs, positives = np.divmod(count, _BASE)
+    return runs, positives, label + UNLABELLED

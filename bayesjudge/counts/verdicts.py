@@ -16,8 +16,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.codes import UNLABELLED, coded, packed_cells, unpacked_cells
-from bayesjudge.counts.rows import Cells, IbisTable, fetch, make_cells
+from bayesjudge.counts.rows import (
+    UNLABELLED,
+    Cells,
+    IbisTable,
+    coded,
+    fetch,
+    make_cells,
+    packed_cells,
+    unpacked_cells,
+)
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Verdicts
 

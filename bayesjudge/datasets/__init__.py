@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bayesjudge.datasets.battles import BattleDesign, SimulatedBattles, simulate_battles
-from bayesjudge.datasets.coin_flip import COIN_FLIP_TRIALS, coin_flip
+from bayesjudge.datasets.battles import BattleDesign, SimulatedBattles, simulate_battles, soft_truth
 from bayesjudge.datasets.design import VerdictDesign
-from bayesjudge.datasets.mmlu_pro import mmlu_pro, mmlu_pro_questions
 from bayesjudge.datasets.pairs import SimulatedPairs, simulate_pairs
+from bayesjudge.datasets.papers import COIN_FLIP_TRIALS, coin_flip, mmlu_pro, mmlu_pro_questions
 from bayesjudge.datasets.scores import ScoreDesign, SimulatedScores, simulate_scores
-from bayesjudge.datasets.soft_truth import soft_truth
 from bayesjudge.datasets.trials import SimulatedTrials, TrialDesign, simulate_trials
 from bayesjudge.datasets.verdicts import Simulated, demo_verdicts, simulate_counts, simulate_verdicts
 

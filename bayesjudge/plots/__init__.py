@@ -2,24 +2,19 @@
 
 from bayesjudge.plots.audit import consistency_dots, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.plots.calibration import reliability_diagram
-from bayesjudge.plots.correlations import error_correlation_matrix
-from bayesjudge.plots.coverage import coverage_curves
-from bayesjudge.plots.coverage_points import coverage_points
+from bayesjudge.plots.coverage import coverage_curves, coverage_points
 from bayesjudge.plots.export import to_svg
-from bayesjudge.plots.flips import category_flips, flip_bars
 from bayesjudge.plots.forest import forest
 from bayesjudge.plots.held_out import held_out_intervals, residuals_by_strength
-from bayesjudge.plots.judge_quality import judge_quality
+from bayesjudge.plots.judge_quality import judge_quality, youden
 from bayesjudge.plots.loo import loo_comparison
+from bayesjudge.plots.matrices import error_correlation_matrix, preference_matrix, rank_probabilities
 from bayesjudge.plots.mixing import rank_traces, worst_mixing
 from bayesjudge.plots.predictive import predictive
-from bayesjudge.plots.preference import preference_matrix
-from bayesjudge.plots.ranks import rank_probabilities
 from bayesjudge.plots.reliability_curves import reliability_curves
-from bayesjudge.plots.repeated import gap_scatter, slopegraphs, variance_layers
+from bayesjudge.plots.repeated import category_flips, flip_bars, gap_scatter, slopegraphs, variance_layers
 from bayesjudge.plots.ridge import ridge
 from bayesjudge.plots.simulated_ranks import rank_ecdfs, shrinkage
-from bayesjudge.plots.youden import youden
 
 __all__ = [
     "category_flips",

@@ -6,20 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.plots.forest import draw_rows, rows_height
 from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER, Style, is_bayesian, styles
-from bayesjudge.plots.selection import bayes_first
-from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, shorten, themed
+from bayesjudge.plots.selection import Selection, bayes_first, select
+from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, legend_columns, shorten, themed
 
-__all__ = ["judge_quality"]
+__all__ = ["judge_quality", "youden"]
 
 type Array = NDArray[np.float64]
-
 ENDS = ["point", "lower", "upper"]
 #: Values of J whose lines are drawn.
 ISO = np.arange(-0.8, 0.81, 0.2)
@@ -209,3 +210,65 @@ def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
     near = np.concatenate([np.full(size, mean, dtype=np.float64) for mean, size in blocks])
     placed: Array = np.clip(near, low - steps[-1], high) + steps
     return placed
+
+
+@themed
+def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most: int = 12) -> Figure:
+    """J for each model beside ΔJ for each pair of models.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Rows of ``youden`` and, for two models or more, of ``delta_youden``.
+    methods : tuple of str, optional
+        Only these; ``"bayes:"`` stands for all Bayesian methods. A method with rows of only one of the two
+        estimands is drawn there.
+    most : int
+        Most pairs shown, those with the largest |ΔJ|.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Left J with its line at 0, where verdicts say nothing; right ΔJ, whose intervals should reach 0 before
+        one model's labels may calibrate the judge for another (seed paper, section 4.4).
+
+    Raises
+    ------
+    UsageError
+        There are no rows of ``youden``.
+
+    Examples
+    --------
+    >>> row = {"estimand": "youden", "unit": "a", "method": "mle", "point": 0.5, "lower": 0.4, "upper": 0.6}
+    >>> len(youden(Estimates.from_rows([row])).axes)
+    1
+    """
+    parts = [_part(estimates, name, methods, most) for name in ("youden", "delta_youden")]
+    chosen = [part for part in parts if part is not None]
+    names = list(dict.fromkeys(method for part in chosen for method in part.methods))
+    figure = canvas(
+        max(rows_height(part) for part in chosen) + 0.35 + 0.35 * len(names) / legend_columns(names) + 0.6
+    )
+    panels = figure.subplots(1, len(chosen), squeeze=False)[0]
+    for axes, part in zip(panels, chosen, strict=True):
+        draw_rows(axes, part, reference=0.0)
+        axes.set_xlabel(part.axis_label)
+    handles: dict[str, Artist] = {}
+    for axes in panels:
+        handles |= {str(name): handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    columns = legend_columns(names)
+    figure.legend(list(handles.values()), list(handles), loc="outside upper left", ncols=columns)
+    footnote(figure, *dict.fromkeys(note for part in chosen for note in part.notes))
+    return figure
+
+
+def _part(
+    estimates: Estimates, estimand: str, methods: tuple[str, ...] | None, most: int
+) -> Selection | None:
+    """Rows of one estimand; None where a single model leaves no pair to compare."""
+    present = estimates.where(estimand=estimand)
+    if estimand != "youden" and not len(present):
+        return None
+    names = set(present.frame["method"])
+    wanted = None if methods is None else [m for m in methods if m == "bayes:" or m in names]
+    return select(present, estimand=estimand, methods=wanted, most=most)

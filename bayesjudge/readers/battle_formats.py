@@ -8,6 +8,7 @@ column a judge.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from bayesjudge.errors import UsageError
-from bayesjudge.readers.score_dictionaries import criterion_gap
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables.words import code_numbers, code_outcome, read_number
 
-__all__ = ["Unfolded", "unfold_battles"]
+__all__ = ["Unfolded", "criterion_gap", "read_scores_cell", "unfold_battles"]
 
 _ONE_HOT = ("winner_model_a", "winner_model_b", "winner_tie")
 #: Names that data sets give to people in a column called judge.
@@ -192,3 +193,81 @@ def _soft_elo(frame: pd.DataFrame, there: set[str]) -> Unfolded:
     told = "preferences were read as Soft-Elo writes them: 0 for model_a, 1 for model_b"
     language = {"meta_lang": "language"} if "meta_lang" in named else {}
     return Unfolded(frame=named.assign(**turned).rename(columns=language), warnings=(told,) if turned else ())
+
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NONE = r"None|null|nan|NaN"
+_PAIR = re.compile(rf"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*:\s*(?:({_NUMBER})|({_NONE}))\s*""")
+
+
+def read_scores_cell(value: Any) -> dict[str, float] | None:
+    """Criteria and their scores, as JSON or as Python prints a dictionary; None where it is neither.
+
+    A criterion without a number (``None``, ``null``, ``nan``) is left out; an empty cell has no criteria.
+
+    Examples
+    --------
+    >>> read_scores_cell("{'clarity': 7.5, 'fluency': 8}"), read_scores_cell('{"clarity": null}')
+    ({'clarity': 7.5, 'fluency': 8.0}, {})
+    >>> read_scores_cell("{'clarity': open('file')}") is None
+    True
+    """
+    if isinstance(value, Mapping):
+        return _from_mapping(value)
+    if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
+        return {}
+    return _from_text(value.strip()) if isinstance(value, str) else None
+
+
+def _from_mapping(value: Mapping[Any, Any]) -> dict[str, float] | None:
+    known = {str(key): score for key, score in value.items() if score is not None}
+    good = all(isinstance(score, (int, float, np.number)) and not isinstance(score, bool)
+               and not math.isinf(score) for score in known.values())  # fmt: skip
+    if not good:
+        return None
+    return {key: float(score) for key, score in known.items() if not math.isnan(score)}
+
+
+def _from_text(text: str) -> dict[str, float] | None:
+    if not text:
+        return {}
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    scores: dict[str, float] = {}
+    inside, place = text[1:-1].strip(), 0
+    while place < len(inside):
+        pair = _PAIR.match(inside, place)
+        if pair is None:
+            return None
+        key = pair[1] if pair[1] is not None else pair[2]
+        if pair[3] is not None:
+            scores[key] = float(pair[3])
+        place = pair.end()
+        if place < len(inside):
+            if inside[place] != ",":
+                return None
+            place += 1
+    return scores
+
+
+def criterion_gap(a: pd.Series[Any], b: pd.Series[Any]) -> NDArray[np.float64]:
+    """Mean over the criteria that both answers have of score a − score b, (N,); NaN where they share none.
+
+    Raises
+    ------
+    InputError
+        Cells that are no dictionary of finite numbers, all of them.
+    """
+    read = [[read_scores_cell(value) for value in side] for side in (a, b)]
+    bad = [Problem(column=str(side.name), found="a cell that is no dictionary of numbers",
+                   allowed="{'criterion': number, ...}", rows=rows, fix="Check how the scores were written.")
+           for side, cells in zip((a, b), read, strict=True)
+           if (rows := tuple(row for row, cell in enumerate(cells, start=1) if cell is None))]  # fmt: skip
+    if bad:
+        raise InputError(bad)
+    return np.array([_gap(x or {}, y or {}) for x, y in zip(*read, strict=True)])
+
+
+def _gap(a: Mapping[str, float], b: Mapping[str, float]) -> float:
+    shared = a.keys() & b.keys()
+    return math.fsum(a[key] - b[key] for key in shared) / len(shared) if shared else math.nan

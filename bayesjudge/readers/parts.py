@@ -12,12 +12,9 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.delimited import read_delimited
 from bayesjudge.readers.filters import ROW
-from bayesjudge.readers.frames import is_frame, to_pandas
-from bayesjudge.readers.jsonlines import read_json
-from bayesjudge.readers.parquet import read_parquet
-from bayesjudge.readers.sources import Source, file_problem, find_sources
+from bayesjudge.readers.formats import read_delimited, read_json, read_parquet
+from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 
 __all__ = ["located", "read_parts"]
 

@@ -2,8 +2,7 @@
 
 from bayesjudge.studies.accuracy import accuracy
 from bayesjudge.studies.audit import audit
-from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.common.output import json_schema
+from bayesjudge.studies.common.comparison import Comparison, json_schema
 from bayesjudge.studies.elo import elo
 from bayesjudge.studies.reliability import reliability
 

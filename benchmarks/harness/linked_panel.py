@@ -21,7 +21,7 @@ from numpyro import distributions as dist
 from numpyro import handlers
 
 from bayesjudge.inference import ManyFits, fit_many
-from bayesjudge.inference.engines.mode import find_modes
+from bayesjudge.inference.engines.starts import find_modes
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.at_points import slopes
@@ -31,7 +31,7 @@ from bayesjudge.model import Data
 from bayesjudge.models.common.davidson import LOG_TIE
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_elo import likelihood as elo_density
-from bayesjudge.models.judge_elo.battle_effect import numpyro_links, numpyro_loadings
+from bayesjudge.models.judge_elo.likelihood import numpyro_links, numpyro_loadings
 
 __all__ = ["OneFit", "fit_linked"]
 

@@ -31,7 +31,7 @@ SEEDS = """## Other seeds
 The tests that take a bound from the error budget (`tests/error_budget.py`), run again with every random
 number drawn anew (`benchmarks/seeds.py`; with `--slow` the slow ones, 10 to 14 processor minutes a run).
 
-When the slow runs were first made, offset 3000009 failed the nearest normal of `test_battle_effect.py`, which
+When the slow runs were first made, offset 3000009 failed the nearest normal of `test_likelihood.py`, which
 asked for a whole convergence gate: one transition of 4,000 diverged. It asks for R-hat and what its weights
 are worth since, and this run was made again. All checks on real verdicts (`test_checks.py`), a test that
 named the budget and took nothing from it, failed in 3 of 20 runs: one divergent transition, and twice a

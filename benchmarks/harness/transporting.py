@@ -15,7 +15,7 @@ from counting import _peak
 
 def main(points: int) -> None:
     """Transport between two clouds of unit vectors with 384 dimensions."""
-    from bayesjudge.baselines.audit.exact import exact_masses
+    from bayesjudge.baselines.audit.transport import exact_masses
 
     rng = np.random.default_rng(0)
     source, target = (_cloud(rng, points) for _ in range(2))

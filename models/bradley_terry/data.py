@@ -19,7 +19,7 @@ from bayesjudge.models.common.battle_rows import (
 )
 from bayesjudge.models.common.davidson import OUTCOMES
 from bayesjudge.models.common.elo_results import sizes
-from bayesjudge.models.common.strength_units import information
+from bayesjudge.models.common.units import information
 
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts

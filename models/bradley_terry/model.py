@@ -11,7 +11,7 @@ For models with strengths θ and a battle of i against k (Bradley & Terry 1952; 
 
 The likelihood is written on counts of each (pair, order, length, covariates): its cost does not depend on
 the number of battles, unless a covariate has a value of its own in every one. Strengths are sampled in the
-units of `strength_units`, which suit few battles and many.
+units of `common/strengths.py`, which suit few battles and many.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.bradley_terry import data as bradley_terry_data
-from bayesjudge.models.bradley_terry import results as bradley_terry_results
+from bayesjudge.models.bradley_terry import results
 from bayesjudge.models.common.davidson import LOG_TIE
 
 if TYPE_CHECKING:
@@ -100,8 +100,9 @@ class BradleyTerry:
         import numpyro
         from numpyro import distributions as dist
 
-        from bayesjudge.models.common.davidson import OutcomeCounts, jax_log_outcomes
-        from bayesjudge.models.common.strength_units import Strengths, spread
+        from bayesjudge.models.common.davidson import jax_log_outcomes
+        from bayesjudge.models.common.outcome_counts import OutcomeCounts
+        from bayesjudge.models.common.strengths import Strengths, spread
 
         tau = numpyro.sample("spread", spread(self.strength_scale))
         prior = Strengths(tau, data["information"], data.size("model"))
@@ -121,7 +122,7 @@ class BradleyTerry:
         import pymc as pm
 
         from bayesjudge.models.common.davidson import pytensor_log_outcomes
-        from bayesjudge.models.common.strength_units import pymc_spread, pymc_strengths
+        from bayesjudge.models.common.strengths import pymc_spread, pymc_strengths
 
         zero, one = np.float64(0), np.float64(1)
         coords = {"model": list(data.coords["model"]), "effect": list(data.coords["effect"])}
@@ -137,7 +138,7 @@ class BradleyTerry:
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
         """Elo, differences, tie rate of equals and effects, with equal-tailed intervals."""
-        return bradley_terry_results.estimates(posterior, data, prob=prob, method=self.label)
+        return results.estimates(posterior, data, prob=prob, method=self.label)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
@@ -146,7 +147,7 @@ class BradleyTerry:
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's Elo, dims ``chain, draw, model``, for ranks and for who beats whom."""
-        return bradley_terry_results.elo(posterior, data)
+        return results.elo(posterior, data)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: every Elo."""
@@ -155,7 +156,7 @@ class BradleyTerry:
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Scores of models and pairs, ties, cycles, and what being shown first is worth."""
-        return bradley_terry_results.STATISTICS
+        return results.STATISTICS
 
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
         """Outcomes of resampled battles, (replicates, patterns, 3)."""

@@ -13,19 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
-from numpyro import distributions as dist
-from numpyro.distributions import constraints
-
-from bayesjudge.models.common.binomial import binomial
 
 __all__ = [
     "LOG_TIE",
     "OUTCOMES",
-    "OutcomeCounts",
     "expected_score",
     "jax_log_outcomes",
     "numpy_outcomes",
@@ -43,9 +36,13 @@ def jax_log_outcomes(difference: Any, log_tie: Any) -> Any:
 
     Examples
     --------
+    >>> import jax.numpy as jnp
     >>> jnp.exp(jax_log_outcomes(jnp.array(0.0), jnp.log(2.0))).round(6).tolist()
     [0.25, 0.5, 0.25]
     """
+    import jax
+    import jax.numpy as jnp
+
     half = difference / 2
     weight = jnp.stack([half, jnp.broadcast_to(log_tie, half.shape), -half], axis=-1)
     return weight - jax.nn.logsumexp(weight, axis=-1, keepdims=True)
@@ -87,46 +84,3 @@ def expected_score(difference: NDArray[np.float64], log_tie: Any) -> NDArray[np.
     p = numpy_outcomes(difference, log_tie)
     found: NDArray[np.float64] = p[..., 0] + p[..., 1] / 2
     return found
-
-
-class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
-    """How often the battles of each pattern end in each of K ways, (R, K): three, or joint ones of raters.
-
-    The multinomial coefficient does not depend on the parameters and is left out.
-
-    Parameters
-    ----------
-    log_p : array (R, K)
-        Log probabilities of the outcomes of one battle.
-    total : int array (R,)
-        Battles of each pattern.
-    """
-
-    arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for
-    support = constraints.nonnegative_integer
-
-    def __init__(self, log_p: Any, total: Any) -> None:
-        self.log_p, self.total = log_p, total
-        super().__init__(batch_shape=jnp.shape(log_p), event_shape=())
-
-    def log_prob(self, value: Any) -> Any:
-        """``n log p`` for each entry."""
-        return value * self.log_p
-
-    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
-        """K − 1 binomials a pattern: how many end in the first way, in the second among the rest, and so on.
-
-        In a loop, so that one binomial is compiled.
-        """
-        shape = (*sample_shape, *self.total.shape)
-        total = jnp.broadcast_to(jnp.asarray(self.total, self.log_p.dtype), shape)
-        p = jnp.moveaxis(jnp.exp(self.log_p), -1, 0)
-        still = jnp.maximum(jnp.cumsum(p[::-1], axis=0)[::-1], jnp.finfo(p.dtype).tiny)
-        shares = jnp.minimum(p / still, 1.0)[:-1]
-
-        def stage(left: Any, at: Any) -> tuple[Any, Any]:
-            drawn = binomial(at[0], left, at[1])
-            return left - drawn, drawn
-
-        rest, drawn = jax.lax.scan(stage, total, (jax.random.split(key, len(shares)), shares))
-        return jnp.moveaxis(jnp.concatenate([drawn, rest[None]]), 0, -1)

@@ -24,15 +24,17 @@ from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import differences, summary_rows
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.common.channel_results import channel_quality, headline, quality_rows
 from bayesjudge.models.common.verdict_channel import (
     ChannelPrior,
     Pooling,
+    channel_quality,
     check_channel,
+    headline,
     numpyro_channel,
     pymc_channel,
+    quality_rows,
 )
-from bayesjudge.models.conditional_panel import statistics as conditional_panel_statistics
+from bayesjudge.models.conditional_panel import statistics
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -159,7 +161,7 @@ class ConditionalPanel:
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Verdict rates, agreement of judges, and their co-errors on labelled answers."""
-        return conditional_panel_statistics.STATISTICS
+        return statistics.STATISTICS
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters, labels and verdicts."""

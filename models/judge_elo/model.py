@@ -12,7 +12,7 @@ For models i with strengths θ_i, people, and judges j (METHODS 4.8)::
     verdict of judge j       Davidson in η_ji − η_jk + o ρ_j + ℓ λ_j + f κ_j    its own ν_j
     score gap of judge j     StudentT(ν_j) about the same difference            scale ς_j
     with battle_effect       outcomes of one battle share a factor: ρ_r ~ Uniform(0, 1) for people and for
-                             each judge, every one's own probabilities as above  (battle_effect.py)
+                             each judge, every one's own probabilities as above  (likelihood.py)
 
 o is the order of showing, ℓ the difference of lengths, f whether the judge is of one family with one of the
 two; ρ, λ, κ ~ N(0, 1). Tastes are on the judge's own scale, so that a judge who does not feel θ at all (a =
@@ -32,15 +32,8 @@ from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.judge_elo import (
-    data as judge_elo_data,
-)
-from bayesjudge.models.judge_elo import (
-    results as judge_elo_results,
-)
-from bayesjudge.models.judge_elo import (
-    statistics as judge_elo_statistics,
-)
+from bayesjudge.models.judge_elo import data as judge_elo_data
+from bayesjudge.models.judge_elo import results
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -119,25 +112,25 @@ class JudgeElo:
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
-        from bayesjudge.models.judge_elo import likelihood as density
-        from bayesjudge.models.judge_elo.battle_effect import numpyro_links
+        from bayesjudge.models.judge_elo import likelihood
+        from bayesjudge.models.judge_elo.likelihood import numpyro_links
 
         theta, eye = self._strengths(data)
-        votes = density.numpyro_votes(theta, data)
-        effects = density.numpyro_effects(data)
+        votes = likelihood.numpyro_votes(theta, data)
+        effects = likelihood.numpyro_effects(data)
         if self.battle_effect:
-            numpyro_links(votes, density.numpyro_verdict_outcomes(eye, effects, data), data)
+            numpyro_links(votes, likelihood.numpyro_verdict_outcomes(eye, effects, data), data)
         elif data.facts["verdicts"]:
-            density.numpyro_verdicts(eye, effects, data)
+            likelihood.numpyro_verdicts(eye, effects, data)
         if data.facts["graded"]:
-            density.numpyro_scores(eye, effects, data)
+            likelihood.numpyro_scores(eye, effects, data)
 
     def _strengths(self, data: Data) -> tuple[Any, Any]:
         """θ (M,) and what each judge sees of it, η (J, M)."""
         import numpyro
         from numpyro import distributions as dist
 
-        from bayesjudge.models.common.strength_units import Strengths, spread
+        from bayesjudge.models.common.strengths import Strengths, spread
         from bayesjudge.models.judge_elo.likelihood import numpyro_tastes
 
         tau = numpyro.sample("spread", spread(self.strength_scale))
@@ -150,20 +143,19 @@ class JudgeElo:
 
     def _votes_given_verdicts(self, data: Data) -> Any:
         """Chances of a vote on each stratum's battles, given what their judges said."""
-        from bayesjudge.models.judge_elo import likelihood as density
-        from bayesjudge.models.judge_elo.battle_effect import numpyro_votes_given_verdicts
+        from bayesjudge.models.judge_elo import likelihood
+        from bayesjudge.models.judge_elo.likelihood import numpyro_votes_given_verdicts
 
         theta, eye = self._strengths(data)
-        verdicts = density.numpyro_verdict_outcomes(eye, density.numpyro_effects(data), data)
+        verdicts = likelihood.numpyro_verdict_outcomes(eye, likelihood.numpyro_effects(data), data)
         return numpyro_votes_given_verdicts(theta, verdicts, data)
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
         import pymc as pm
 
-        from bayesjudge.models.common.strength_units import pymc_spread, pymc_strengths
-        from bayesjudge.models.judge_elo import battle_effect_pymc as battle_effect_twin
-        from bayesjudge.models.judge_elo import pymc as density
+        from bayesjudge.models.common.strengths import pymc_spread, pymc_strengths
+        from bayesjudge.models.judge_elo import pymc as twin
 
         one = np.float64(1)
         named = ("model", "judge", "effect", "judge_pair", "verdict_judge", "score_judge")
@@ -176,19 +168,19 @@ class JudgeElo:
             scale = pm.HalfNormal("taste_spread", np.float64(self.taste_scale), shape=column)
             unit = scale ** data["taste_power"][:, None]
             z = pm.Normal("z_taste", np.float64(0), unit, dims=("judge", "model"))
-            eye = slope * theta[None, :] + scale * density.pymc_tastes(z / unit, data)
-            votes = density.pymc_votes(theta, data)
-            effects = density.pymc_effects(data)
-            verdicts = density.pymc_verdicts(eye, effects, data)
+            eye = slope * theta[None, :] + scale * twin.pymc_tastes(z / unit, data)
+            votes = twin.pymc_votes(theta, data)
+            effects = twin.pymc_effects(data)
+            verdicts = twin.pymc_verdicts(eye, effects, data)
             if self.battle_effect:
-                battle_effect_twin.pymc_links(votes, verdicts, data)
+                twin.pymc_links(votes, verdicts, data)
             if data.facts["graded"]:
-                density.pymc_scores(eye, effects, data)
+                twin.pymc_scores(eye, effects, data)
         return model
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
         """Human Elo, differences, and each judge's slope, tastes and effects."""
-        return judge_elo_results.estimates(posterior, data, prob=prob, method=self.label)
+        return results.estimates(posterior, data, prob=prob, method=self.label)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
@@ -197,7 +189,7 @@ class JudgeElo:
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's human Elo, dims ``chain, draw, model``, for ranks and for who beats whom."""
-        return judge_elo_results.elo(posterior, data)
+        return results.elo(posterior, data)
 
     def held_out(
         self, posterior: xr.Dataset, data: Data, models: Sequence[str], *, votes: PairCounts | None = None,
@@ -219,11 +211,11 @@ class JudgeElo:
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Scores, ties and cycles of people and of each judge, the worth of being shown first, score gaps."""
-        return judge_elo_statistics.STATISTICS
+        return results.STATISTICS
 
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
         """Resampled votes, verdicts and gaps, each within its pattern, by name."""
-        return judge_elo_statistics.bootstrap(data, replicates=replicates, seed=seed)
+        return results.bootstrap(data, replicates=replicates, seed=seed)
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior: parameters, votes, verdicts and gaps."""

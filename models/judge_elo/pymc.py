@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytensor.tensor as pt
 
 from bayesjudge.model import Data
 from bayesjudge.models.common.davidson import LOG_TIE, pytensor_log_outcomes
+from bayesjudge.models.judge_elo.battle_links import outcomes_of
+from bayesjudge.models.judge_elo.likelihood import FLOOR, nodes
 
-__all__ = ["pymc_effects", "pymc_scores", "pymc_tastes", "pymc_verdicts", "pymc_votes"]
+__all__ = ["pymc_effects", "pymc_links", "pymc_scores", "pymc_tastes", "pymc_verdicts", "pymc_votes"]
 
 
 def pymc_tastes(z: Any, data: Data) -> Any:
@@ -81,3 +84,47 @@ def _differences(kind: str, rows: Any, eye: Any, effects: Any, data: Data) -> An
     apart = eye[data[f"{kind}_first"][rows]] - eye[data[f"{kind}_second"][rows]]
     x = data[f"{kind}_x"][rows]
     return apart + pt.dot(pt.as_tensor(x), pt.as_tensor(effects)) if x.shape[1] else apart
+
+
+_ROOT = np.float64(math.sqrt(2))
+
+
+def pymc_links(votes: Any, verdicts: list[Any], data: Data) -> None:
+    """Joint outcomes, from log probabilities of votes (V, 3) and of each judge's verdicts (W_j, 3)."""
+    raters = data.size("rater")
+    loading = pm.Uniform("loading", np.float64(0), np.float64(1), shape=raters)
+    # Verdict patterns of all judges stand one after the other.
+    start = np.cumsum([0, *(int(np.sum(data["verdict_judge"] == k)) for k in range(len(verdicts)))])
+    said, given = outcomes_of(raters), np.float64(1)
+    for rater, log_p in enumerate([votes, *verdicts]):
+        place = data["linked_place"][:, rater] - (start[rater - 1] if rater else 0)
+        own = _outcomes(log_p[np.maximum(place, 0)], loading[rater])
+        seen = data["linked_seen"][:, rater, None, None] > 0
+        known: Any = pt.switch(seen, own, np.array([1.0, 0.0, 0.0]))
+        given = given * known[:, :, said[:, rater]]
+    joint = (nodes()[1][:, None] * given).sum(axis=1)
+    pm.Potential("linked_n", data["linked_n"].astype(float) * pt.log(pt.maximum(joint, np.float64(FLOOR))))
+
+
+def _outcomes(log_p: Any, loading: Any) -> Any:
+    """Probabilities (D, Q, 3) at the values of the battle effect."""
+    p: Any = pt.exp(log_p)
+    shift, apart = loading * nodes()[0], (np.float64(1) - loading**2) ** np.float64(0.5)
+    low = (_quantile(p[:, 0], p[:, 1] + p[:, 2])[:, None] + shift) / apart
+    high = (shift - _quantile(p[:, 2], p[:, 0] + p[:, 1])[:, None]) / apart
+    first, second = _normal(low), _normal(-high)
+    tie: Any = pt.maximum(np.float64(1) - first - second, np.float64(0))
+    return pt.stack([first, tie, second], axis=-1)
+
+
+def _normal(x: Any) -> Any:
+    tail: Any = pt.erfc(-x / _ROOT)
+    return np.float64(0.5) * tail
+
+
+def _quantile(p: Any, rest: Any) -> Any:
+    """Normal quantile of p, from the nearer tail."""
+    side: Any = pt.switch(p < rest, np.float64(-1), np.float64(1))
+    smaller: Any = pt.minimum(p, rest)
+    at: Any = pt.erfcinv(np.float64(2) * smaller)
+    return side * _ROOT * at

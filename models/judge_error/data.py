@@ -10,7 +10,7 @@ import numpy as np
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
-from bayesjudge.models.common.verdict_runs import log_choose
+from bayesjudge.models.common.verdict_channel import log_choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

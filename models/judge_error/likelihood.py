@@ -15,7 +15,7 @@ from jax.scipy.special import logsumexp
 from numpyro import distributions as dist
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.verdict_runs import gauss_hermite, jax_runs_log_prob
+from bayesjudge.models.common.verdict_channel import gauss_hermite, jax_runs_log_prob
 
 __all__ = ["log_label", "log_pattern", "log_verdicts", "numpyro_accuracy_shift", "numpyro_ease"]
 

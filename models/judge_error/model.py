@@ -26,12 +26,13 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.common.channel_results import channel_quality, headline
 from bayesjudge.models.common.verdict_channel import (
     ChannelPrior,
     Labels,
     Pooling,
+    channel_quality,
     check_channel,
+    headline,
     numpyro_channel,
     numpyro_leniency,
     numpyro_run_correlation,
@@ -42,12 +43,7 @@ from bayesjudge.models.common.verdict_channel import (
 from bayesjudge.models.judge_error import (
     data as judge_error_data,
 )
-from bayesjudge.models.judge_error import (
-    results as judge_error_results,
-)
-from bayesjudge.models.judge_error import (
-    statistics as judge_error_statistics,
-)
+from bayesjudge.models.judge_error import results
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -148,7 +144,7 @@ class JudgeError:
         """The same model in PyMC."""
         import pymc as pm
 
-        from bayesjudge.models.judge_error import pymc as likelihood
+        from bayesjudge.models.judge_error import pymc as twin
 
         dim, judges, clusters = data.facts["unit"], data.size("judge"), data.facts["clusters"]
         coords = {name: list(data.coords[name]) for name in ("judge", dim, "cluster", "pattern")}
@@ -156,12 +152,12 @@ class JudgeError:
             theta = pm.Beta("theta", *map(np.float64, self.accuracy_prior), dims=dim)
             logit_1, logit_0 = pymc_channel(self.pooling, self.channel, dim)
             rho = pymc_run_correlation(data.facts["most_runs"])
-            ease = likelihood.pymc_ease(judges) if self.item_effect else None
-            log_y = likelihood.log_label(theta, likelihood.pymc_accuracy_shift(clusters), data)
-            log_v = likelihood.log_verdicts(
+            ease = twin.pymc_ease(judges) if self.item_effect else None
+            log_y = twin.log_label(theta, twin.pymc_accuracy_shift(clusters), data)
+            log_v = twin.log_verdicts(
                 logit_1, logit_0, data, rho=rho, ease=ease, shift=pymc_leniency(clusters)
             )
-            log_p = likelihood.log_pattern(log_y, log_v, data, enriched=self.labels == "enriched")
+            log_p = twin.log_pattern(log_y, log_v, data, enriched=self.labels == "enriched")
             pm.Potential("n", data["n"].astype(float) * (log_p + data["log_ways"]), dims="pattern")
         return model
 
@@ -171,8 +167,7 @@ class JudgeError:
     ) -> Estimates:  # fmt: skip
         """Accuracies, differences and judge quality, with equal-tailed intervals."""
         theta = self._unit_accuracy(posterior, data, population, seed=0)
-        return judge_error_results.estimates(theta, posterior, data, prob=prob, method=self.label,
-                                             population=population)  # fmt: skip
+        return results.estimates(theta, posterior, data, prob=prob, method=self.label, population=population)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
@@ -183,16 +178,14 @@ class JudgeError:
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
     ) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
-        return judge_error_results.overall(self._unit_accuracy(posterior, data, population, seed), data)
+        return results.overall(self._unit_accuracy(posterior, data, population, seed), data)
 
     def _unit_accuracy(
         self, posterior: xr.Dataset, data: Data, population: Population, seed: int
     ) -> xr.DataArray:
         if population == "superpopulation":
-            return judge_error_results.unit_accuracy(posterior, data)
-        from bayesjudge.models.judge_error.items import unit_accuracy
-
-        return unit_accuracy(lambda: sum(self._answers(data)), posterior, data, seed=seed)
+            return results.unit_accuracy(posterior, data)
+        return results.unit_accuracy_of_items(lambda: sum(self._answers(data)), posterior, data, seed=seed)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""
@@ -203,7 +196,7 @@ class JudgeError:
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Verdict rates, labelled cells, and how often runs and judges disagree."""
-        return judge_error_statistics.STATISTICS
+        return results.STATISTICS
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters and counts."""

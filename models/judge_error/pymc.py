@@ -9,7 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.verdict_runs import gauss_hermite, pytensor_runs_log_prob
+from bayesjudge.models.common.verdict_channel import gauss_hermite, pytensor_runs_log_prob
 
 __all__ = ["log_label", "log_pattern", "log_verdicts", "pymc_accuracy_shift", "pymc_ease"]
 

@@ -15,7 +15,7 @@ given the votes need not say how judges err. u_i is sampled for labelled items a
 v̄_j is judge j's mean vote, and a missing vote adds nothing. Groups of items have effects ``N(0, s_g)`` of
 their own and by model; clusters of items share an effect ``s_c t_c`` instead of counting as independent
 evidence. Where several people labelled, each is taken to err at a rate of their own and the true label is
-summed out (judge_panel_annotators.py).
+summed out (likelihood.py).
 """
 
 from __future__ import annotations
@@ -29,15 +29,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population
 from bayesjudge.estimates.posterior import differences
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.judge_panel import (
-    data as judge_panel_data,
-)
-from bayesjudge.models.judge_panel import (
-    results as judge_panel_results,
-)
-from bayesjudge.models.judge_panel import (
-    statistics as judge_panel_statistics,
-)
+from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
 
 if TYPE_CHECKING:
@@ -145,7 +137,7 @@ class JudgePanel:
     def _marked(self, data: Data, logit: Any) -> None:
         import numpyro
 
-        from bayesjudge.models.judge_panel.annotators import Marks, numpyro_annotators
+        from bayesjudge.models.judge_panel.likelihood import Marks, numpyro_annotators
 
         marks = Marks(logit, numpyro_annotators(data.size("annotator")), data["mark_given"])
         with numpyro.plate("answer", data.size("answer"), dim=-1):
@@ -159,7 +151,9 @@ class JudgePanel:
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
         """Accuracies and differences on both populations, and judges' weights."""
-        return judge_panel_results.estimates(posterior, data, prob=prob, method=self.label)
+        from bayesjudge.models.judge_panel import results
+
+        return results.estimates(posterior, data, prob=prob, method=self.label)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
@@ -184,7 +178,9 @@ class JudgePanel:
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Labels by model, by vote, by judge and by item."""
-        return judge_panel_statistics.STATISTICS
+        from bayesjudge.models.judge_panel import results
+
+        return results.STATISTICS
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters and labels."""

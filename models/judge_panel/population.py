@@ -23,7 +23,7 @@ import numpy as np
 import xarray as xr
 
 from bayesjudge.models.common.at_draws import over_draws
-from bayesjudge.models.common.verdict_runs import gauss_hermite
+from bayesjudge.models.common.verdict_channel import gauss_hermite
 from bayesjudge.models.judge_panel.likelihood import row_logits
 
 if TYPE_CHECKING:

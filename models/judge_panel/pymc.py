@@ -8,7 +8,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from bayesjudge.models.judge_panel.annotators import pymc_marks
+from bayesjudge.models.judge_panel.likelihood import pymc_marks
 
 if TYPE_CHECKING:
     from bayesjudge.model import Data
@@ -20,7 +20,7 @@ _ZERO, _ONE = np.float64(0), np.float64(1)
 
 
 def build(model: JudgePanel, data: Data) -> Any:
-    """The whole model; sites and priors as in `judge_panel_density.sample_sites`."""
+    """The whole model; sites and priors as in `likelihood.sample_sites`."""
     axes = ("model", "judge", "group", "cluster", "item", "annotator")
     coords = {name: list(data.coords[name]) for name in axes}
     with pm.Model(coords=coords) as twin:

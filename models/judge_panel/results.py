@@ -1,20 +1,48 @@
-"""What a posterior of `judge_panel` says: accuracies and differences on both populations, judges' weights."""
+"""What a posterior of `judge_panel` says: accuracies and differences on both populations, judges' weights.
+
+The panel's verdict on an answer is 1 where the posterior mean of P(right) is above ½. Each draw of the
+posterior says how often that verdict, and every judge's own, agree with the label: with the label itself
+where a person gave one, with its probability elsewhere.
+
+Each draw has an item effect and, with clusters, a cluster effect of its own where none was sampled, so that
+the answers of an item are right and wrong together in the draws as they are in the data.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
 
+from bayesjudge.errors import UsageError
 from bayesjudge.estimates import POPULATIONS, Estimates
 from bayesjudge.estimates.posterior import accuracy_rows, summary_rows
+from bayesjudge.model import Data, Statistic
+from bayesjudge.models.judge_panel.data import half_votes
+from bayesjudge.models.judge_panel.population import (
+    effective_logits,
+    over_answers,
+    prediction_sites,
+    probability,
+)
 
 if TYPE_CHECKING:
-    import xarray as xr
-
+    from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.model import Data
 
-__all__ = ["estimates", "judge_weights"]
+__all__ = [
+    "PANEL",
+    "STATISTICS",
+    "answer_probabilities",
+    "estimates",
+    "expected_agreement",
+    "judge_weights",
+    "panel_beats_best",
+]
 
 #: Labelled answers below which the labels have hardly been heard.
 FEW_LABELS = 10
@@ -78,3 +106,223 @@ def _joined(note: str, unit: str, estimand: str, bare: set[str], silent: set[str
         added = [f"no label on {model}: what other models' labels say of the judges is carried over"
                  for model in own]  # fmt: skip
     return "; ".join([*([note] if note else []), *added])
+
+
+#: Name of the panel's verdict among the judges.
+PANEL = "panel"
+#: Draws, about, that the panel's own verdict is the mean of.
+_FOR_MEAN = 200
+
+
+def expected_agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
+    """Draws of the share of all answers on which the panel, and each judge, agree with the label.
+
+    A judge is scored on the answers it voted on; a mean vote of exactly ½ is no verdict. With graded votes a
+    judge says 1 above the middle of its own scores.
+
+    Returns
+    -------
+    xarray.DataArray
+        Dims ``chain, draw, judge``; the first judge is `PANEL`. A judge without votes has NaN.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.inference.programs.density import density
+    >>> from bayesjudge.inference.tree import posterior_dataset
+    >>> from bayesjudge.models.judge_panel import JudgePanel
+    >>> model = JudgePanel()
+    >>> data = model.prepare(simulate_verdicts(seed=1, judges=("j", "k"), labelled=9, unlabelled=9).verdicts)
+    >>> target = density(model, data)
+    >>> draws = posterior_dataset(target, data, np.zeros((1, 2, target.size)))  # of a fit: result.posterior
+    >>> found = expected_agreement(draws, data)
+    >>> found["judge"].values.tolist(), bool((found > 0.5).all())
+    (['panel', 'j', 'k'], True)
+    """
+    thin = prediction_sites(posterior, data)
+    some = thin.isel(draw=slice(None, None, max(thin.sizes["chain"] * thin.sizes["draw"] // _FOR_MEAN, 1)))
+    mean = over_answers(_right, some, data).mean(axis=(0, 1))
+    verdict = np.column_stack([np.where(mean > 0.5, 1.0, -1.0), np.sign(half_votes(data, "cell"))])
+    values = over_answers(_agreement, thin, data, verdict=verdict)
+    names = [PANEL, *data.coords["judge"]]
+    return xr.DataArray(values, dims=("chain", "draw", "judge"), coords={"judge": names})
+
+
+def panel_beats_best(agreement: xr.DataArray) -> float:
+    """Posterior probability that the panel agrees with people more often than any single judge does.
+
+    The best judge may be another one in every draw, so a judge that looks best by luck is not held against
+    the panel as if it were known to be.
+
+    Examples
+    --------
+    >>> draws = xr.DataArray([[[0.9, 0.8], [0.7, 0.8]]], dims=("chain", "draw", "judge"),
+    ...                      coords={"judge": ["panel", "j"]})
+    >>> panel_beats_best(draws)
+    0.5
+    """
+    best = agreement.drop_sel(judge=PANEL).max("judge", skipna=True)
+    return float((agreement.sel(judge=PANEL) > best).mean())
+
+
+def _right(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
+    """P(right) of every row, 0 or 1 where a person said so."""
+    import jax.numpy as jnp
+
+    label, given = arrays["cell_label"], probability(sites, arrays)
+    return given if facts["annotators"] else jnp.where(label >= 0, label, given)
+
+
+def _agreement(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
+    """Share of each column's verdicts (1, −1, or 0 for none) that agree with the label, (1 + J,)."""
+    import jax.numpy as jnp
+
+    right, verdict = _right(sites, arrays, key, facts)[:, None], arrays["verdict"]
+    weight = arrays["cell_n"][:, None] * jnp.abs(verdict)
+    agrees = jnp.where(verdict > 0, right, 1 - right)
+    return (weight * agrees).sum(0) / weight.sum(0)
+
+
+def answer_probabilities(
+    posterior: xr.Dataset, data: Data, votes: PanelVotes, *, draws: int = 400, seed: int = 0
+) -> NDArray[np.float64]:
+    """Draws (D, I, M) of ``P(y = 1)``, NaN where a model did not answer; for `bayesjudge.planning.labels`.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        Of `JudgePanel`.
+    data : Data
+        From `JudgePanel.prepare` of these votes.
+    votes : PanelVotes
+        The panel.
+    draws : int
+        About how many draws to keep, evenly spread.
+    seed : int
+        Of the fresh effects.
+
+    Raises
+    ------
+    UsageError
+        A table whose answers were merged to patterns, so that single items can no longer be told apart.
+    """
+    if not data.facts["items"]:
+        raise UsageError(f"{len(votes.items)} items were merged to patterns of votes; plan on some "
+                         f"thousands of them, for instance a random sample")  # fmt: skip
+    every = posterior.sizes["chain"] * posterior.sizes["draw"]
+    thin = posterior.isel(draw=slice(None, None, max(every // draws, 1)))
+    found = over_answers(_probabilities, thin, data, seed=seed)
+    rows = found.reshape(-1, found.shape[-1])
+    whole = np.full((len(rows), len(votes.items), len(votes.models)), np.nan)
+    # In double precision the last bit may lie outside.
+    whole[:, np.asarray(data["cell_item"]), np.asarray(data["cell_model"])] = np.clip(rows, 0.0, 1.0)
+    return whole
+
+
+def _probabilities(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
+    import jax
+
+    key_item, key_cluster = jax.random.split(key)
+    return jax.nn.sigmoid(effective_logits(sites, arrays, (key_item, key_cluster), facts))
+
+
+#: Bounds of the share of a panel that says yes, for labels by how the panel voted.
+_PARTS = {"mostly no": (-np.inf, -1 / 6), "torn": (-1 / 6, 1 / 6), "mostly yes": (1 / 6, np.inf)}
+
+
+def _rows(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Item, model and whether it counts, of every row of the labelled answers."""
+    return np.asarray(data["answer_item"]), np.asarray(data["answer_model"]), np.asarray(data["answer_n"]) > 0
+
+
+def _table(label: Any, data: Data) -> tuple[Any, NDArray[np.bool_]]:
+    """Labels (..., items, models) and where there is one."""
+    item, model, counted = _rows(data)
+    known = np.zeros((data.size("item"), data.size("model")), dtype=bool)
+    known[item[counted], model[counted]] = True
+    table = np.zeros((*np.shape(label)[:-1], *known.shape), dtype=np.int64)
+    table[..., item[counted], model[counted]] = np.asarray(label)[..., counted]
+    return table, known
+
+
+def _by_model(label: Any, data: Data) -> dict[str, Any]:
+    _, model, counted = _rows(data)
+    return _means(label, {name: counted & (model == m) for m, name in enumerate(data.coords["model"])})
+
+
+def _means(value: Any, chosen: Mapping[Any, NDArray[np.bool_]]) -> dict[str, Any]:
+    """Mean over the rows chosen under each name, where there are any."""
+    return {
+        str(name): np.asarray(value)[..., rows].mean(axis=-1) for name, rows in chosen.items() if rows.any()
+    }
+
+
+def _both_right(label: Any, data: Data) -> dict[str, Any]:
+    """Share of items on which both of two models are right: what their answers have in common."""
+    (label, known), names = _table(label, data), data.coords["model"]
+    found: dict[str, Any] = {}
+    for a, b in itertools.combinations(range(len(names)), 2):
+        both = known[:, a] & known[:, b]
+        if both.any():
+            found[f"{names[a]}, {names[b]}"] = (label[..., both, a] * label[..., both, b]).mean(axis=-1)
+    return found
+
+
+def _extremes(label: Any, data: Data) -> dict[str, Any]:
+    """Share of items whose labelled answers are all right, and all wrong: the spread of items."""
+    label, known = _table(label, data)
+    several = known.sum(axis=1) > 1
+    if not several.any():
+        return {}
+    right = label.sum(axis=-1)[..., several]
+    total = known.sum(axis=1)[several]
+    return {"all right": (right == total).mean(axis=-1), "all wrong": (right == 0).mean(axis=-1)}
+
+
+def _label_agreement(label: Any, data: Data) -> dict[str, Any]:
+    """Share of labelled answers on which each judge agrees with the label."""
+    votes, (_, _, counted) = half_votes(data, "answer"), _rows(data)
+    found: dict[str, Any] = {}
+    for j, judge in enumerate(data.coords["judge"]):
+        found |= _means(label == (votes[:, j] > 0), {judge: counted & (votes[:, j] != 0)})
+    return found
+
+
+def _by_vote(label: Any, data: Data) -> dict[str, Any]:
+    """Mean label where the panel mostly said no, was torn, mostly said yes."""
+    votes, (_, _, counted) = half_votes(data, "answer"), _rows(data)
+    mean = votes.sum(axis=-1) / np.maximum((votes != 0).sum(axis=-1), 1)
+    return _means(
+        label, {name: counted & (mean >= low) & (mean < high) for name, (low, high) in _PARTS.items()}
+    )
+
+
+def _of_label(statistic: Statistic) -> Statistic:
+    """The same of the annotators' majority (a tie is not right), where several marked."""
+
+    def of_marks(seen: Any, data: Data) -> Any:
+        if data.observed == "label":
+            return statistic(seen, data)
+        given = np.asarray(data["mark_given"])
+        return statistic((2 * (np.asarray(seen) * given).sum(axis=-1) > given.sum(axis=-1)).astype(int), data)
+
+    return of_marks
+
+
+def _torn(seen: Any, data: Data) -> dict[str, Any]:
+    """Share of the answers with several marks whose marks differ."""
+    if data.observed == "label":
+        return {}
+    given = np.asarray(data["mark_given"])
+    several, yes = given.sum(axis=-1) > 1, (np.asarray(seen) * given).sum(axis=-1)
+    return _means((yes > 0) & (yes < given.sum(axis=-1)), {"annotators": several})
+
+
+STATISTICS: Mapping[str, Statistic] = {
+    "labels: right, by model": _of_label(_by_model),
+    "labels: right, by vote of the panel": _of_label(_by_vote),
+    "labels: agreement with a judge": _of_label(_label_agreement),
+    "labels: both models right": _of_label(_both_right),
+    "labels: items with equal labels": _of_label(_extremes),
+    "marks: annotators differ": _torn,
+}

@@ -9,7 +9,7 @@ vote y on it that is no tie (METHODS 4.7)::
     y ~ Bernoulli(σ(β_jg s))
 
 Judges, and groups, are partially pooled: a judge with few votes borrows from the others. Effects are sampled
-in the units of judge_temperature_units.py, which suit few votes and many. Soft-Elo gives each
+in the units of data.py, which suit few votes and many. Soft-Elo gives each
 battle the target σ(βs); its strengths are drawn from a *cut* posterior (soft_targets.py), so that they
 cannot change β.
 """
@@ -26,14 +26,12 @@ from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.common.effect_units import Guess
-from bayesjudge.models.judge_temperature import (
-    data as judge_temperature_data,
-)
+from bayesjudge.models.common.units import Guess
+from bayesjudge.models.judge_temperature import data as judge_temperature_data
 from bayesjudge.models.judge_temperature import (
     results as judge_temperature_results,
 )
-from bayesjudge.models.judge_temperature.units import group_units, judge_units
+from bayesjudge.models.judge_temperature.data import group_units, judge_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,7 +51,7 @@ class JudgeTemperature:
         Every group of the counts (``count_battles(..., group="language")``) has a temperature of its own.
     learning_rate : float, optional
         ω of the generalised posterior of strengths: how many battles one battle counts for. By default it is
-        drawn from how much the soft targets vary (soft_dispersion.py); METHODS 4.7 has 1.
+        drawn from how much the soft targets vary (soft_targets.py); METHODS 4.7 has 1.
     pooling_scale : float
         Scale of the half-normal priors of how far judges, and groups, differ in log β.
 

@@ -12,10 +12,10 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.maths.bradley_terry import to_elo
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.common.effect_units import Guess
 from bayesjudge.models.common.elo_results import ELO
+from bayesjudge.models.common.units import Guess
+from bayesjudge.models.judge_temperature.data import group_units, judge_units
 from bayesjudge.models.judge_temperature.soft_targets import SoftTable, cut_strengths
-from bayesjudge.models.judge_temperature.units import group_units, judge_units
 
 if TYPE_CHECKING:
     import xarray as xr

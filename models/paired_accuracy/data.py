@@ -3,6 +3,9 @@
 Two models: every outcome of every stratum is listed, seen or not. Three or more (or clusters): the
 observed patterns only, with the *templates* (which answers were given, labelled, and how often judged)
 that replicated items are drawn from, and in front of the counts the margins of the items.
+
+An answer is of a *kind* (labelled or not, how many runs) by design; its *cell* is what came out. Kind 0
+and cell 0 are an answer that was never given: nobody labelled it and the judge did not see it.
 """
 
 from __future__ import annotations
@@ -16,13 +19,13 @@ import numpy as np
 from bayesjudge.counts import ItemPatterns, VerdictCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
-from bayesjudge.models.paired_accuracy.answer_cells import AnswerCells, list_cells
-from bayesjudge.models.paired_accuracy.item_margins import answer_features, margin_count, summed_margins
+from bayesjudge.models.common.verdict_channel import log_choose
+from bayesjudge.models.paired_accuracy.results import answer_features, margin_count, summed_margins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["STICKS", "prepare"]
+__all__ = ["STICKS", "AnswerCells", "list_cells", "prepare"]
 
 #: Beta parameters of the sticks that make a flat Dirichlet over four cells.
 STICKS = ((1.0, 1.0, 1.0), (3.0, 2.0, 1.0))
@@ -156,3 +159,68 @@ def _sizes(counts: VerdictCounts, items: ItemPatterns) -> dict[str, int]:
     sizes = {name: int(both[m, m]) for m, name in enumerate(counts.models)}
     pairs = itertools.combinations(range(len(counts.models)), 2)
     return sizes | {f"{counts.models[a]} − {counts.models[b]}": int(both[a, b]) for a, b in pairs}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnswerCells:
+    """All cells of all kinds that occur; K cells.
+
+    Attributes
+    ----------
+    kind : int array (K,)
+        Kind that each cell belongs to; cells of one kind stand together.
+    label, runs, positives : int array (K,)
+        What each cell is; label -1 where nobody labelled.
+    answer_kind, answer_cell : int array, shape of the answers
+        Codes of the answers that the cells were listed for.
+    """
+
+    kind: NDArray[np.int64]
+    label: NDArray[np.int64]
+    runs: NDArray[np.int64]
+    positives: NDArray[np.int64]
+    answer_kind: NDArray[np.int64]
+    answer_cell: NDArray[np.int64]
+
+    def arrays(self) -> dict[str, Any]:
+        """The cells as a model's arrays, axis ``cells``."""
+        return {"cell_label": self.label, "cell_runs": self.runs, "cell_positives": self.positives,
+                "cell_log_ways": log_choose(self.runs, self.positives)}  # fmt: skip
+
+
+def list_cells(
+    label: NDArray[np.int64], runs: NDArray[np.int64], positives: NDArray[np.int64], *, enriched: bool
+) -> AnswerCells:
+    """List the cells of every kind of answer in three arrays of equal shape.
+
+    With enriched labels the label was chosen, so it belongs to the kind; with random labels it came out.
+
+    Examples
+    --------
+    >>> label, runs, positives = np.array([1, -1]), np.array([1, 1]), np.array([1, 0])
+    >>> cells = list_cells(label, runs, positives, enriched=False)
+    >>> list(zip(cells.label.tolist(), cells.positives.tolist())), cells.answer_cell.tolist()
+    ([(-1, 0), (-1, 0), (-1, 1), (0, 0), (0, 1), (1, 0), (1, 1)], [6, 1])
+    """
+    by_design = label if enriched else np.minimum(label, 0)
+    never = np.array([[-1, 0]])
+    answers = np.concatenate([never, np.column_stack([by_design.ravel(), runs.ravel()])])
+    kinds, answer_kind = np.unique(answers, axis=0, return_inverse=True)
+    rows = [(code, y, k, v) for code, (mark, k) in enumerate(kinds.tolist())
+            for y in _labels(mark, enriched=enriched) for v in range(k + 1)]  # fmt: skip
+    kind, *outcome = np.array(rows, dtype=np.int64).T
+    order = {(code, y, v): cell for cell, (code, y, _, v) in enumerate(rows)}
+    answer_kind = answer_kind.reshape(-1)[1:]
+    seen = np.column_stack([answer_kind, label.ravel(), positives.ravel()]).tolist()
+    cell = np.array([order[tuple(row)] for row in seen], dtype=np.int64)
+    return AnswerCells(
+        kind=kind, label=outcome[0], runs=outcome[1], positives=outcome[2],
+        answer_kind=answer_kind.reshape(runs.shape), answer_cell=cell.reshape(runs.shape),
+    )  # fmt: skip
+
+
+def _labels(mark: int, *, enriched: bool) -> tuple[int, ...]:
+    """Labels an answer of a kind can show; ``mark`` is -1 without a label."""
+    if mark < 0:
+        return (-1,)
+    return (mark,) if enriched else (0, 1)

@@ -39,21 +39,13 @@ from bayesjudge.models.common.verdict_channel import (
     numpyro_leniency,
     numpyro_run_correlation,
 )
-from bayesjudge.models.paired_accuracy import (
-    data as paired_accuracy_data,
-)
-from bayesjudge.models.paired_accuracy import (
-    item_margins,
-)
-from bayesjudge.models.paired_accuracy import (
-    results as paired_accuracy_results,
-)
+from bayesjudge.models.paired_accuracy import data as paired_accuracy_data
+from bayesjudge.models.paired_accuracy import results
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesjudge.models.paired_accuracy.items import Items
-    from bayesjudge.models.paired_accuracy.likelihood import Channel
+    from bayesjudge.models.paired_accuracy.likelihood import Channel, Items
     from bayesjudge.tables import Verdicts
 
 __all__ = ["PairedAccuracy"]
@@ -128,7 +120,7 @@ class PairedAccuracy:
         return PatternCounts(log_p, data["stratum"], data["total"])
 
     def _many_models(self, data: Data) -> Any:
-        from bayesjudge.models.paired_accuracy.item_counts import ItemCounts, ItemSampler
+        from bayesjudge.models.paired_accuracy.likelihood import ItemCounts, ItemSampler
 
         items, enriched = self._items(data), self.labels == "enriched"
         redraw = ItemSampler(
@@ -161,7 +153,7 @@ class PairedAccuracy:
         import numpyro
         from numpyro import distributions as dist
 
-        from bayesjudge.models.paired_accuracy.items import Items, numpyro_item_effect
+        from bayesjudge.models.paired_accuracy.likelihood import Items, numpyro_item_effect
 
         channel = self._verdict_channel(data)
         with numpyro.plate("model", data.size("model"), dim=-1):
@@ -183,8 +175,7 @@ class PairedAccuracy:
     ) -> Estimates:  # fmt: skip
         """Accuracies, paired differences and judge quality, with equal-tailed intervals."""
         theta = self.accuracy(posterior, data, population=population)
-        return paired_accuracy_results.estimates(theta, posterior, data, prob=prob, method=self.label,
-                                                 population=population)  # fmt: skip
+        return results.estimates(theta, posterior, data, prob=prob, method=self.label, population=population)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
@@ -196,27 +187,23 @@ class PairedAccuracy:
     ) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
         if population == "superpopulation":
-            return paired_accuracy_results.accuracy(posterior, data)
-        from bayesjudge.models.paired_accuracy import labels
-
+            return results.accuracy(posterior, data)
         if data.facts["form"] == "two models":
-            return labels.of_two_models(lambda: self._pair(data), posterior, data, seed=seed)
-        return labels.of_items(lambda: self._items(data), posterior, data, seed=seed)
+            return results.of_two_models(lambda: self._pair(data), posterior, data, seed=seed)
+        return results.of_items(lambda: self._items(data), posterior, data, seed=seed)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""
-        return paired_accuracy_results.quantities(posterior, data)
+        return results.quantities(posterior, data)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Verdict rates, the 2x2 table of every pair of models, and labelled cells."""
-        return item_margins.STATISTICS
+        return results.STATISTICS
 
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any | None:
         """Resampled items for predictive checks; None where all outcomes are listed as counts in strata."""
-        from bayesjudge.models.paired_accuracy.item_bootstrap import bootstrap
-
-        return bootstrap(data, replicates=replicates, seed=seed) if data.facts["margins"] else None
+        return results.bootstrap(data, replicates=replicates, seed=seed) if data.facts["margins"] else None
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters and counts."""

@@ -9,8 +9,13 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.verdict_channel import pymc_channel, pymc_leniency, pymc_run_correlation
-from bayesjudge.models.common.verdict_runs import gauss_hermite, pytensor_runs_log_prob
+from bayesjudge.models.common.verdict_channel import (
+    gauss_hermite,
+    pymc_channel,
+    pymc_leniency,
+    pymc_run_correlation,
+    pytensor_runs_log_prob,
+)
 from bayesjudge.models.paired_accuracy.data import STICKS
 
 if TYPE_CHECKING:

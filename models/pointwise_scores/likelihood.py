@@ -1,20 +1,34 @@
-"""`pointwise_scores` in NumPyro, for scores as numbers and as levels."""
+"""`pointwise_scores` in NumPyro, for scores as numbers and as levels.
+
+``P(level ≤ k) = σ((c_k − η)/s)``, so a level between cuts a < b has ``σ(b) − σ(a) = σ(b) σ(−a) (1 −
+e^{a−b})``.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 from numpyro import distributions as dist
+from numpyro.distributions import constraints
+from numpyro.util import is_prng_key
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.davidson import OutcomeCounts
-from bayesjudge.models.common.effect_units import Guess
-from bayesjudge.models.pointwise_scores.levels import jax_lean, jax_log_levels
-from bayesjudge.models.pointwise_scores.moments import CellMeans, ScaledChiSquares
+from bayesjudge.models.common.outcome_counts import OutcomeCounts
+from bayesjudge.models.common.units import Guess
 
-__all__ = ["gaussian", "ordinal"]
+__all__ = [
+    "CellMeans",
+    "ScaledChiSquares",
+    "gaussian",
+    "jax_lean",
+    "jax_log_levels",
+    "ordinal",
+    "pytensor_log_levels",
+]
 
 
 def gaussian(data: Data) -> None:
@@ -99,3 +113,114 @@ def _cuts(data: Data) -> Any:
         gaps = numpyro.sample("gaps", dist.Gamma(2.0, 1.5))
     steps = jnp.concatenate([jnp.zeros(1), jnp.cumsum(gaps)])
     return middle + steps - steps.mean()
+
+
+def jax_log_levels(margin: Any, cuts: Any, scale: Any) -> Any:
+    """Log probability of each level, (L, ...), from margins (...), cuts (L − 1,), and scales to match."""
+    import jax
+    import jax.numpy as jnp
+
+    cuts = jnp.reshape(cuts, (-1, *[1] * jnp.ndim(margin)))
+    at = (cuts - margin) / scale
+    # log σ(−x) = log σ(x) − x; and what lies between two cuts does not depend on the margin.
+    below = jax.nn.log_sigmoid(at)
+    above = below - at
+    apart = jnp.log(-jnp.expm1((cuts[:-1] - cuts[1:]) / scale))
+    return jnp.concatenate([below[:1], below[1:] + above[:-1] + apart, above[-1:]])
+
+
+def jax_lean(margin: Any, cuts: Any, scale: Any) -> tuple[Any, Any]:
+    """Probability of each level, and how fast its logarithm grows with the margin, (L, ...) each.
+
+    ``d log p_k / dη = (σ(b) + σ(a) − 1)/s`` for a level between cuts a < b.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    below = jax.nn.sigmoid((jnp.reshape(cuts, (-1, *[1] * jnp.ndim(margin))) - margin) / scale)
+    none, every = jnp.zeros_like(below[:1]), jnp.ones_like(below[:1])
+    low, high = jnp.concatenate([none, below]), jnp.concatenate([below, every])
+    return high - low, (low + high - 1) / scale
+
+
+def pytensor_log_levels(margin: Any, cuts: Any, scale: Any) -> Any:
+    """The same in PyTensor."""
+    import pytensor.tensor as pt
+
+    at = (cuts - margin[:, None]) / scale[:, None]
+    middle = -pt.softplus(-at[:, 1:]) - pt.softplus(at[:, :-1]) + pt.log1p(-pt.exp(at[:, :-1] - at[:, 1:]))
+    return pt.concatenate(
+        [-pt.softplus(-at[:, :1]), middle, np.float64(-1) * pt.softplus(at[:, -1:])], axis=1
+    )
+
+
+class CellMeans(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
+    """Means of one response's scores by every block, its own effect integrated out.
+
+    ``ȳ_b = c_b + λ_b u + v_b + ε̄_b`` with ``u ~ N(0, 1)`` shared by the blocks, ``v_b ~ N(0, σ_b)``,
+    ``ε̄_b ~ N(0, σ²_ε/n_b)``: the covariance is diagonal plus rank one, so Sherman–Morrison gives
+    the density.
+
+    Parameters
+    ----------
+    centre : array (B,)
+        Mean of each block.
+    shared : array (B,)
+        λ_b, how far a standard deviation of the responses moves the block's scores.
+    own, noise : array (B,)
+        σ_b and σ_ε.
+    n : int array (R, B)
+        Scores in each cell; 0 where there are none, whose mean is 0 and has no density.
+    """
+
+    arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for
+    support = constraints.real_vector
+
+    def __init__(self, centre: Any, shared: Any, own: Any, noise: Any, n: Any) -> None:
+        self.centre, self.shared, self.n = centre, shared, n
+        self.spread = own**2 + noise**2 / jnp.maximum(n, 1)
+        super().__init__(batch_shape=jnp.shape(n)[:1], event_shape=jnp.shape(n)[1:])
+
+    def log_prob(self, value: Any) -> Any:
+        """Log density of each response's means, (R,)."""
+        seen = self.n > 0
+        off = value - self.centre
+        weight = jnp.where(seen, 1 / self.spread, 0.0)
+        inflated = 1 + (weight * self.shared**2).sum(-1)
+        pull = (weight * self.shared * off).sum(-1)
+        quadratic = (weight * off**2).sum(-1) - pull**2 / inflated
+        alone = jnp.where(seen, jnp.log(2 * jnp.pi * self.spread), 0.0).sum(-1)
+        return -0.5 * (quadratic + jnp.log(inflated) + alone)
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Means of new responses."""
+        assert is_prng_key(key)  # noqa: S101 - the check every NumPyro distribution makes
+        key_u, key_v = jax.random.split(key)
+        u = self.shared * jax.random.normal(key_u, (*sample_shape, *self.batch_shape, 1))
+        v = jnp.sqrt(self.spread) * jax.random.normal(key_v, (*sample_shape, *jnp.shape(self.n)))
+        return jnp.where(self.n > 0, self.centre + u + v, 0.0)
+
+
+class ScaledChiSquares(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
+    """Sums of squares ``σ² χ²_f``, elementwise; without degrees of freedom 0 for certain."""
+
+    arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for
+    support = constraints.nonnegative
+
+    def __init__(self, squared: Any, freedom: Any) -> None:
+        self.spread, self.freedom = squared, freedom
+        super().__init__(batch_shape=jnp.shape(freedom), event_shape=())
+
+    def log_prob(self, value: Any) -> Any:
+        """Log density, 0 where there are no degrees of freedom."""
+        half = jnp.maximum(self.freedom, 1) / 2
+        safe = jnp.where(self.freedom > 0, jnp.maximum(value, 1e-300), 1.0)
+        log_p = (half - 1) * jnp.log(safe) - safe / (2 * self.spread) - half * jnp.log(2 * self.spread)
+        return jnp.where(self.freedom > 0, log_p - jax.scipy.special.gammaln(half), 0.0)
+
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """New sums of squares."""
+        assert is_prng_key(key)  # noqa: S101 - the check every NumPyro distribution makes
+        half = jnp.maximum(self.freedom, 1) / 2
+        drawn = 2 * self.spread * jax.random.gamma(key, half, (*sample_shape, *self.batch_shape))
+        return jnp.where(self.freedom > 0, drawn, 0.0)

@@ -27,12 +27,7 @@ from bayesjudge.model import Data, Statistic
 from bayesjudge.models.pointwise_scores import (
     data as pointwise_scores_data,
 )
-from bayesjudge.models.pointwise_scores import (
-    results as pointwise_scores_results,
-)
-from bayesjudge.models.pointwise_scores import (
-    statistics as pointwise_scores_statistics,
-)
+from bayesjudge.models.pointwise_scores import results
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,9 +81,9 @@ class PointwiseScores:
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
-        from bayesjudge.models.pointwise_scores import likelihood as density
+        from bayesjudge.models.pointwise_scores import likelihood
 
-        (density.ordinal if self.likelihood == "ordinal" else density.gaussian)(data)
+        (likelihood.ordinal if self.likelihood == "ordinal" else likelihood.gaussian)(data)
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -102,7 +97,7 @@ class PointwiseScores:
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
         """ICC, shares of variance, and the margin of error of one score, of every judge and condition."""
-        return pointwise_scores_results.estimates(posterior, data, prob=prob, method=self.label)
+        return results.estimates(posterior, data, prob=prob, method=self.label)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
@@ -111,12 +106,12 @@ class PointwiseScores:
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: the ICC of every judge and condition."""
-        return {"icc": pointwise_scores_results.components(posterior, data)["icc"]}
+        return {"icc": results.components(posterior, data)["icc"]}
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Mean scores, spreads between and within responses, agreement of judges."""
-        return pointwise_scores_statistics.STATISTICS[self.likelihood]
+        return results.STATISTICS[self.likelihood]
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters and observations."""

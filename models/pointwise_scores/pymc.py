@@ -9,7 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
-from bayesjudge.models.pointwise_scores.levels import pytensor_log_levels
+from bayesjudge.models.pointwise_scores.likelihood import pytensor_log_levels
 
 __all__ = ["gaussian", "ordinal"]
 
@@ -90,7 +90,7 @@ def _cuts() -> Any:
 
 
 def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
-    """Effects N(0, spread), from the units that an approximate posterior gives them; see `effect_units`."""
+    """Effects N(0, spread), from the units that an approximate posterior gives them: `common/units.py`."""
     precision = spread**-2.0 + information
     z = pm.Normal(name, -pull / pt.sqrt(precision), spread * pt.sqrt(precision), dims=dims)
     return pull / precision + z / pt.sqrt(precision)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.model import Data
-from bayesjudge.models.repeated_trials.outcomes import OUTCOMES
+from bayesjudge.tables.words import OUTCOMES
 
 __all__ = ["one_sided", "prepare", "reference", "rough_preference"]
 

@@ -9,7 +9,7 @@ import numpyro
 from numpyro import distributions as dist
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.effect_units import Guess, settled
+from bayesjudge.models.common.units import Guess, settled
 from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes, jax_gap, jax_log_outcomes
 
 if TYPE_CHECKING:

@@ -33,9 +33,7 @@ from bayesjudge.model import Data, Statistic
 from bayesjudge.models.repeated_trials import (
     data as repeated_trials_data,
 )
-from bayesjudge.models.repeated_trials import (
-    results as repeated_trials_results,
-)
+from bayesjudge.models.repeated_trials import results
 from bayesjudge.models.repeated_trials import (
     statistics as repeated_trials_statistics,
 )
@@ -113,12 +111,12 @@ class RepeatedTrials:
         """The generative model in NumPyro."""
         import numpyro
 
-        from bayesjudge.models.repeated_trials import likelihood as density
+        from bayesjudge.models.repeated_trials import likelihood
 
-        cells = density.traits(self.prior, data)
-        eta = density.margin(self.prior, cells, data)
+        cells = likelihood.traits(self.prior, data)
+        eta = likelihood.margin(self.prior, cells, data)
         with numpyro.plate("cell", data.size("cell"), dim=-1):
-            numpyro.sample("n", density.likelihood(eta, cells, data), obs=data.arrays.get("n"))
+            numpyro.sample("n", likelihood.likelihood(eta, cells, data), obs=data.arrays.get("n"))
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -136,25 +134,25 @@ class RepeatedTrials:
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
         """Flip rates, position bias, noise budgets, minimum trials, layers of variance, of every judge."""
-        return repeated_trials_results.estimates(self, posterior, data, prob=prob)
+        return results.estimates(self, posterior, data, prob=prob)
 
     def items(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
-        """One row a judge, condition and item; see `repeated_trials_frames.item_frame`."""
-        from bayesjudge.models.repeated_trials import tables as repeated_trials_frames
+        """One row a judge, condition and item; see `results.item_frame`."""
+        from bayesjudge.models.repeated_trials import results
 
-        return repeated_trials_frames.item_frame(self, posterior, data, prob=prob)
+        return results.item_frame(self, posterior, data, prob=prob)
 
     def curves(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
-        """Reliability curves by judge, condition and stratum; see `repeated_trials_frames.curve_frame`."""
-        from bayesjudge.models.repeated_trials import tables as repeated_trials_frames
+        """Reliability curves by judge, condition and stratum; see `results.curve_frame`."""
+        from bayesjudge.models.repeated_trials import results
 
-        return repeated_trials_frames.curve_frame(self, posterior, data, prob=prob)
+        return results.curve_frame(self, posterior, data, prob=prob)
 
     def minimum(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
-        """Smallest numbers of trials by judge, condition and stratum; see `repeated_trials_frames`."""
-        from bayesjudge.models.repeated_trials import tables as repeated_trials_frames
+        """Smallest numbers of trials by judge, condition and stratum; see `results`."""
+        from bayesjudge.models.repeated_trials import results
 
-        return repeated_trials_frames.minimum_frame(self, posterior, data, prob=prob)
+        return results.minimum_frame(self, posterior, data, prob=prob)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
@@ -164,7 +162,7 @@ class RepeatedTrials:
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: mean flip rate and position bias of each judge."""
-        return repeated_trials_results.headline(self, posterior, data)
+        return results.headline(self, posterior, data)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

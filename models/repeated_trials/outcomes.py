@@ -25,9 +25,9 @@ from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
 from bayesjudge.models.common.binomial import binomial
+from bayesjudge.tables.words import OUTCOMES
 
 __all__ = [
-    "OUTCOMES",
     "TrialOutcomes",
     "jax_gap",
     "jax_log_outcomes",
@@ -35,8 +35,6 @@ __all__ = [
     "pytensor_log_prob",
 ]
 
-#: Order of the outcomes along the last axis, everywhere.
-OUTCOMES = ("a", "b", "tie")
 #: Below this a probability is as good as 0; a Dirichlet with no mass at all cannot be drawn from.
 _TINY = 1e-12
 #: Trials whose factors are multiplied before a logarithm is taken: 12 factors, none below ρ or p, stay far

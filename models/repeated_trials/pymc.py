@@ -9,7 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.effect_units import settled
+from bayesjudge.models.common.units import settled
 
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior
@@ -81,7 +81,7 @@ def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
 
 
 def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> Any:
-    """Effects N(0, spread), from the units that an approximate posterior gives them; see `effect_units`."""
+    """Effects N(0, spread), from the units that an approximate posterior gives them: `common/units.py`."""
     precision = spread**-2.0 + information
     z = pm.Normal(name, -pull / pt.sqrt(precision), spread * pt.sqrt(precision), dims=dims)
     return pull / precision + z / pt.sqrt(precision)

@@ -35,7 +35,7 @@ def prepare(
     reviewed : float or str, optional
         Share of the agreements that were reviewed, or the column that says it for each row.
     components, extra
-        As in `agreement_features.features`.
+        As in `features.features`.
 
     Raises
     ------

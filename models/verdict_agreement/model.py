@@ -12,6 +12,11 @@ Blocks: scalars turned the way the judge chose (length, order, score gap, releva
 types, strengths of the two models, and principal directions of the embedding difference. With
 ``labels="positives"`` only agreements were recorded: decision j is seen to agree with probability
 ``e_j σ(η_j)``, where the share e_j of agreements that were reviewed must be known.
+
+A scale ``τ = s χ_k`` is half-normal with k = 1, which allows that a whole block says nothing, and Rayleigh
+with k = 2, whose density falls to 0 there. Of many features, as of an encoder's directions, most may well say
+nothing. Of a few groups, as of question types, it is known that they differ: with k = 1 their intervals were
+drawn to the middle (the card, "Question types").
 """
 
 from __future__ import annotations
@@ -25,12 +30,8 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.verdict_agreement import (
-    data as verdict_agreement_data,
-)
-from bayesjudge.models.verdict_agreement import (
-    results as verdict_agreement_results,
-)
+from bayesjudge.models.verdict_agreement import data as verdict_agreement_data
+from bayesjudge.models.verdict_agreement import results
 from bayesjudge.models.verdict_agreement.features import BLOCKS
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
     from bayesjudge.tables import Pairs
 
-__all__ = ["VerdictAgreement"]
+__all__ = ["VerdictAgreement", "log_density", "scale_prior"]
 
 LABELS = ("both", "positives")
 #: k of each block's scale: question types differ; whether the others matter is to be learned.
@@ -61,7 +62,7 @@ class VerdictAgreement:
     components : int
         Most principal directions of the embeddings.
     extra : tuple of str
-        Further feature columns; see `agreement_features.features`.
+        Further feature columns; see `features.features`.
     intercept_scale, scalar_scale, category_scale, strength_scale, direction_scale : float
         Prior scales of α and of each block's τ.
 
@@ -137,8 +138,6 @@ class VerdictAgreement:
         from jax.nn import log_sigmoid, sigmoid
         from numpyro import distributions as dist
 
-        from bayesjudge.models.verdict_agreement.block_scales import scale_prior
-
         eta: Any = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale))
         if data.coords["feature"]:
             scale, freedom = self.priors(data)
@@ -160,8 +159,6 @@ class VerdictAgreement:
         import pymc as pm
         import pytensor.tensor as pt
 
-        from bayesjudge.models.verdict_agreement.block_scales import log_density
-
         names = ("block", "feature") if data.coords["feature"] else ()
         with pm.Model(coords={name: list(data.coords[name]) for name in names}) as model:
             eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale))
@@ -181,11 +178,11 @@ class VerdictAgreement:
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
         """Expected consistency of the unverified decisions, and what drives it."""
-        return verdict_agreement_results.estimates(posterior, data, prob=prob, method=self.label)
+        return results.estimates(posterior, data, prob=prob, method=self.label)
 
     def trust(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
         """P(people agree) of every unverified decision: ``item, category, trust, lower, upper``."""
-        return verdict_agreement_results.trust(posterior, data, prob=prob)
+        return results.trust(posterior, data, prob=prob)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
@@ -194,16 +191,55 @@ class VerdictAgreement:
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: expected consistency of all unverified."""
-        draws = verdict_agreement_results.expected(posterior, data)
+        draws = results.expected(posterior, data)
         return {"consistency": draws.sel(unit=["unverified"])}
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Rates of agreement: overall, by category, and where a feature is high against low."""
-        return verdict_agreement_results.STATISTICS
+        return results.STATISTICS
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters and agreements."""
         from bayesjudge.models.common.pattern_counts import simulate
 
         return simulate(self, key, data)
+
+
+type Array = NDArray[np.float64]
+
+
+def scale_prior(scale: Array, freedom: Array) -> Any:
+    """NumPyro's distribution of every block's τ = s χ_k, as the root of a gamma.
+
+    Parameters
+    ----------
+    scale, freedom : array (blocks,)
+        s, and k.
+
+    Examples
+    --------
+    >>> prior = scale_prior(np.array([0.5]), np.array([1]))
+    >>> from numpyro import distributions as dist
+    >>> halfnormal = dist.HalfNormal(0.5)
+    >>> bool(abs(prior.log_prob(0.3)[0] - halfnormal.log_prob(0.3)) < 1e-5)
+    True
+    """
+    from numpyro import distributions as dist
+    from numpyro.distributions.transforms import PowerTransform
+
+    return dist.TransformedDistribution(dist.Gamma(freedom / 2, 0.5 / scale**2), PowerTransform(0.5))
+
+
+def log_density(tau: Any, scale: Any, freedom: Any) -> Any:
+    """Its log density in PyTensor, every block's by itself.
+
+    Examples
+    --------
+    >>> round(float(log_density(0.3, np.array([0.5]), np.array([2.0])).eval()[0]), 4)
+    0.0023
+    """
+    import pytensor.tensor as pt
+
+    level = (1 - freedom / 2) * np.log(2.0) - pt.gammaln(freedom / 2) - freedom * pt.log(scale)
+    return level + (freedom - 1) * pt.log(tau) - (tau / scale) ** 2 / 2

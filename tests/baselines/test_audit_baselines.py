@@ -22,11 +22,9 @@ from bayesjudge.baselines.audit import (
     partial_ot,
 )
 from bayesjudge.baselines.audit.attacks import ATTACKS, attack_prompt, consistency_by_attack
-from bayesjudge.baselines.audit.denoise import denoise
-from bayesjudge.baselines.audit.entropic import entropic_masses
-from bayesjudge.baselines.audit.exact import exact_masses
 from bayesjudge.baselines.audit.partial_ot import LargeProblemWarning, transport_scores
 from bayesjudge.baselines.audit.sensitivity import over_share, over_verified
+from bayesjudge.baselines.audit.transport import denoise, entropic_masses, exact_masses
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Pairs
 
@@ -129,7 +127,7 @@ def test_entropic_flips_what_exact_flips_at_three_thousand() -> None:
 
 
 def test_blocks_that_are_made_again_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bayesjudge.baselines.audit import entropic
+    from bayesjudge.baselines.audit import transport as entropic
 
     source, target = spheres(90, 70)
     kept = entropic_masses(source, target, share=0.6, epsilon=0.02)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesjudge.baselines.accuracy import eif, labelled, mle, naive, ppi, rogan_gladen
+from bayesjudge.baselines.accuracy import estimators, mle, rogan_gladen
 from bayesjudge.baselines.common.intervals import mover, normal_quantile, wilson
 from bayesjudge.baselines.common.moments import Evidence
 from bayesjudge.baselines.common.variance import covariance, difference_variance
@@ -82,9 +82,9 @@ def test_shared_rogan_gladen_difference_variance(item_counts):
 def test_ppi_plus_plus_variance(item_counts, runs):
     """METHODS 1.3: Var_L(y − λv)/n_L + λ²Var_U(v)/n_U, and the same for a paired difference."""
     evidence, label, v = evidence_of(item_counts, runs=runs)
-    lam = ppi.tuned(evidence.plain)[0]
+    lam = estimators.tuned(evidence.plain)[0]
     labels, tests = label[:60] - lam * v[:60], lam * v[60:]
-    cov = covariance(ppi.PLUS.influence(evidence, 0), evidence)
+    cov = covariance(estimators.PPI_PLUS.influence(evidence, 0), evidence)
     assert np.allclose(np.diag(cov), labels.var(0) / 60 + tests.var(0) / 240, rtol=ROUNDING)
     between = (labels[:, 0] - labels[:, 1]).var() / 60 + (tests[:, 0] - tests[:, 1]).var() / 240
     assert difference_variance(cov, np.array([0]), np.array([1]))[0] == pytest.approx(between, rel=ROUNDING)
@@ -97,14 +97,18 @@ def test_eif_variance_and_orthogonality(item_counts):
     means = np.array([[known[:, m][v[:60, m] == k].mean() for k in (0, 1)] for m in (0, 1)])
     predicted = np.where(v == 1, means[:, 1], means[:, 0])
     formula = predicted.var(0) / 300 + (known - predicted[:60]).var(0) / 60
-    assert np.allclose(eif.point(evidence.plain)[0], predicted.mean(0), atol=ROUNDING)
-    assert np.allclose(np.diag(covariance(eif.influence(evidence, 0), evidence)), formula, rtol=ROUNDING)
+    assert np.allclose(estimators.eif_point(evidence.plain)[0], predicted.mean(0), atol=ROUNDING)
+    assert np.allclose(
+        np.diag(covariance(estimators.eif_influence(evidence, 0), evidence)), formula, rtol=ROUNDING
+    )
 
 
 def test_naive_and_labelled_variances(item_counts):
     evidence, label, v = evidence_of(item_counts)
-    assert np.allclose(np.diag(covariance(naive.influence(evidence, 0), evidence)), v[60:].var(0) / 240)
-    found = np.diag(covariance(labelled.influence(evidence, 1), evidence))
+    assert np.allclose(
+        np.diag(covariance(estimators.naive_influence(evidence, 0), evidence)), v[60:].var(0) / 240
+    )
+    found = np.diag(covariance(estimators.labelled_influence(evidence, 1), evidence))
     assert np.allclose(found, label[:60].var(0, ddof=1) / 60, rtol=ROUNDING)
 
 
@@ -113,8 +117,8 @@ def test_ppi_plus_plus_is_the_authors(item_counts, seed, prob):
     """ppi_py.ppi_mean_ci on random real-valued verdicts (means of runs); 1e-10: two orders of summation."""
     ppi_py = pytest.importorskip("ppi_py")
     evidence, label, v = evidence_of(item_counts, seed, n_labelled=25, n_unlabelled=80, models=1, runs=5)
-    cov = covariance(ppi.PLUS.influence(evidence, 0), evidence)
-    point, half = ppi.PLUS.point(evidence.plain)[0, 0], normal_quantile(prob) * np.sqrt(cov[0, 0])
+    cov = covariance(estimators.PPI_PLUS.influence(evidence, 0), evidence)
+    point, half = estimators.PPI_PLUS.point(evidence.plain)[0, 0], normal_quantile(prob) * np.sqrt(cov[0, 0])
     y = label[:25, 0].astype(float)
     low, high = ppi_py.ppi_mean_ci(y, v[:25, 0], v[25:, 0], alpha=1 - prob)
     assert point - half == pytest.approx(float(low[0]), abs=1e-10)
@@ -124,10 +128,10 @@ def test_ppi_plus_plus_is_the_authors(item_counts, seed, prob):
 def test_ppi_is_the_authors_with_lambda_one(item_counts):
     ppi_py = pytest.importorskip("ppi_py")
     evidence, label, v = evidence_of(item_counts, 3, models=1)
-    cov = covariance(ppi.PPI.influence(evidence, 0), evidence)
+    cov = covariance(estimators.PPI.influence(evidence, 0), evidence)
     low, _ = ppi_py.ppi_mean_ci(label[:60, 0].astype(float), v[:60, 0], v[60:, 0], alpha=0.05, lam=1)
     half = normal_quantile(0.95) * np.sqrt(cov[0, 0])
-    assert ppi.PPI.point(evidence.plain)[0, 0] - half == pytest.approx(float(low[0]), abs=1e-10)
+    assert estimators.PPI.point(evidence.plain)[0, 0] - half == pytest.approx(float(low[0]), abs=1e-10)
 
 
 @given(seed=st.integers(0, 10_000), runs=st.sampled_from([1, 3]))
@@ -135,7 +139,7 @@ def test_shared_ppi_with_lambda_1_over_j_is_rogan_gladen(item_counts, seed, runs
     """Seed Appendix A.2; relative to the amplification 1/J."""
     evidence, _, _ = evidence_of(item_counts, seed, models=3, runs=runs)
     youden = evidence.plain.youden[0, 0]
-    same = ppi.shared_rectified(evidence.plain, np.full((1, 3), 1 / youden))
+    same = estimators.shared_rectified(evidence.plain, np.full((1, 3), 1 / youden))
     assert np.allclose(same, rogan_gladen.shared_point(evidence.plain), atol=1e-12 / youden)
 
 
@@ -146,7 +150,7 @@ def test_eif_is_the_joint_mle(item_counts, seed):
     evidence, _, _ = evidence_of(item_counts, seed, models=1)
     m = evidence.plain
     assert mle.point(m)[0, 0] == pytest.approx(_em(m), abs=1e-6)
-    assert mle.point(m)[0, 0] == pytest.approx(eif.point(m)[0, 0], abs=ROUNDING)
+    assert mle.point(m)[0, 0] == pytest.approx(estimators.eif_point(m)[0, 0], abs=ROUNDING)
 
 
 def _em(m):

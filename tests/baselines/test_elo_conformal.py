@@ -23,8 +23,8 @@ from bayesjudge.baselines.elo import (
     sweep_smoothing,
     width_decomposition,
 )
+from bayesjudge.baselines.elo.conformal import least_size, lower_rank, upper_rank, weighted_rank
 from bayesjudge.baselines.elo.curves import subsample
-from bayesjudge.baselines.elo.ranks import least_size, lower_rank, upper_rank, weighted_rank
 from bayesjudge.baselines.elo.targets import soft_probability
 from bayesjudge.baselines.elo.temperature import solve_beta
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles

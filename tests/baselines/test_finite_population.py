@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from bayesjudge.baselines import ITEMS_METHODS, accuracy_baselines
-from bayesjudge.baselines.accuracy import eif, labelled
-from bayesjudge.baselines.accuracy.finite_population import labelled_share, residual_covariance
+from bayesjudge.baselines.accuracy import estimators
+from bayesjudge.baselines.accuracy.estimator import labelled_share, residual_covariance
 from bayesjudge.baselines.common.moments import Evidence
 from bayesjudge.baselines.common.variance import mean_scale
 from bayesjudge.errors import UsageError
@@ -78,7 +78,7 @@ def test_labels_alone_have_cochrans_variance(item_counts):
     """Cochran 1977, eq. 2.14: (1 − f)s²/n; the Wilson interval rests on n/(1 − f) items."""
     y, verdict, label = simulated(np.random.default_rng(4))
     evidence = Evidence.from_patterns(item_counts(label, verdict).items["judge"])
-    found = labelled.FINITE.covariance(evidence, 1)
+    found = estimators.LABELLED_FINITE.covariance(evidence, 1)
     shown = y[label[:, 0] >= 0]
     np.testing.assert_allclose(found, 0.75 * np.cov(shown.T) / 100, rtol=1e-10)
 
@@ -94,7 +94,7 @@ def test_design_variance_is_exact_over_all_samples(item_counts, b):
         label[list(chosen)] = y[list(chosen)]
         evidence = Evidence.from_patterns(item_counts(label, v).items["judge"])
         errors.append(y[list(chosen)].mean() + b * (v.mean() - v[list(chosen)].mean()) - y.mean())
-        residual = eif.residual_influence(evidence, 1, np.array([[b]]))
+        residual = estimators.residual_influence(evidence, 1, np.array([[b]]))
         estimated.append(residual_covariance(residual, evidence)[0, 0])
     r = (y - b * v).astype(float)
     assert np.mean(errors) == pytest.approx(0, abs=ROUNDING)
@@ -113,7 +113,7 @@ def test_correction_between_models_is_the_product_of_their_weights(item_counts, 
     runs[:4] = 1
     counts = item_counts(label, rng.integers(0, 2, (40, 2)) * runs, runs=runs)
     evidence = Evidence.from_patterns(counts.items["judge"])
-    influence = labelled.influence(evidence, 0)
+    influence = estimators.labelled_influence(evidence, 0)
     n, size = evidence.plain.labelled[0], evidence.plain.total[0]
     weights = evidence.labelled / n - (evidence.labelled + evidence.unlabelled) / size
     both = evidence.labelled.prod(axis=1)
@@ -129,7 +129,7 @@ def test_models_without_a_common_labelled_item_get_the_widest_difference(item_co
     label = np.full((60, 2), -1)
     label[:20, 0], label[20:40, 1] = y[:20, 0], y[20:40, 1]
     evidence = Evidence.from_patterns(item_counts(label, y).items["judge"])
-    cov = labelled.FINITE.covariance(evidence, 0)
+    cov = estimators.LABELLED_FINITE.covariance(evidence, 0)
     spread = np.sqrt([y[:20, 0].var(), y[20:40, 1].var()])
     assert cov[0, 1] == pytest.approx(-spread.prod() / 60, rel=1e-10)
 
@@ -183,7 +183,7 @@ def test_clusters_are_respected(item_counts):
     counts = item_counts(label, effect, cluster=np.repeat(np.arange(40), 5))
     evidence = Evidence.from_patterns(counts.items["judge"], clustered=True)
     per_cluster = effect[:100:5, 0]
-    found = labelled.FINITE.covariance(evidence, 0)[0, 0]
+    found = estimators.LABELLED_FINITE.covariance(evidence, 0)[0, 0]
     assert found == pytest.approx(0.5 * per_cluster.var(ddof=1) / 20, rel=1e-9)
     assert labelled_share(evidence).tolist() == [0.5]
     assert np.isnan(mean_scale(Evidence.from_patterns(

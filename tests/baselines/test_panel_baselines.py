@@ -24,9 +24,8 @@ from bayesjudge.baselines.panel import (
     error_correlations,
     panel_baselines,
 )
-from bayesjudge.baselines.panel.crossfit import cross_fitted, folds_of
-from bayesjudge.baselines.panel.multi_proxy import judge_weights
 from bayesjudge.baselines.panel.panel_logit import penalised_logit
+from bayesjudge.baselines.panel.proxies import cross_fitted, folds_of, judge_weights
 from bayesjudge.counts import count_verdicts
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError

@@ -11,8 +11,8 @@ import pytest
 
 import bayesjudge as bj
 from bayesjudge.baselines.reliability import TrialReliability, score_baselines, trial_baselines
+from bayesjudge.baselines.reliability.curve import check_tiers
 from bayesjudge.baselines.reliability.ranking import best_response
-from bayesjudge.baselines.reliability.tiers import check_tiers
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import count_trials
 from bayesjudge.datasets import COIN_FLIP_TRIALS, coin_flip
@@ -197,8 +197,12 @@ def test_bootstrap_intervals_cover_the_mean_flip_rate() -> None:
 
 
 def _flip_interval(frame: pd.DataFrame) -> tuple[float, float]:
-    from bayesjudge.baselines.reliability.outcomes import flip_rate
-    from bayesjudge.baselines.reliability.resampling import bootstrap_column, item_means, resampled_means
+    from bayesjudge.baselines.reliability.outcomes import (
+        bootstrap_column,
+        flip_rate,
+        item_means,
+        resampled_means,
+    )
 
     values = flip_rate(frame[["n_a", "n_b"]].to_numpy())[:, None]
     replicates = resampled_means(values, replicates=500, rng=np.random.default_rng(0))

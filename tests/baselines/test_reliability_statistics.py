@@ -20,7 +20,6 @@ from bayesjudge.baselines.reliability.agreement import (
     krippendorff_alpha,
     raw_agreement,
 )
-from bayesjudge.baselines.reliability.components import one_way, variances
 from bayesjudge.baselines.reliability.curve import majority_match, mean_curve, minimum_trials
 from bayesjudge.baselines.reliability.gap import wilcoxon_test
 from bayesjudge.baselines.reliability.groups import (
@@ -30,7 +29,7 @@ from bayesjudge.baselines.reliability.groups import (
     mann_whitney,
     strata,
 )
-from bayesjudge.baselines.reliability.icc import FORMS, icc, mean_squares
+from bayesjudge.baselines.reliability.icc import FORMS, icc, mean_squares, one_way, variances
 from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority
 from bayesjudge.baselines.reliability.position import order_p, position_effect, sign_test
 from bayesjudge.datasets import coin_flip

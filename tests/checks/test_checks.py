@@ -17,7 +17,7 @@ from scipy import stats
 
 from bayesjudge.checks import compare, convergence, loo, predictive_check, prior_sensitivity
 from bayesjudge.checks.comparison import stacking_weights
-from bayesjudge.checks.resample import bootstrap_counts, why_no_bootstrap
+from bayesjudge.checks.predictive import bootstrap_counts, why_no_bootstrap
 from bayesjudge.counts import count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError

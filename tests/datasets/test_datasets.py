@@ -21,7 +21,7 @@ from bayesjudge.datasets import (
     simulate_counts,
     simulate_verdicts,
 )
-from bayesjudge.datasets.draws import draw
+from bayesjudge.datasets.verdicts import draw
 from bayesjudge.errors import UsageError
 
 #: Seeded draws are compared with exact values at this many standard errors; this file makes fewer than 50

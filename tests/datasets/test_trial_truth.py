@@ -9,7 +9,7 @@ from scipy.stats import chi2_contingency
 
 from bayesjudge.counts.trials import count_trials
 from bayesjudge.datasets import simulate_trials
-from bayesjudge.datasets.trial_truth import layer_truth, trial_truth
+from bayesjudge.datasets.trials import layer_truth, trial_truth
 
 
 @pytest.fixture

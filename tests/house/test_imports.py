@@ -58,6 +58,16 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert sorted(loaded & HEAVY) == []
 
 
+def test_the_face_of_every_model_imports_no_engine() -> None:
+    """Errors, `--help` and `bayesjudge models` need options and priors alone."""
+    models = sorted(path.parent.name for path in (PACKAGE / "models").glob("*/model.py"))
+    imports = "".join(f"import bayesjudge.models.{name}.model\n" for name in models)
+    code = imports + "import sys; print(*{'jax', 'numpyro', 'pymc', 'pytensor'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(models) == 10
+    assert done.stdout.strip() == ""
+
+
 def sources() -> Iterator[tuple[str, Path]]:
     """Every module with the room it lies in; ``bayesjudge/models`` leads to the models."""
     for entry in sorted(PACKAGE.iterdir()):

@@ -14,8 +14,7 @@ import pytest
 from bayesjudge.datasets.small import small_table
 from bayesjudge.inference.engines import hmc, nuts
 from bayesjudge.inference.engines.laplace import run_laplace
-from bayesjudge.inference.engines.mode import find_modes
-from bayesjudge.inference.engines.starts import find_starts, place_chains
+from bayesjudge.inference.engines.starts import find_modes, find_starts, place_chains
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.at_points import slopes, stream
 from bayesjudge.inference.programs.density import Density, Sets, density

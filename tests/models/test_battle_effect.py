@@ -20,8 +20,8 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.models.common.at_draws import at_draws
 from bayesjudge.models.judge_elo import JudgeElo
-from bayesjudge.models.judge_elo.battle_effect import joint_outcomes, nodes, outcomes_at
 from bayesjudge.models.judge_elo.battle_links import agreement, margin, outcomes_of
+from bayesjudge.models.judge_elo.likelihood import joint_outcomes, nodes, outcomes_at
 from bayesjudge.models.judge_elo.results import votes_of
 
 LINKED = JudgeElo(scores="verdicts", battle_effect=True)

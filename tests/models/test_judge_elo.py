@@ -25,8 +25,8 @@ from bayesjudge.maths.bradley_terry import anchored_strengths, solve_strengths, 
 from bayesjudge.model import Data
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_elo import results as judge_elo_results
+from bayesjudge.models.judge_elo.data import taste_powers
 from bayesjudge.models.judge_elo.likelihood import numpyro_taste_root, numpyro_tastes, vine_shapes
-from bayesjudge.models.judge_elo.taste_scales import taste_powers
 from bayesjudge.simulation import sbc
 from bayesjudge.tables import Battles
 

@@ -22,7 +22,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data
 from bayesjudge.models.judge_panel import JudgePanel, PanelPrior
-from bayesjudge.models.judge_panel import cells as judge_panel_cells
+from bayesjudge.models.judge_panel import data as judge_panel_cells
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import half_votes, regressors
 from bayesjudge.models.judge_panel.results import judge_weights
@@ -332,7 +332,7 @@ def test_equal_posteriors_give_equal_answers() -> None:
 
 
 def test_with_every_answer_labelled_agreement_is_what_was_seen() -> None:
-    from bayesjudge.models.judge_panel.judges import PANEL, expected_agreement, panel_beats_best
+    from bayesjudge.models.judge_panel.results import PANEL, expected_agreement, panel_beats_best
 
     votes, model = _labels(_panel()), JudgePanel()
     data = model.prepare(votes)

@@ -27,8 +27,8 @@ from bayesjudge.model import Data
 from bayesjudge.models.common.verdict_channel import ChannelPrior
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.paired_accuracy import PairedAccuracy
-from bayesjudge.models.paired_accuracy.item_margins import answer_features, pattern_margins, summed_margins
 from bayesjudge.models.paired_accuracy.likelihood import log_joint_cells
+from bayesjudge.models.paired_accuracy.results import answer_features, pattern_margins, summed_margins
 from bayesjudge.tables import Verdicts
 
 Counter = Callable[..., VerdictCounts]

@@ -20,8 +20,12 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data
 from bayesjudge.models.pointwise_scores import PointwiseScores
-from bayesjudge.models.pointwise_scores.levels import jax_lean, jax_log_levels
-from bayesjudge.models.pointwise_scores.moments import CellMeans, ScaledChiSquares
+from bayesjudge.models.pointwise_scores.likelihood import (
+    CellMeans,
+    ScaledChiSquares,
+    jax_lean,
+    jax_log_levels,
+)
 from bayesjudge.models.pointwise_scores.results import components
 from bayesjudge.simulation import sbc
 from bayesjudge.tables import Scores

@@ -23,11 +23,11 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.maths.majority import majority_probability, most_likely, swap_risk
 from bayesjudge.model import Data
-from bayesjudge.models.common.effect_units import Guess, settled
+from bayesjudge.models.common.units import Guess, settled
 from bayesjudge.models.repeated_trials import RepeatedTrials, TrialPrior
 from bayesjudge.models.repeated_trials import likelihood as repeated_trials_density
-from bayesjudge.models.repeated_trials.layers import LAYERS, layer_shares
 from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes
+from bayesjudge.models.repeated_trials.results import LAYERS, layer_shares
 from bayesjudge.models.repeated_trials.verdict_draws import verdict_draws
 from bayesjudge.simulation import Calibration, sbc
 from bayesjudge.tables import Trials

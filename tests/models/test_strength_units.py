@@ -18,7 +18,8 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry import BradleyTerry
-from bayesjudge.models.common.strength_units import Strengths, information
+from bayesjudge.models.common.strengths import Strengths
+from bayesjudge.models.common.units import information
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,12 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from bayesjudge.inference.programs import accelerator
-from bayesjudge.models.common.channel_results import logistic_normal_mean
-from bayesjudge.models.common.verdict_runs import jax_runs_log_prob, log_choose, pytensor_runs_log_prob
+from bayesjudge.models.common.verdict_channel import (
+    jax_runs_log_prob,
+    log_choose,
+    logistic_normal_mean,
+    pytensor_runs_log_prob,
+)
 
 RUNS = range(1, 9)
 LOGITS = (-6.0, -1.0, 0.0, 0.4, 3.0)

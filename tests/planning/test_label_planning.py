@@ -17,7 +17,7 @@ from bayesjudge.baselines.panel.panel_logit import panel_design, penalised_logit
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.models.judge_panel import JudgePanel
-from bayesjudge.models.judge_panel.answers import answer_probabilities
+from bayesjudge.models.judge_panel.results import answer_probabilities
 from bayesjudge.planning.labels import (
     accuracy_draws,
     difference_contrast,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles
-from bayesjudge.readers.score_dictionaries import read_scores_cell
+from bayesjudge.readers.battle_formats import read_scores_cell
 
 MODELS = {"model_a": ["x", "y"], "model_b": ["y", "z"]}
 

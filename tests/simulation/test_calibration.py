@@ -20,8 +20,7 @@ from bayesjudge.datasets.small import small_table, table_kinds
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 from bayesjudge.simulation import Calibration, data_quantities, sbc, score_check
-from bayesjudge.simulation.calibration.ranks import FALSE_ALARM
-from bayesjudge.simulation.calibration.uniformity import chi_squared, ranks_among
+from bayesjudge.simulation.calibration.ranks import FALSE_ALARM, chi_squared, ranks_among
 
 TOSSES = ((7, 20), (45, 50), (0, 10))
 

@@ -23,7 +23,7 @@ from bayesjudge.model import Data
 from bayesjudge.models.common.verdict_channel import ChannelPrior
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.simulation import Calibration, sbc
-from bayesjudge.simulation.calibration.uniformity import RankTest
+from bayesjudge.simulation.calibration.ranks import RankTest
 
 type Simulator = Callable[[Any, Any, Data], Mapping[str, Any]]
 

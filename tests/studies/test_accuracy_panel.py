@@ -17,7 +17,7 @@ from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.plots import error_correlation_matrix
 from bayesjudge.studies import json_schema
-from bayesjudge.studies.accuracy.part import PANEL
+from bayesjudge.studies.accuracy.fits import PANEL
 from bayesjudge.studies.accuracy.study import _votes
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.tables import Verdicts

@@ -23,9 +23,9 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.report import render_page
 from bayesjudge.studies import Comparison, json_schema
 from bayesjudge.studies.common.terminal import show_answer
+from bayesjudge.studies.elo.fits import EloOptions
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import ESTIMAND, predict_held_out, scores_of
-from bayesjudge.studies.elo.options import EloOptions
 from bayesjudge.tables import Battles
 
 PEOPLE = BattleDesign(strengths=(0.8, 0.0, -0.8), battles=400, judges=0)

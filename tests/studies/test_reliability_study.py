@@ -20,8 +20,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.readers import read_repeats
 from bayesjudge.studies import json_schema, reliability
 from bayesjudge.studies.common.terminal import show_answer
-from bayesjudge.studies.reliability.options import ReliabilityOptions
-from bayesjudge.studies.reliability.plan import plan_sentences
+from bayesjudge.studies.reliability.parts import ReliabilityOptions, plan_sentences
 from bayesjudge.studies.reliability.tables import arranged
 
 #: Of the simulated judges: P(first wins) − P(second wins) where no response is better.

@@ -11,10 +11,21 @@ from bayesjudge.baselines.accuracy.estimator import texts
 from bayesjudge.baselines.accuracy.rogan_gladen import quality_influence
 from bayesjudge.baselines.common import intervals
 from bayesjudge.baselines.common.bootstrap import resampled_moments
-from bayesjudge.baselines.common.columns import Column, Context, finished, no_error, percentiles
+from bayesjudge.baselines.common.columns import (
+    Column,
+    Context,
+    difference_blocks,
+    finished,
+    no_error,
+    pair_items,
+    pair_names,
+    pair_reasons,
+    pairs,
+    percentiles,
+    rows,
+    slices,
+)
 from bayesjudge.baselines.common.moments import Array, Codes, Evidence, Moments
-from bayesjudge.baselines.common.pairs import difference_blocks, pair_items, pair_names, pair_reasons, pairs
-from bayesjudge.baselines.common.slices import rows, slices
 from bayesjudge.baselines.common.variance import (
     correlation,
     covariance,

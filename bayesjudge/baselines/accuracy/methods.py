@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesjudge.baselines.accuracy import eif, labelled, mle, naive, ppi, rogan_gladen
+from bayesjudge.baselines.accuracy import estimators, mle, rogan_gladen
 from bayesjudge.baselines.accuracy.estimator import Estimator
 from bayesjudge.baselines.common import intervals
 from bayesjudge.baselines.common.moments import Array, Evidence, ratio
@@ -124,35 +124,35 @@ def _combined(estimator: Estimator, limits: LimitRule) -> AnalyticMethod:
 
 #: Methods with closed-form intervals.
 ANALYTIC = {
-    "naive": AnalyticMethod(estimator=naive.ESTIMATOR, limits=_wilson, paired=True),
-    "labelled": _combined(labelled.ESTIMATOR, _wilson),
+    "naive": AnalyticMethod(estimator=estimators.NAIVE, limits=_wilson, paired=True),
+    "labelled": _combined(estimators.LABELLED, _wilson),
     "rogan-gladen[shared]": normal(rogan_gladen.SHARED),
     "rogan-gladen[specific]": normal(rogan_gladen.SPECIFIC),
     "rogan-gladen[shared,lang-reiczigel]": _combined(rogan_gladen.SHARED, _adjusted_shared),
     "rogan-gladen[specific,lang-reiczigel]": _combined(rogan_gladen.SPECIFIC, _adjusted_specific),
-    "ppi": normal(ppi.PPI),
-    "ppi[logit]": on_logit(ppi.PPI),
-    "ppi++": normal(ppi.PLUS),
-    "ppi++[logit]": on_logit(ppi.PLUS),
-    "eif": normal(eif.ESTIMATOR),
-    "eif[logit]": on_logit(eif.ESTIMATOR),
+    "ppi": normal(estimators.PPI),
+    "ppi[logit]": on_logit(estimators.PPI),
+    "ppi++": normal(estimators.PPI_PLUS),
+    "ppi++[logit]": on_logit(estimators.PPI_PLUS),
+    "eif": normal(estimators.EIF),
+    "eif[logit]": on_logit(estimators.EIF),
     "mle": _combined(mle.ESTIMATOR, _profile),
 }
 
 #: Methods with percentile bootstrap intervals, all from the same replicates. The MLE is not among them:
 #: for one run its estimate is the EIF's, so its bootstrap would repeat ``eif[bootstrap]``.
 RESAMPLED = {
-    "naive[bootstrap]": naive.ESTIMATOR,
-    "labelled[bootstrap]": labelled.ESTIMATOR,
+    "naive[bootstrap]": estimators.NAIVE,
+    "labelled[bootstrap]": estimators.LABELLED,
     "rogan-gladen[shared,bootstrap]": rogan_gladen.SHARED,
     "rogan-gladen[specific,bootstrap]": rogan_gladen.SPECIFIC,
-    "ppi[bootstrap]": ppi.PPI,
-    "ppi++[bootstrap]": ppi.PLUS,
-    "eif[bootstrap]": eif.ESTIMATOR,
+    "ppi[bootstrap]": estimators.PPI,
+    "ppi++[bootstrap]": estimators.PPI_PLUS,
+    "eif[bootstrap]": estimators.EIF,
 }
 
 #: Methods whose replicates use random halves of the calibration items.
-HALVED = {"ppi++[half]": ppi.PLUS}
+HALVED = {"ppi++[half]": estimators.PPI_PLUS}
 
 #: Every method name, in the order of the results.
 METHODS = (*ANALYTIC, *RESAMPLED, *HALVED)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesjudge.baselines.accuracy import eif
+from bayesjudge.baselines.accuracy import estimators
 from bayesjudge.baselines.accuracy.estimator import Estimator, texts
 from bayesjudge.baselines.common.moments import Array, Evidence, Moments
 from bayesjudge.baselines.common.variance import covariance
@@ -30,7 +30,7 @@ _STEEPEST = 1e12
 
 def point(moments: Moments) -> Array:
     """``p̂μ̂_1 + (1 − p̂)μ̂_0`` (B, M); NaN for models with repeated runs."""
-    return np.where(moments.repeated, np.nan, eif.point(moments))
+    return np.where(moments.repeated, np.nan, estimators.eif_point(moments))
 
 
 def reasons(moments: Moments) -> list[str]:
@@ -38,10 +38,10 @@ def reasons(moments: Moments) -> list[str]:
     repeated = texts(
         len(moments.repeated), [(moments.repeated, "repeated runs: no likelihood of one verdict")]
     )
-    return [one or other for one, other in zip(repeated, eif.reasons(moments), strict=True)]
+    return [one or other for one, other in zip(repeated, estimators.eif_reasons(moments), strict=True)]
 
 
-ESTIMATOR = Estimator(point=point, influence=eif.influence, reasons=reasons)
+ESTIMATOR = Estimator(point=point, influence=estimators.eif_influence, reasons=reasons)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ def _table(moments: Moments, m: int) -> VerdictTable:
 
 
 def _design_effect(evidence: Evidence) -> Array:
-    influence = eif.influence(evidence, 0)
+    influence = estimators.eif_influence(evidence, 0)
     if not evidence.clusters:
         return np.ones(influence.shape[1])
     independent = np.asarray(evidence.n @ influence**2)

@@ -5,11 +5,16 @@ Every method takes `Pairs` and gives an `Audit`: a score for each unverified dec
 
 from __future__ import annotations
 
-from bayesjudge.baselines.audit.answer import Audit
-from bayesjudge.baselines.audit.consistency import consistency
+from bayesjudge.baselines.audit.evidence import Audit, consistency
 from bayesjudge.baselines.audit.partial_ot import partial_ot
-from bayesjudge.baselines.audit.ranking import auc, break_even_auc
-from bayesjudge.baselines.audit.trivial import centroid, flip_nothing, flip_random, nearest_neighbours
+from bayesjudge.baselines.audit.trivial import (
+    auc,
+    break_even_auc,
+    centroid,
+    flip_nothing,
+    flip_random,
+    nearest_neighbours,
+)
 
 __all__ = [
     "Audit", "auc", "break_even_auc", "centroid", "consistency", "flip_nothing", "flip_random",

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.baselines.audit.answer import Audit
-from bayesjudge.baselines.audit.consistency import consistency
+from bayesjudge.baselines.audit.evidence import Audit, consistency
 from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:

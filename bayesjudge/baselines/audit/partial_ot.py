@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.audit.answer import Audit
-from bayesjudge.baselines.audit.denoise import denoise
-from bayesjudge.baselines.audit.entropic import entropic_masses
-from bayesjudge.baselines.audit.evidence import gather, measured_share
-from bayesjudge.baselines.audit.exact import BYTES_A_CELL, exact_masses
+from bayesjudge.baselines.audit.evidence import Audit, gather, measured_share
+from bayesjudge.baselines.audit.transport import BYTES_A_CELL, denoise, entropic_masses, exact_masses
 from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.audit.answer import Audit
-from bayesjudge.baselines.audit.evidence import by_item
+from bayesjudge.baselines.audit.evidence import Audit, by_item
 from bayesjudge.baselines.audit.partial_ot import partial_ot
 from bayesjudge.errors import UsageError
 

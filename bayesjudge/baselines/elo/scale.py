@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common.bootstrap import percentile
 from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.baselines.elo.bias import length_correlation
+from bayesjudge.baselines.elo.conformal import upper_rank
 from bayesjudge.baselines.elo.held_out import HeldOut
-from bayesjudge.baselines.elo.ranks import upper_rank
 from bayesjudge.baselines.elo.targets import Floats
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError

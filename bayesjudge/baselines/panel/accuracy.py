@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.accuracy.fits import analytic
-from bayesjudge.baselines.common.columns import Column, noted
+from bayesjudge.baselines.accuracy import estimators
+from bayesjudge.baselines.accuracy.estimates import analytic
+from bayesjudge.baselines.accuracy.methods import ANALYTIC, AnalyticMethod, normal, on_logit
+from bayesjudge.baselines.common.columns import Column, noted, pair_names, rows
 from bayesjudge.baselines.common.moments import Array
-from bayesjudge.baselines.common.pairs import pair_names
-from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.panel.choice import choose_judge
-from bayesjudge.baselines.panel.crossfit import UNFITTED, cross_fitted
 from bayesjudge.baselines.panel.latent_class import latent_class_columns
-from bayesjudge.baselines.panel.methods import PROXIES, choose_panel, interval_of
-from bayesjudge.baselines.panel.multi_proxy import multi_proxy_rule
 from bayesjudge.baselines.panel.panel_logit import panel_logit_rule
 from bayesjudge.baselines.panel.proxies import (
+    UNFITTED,
     complete_votes,
+    cross_fitted,
     evidence_of,
     majority_vote,
     mean_vote,
     missing_notes,
+    multi_proxy_rule,
 )
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
@@ -33,7 +34,16 @@ from bayesjudge.estimates import Estimates, Population, estimand_of
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = ["Proxy", "panel_baselines", "panel_proxy"]
+__all__ = [
+    "LABEL_FREE_METHODS",
+    "PANEL_METHODS",
+    "PROXIES",
+    "Proxy",
+    "choose_panel",
+    "interval_of",
+    "panel_baselines",
+    "panel_proxy",
+]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -160,3 +170,57 @@ def panel_proxy(votes: PanelVotes, name: str, *, bootstrap: int = 500, seed: int
     fitted = cross_fitted(votes, rule, seed=seed)
     value = np.zeros(votes.label.shape) if fitted is None else fitted
     return Proxy(value=value, note=UNFITTED if fitted is None else "", missing=missing_notes(votes, everyone))
+
+
+#: Each proxy's family: PPI++ tunes λ for a vote; a prediction of the label needs no tuning.
+PROXIES = {
+    "naive[majority-vote]": estimators.NAIVE,
+    "ppi++[best-judge]": estimators.PPI_PLUS,
+    "ppi++[mean-vote]": estimators.PPI_PLUS,
+    "ppi++[majority-vote]": estimators.PPI_PLUS,
+    "ppi++[multi-proxy]": estimators.PREDICTED,
+    "eif[panel-logit]": estimators.PREDICTED,
+}
+
+
+def _with_logit(name: str) -> tuple[str, ...]:
+    return (name,) if name.startswith("naive") else (name, name.replace("]", ",logit]"))
+
+
+#: Methods that look at no label: only when asked for, and every row carries a warning.
+LABEL_FREE_METHODS = ("dawid-skene[label-free]", "latent-class[label-free]")
+
+
+def interval_of(name: str) -> tuple[str, AnalyticMethod]:
+    """Proxy behind a method's name, and the estimator with its interval."""
+    proxy = name.replace(",logit]", "]")
+    if proxy.startswith("naive"):
+        return proxy, ANALYTIC["naive"]
+    return proxy, (normal if proxy == name else on_logit)(PROXIES[proxy])
+
+
+def choose_panel(names: Iterable[str] | None) -> tuple[str, ...]:
+    """Check method names; None means `PANEL_METHODS`.
+
+    Raises
+    ------
+    UsageError
+        A name that is neither in `PANEL_METHODS` nor in `LABEL_FREE_METHODS`.
+
+    Examples
+    --------
+    >>> choose_panel(["ppi++[mean-vote]"])
+    ('ppi++[mean-vote]',)
+    """
+    if names is None:
+        return PANEL_METHODS
+    wanted, known = {names} if isinstance(names, str) else set(names), (*PANEL_METHODS, *LABEL_FREE_METHODS)
+    for name in sorted(wanted - set(known)):
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(f"no panel method {name!r}; {hint}The methods are {', '.join(known)}")
+    return tuple(name for name in known if name in wanted)
+
+
+#: Methods of `panel_baselines` by default, in the order of the results.
+PANEL_METHODS = (*(full for name in PROXIES for full in _with_logit(name)), "dawid-skene")

@@ -23,12 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayesjudge.baselines.common.columns import pair_names, rows
 from bayesjudge.baselines.common.moments import Array
-from bayesjudge.baselines.common.pairs import pair_names
-from bayesjudge.baselines.common.slices import rows
-from bayesjudge.baselines.panel.crossfit import UNFITTED, cross_fitted
 from bayesjudge.baselines.panel.panel_logit import panel_logit_rule
-from bayesjudge.baselines.panel.proxies import labelled_cells
+from bayesjudge.baselines.panel.proxies import UNFITTED, cross_fitted, labelled_cells
 from bayesjudge.baselines.panel.wald import clustered_covariance, wald_columns
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of

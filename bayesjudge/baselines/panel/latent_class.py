@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common import intervals
 from bayesjudge.baselines.common.columns import Column
 from bayesjudge.baselines.common.moments import Array
-from bayesjudge.baselines.panel.dawid_skene import class_probabilities, dawid_skene
-from bayesjudge.baselines.panel.patterns import Patterns, patterns_of
+from bayesjudge.baselines.panel.dawid_skene import Patterns, class_probabilities, dawid_skene, patterns_of
 from bayesjudge.baselines.panel.wald import clustered_covariance, wald_columns
 from bayesjudge.estimates import Population
 

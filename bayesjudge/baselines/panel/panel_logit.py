@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.intervals import expit
 from bayesjudge.baselines.common.moments import Array
-from bayesjudge.baselines.panel.crossfit import Rule
-from bayesjudge.baselines.panel.proxies import mean_vote
+from bayesjudge.baselines.panel.proxies import Rule, mean_vote
 
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes

@@ -19,10 +19,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.columns import Context, finished
+from bayesjudge.baselines.common.columns import Context, finished, rows
 from bayesjudge.baselines.common.intervals import normal_quantile
 from bayesjudge.baselines.common.moments import Array
-from bayesjudge.baselines.common.slices import rows
 from bayesjudge.baselines.panel.accuracy import panel_baselines
 from bayesjudge.baselines.panel.proxies import labelled_cells
 from bayesjudge.errors import UsageError

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.accuracy.solutions import ALL_LABELLED
+from bayesjudge.baselines.accuracy.estimator import ALL_LABELLED
 from bayesjudge.baselines.common import intervals
-from bayesjudge.baselines.common.columns import Column, Context, finished
+from bayesjudge.baselines.common.columns import Column, Context, finished, pair_reasons, pairs
 from bayesjudge.baselines.common.moments import Array
-from bayesjudge.baselines.common.pairs import pair_reasons, pairs
 from bayesjudge.baselines.common.variance import difference_variance
 
 __all__ = ["clustered_covariance", "wald_columns"]

@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common.columns import Column
 from bayesjudge.baselines.reliability.gap import wilcoxon_test
 from bayesjudge.baselines.reliability.groups import RankTest
-from bayesjudge.baselines.reliability.outcomes import Outcomes, flip_rate, majority
-from bayesjudge.baselines.reliability.resampling import bootstrap_column, item_means, resampled_means
+from bayesjudge.baselines.reliability.outcomes import (
+    Outcomes,
+    bootstrap_column,
+    flip_rate,
+    item_means,
+    majority,
+    resampled_means,
+)
 from bayesjudge.counts.conditions import Condition
 
 __all__ = ["CHANGES", "Ablation", "ablations"]

@@ -6,19 +6,36 @@ probability is a finite sum and needs no Monte Carlo (METHODS 2; the paper's sec
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.columns import rows
+from bayesjudge.baselines.reliability.outcomes import Outcomes, bootstrap_column
 from bayesjudge.errors import UsageError
 
-__all__ = ["Curve", "majority_match", "mean_curve", "minimum_trials"]
+__all__ = [
+    "BUDGETS",
+    "TIERS",
+    "Curve",
+    "StratumCurve",
+    "Tier",
+    "budget_rows",
+    "check_tiers",
+    "curve_frame",
+    "majority_match",
+    "mean_curve",
+    "minimum_frame",
+    "minimum_rows",
+    "minimum_trials",
+]
 
 type Counts = NDArray[np.int64]
 type Array = NDArray[np.float64]
-
 #: Largest K where an item has more trials than that: beyond, only time is spent.
 LARGEST = 200
 
@@ -159,3 +176,138 @@ def _choose(n: int, size: int) -> NDArray[Any]:
     """
     k = np.arange(1, min(n, size) + 1, dtype=np.longdouble)
     return np.concatenate([np.ones(1, dtype=np.longdouble), np.cumprod((n - k + 1) / k)])
+
+
+#: Numbers of trials whose noise budget is reported: one, and the paper's three tiers (section 6.4).
+BUDGETS = (1, 10, 20, 50)
+
+
+@dataclass(frozen=True, eq=False)
+class StratumCurve:
+    """Curves (K,) of a stratum with their replicates (B, K)."""
+
+    stratum: str
+    items: NDArray[np.int64]
+    point: Array
+    replicates: Array
+
+
+def budget_rows(curve: StratumCurve, items: int, prob: float) -> list[dict[str, Any]]:
+    """Expected number of items whose majority of K trials is not that of all, were every item like these."""
+    found = []
+    for trials in BUDGETS:
+        if trials <= len(curve.point):
+            place = trials - 1
+            column = bootstrap_column(
+                items * (1.0 - curve.point[[place]]), items * (1.0 - curve.replicates[:, [place]]),
+                n=curve.items[[place]].astype(np.float64), prob=prob, bounds=(0.0, float(items)),
+            )  # fmt: skip
+            found += [{**row, "estimand": f"noise_budget[K={trials}]"} for row in rows(column, [""])]
+    return found
+
+
+def minimum_rows(curve: StratumCurve, targets: Sequence[float], prob: float) -> list[dict[str, Any]]:
+    """Smallest K for each target, as rows of estimates."""
+    found = []
+    for target, (point, lower, upper) in zip(targets, _minimum(curve, targets, prob), strict=True):
+        note = "" if np.isfinite(point) else f"not reached with {len(curve.point)} trials"
+        numbers = {"point": point, "lower": lower, "upper": upper, "prob": prob}
+        found.append({"estimand": f"minimum_trials[{target:.0%}]", **numbers, "note": note,
+                      "n": curve.items.max(initial=0)})  # fmt: skip
+    return found
+
+
+def _minimum(
+    curve: StratumCurve, targets: Sequence[float], prob: float
+) -> Iterator[tuple[float, float, float]]:
+    """Smallest K for each target, and the quantiles of its replicates; infinite where none reaches it."""
+    for target in targets:
+        point = minimum_trials(curve.point, target)
+        drawn = minimum_trials(curve.replicates, target)
+        drawn = np.where(np.isnan(drawn), np.inf, drawn)
+        limits = (1.0 - prob) / 2.0, (1.0 + prob) / 2.0
+        lower, upper = np.quantile(drawn, limits, method="inverted_cdf") if len(drawn) else (np.nan, np.nan)
+        yield float(np.where(np.isnan(point), np.inf, point)), float(lower), float(upper)
+
+
+def curve_frame(curve: StratumCurve, outcomes: Outcomes, prob: float) -> pd.DataFrame:
+    """The curve with its band, one row a number of trials."""
+    column = bootstrap_column(curve.point, curve.replicates, n=curve.items.astype(np.float64), prob=prob,
+                              bounds=(0.0, 1.0))  # fmt: skip
+    return pd.DataFrame({
+        "judge": outcomes.judge, "group": outcomes.group, "stratum": curve.stratum,
+        "trials": np.arange(1, len(curve.point) + 1), "point": column.point, "lower": column.lower,
+        "upper": column.upper, "items": curve.items,
+    })  # fmt: skip
+
+
+def minimum_frame(
+    curve: StratumCurve, outcomes: Outcomes, targets: Sequence[float], prob: float
+) -> pd.DataFrame:
+    """Smallest K for each target, one row a target."""
+    point, lower, upper = np.array(list(_minimum(curve, targets, prob))).reshape(-1, 3).T
+    return pd.DataFrame({
+        "judge": outcomes.judge, "group": outcomes.group, "stratum": curve.stratum,
+        "target": list(targets), "point": point, "lower": lower, "upper": upper,
+    })  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tier:
+    """A recommended number of trials and the share of right majorities that the paper reports for it."""
+
+    name: str
+    trials: int
+    promised: float
+
+
+def check_tiers(curves: pd.DataFrame) -> pd.DataFrame:
+    """What each tier buys here.
+
+    Parameters
+    ----------
+    curves : pandas.DataFrame
+        `TrialReliability.curves`, or a model's of the same columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``judge, group, stratum, tier, trials, promised, point, lower, upper, verdict``. The verdict compares
+        the interval with the promise: ``holds`` (all of it reaches it), ``does not hold`` (none does),
+        ``undecided``, or ``too few trials``, where the table has none to tell from.
+
+    Examples
+    --------
+    >>> curve = pd.DataFrame({"judge": "j", "group": "", "stratum": "all", "trials": [9, 10],
+    ...                       "point": [0.9, 0.91], "lower": [0.88, 0.89], "upper": [0.92, 0.93]})
+    >>> check_tiers(curve)[["tier", "verdict"]].values.tolist()[:2]
+    [['minimum', 'does not hold'], ['standard', 'too few trials']]
+    """
+    keys = ["judge", "group", "stratum"]
+    rows = [{**dict(zip(keys, key, strict=True)), "tier": tier.name, "trials": tier.trials,
+             "promised": tier.promised, **_bought(part, tier)}
+            for key, part in curves.groupby(keys, sort=False) for tier in TIERS]  # fmt: skip
+    names = [*keys, "tier", "trials", "promised", "point", "lower", "upper", "verdict"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _bought(curve: pd.DataFrame, tier: Tier) -> dict[str, object]:
+    """The curve at the tier's trials, or at the most below them where a curve has gaps."""
+    if curve["trials"].max() < tier.trials:
+        return {"point": np.nan, "lower": np.nan, "upper": np.nan, "verdict": "too few trials"}
+    at = curve[curve["trials"] <= tier.trials].sort_values("trials").iloc[-1]
+    # A mean of probabilities that are exactly 1 may miss it by rounding.
+    promised = tier.promised - 1e-9
+    verdict = (
+        "holds" if at["lower"] >= promised else "does not hold" if at["upper"] < promised else "undecided"
+    )
+    return {"point": at["point"], "lower": at["lower"], "upper": at["upper"], "verdict": verdict}
+
+
+#: Section 6.4 recommends 10, 20 and 50 trials; sections 6.2 and 5.9 report .95 at 11 trials and .97 at 20,
+#: and 50 are the paper's own reference, which agrees with itself.
+TIERS = (
+    Tier(name="minimum", trials=10, promised=0.95),
+    Tier(name="standard", trials=20, promised=0.97),
+    Tier(name="high stakes", trials=50, promised=1.0),
+)

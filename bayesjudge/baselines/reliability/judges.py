@@ -16,8 +16,7 @@ from bayesjudge.baselines.reliability.agreement import (
     krippendorff_alpha,
     raw_agreement,
 )
-from bayesjudge.baselines.reliability.outcomes import Outcomes, majority
-from bayesjudge.baselines.reliability.resampling import bootstrap_column, bootstrap_sums
+from bayesjudge.baselines.reliability.outcomes import Outcomes, bootstrap_column, bootstrap_sums, majority
 
 __all__ = ["AGREEMENTS", "Agreement", "alpha_of_majorities", "judge_agreement"]
 

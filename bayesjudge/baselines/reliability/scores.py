@@ -11,10 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.reliability.agreement import krippendorff_alpha
-from bayesjudge.baselines.reliability.components import one_way, variances
-from bayesjudge.baselines.reliability.gap import score_gaps
-from bayesjudge.baselines.reliability.gap_report import gap_frame, gap_rows, gap_tests
-from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc
+from bayesjudge.baselines.reliability.gap import gap_frame, gap_rows, gap_tests, score_gaps
+from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc, one_way, variances
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.counts.scores import ScoreCells, ScoreCounts
 from bayesjudge.errors import UsageError

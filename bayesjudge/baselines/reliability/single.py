@@ -10,26 +10,28 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.slices import rows
-from bayesjudge.baselines.reliability.curve import majority_match
-from bayesjudge.baselines.reliability.curve_rows import (
+from bayesjudge.baselines.common.columns import rows
+from bayesjudge.baselines.reliability.curve import (
     StratumCurve,
     budget_rows,
     curve_frame,
+    majority_match,
     minimum_frame,
     minimum_rows,
 )
 from bayesjudge.baselines.reliability.groups import STRATA
 from bayesjudge.baselines.reliability.outcomes import (
     Outcomes,
+    bootstrap_column,
     disagreement,
     entropy,
     flip_rate,
+    item_means,
     majority,
+    resampled_means,
     within_order,
 )
 from bayesjudge.baselines.reliability.position import UNRECORDED, first_majority, position_effect
-from bayesjudge.baselines.reliability.resampling import bootstrap_column, item_means, resampled_means
 
 __all__ = ["Single", "single_judge"]
 

@@ -10,19 +10,27 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.slices import rows
+from bayesjudge.baselines.common.columns import rows
 from bayesjudge.baselines.reliability.ablation import CHANGES, Ablation, ablations
-from bayesjudge.baselines.reliability.groups import EASY
-from bayesjudge.baselines.reliability.items import item_frame
+from bayesjudge.baselines.reliability.groups import EASY, strata
 from bayesjudge.baselines.reliability.judges import AGREEMENTS, Agreement, judge_agreement
-from bayesjudge.baselines.reliability.outcomes import Outcomes, judge_outcomes
+from bayesjudge.baselines.reliability.outcomes import (
+    Outcomes,
+    disagreement,
+    entropy,
+    flip_rate,
+    judge_outcomes,
+    majority,
+)
+from bayesjudge.baselines.reliability.position import binomial_p, order_p, position_effect
 from bayesjudge.baselines.reliability.significance import trial_tests
 from bayesjudge.baselines.reliability.single import Single, single_judge
 from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.tables.words import OUTCOMES
 
-__all__ = ["TARGETS", "TrialReliability", "trial_baselines"]
+__all__ = ["TARGETS", "TrialReliability", "item_frame", "trial_baselines"]
 
 #: Probabilities of the reference majority that minimum numbers of trials are given for.
 TARGETS = (0.90, 0.95)
@@ -198,3 +206,38 @@ def _changes(change: Ablation, counts: TrialCounts) -> pd.DataFrame:
 
 def _framed(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def item_frame(counts: TrialCounts, outcomes: Sequence[Outcomes], *, easy: float) -> pd.DataFrame:
+    """All items of all judges and conditions.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``judge, condition, group, item, category, trials, n_a, n_b, n_tie, flip_rate, disagreement, entropy,
+        majority`` (a, b, tie), ``shared`` (several outcomes are equally frequent), ``preference_p`` (exact
+        binomial of a against b), ``first, second`` (wins of the response shown first and second),
+        ``position_p`` (exact binomial of these), ``order_p`` (Fisher: does the winner depend on the order),
+        ``position_effect``, ``mean_flip_rate`` (over the judges of the condition) and ``stratum``.
+    """
+    frame = pd.concat([_one(counts, one) for one in outcomes], ignore_index=True)
+    mean = frame.groupby(["condition", "item"], sort=False)["flip_rate"].transform("mean")
+    return frame.assign(mean_flip_rate=mean, stratum=strata(mean, easy=easy).astype(object))
+
+
+def _one(counts: TrialCounts, one: Outcomes) -> pd.DataFrame:
+    names = np.array([*counts.categories, None], dtype=object)
+    outcome, shared = majority(one.n)
+    position = one.position
+    return pd.DataFrame({
+        "judge": one.judge, "condition": str(one.condition), "group": one.group,
+        "item": np.asarray(counts.items, dtype=object)[one.item],
+        "category": names[counts.category[one.item]],
+        "trials": one.trials, "n_a": one.n[:, 0], "n_b": one.n[:, 1], "n_tie": one.n[:, 2],
+        "flip_rate": flip_rate(one.n), "disagreement": disagreement(one.n), "entropy": entropy(one.n),
+        "majority": np.asarray(OUTCOMES, dtype=object)[outcome], "shared": shared,
+        "preference_p": binomial_p(one.n[:, 0], one.n[:, 1]),
+        "first": position[:, 0], "second": position[:, 1],
+        "position_p": binomial_p(position[:, 0], position[:, 1]), "order_p": order_p(one.ordered),
+        "position_effect": position_effect(one.ordered),
+    })  # fmt: skip

@@ -3,8 +3,16 @@
 Parameters are drawn from the prior, data from the model given them, and the model is fitted to the data.
 Over replicates, the rank of each true value among posterior draws is uniform (Talts, Betancourt, Simpson,
 Vehtari & Gelman 2018). The log likelihood is ranked too: it sees errors that single parameters do not,
-such as data that were ignored or counted twice (Modrák et al. 2023). A second opinion, which needs no
-sampler that has converged, is in ``exact_ranks.py``.
+such as data that were ignored or counted twice (Modrák et al. 2023).
+
+A second opinion needs no sampler that has converged. Draw parameters from the prior and data from the model;
+the parameters are then a draw from the posterior. Let a chain of a reversible kernel run from them, k states
+backwards and L − 1 − k forwards, with k uniform. Where the kernel leaves the posterior invariant, the chain
+looks the same from each of its states, so the rank of the true one among all L is uniform, exactly, however
+slowly the chain mixes and however short it is (Gandy & Scott 2020, "Unit testing for MCMC and other Monte
+Carlo methods", in the spirit of Geweke 2004). SBC asks whether the draws are of the posterior; this asks
+whether density, gradient and simulator belong
+together, and needs no warm-up that has converged.
 """
 
 from __future__ import annotations
@@ -19,8 +27,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.inference.gate import MOST_PARETO_K
 from bayesjudge.model import Data, Model
 from bayesjudge.simulation.blocks import kept_or_made
-from bayesjudge.simulation.calibration.exact_ranks import exact_ranks
-from bayesjudge.simulation.calibration.ranks import Calibration, rank_rows
+from bayesjudge.simulation.calibration.ranks import Calibration, rank_rows, ranks_among
 from bayesjudge.simulation.calibration.replicates import Quantity, Simulator
 
 if TYPE_CHECKING:
@@ -30,8 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bayesjudge.inference import ManyFits
+    from bayesjudge.simulation.calibration.replicates import World
 
-__all__ = ["Calibration", "sbc"]
+__all__ = ["Calibration", "exact_ranks", "sbc"]
 
 #: Between the seeds of two blocks; a prime, so that blocks of neighbouring seeds do not meet.
 _STRIDE = 104_729
@@ -77,7 +85,7 @@ def sbc(
         Further test quantities, ``(latent values, arrays) -> scalar`` in JAX; they may look at the data, as
         those of `data_quantities` do.
     second_opinion : bool
-        Also rank each truth within a chain that starts there (Gandy & Scott 2020; see `exact_ranks`).
+        Also rank each truth within a chain that starts there (Gandy & Scott 2020; see above).
     folder : Path, optional
         Where blocks of replicates are kept as they are done; those already there, under the same settings,
         are not computed again.
@@ -174,3 +182,36 @@ def _unreliable(fits: ManyFits) -> NDArray[np.bool_]:
         return bool(np.sum(stats.get("diverging", 0)) > 0 or not k <= MOST_PARETO_K)
 
     return np.array([bad(stats) for stats in fits.stats])
+
+
+def exact_ranks(
+    simulator: Simulator, world: World, *, length: int, chains: int, draws: int, tune: int, seed: int
+) -> NDArray[np.int64]:
+    """Ranks (replicates, quantities) from 0 to ``length − 1``; ties are broken at random.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Of the model and its quantities.
+    world : World
+        Its replicates.
+    length : int
+        States of each chain, the truth among them; at most ``draws + 1``.
+    chains, draws, tune : int
+        Of the sampler, which takes programs from `fit_many` where these are equal; two chains are read.
+    seed : int
+        Equal seeds give equal ranks.
+    """
+    from bayesjudge.inference.batches import Batch, chains_from
+    from bayesjudge.inference.engines.nuts import NutsOptions
+
+    options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=0.9)
+    job = Batch(model=simulator.model, data=world.datasets, engine="hmc", options=options, seed=seed,
+                repeat=False, mesh=None)  # fmt: skip
+    run = chains_from(job, world.points)
+    rng = np.random.default_rng(seed)
+    before = rng.integers(0, length, size=len(run))
+    states = np.stack([np.concatenate([one[0, :k], one[1, : length - 1 - k]])
+                       for one, k in zip(run, before, strict=True)])  # fmt: skip
+    found = simulator.rank(world, states)
+    return ranks_among(found.true[..., None], found.drawn, rng).T

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
+from bayesjudge.estimates import Population, estimand_of
 from bayesjudge.inference import Fit, fit
-from bayesjudge.studies.accuracy.options import POOLINGS, AccuracyOptions
+from bayesjudge.inference.sampling import SamplingOptions
+from bayesjudge.models.common.verdict_channel import Labels, Pooling
+from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.paired_accuracy import PairedAccuracy
+from bayesjudge.studies.common.checks import check_fits
 
-__all__ = ["JudgeFits", "fit_judge"]
+if TYPE_CHECKING:
+    from bayesjudge.estimates import Estimates
+
+__all__ = ["PANEL", "POOLINGS", "AccuracyOptions", "JudgeFits", "Part", "check_judge", "fit_judge"]
 
 #: Draws of each chain for a posterior that is only compared: leave-one-out looks at no more than 250.
 COMPARED_DRAWS = 500
@@ -79,3 +90,88 @@ def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool
         headline={model.label: fit(model, counts, **options.sampling) for model in models},
         alternatives={model.label: fit(model, counts, **{**options.sampling, **short}) for model in others},
     )
+
+
+#: What stands in the column ``judge`` for all judges together.
+PANEL = "all judges"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Part:
+    """Fits of one judge (or of all together) and every table made from them.
+
+    Attributes
+    ----------
+    fits : JudgeFits
+        The posteriors.
+    bayes, baselines : Estimates
+        Accuracies and differences.
+    quality : Estimates
+        The judge's, or the judges', quality.
+    ranks : pandas.DataFrame
+        Probability of each rank.
+    checks : dict of str to pandas.DataFrame
+        Tables of checks by name.
+    """
+
+    fits: JudgeFits
+    bayes: Estimates
+    baselines: Estimates
+    quality: Estimates
+    ranks: pd.DataFrame
+    checks: dict[str, pd.DataFrame]
+
+
+def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
+    """Tables ``predictive``, ``comparison``, ``sensitivity`` and ``convergence``, in this order.
+
+    Every table has columns ``judge`` and, but for the comparison, ``method``. The comparison is there when
+    other poolings were fitted.
+    """
+    tables = check_fits(fits.headline.values(), fits.everything.values())
+    compared = {"comparison": compare(fits.poolings).frame} if fits.alternatives else {}
+    ordered = {"predictive": tables.pop("predictive"), **compared, **tables}
+    return {name: table.assign(judge=fits.judge) for name, table in ordered.items()}
+
+
+POOLINGS: tuple[Pooling, ...] = ("partial", "shared", "specific")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyOptions(SamplingOptions):
+    """What `accuracy` was asked for; the parameters are described there.
+
+    Raises
+    ------
+    UsageError, EngineError
+        The first option that cannot be, with what is allowed.
+
+    Examples
+    --------
+    >>> AccuracyOptions(prob=0.9).judge_error().label
+    'bayes:judge_error[partial]'
+    """
+
+    pooling: Pooling = "partial"
+    labels: Labels = "random"
+    compare: bool | None = None
+    population: Population = "superpopulation"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        estimand_of("accuracy", self.population)
+        self.judge_error()
+
+    def judge_error(self, pooling: Pooling | None = None) -> JudgeError:
+        """The model of accuracies, with another pooling where one is given."""
+        return JudgeError(pooling=pooling or self.pooling, labels=self.labels)
+
+    def paired_accuracy(self) -> PairedAccuracy:
+        """The model of differences."""
+        return PairedAccuracy(pooling=self.pooling, labels=self.labels)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the manifest of the answer records."""
+        own = {"pooling": self.pooling, "labels": self.labels, "population": self.population}
+        return {**super().settings, **own}

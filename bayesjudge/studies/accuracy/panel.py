@@ -14,19 +14,16 @@ from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.inference import Fit, fit
 from bayesjudge.models.judge_panel import JudgePanel
-from bayesjudge.models.judge_panel.answers import answer_probabilities
-from bayesjudge.models.judge_panel.judges import expected_agreement, panel_beats_best
+from bayesjudge.models.judge_panel.results import answer_probabilities, expected_agreement, panel_beats_best
 from bayesjudge.planning.labels import sample_labels
-from bayesjudge.studies.accuracy.checks import check_judge
-from bayesjudge.studies.accuracy.fits import JudgeFits
-from bayesjudge.studies.accuracy.part import PANEL, Part
+from bayesjudge.studies.accuracy.fits import PANEL, JudgeFits, Part, check_judge
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-    from bayesjudge.studies.accuracy.options import AccuracyOptions
+    from bayesjudge.studies.accuracy.fits import AccuracyOptions
 
 __all__ = ["panel_part", "panel_table", "panel_warnings"]
 

@@ -13,13 +13,9 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference.gate import Gate
 from bayesjudge.readers import read_verdicts
-from bayesjudge.studies.accuracy.checklist import checklist
-from bayesjudge.studies.accuracy.checks import check_judge
-from bayesjudge.studies.accuracy.fits import JudgeFits, fit_judge
-from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.options import AccuracyOptions
+from bayesjudge.studies.accuracy.fits import PANEL, AccuracyOptions, JudgeFits, Part, check_judge, fit_judge
+from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.panel import panel_part, panel_table, panel_warnings
-from bayesjudge.studies.accuracy.part import PANEL, Part
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.ranks import rank_probabilities

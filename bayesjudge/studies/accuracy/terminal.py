@@ -10,7 +10,7 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-from bayesjudge.studies.accuracy.part import PANEL
+from bayesjudge.studies.accuracy.fits import PANEL
 from bayesjudge.studies.common.reading import estimand_in, quality_rows
 from bayesjudge.studies.common.terminal import (
     empty_table,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesjudge.baselines.audit import break_even_auc
-from bayesjudge.studies.common.warnings import predictive_warnings, sensitivity_warnings
+from bayesjudge.studies.common.checks import predictive_warnings, sensitivity_warnings
 
 if TYPE_CHECKING:
     import pandas as pd

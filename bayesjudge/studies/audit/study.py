@@ -35,9 +35,8 @@ from bayesjudge.studies.audit.tables import (
     transported,
     trust_table,
 )
-from bayesjudge.studies.common.checks import check_fits
+from bayesjudge.studies.common.checks import check_fits, fallback_warnings
 from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.common.warnings import fallback_warnings
 from bayesjudge.tables import Pairs
 
 if TYPE_CHECKING:

@@ -8,10 +8,18 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.checks import convergence, predictive_check, prior_sensitivity
+from bayesjudge.checks.predictive import FLAG_BELOW
 from bayesjudge.inference import Fit
 from bayesjudge.inference.gate import Gate
 
-__all__ = ["check_fits", "joint_gate", "stacked_tables"]
+__all__ = [
+    "check_fits",
+    "fallback_warnings",
+    "joint_gate",
+    "predictive_warnings",
+    "sensitivity_warnings",
+    "stacked_tables",
+]
 
 
 def check_fits(headline: Iterable[Fit], everything: Iterable[Fit]) -> dict[str, pd.DataFrame]:
@@ -48,3 +56,43 @@ def joint_gate(gates: Mapping[str, Gate]) -> Gate:
     figures = {"rhat": float(np.max([gate.figures["rhat"] for gate in gates.values()])),
                "ess": float(np.min([gate.figures["ess"] for gate in gates.values()]))}  # fmt: skip
     return Gate(passed=all(gate.passed for gate in gates.values()), reasons=reasons, figures=figures)
+
+
+def fallback_warnings(fits: Mapping[str, Fit]) -> list[str]:
+    """Where an engine was replaced by another."""
+    return [
+        f"{name}: the Laplace approximation was not good enough (Pareto k "
+        f"{fit.manifest['laplace_pareto_k']:.2f}), so NUTS was run instead"
+        for name, fit in fits.items()
+        if fit.manifest["engine"] == "nuts after laplace"
+    ]
+
+
+def predictive_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Statistics of the table ``predictive`` that the models do not reproduce."""
+    table = checks["predictive"]
+    bad = table[table["flagged"]]
+    # By chance alone about this share of the statistics of a right model are flagged.
+    if len(bad) <= FLAG_BELOW * len(table):
+        return []
+    shown = _first_few(bad, "statistic")
+    return [
+        f"predictive checks: the model does not reproduce {len(bad)} of {len(table)} statistics ({shown})"
+    ]
+
+
+def sensitivity_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Estimands of the table ``sensitivity`` that move with the prior."""
+    table = checks["sensitivity"]
+    bad = table[table["prior_sensitive"]]
+    if bad.empty:
+        return []
+    shown = _first_few(bad, "estimand")
+    return [f"prior sensitivity: {len(bad)} of {len(table)} estimands move with the prior ({shown})"]
+
+
+def _first_few(rows: pd.DataFrame, what: str) -> str:
+    judges = rows["judge"] if "judge" in rows else rows["unit"]
+    whose = rows["unit"].where(rows["unit"].astype(str) != "", judges)
+    named = [f"{kind} of {unit}" for kind, unit in zip(rows[what], whose, strict=True)]
+    return "; ".join(list(dict.fromkeys(named))[:3])

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import Gate
-from bayesjudge.studies.common.output import file_name, write_text
 from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Fit
     from bayesjudge.report import Page
 
-__all__ = ["ChecklistItem", "Comparison"]
+__all__ = ["ChecklistItem", "Comparison", "file_name", "json_schema", "require_writable", "write_text"]
 
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
 type ChecklistItem = tuple[str, str, str]
@@ -144,3 +148,55 @@ class Comparison:
         for k, (name, fit) in enumerate(self.fits.items(), start=1):
             fit.save(target / f"fit_{k}_{file_name(name)}.nc")
         return target
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of ``--json`` and `Comparison.to_dict`.
+
+    Examples
+    --------
+    >>> sorted(json_schema()["required"])[:3]
+    ['bayesjudge', 'checks', 'diagnostics']
+    """
+    text = resources.files("bayesjudge.studies").joinpath("answer.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def require_writable(folder: Path) -> None:
+    """Refuse a folder that nothing can be written into, by writing into it, or where it would be made.
+
+    Raises
+    ------
+    UsageError
+        Not a folder, or not writable.
+    """
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise UsageError(f"{str(nearest)!r} is a file, so nothing can be written into it; name a folder")
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"cannot write into {str(nearest)!r}: {error.strerror}; name another folder"
+        ) from error
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file through a temporary one in the same folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return path
+
+
+def file_name(name: str) -> str:
+    """A name reduced to letters, digits and dashes, so that no model or judge name can leave the folder."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "unnamed"

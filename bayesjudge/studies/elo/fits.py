@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from bayesjudge.counts.battles.counts import BattleCounts
+from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
+from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.bradley_terry import BradleyTerry
-from bayesjudge.studies.elo.options import EloOptions
+from bayesjudge.models.judge_elo import JudgeElo
+from bayesjudge.models.judge_elo.model import Scores
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["EloFits", "elo_of", "fit_leaderboards"]
+__all__ = ["EloFits", "EloOptions", "elo_of", "fit_leaderboards", "named_methods"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,3 +66,58 @@ def elo_of(one: Fit) -> xr.DataArray:
     """Draws of every model's Elo, dims ``chain, draw, model``."""
     draws: xr.DataArray = one.model.elo(one.posterior, one.data)  # type: ignore[attr-defined] # both models of this study have it
     return draws
+
+
+@dataclass(frozen=True, kw_only=True)
+class EloOptions(SamplingOptions):
+    """What `elo` was asked for; the parameters are described there.
+
+    Raises
+    ------
+    UsageError, EngineError
+        The first option that cannot be, with what is allowed.
+
+    Examples
+    --------
+    >>> EloOptions(scores="verdicts").judge_elo().label
+    'bayes:judge_elo[verdicts]'
+    """
+
+    engine: str = "hmc"
+    bootstrap: int = 1000
+    scores: Scores = "graded"
+    length_effect: bool = False
+    battle_effect: bool = False
+    families: Mapping[str, str] = field(default_factory=dict)
+    covariates: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bootstrap == 1:
+            raise UsageError("bootstrap=1 has no spread; give 0 (sandwich errors) or some hundreds")
+        self.judge_elo()
+
+    def judge_elo(self) -> JudgeElo:
+        """The joint model of people and judges."""
+        families = tuple(sorted(self.families.items()))
+        return JudgeElo(scores=self.scores, length_effect=self.length_effect, families=families,
+                        battle_effect=self.battle_effect)  # fmt: skip
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the manifest of the answer records."""
+        return {**super().settings, "scores": self.scores, "length_effect": self.length_effect,
+                "battle_effect": self.battle_effect,
+                "families": dict(self.families), "covariates": list(self.covariates)}  # fmt: skip
+
+
+def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:
+    """Method of each row, and whose verdicts it rests on where that is not the leaderboard's own scale.
+
+    Examples
+    --------
+    >>> named_methods(pd.DataFrame({"method": ["hard-elo", "hard-elo"], "judge": ["", "gpt-4"]}))
+    ['hard-elo', 'hard-elo by gpt-4']
+    """
+    pairs = zip(rows["method"], rows["judge"], strict=True)
+    return [f"{method} by {judge}" if judge and judge != scale else method for method, judge in pairs]

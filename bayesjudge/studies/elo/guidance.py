@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
-from bayesjudge.studies.common.warnings import fallback_warnings, predictive_warnings, sensitivity_warnings
+from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,7 @@ from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import fit_many
-from bayesjudge.studies.elo.names import named_methods
-from bayesjudge.studies.elo.options import EloOptions
+from bayesjudge.studies.elo.fits import EloOptions, named_methods
 
 __all__ = ["ESTIMAND", "predict_held_out", "scores_of"]
 

@@ -17,7 +17,7 @@ from bayesjudge.plots import (
 )
 from bayesjudge.report import Page, Section, Table, comparison_table, estimates_table
 from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
-from bayesjudge.studies.elo.names import named_methods
+from bayesjudge.studies.elo.fits import named_methods
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison

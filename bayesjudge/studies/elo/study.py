@@ -19,10 +19,9 @@ from bayesjudge.readers import read_battles
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.ranks import rank_probabilities
-from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards
+from bayesjudge.studies.elo.fits import EloFits, EloOptions, elo_of, fit_leaderboards
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import predict_held_out, scores_of
-from bayesjudge.studies.elo.options import EloOptions
 from bayesjudge.tables import Battles
 
 if TYPE_CHECKING:

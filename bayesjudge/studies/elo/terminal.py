@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.studies.common.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
-from bayesjudge.studies.elo.names import named_methods
+from bayesjudge.studies.elo.fits import named_methods
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison

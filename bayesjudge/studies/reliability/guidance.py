@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bayesjudge.studies.common.warnings import fallback_warnings, predictive_warnings, sensitivity_warnings
+from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
 
 if TYPE_CHECKING:
     import pandas as pd

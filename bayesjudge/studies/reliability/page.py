@@ -15,7 +15,7 @@ from bayesjudge.plots import (
 )
 from bayesjudge.report import Figure, Page, Section, Table, comparison_table
 from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
-from bayesjudge.studies.reliability.plan import plan_sentences
+from bayesjudge.studies.reliability.parts import plan_sentences
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.reliability import (
@@ -17,11 +20,23 @@ from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, fit
+from bayesjudge.inference.sampling import SamplingOptions
+from bayesjudge.models.pointwise_scores import Likelihood, PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
-from bayesjudge.studies.reliability.options import ReliabilityOptions
-from bayesjudge.studies.reliability.plan import plan_frame
+from bayesjudge.planning.trials import allocate
 
-__all__ = ["Pairwise", "Pointwise", "pairwise", "pointwise"]
+if TYPE_CHECKING:
+    from bayesjudge.inference import Fit
+
+__all__ = [
+    "Pairwise",
+    "Pointwise",
+    "ReliabilityOptions",
+    "pairwise",
+    "plan_frame",
+    "plan_sentences",
+    "pointwise",
+]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,3 +128,110 @@ def pointwise(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) 
     posterior = fit(model, counts, **options.sampling)
     rows = Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates])
     return Pointwise(counts=counts, fits=(posterior,), baseline=baseline, estimates=rows)
+
+
+#: Further trials an item that are planned by default.
+EACH = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReliabilityOptions(SamplingOptions):
+    """What `reliability` was asked for; the parameters are described there.
+
+    Raises
+    ------
+    UsageError, EngineError
+        The first option that cannot be, with what is allowed.
+
+    Examples
+    --------
+    >>> ReliabilityOptions(budget=100).budget_of(20), ReliabilityOptions().budget_of(20)
+    (100, 100)
+    """
+
+    likelihood: Likelihood = "gaussian"
+    budget: int | None = None
+    responses: tuple[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.pointwise_scores()
+        if self.budget is not None and self.budget < 0:
+            raise UsageError(f"budget={self.budget} must be a number of further trials, 0 or more")
+
+    def pointwise_scores(self) -> PointwiseScores:
+        """The model of scores."""
+        return PointwiseScores(likelihood=self.likelihood)
+
+    def budget_of(self, items: int) -> int:
+        """Further trials to spend on a judge's items."""
+        return EACH * items if self.budget is None else self.budget
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """Keywords of `fit`: hundreds of effects near their normal units need no shorter steps than these."""
+        return {**super().sampling, "target_accept": 0.9}
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the manifest of the answer records."""
+        return {**super().settings, "likelihood": self.likelihood, "budget": self.budget,
+                "responses": None if self.responses is None else list(self.responses)}  # fmt: skip
+
+
+#: Posterior draws that a plan rests on.
+DRAWS = 100
+_COLUMNS = ["judge", "group", "item", "trials", "extra", "wrong", "wrong_after", "wrong_uniform"]
+
+
+def plan_frame(fit: Fit, options: ReliabilityOptions) -> pd.DataFrame:
+    """Further trials of every item of every judge and condition, each with a budget of its own.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``judge, group, item, trials`` (made), ``extra`` (to make), ``wrong`` and ``wrong_after`` (probability
+        that the majority is wrong, without and with them) and ``wrong_uniform`` (the judge's expected number
+        of wrong majorities had the same trials been spread evenly).
+    """
+    from bayesjudge.models.repeated_trials.verdict_draws import verdict_draws
+
+    names = np.array(fit.data.coords["item"], dtype=object)
+    found = []
+    for part in verdict_draws(fit.model, fit.posterior, fit.data).parts():
+        draws = part.q.reshape(-1, *part.q.shape[2:])
+        kept = np.unique(np.linspace(0, len(draws) - 1, min(DRAWS, len(draws))).astype(int))
+        plan = allocate(draws[kept], budget=options.budget_of(part.items), counts=part.seen)
+        found.append(pd.DataFrame({
+            "judge": part.name[0], "group": part.name[1], "item": names[part.units[:, 1]],
+            "trials": part.seen.sum(axis=1), "extra": plan.extra, "wrong": plan.before,
+            "wrong_after": plan.after, "wrong_uniform": plan.uniform,
+        }))  # fmt: skip
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=_COLUMNS)
+
+
+def plan_sentences(plan: pd.DataFrame, *, most: int = 3) -> list[str]:
+    """What to ask again, a sentence a judge and condition."""
+    sentences = []
+    for (judge, group), rows in plan.groupby(["judge", "group"], sort=False):
+        asked = rows[rows["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
+        who = f"{judge} ({group})" if group else str(judge)
+        now, then = rows["wrong"].sum(), rows["wrong_after"].sum()
+        if asked.empty:
+            sentences.append(f"{who}: {_expected(now)} of {len(rows)} majorities are expected to be wrong, "
+                             "and no further trial within the budget changes that.")  # fmt: skip
+            continue
+        shown = ", ".join(f"{item} ({extra} more)" for item, extra in
+                          zip(asked["item"][:most], asked["extra"][:most], strict=True))  # fmt: skip
+        more = len(asked) - most
+        rest = f" and {more} other{'s' * (more > 1)}" if more > 0 else ""
+        spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items"
+        gain = f"bring the expected wrong majorities from {_expected(now)} to {_expected(then)}"
+        even = f"spread evenly they would leave {_expected(rows['wrong_uniform'].iloc[0])}"
+        sentences.append(f"{who}: {spent}, {shown}{rest}, {gain}; {even}.")
+    return sentences
+
+
+def _expected(number: float) -> str:
+    """An expected number, with two decimals where one would make it nothing."""
+    return f"{number:.1f}" if number >= 1 else f"{number:.2f}"

@@ -13,8 +13,7 @@ from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
-from bayesjudge.studies.reliability.options import ReliabilityOptions
-from bayesjudge.studies.reliability.parts import Pairwise, Pointwise, pairwise, pointwise
+from bayesjudge.studies.reliability.parts import Pairwise, Pointwise, ReliabilityOptions, pairwise, pointwise
 from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.reliability.tiers import check_tiers
+from bayesjudge.baselines.reliability.curve import check_tiers
 from bayesjudge.estimates import Estimates
 
 if TYPE_CHECKING:

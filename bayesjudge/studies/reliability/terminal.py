@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, percent, unit_name
-from bayesjudge.studies.reliability.plan import plan_sentences
+from bayesjudge.studies.reliability.parts import plan_sentences
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison

@@ -22,12 +22,11 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 from numpyro import distributions as dist
 from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import ZeroSumTransform
 
-__all__ = ["Strengths", "information", "pymc_spread", "pymc_strengths", "spread"]
+__all__ = ["Strengths", "pymc_spread", "pymc_strengths", "spread"]
 
 
 def spread(scale: float) -> dist.Weibull:
@@ -46,26 +45,6 @@ def pymc_spread(name: str, scale: float) -> Any:
     import pymc as pm
 
     return pm.Weibull(name, alpha=np.float64(2), beta=np.float64(np.sqrt(2.0) * scale))
-
-
-def information(n: NDArray[np.int64], models: int) -> NDArray[np.float64]:
-    """Mean information of battles on a strength, over the directions in which strengths differ.
-
-    A battle that somebody won tells ¼ of a unit on the difference of two equals, so ½ over all directions.
-
-    Parameters
-    ----------
-    n : int array (R, 3)
-        Battles that the first won, neither, the second.
-    models : int
-        Number of models M; there are M − 1 directions.
-
-    Examples
-    --------
-    >>> float(information(np.array([[6, 3, 6]]), 4))
-    2.0
-    """
-    return np.asarray((n[:, 0] + n[:, 2]).sum() / 2 / max(models - 1, 1), dtype=np.float64)
 
 
 class Strengths(dist.ZeroSumNormal):  # type: ignore[misc] # NumPyro has no types

@@ -1,4 +1,7 @@
-"""Entropic partial optimal transport for large tables: Sinkhorn in the log domain, block by block, in JAX.
+"""Exact partial optimal transport by POT's network simplex, with one dummy point on each side.
+
+Chapel, Alaya & Gasso (2020): a dummy row and column of cost 0 take the mass that is not transported; mass
+between the two dummies is forbidden by its cost.
 
 The same dummy row and column as in the exact solver turn the partial problem into an ordinary one, whose
 entropic solution is found by alternating the two marginals (Cuturi 2013) on log potentials, while the
@@ -8,16 +11,89 @@ precision where they fit, and made again from the vectors, block by block, where
 
 from __future__ import annotations
 
+import math
+import os
+import warnings
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import EngineError, UsageError
 
-__all__ = ["entropic_masses"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["BYTES_A_CELL", "denoise", "entropic_masses", "exact_masses"]
+
+#: Peak memory of the exact solver for each cell of the cost matrix, measured at 3,000 and 5,000 points.
+BYTES_A_CELL = 50
+#: Pivots of the simplex before it gives up: 5,000 × 5,000 needs some 2 million.
+MOST_PIVOTS = 50_000_000
+_SWITCHES = ("POT_BACKEND_DISABLE_PYTORCH", "POT_BACKEND_DISABLE_JAX", "POT_BACKEND_DISABLE_TENSORFLOW",
+             "POT_BACKEND_DISABLE_CUPY")  # fmt: skip
+
+
+def exact_masses(source: NDArray[Any], target: NDArray[Any], *, share: float) -> NDArray[np.float64]:
+    """Mass that each target receives (u,), summing to ``share``.
+
+    Parameters
+    ----------
+    source, target : array (p, d), (u, d)
+        Unit vectors; the cost of a cell is 1 minus their cosine, the weights are 1/p and 1/u.
+    share : float
+        Transported mass s.
+
+    Raises
+    ------
+    EngineError
+        The simplex gave up.
+
+    Examples
+    --------
+    >>> exact_masses(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), share=0.5).tolist()
+    [0.0, 0.5]
+    """
+    p, u = len(source), len(target)
+    # Written in place, since the matrix is what fills the memory.
+    cost = np.zeros((p + 1, u + 1))
+    np.subtract(1.0, source.astype(np.float64) @ target.astype(np.float64).T, out=cost[:p, :u])
+    cost[p, u] = 2.0 * max(float(cost.max()), 1.0)
+    rest = 1.0 - share
+    plan, log = _solve(np.append(np.full(p, 1 / p), rest), np.append(np.full(u, 1 / u), rest), cost)
+    if log["warning"] is not None:
+        raise EngineError(f"exact optimal transport gave up: {log['warning']}; use solver='entropic'")
+    mass: NDArray[np.float64] = plan[:p, :u].sum(axis=0)
+    return mass
+
+
+def _solve(a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.float64]) -> tuple[Any, Any]:
+    with _without_other_backends():
+        import ot
+
+    with warnings.catch_warnings():
+        # What it has to say comes back in the log, where it is not lost.
+        warnings.simplefilter("ignore")
+        return ot.emd(a, b, cost, numItermax=MOST_PIVOTS, log=True)  # type: ignore[no-any-return]  # POT has no types
+
+
+@contextmanager
+def _without_other_backends() -> Iterator[None]:
+    """POT imports every array library it can find, which doubles its footprint; NumPy is enough here."""
+    before = {name: os.environ.get(name) for name in _SWITCHES}
+    os.environ.update(dict.fromkeys(_SWITCHES, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
 
 #: Rows in one block.
 BLOCK = 512
@@ -37,7 +113,7 @@ def entropic_masses(
     Parameters
     ----------
     source, target : array (p, d), (u, d)
-        As in `exact.exact_masses`.
+        As in `exact_masses`.
     share : float
         Transported mass s, below 1.
     epsilon : float
@@ -146,3 +222,52 @@ def _annealed(sweep: Callable[[Any, Any], Any], state: Any, epsilon: Any) -> Any
     state, _ = jax.lax.scan(at_temperature, state, falling)
     last = jnp.float32(epsilon)
     return jax.lax.fori_loop(0, LAST_STEPS, lambda _, s: sweep(s, last), state)
+
+
+def denoise(
+    chosen: NDArray[Any], z: NDArray[Any], category: NDArray[np.int64], *, keep: tuple[float, float]
+) -> NDArray[np.bool_]:
+    """Which positives to keep.
+
+    Within each category, the share ``keep[0]`` whose chosen response lies nearest (by cosine) to the mean
+    chosen response, then of those the share ``keep[1]`` whose direction lies nearest to the mean direction.
+
+    Parameters
+    ----------
+    chosen, z : array (p, d)
+        Embedding of the chosen response, and direction, of every positive.
+    category : int array (p,)
+        Question type of each.
+    keep : (float, float)
+        Shares ρ1 and ρ2, above 0 and not above 1; at least one positive a category stays.
+
+    Returns
+    -------
+    bool array (p,)
+
+    Examples
+    --------
+    >>> chosen = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    >>> denoise(chosen, chosen, np.zeros(3, dtype=int), keep=(0.6, 1.0)).tolist()
+    [True, True, False]
+    """
+    if not all(0 < share <= 1 for share in keep):
+        raise UsageError(f"keep={keep}: both shares must lie above 0 and not above 1")
+    kept = np.zeros(len(z), dtype=bool)
+    for code in np.unique(category):
+        mine = np.flatnonzero(category == code)
+        for vectors, share in ((chosen, keep[0]), (z, keep[1])):
+            mine = mine[_nearest(vectors[mine], share)]
+        kept[mine] = True
+    return kept
+
+
+def _nearest(vectors: NDArray[Any], share: float) -> NDArray[np.int64]:
+    """Places, in order, of the share of vectors with the largest cosine to their mean."""
+    vectors = vectors.astype(np.float64)
+    length = np.maximum(np.linalg.norm(vectors, axis=1), 1e-300)
+    cosine = vectors @ vectors.mean(axis=0) / length
+    # Sums of the same numbers in another order differ in the last digits: equal cosines must stay equal.
+    order = np.argsort(-np.round(cosine, 12), kind="stable")
+    # A share of ten of .3 is three: rounding 3.0000000000000004 up would keep four.
+    return np.sort(order[: max(math.ceil(round(share * len(vectors), 9)), 1)])

@@ -18,7 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Guess", "Units", "settled"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Guess", "Units", "information", "settled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,3 +102,23 @@ def settled(rough: Any, one_sided: Any, spread: Any) -> Any:
     (5.0, -5.0, 3.0)
     """
     return rough + one_sided * ((rough**2 + spread**2) ** 0.5 - abs(rough))
+
+
+def information(n: NDArray[np.int64], models: int) -> NDArray[np.float64]:
+    """Mean information of battles on a strength, over the directions in which strengths differ.
+
+    A battle that somebody won tells ¼ of a unit on the difference of two equals, so ½ over all directions.
+
+    Parameters
+    ----------
+    n : int array (R, 3)
+        Battles that the first won, neither, the second.
+    models : int
+        Number of models M; there are M − 1 directions.
+
+    Examples
+    --------
+    >>> float(information(np.array([[6, 3, 6]]), 4))
+    2.0
+    """
+    return np.asarray((n[:, 0] + n[:, 2]).sum() / 2 / max(models - 1, 1), dtype=np.float64)

@@ -1,0 +1,262 @@
+"""The naive estimator: the share of verdicts 1, biased by ``(1 − q0) + (J − 1)θ`` (METHODS 1.1).
+
+References: Angelopoulos et al. 2023, Science 382; Angelopoulos, Duchi & Zrnic 2024, arXiv 2311.01453.
+Conventions are those of the authors' package: λ with divisor n_L for the covariance and n − 1 for the
+pooled variance, both variances of the interval with divisors n_L and n_U, λ clipped to [0, 1].
+
+``θ̂ = Σ_v P̂(v) μ̂(v)`` with P̂ over labelled and unlabelled items. μ̂ is the least-squares line of y on v.
+For a binary verdict a line through two points is the pair of means ``μ̂(0), μ̂(1)``, so nothing is assumed.
+For the mean of several runs, where a mean at each value would ask too much of few labels, it is the best
+linear prediction, and the estimate stays consistent whatever the truth, because the residuals average to
+zero over the labelled items.
+
+Reference: Chen et al. 2026, arXiv 2601.05420.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bayesjudge.baselines.accuracy.estimator import (
+    Estimator,
+    Finite,
+    labelled_share,
+    no_notes,
+    observed,
+    residual_covariance,
+    texts,
+)
+from bayesjudge.baselines.common.moments import Array, Evidence, Moments, ratio
+from bayesjudge.baselines.common.variance import mean_scale
+
+__all__ = [
+    "EIF",
+    "LABELLED",
+    "LABELLED_FINITE",
+    "NAIVE",
+    "PPI",
+    "PPI_PLUS",
+    "PREDICTED",
+    "eif_influence",
+    "eif_point",
+    "eif_reasons",
+    "labelled_influence",
+    "labelled_point",
+    "naive_influence",
+    "rectified",
+    "residual_influence",
+    "shared_rectified",
+    "slope",
+    "tuned",
+    "with_lambda",
+]
+
+
+def naive_point(moments: Moments) -> Array:
+    """Mean verdict (B, M) over the test items; over all items where every item is labelled."""
+    return np.where(moments.unlabelled > 0, moments.mean_v_unlabelled, moments.mean_v_labelled)
+
+
+def naive_influence(evidence: Evidence, ddof: int) -> Array:
+    """``(v − v̄)/n`` on the items used."""
+    used = naive_items(evidence)
+    return used * (evidence.v - naive_point(evidence.plain)) * mean_scale(evidence, used, ddof)
+
+
+def naive_items(evidence: Evidence) -> Array:
+    """Test items, or the labelled ones for a model that has no others."""
+    return np.where(evidence.plain.unlabelled > 0, evidence.unlabelled, evidence.labelled)
+
+
+def naive_reasons(moments: Moments) -> list[str]:
+    """Undefined only without any verdict."""
+    return texts(moments.total.shape[1], [(moments.total[0] == 0, "no verdict")])
+
+
+def naive_cautions(moments: Moments) -> list[str]:
+    """Say where the labelled items stand in for test items."""
+    labelled_only = (moments.unlabelled[0] == 0) & (moments.labelled[0] > 0)
+    return texts(len(labelled_only), [(labelled_only, "no unlabelled item: verdicts on the labelled ones")])
+
+
+def labelled_point(moments: Moments) -> Array:
+    """Mean label (B, M)."""
+    return moments.mean_y
+
+
+def labelled_influence(evidence: Evidence, ddof: int) -> Array:
+    """``(y − ȳ)/n_L`` on the labelled items."""
+    scale = mean_scale(evidence, evidence.labelled, ddof)
+    return evidence.labelled * (evidence.y - evidence.plain.mean_y) * scale
+
+
+def labelled_reasons(moments: Moments) -> list[str]:
+    """Undefined without a label."""
+    return texts(moments.labelled.shape[1], [(moments.labelled[0] == 0, "no labelled item")])
+
+
+def labelled_items(evidence: Evidence) -> Array:
+    """Labelled items."""
+    return evidence.labelled
+
+
+def tuned(moments: Moments) -> Array:
+    """Variance-minimising ``λ*`` (B, M) in [0, 1]; 0, labels alone, without test items or variation."""
+    room = (1.0 + ratio(moments.labelled, moments.unlabelled)) * moments.variance_pooled
+    best = ratio(moments.covariance, np.where(room > 0, room, 0.0))
+    return np.clip(np.where(np.isnan(best), 0.0, best), 0.0, 1.0)
+
+
+def rectified(moments: Moments, lam: Array) -> Array:
+    """``ȳ_L + λ(v̄_U − v̄_L)`` (B, M); the labelled mean where λ is 0."""
+    shift = np.where(lam == 0, 0.0, lam * (moments.mean_v_unlabelled - moments.mean_v_labelled))
+    return moments.mean_y + shift
+
+
+def shared_rectified(moments: Moments, lam: Array) -> Array:
+    """The same with the reference model's labels for all: Rogan–Gladen when ``λ = 1/J`` (seed App. A.2)."""
+    mean_y, mean_v = moments.mean_y[:, [moments.reference]], moments.mean_v_labelled[:, [moments.reference]]
+    return mean_y + lam * (moments.mean_v_unlabelled - mean_v)
+
+
+def _one(moments: Moments) -> Array:
+    return np.ones_like(moments.labelled)
+
+
+def _share_unlabelled(moments: Moments) -> Array:
+    return np.nan_to_num(ratio(moments.unlabelled, moments.total))
+
+
+def _influence(evidence: Evidence, ddof: int, lam: Array) -> Array:
+    # λ̂'s own sampling error has no first-order effect: it multiplies a difference with mean 0.
+    labels = residual_influence(evidence, ddof, lam)
+    tests = evidence.unlabelled * lam * (evidence.v - evidence.plain.mean_v_unlabelled)
+    return labels + np.where(lam == 0, 0.0, tests * mean_scale(evidence, evidence.unlabelled, ddof))
+
+
+def _finite(lam_of: Callable[[Moments], Array]) -> Finite:
+    """On these items the estimate is the same; its error is that of ``y − bv`` with ``b = λ/(1 − f)``."""
+
+    def cov(evidence: Evidence, ddof: int) -> Array:
+        left = 1.0 - labelled_share(evidence)[None, :]
+        slope = np.nan_to_num(ratio(lam_of(evidence.plain), left))
+        return residual_covariance(residual_influence(evidence, ddof, slope), evidence)
+
+    return Finite(point=lambda evidence: rectified(evidence.plain, lam_of(evidence.plain))[0], covariance=cov)
+
+
+def _no_label(moments: Moments) -> list[str]:
+    return texts(moments.labelled.shape[1], [(moments.labelled[0] == 0, "no labelled item")])
+
+
+def _no_label_or_test(moments: Moments) -> list[str]:
+    return texts(
+        moments.labelled.shape[1],
+        [(moments.labelled[0] == 0, "no labelled item"), (moments.unlabelled[0] == 0, "no unlabelled item")],
+    )
+
+
+def _labels_alone(moments: Moments) -> list[str]:
+    alone = (tuned(moments)[0] == 0) & (moments.labelled[0] > 0)
+    return texts(len(alone), [(alone, "λ = 0: the labels alone")])
+
+
+def with_lambda(
+    lam: Callable[[Moments], Array],
+    reasons: Callable[[Moments], list[str]],
+    cautions: Callable[[Moments], list[str]],
+) -> Estimator:
+    """Estimator ``ȳ_L + λ(v̄_U − v̄_L)`` for one way to choose λ."""
+    return Estimator(
+        point=lambda moments: rectified(moments, lam(moments)),
+        influence=lambda evidence, ddof: _influence(evidence, ddof, lam(evidence.plain)),
+        reasons=reasons, cautions=cautions, finite=_finite(lam),
+    )  # fmt: skip
+
+
+def slope(moments: Moments) -> Array:
+    """Least-squares slope of y on v (B, M); NaN where labelled verdicts are constant and others differ."""
+    found = ratio(moments.covariance, moments.variance_labelled)
+    # Nothing to extrapolate when the unlabelled verdicts equal that same constant.
+    flat = (moments.variance_labelled == 0) & (np.abs(moments.mean_v - moments.mean_v_labelled) < 1e-12)
+    return np.where(flat, 0.0, found)
+
+
+def eif_point(moments: Moments) -> Array:
+    """``ȳ_L + β̂(v̄ − v̄_L)`` (B, M), which for binary verdicts is ``Σ_v P̂(v) μ̂(v)``."""
+    return moments.mean_y + slope(moments) * (moments.mean_v - moments.mean_v_labelled)
+
+
+def eif_influence(evidence: Evidence, ddof: int) -> Array:
+    """``(μ̂(v) − θ̂)/n`` on all items plus ``(y − μ̂(v))/n_L`` on the labelled; the two are orthogonal."""
+    beta, seen = slope(evidence.plain), observed(evidence)
+    predicted = seen * beta * (evidence.v - evidence.plain.mean_v) * mean_scale(evidence, seen, ddof)
+    return predicted + residual_influence(evidence, ddof, beta)
+
+
+def residual_influence(evidence: Evidence, ddof: int, beta: Array) -> Array:
+    """``(r − r̄_L)/n_L`` (R, M) on the labelled items, for ``r = y − βv``."""
+    moments = evidence.plain
+    residual = evidence.y - moments.mean_y - beta * (evidence.v - moments.mean_v_labelled)
+    return evidence.labelled * residual * mean_scale(evidence, evidence.labelled, ddof)
+
+
+def _finite_covariance(evidence: Evidence, ddof: int) -> Array:
+    return residual_covariance(residual_influence(evidence, ddof, slope(evidence.plain)), evidence)
+
+
+def eif_reasons(moments: Moments) -> list[str]:
+    """Undefined without labels, or where a verdict occurs that no labelled item has."""
+    constant = np.isnan(slope(moments)[0])
+    value = [
+        f"every labelled item has mean verdict {v:.3g}, others differ" for v in moments.mean_v_labelled[0]
+    ]
+    return texts(len(constant), [(moments.labelled[0] == 0, "no labelled item"), (constant, value)])
+
+
+#: On these items all verdicts are known: whoever takes the judge for the truth has nothing left to estimate.
+NAIVE_FINITE = Finite(
+    point=lambda evidence: evidence.plain.mean_v[0],
+    covariance=lambda evidence, _: np.zeros((evidence.v.shape[1], evidence.v.shape[1])),
+    verdicts_only=True,
+)
+
+
+NAIVE = Estimator(
+    point=naive_point, influence=naive_influence, reasons=naive_reasons, cautions=naive_cautions,
+    items=naive_items, finite=NAIVE_FINITE,
+)  # fmt: skip
+
+
+#: On these items the finite-population correction of a sample mean (Cochran 1977, eq. 2.14).
+LABELLED_FINITE = Finite(
+    point=lambda evidence: labelled_point(evidence.plain)[0],
+    covariance=lambda evidence, ddof: residual_covariance(labelled_influence(evidence, ddof), evidence),
+)
+
+
+LABELLED = Estimator(
+    point=labelled_point,
+    influence=labelled_influence,
+    reasons=labelled_reasons,
+    items=labelled_items,
+    finite=LABELLED_FINITE,
+)
+
+
+PPI = with_lambda(_one, _no_label_or_test, no_notes)
+
+
+PPI_PLUS = with_lambda(tuned, _no_label, _labels_alone)
+
+
+#: For a v that is itself the prediction of y: ``ȳ_L + v̄ − v̄_L`` with v̄ over all items, the EIF of slope 1.
+PREDICTED = with_lambda(_share_unlabelled, _no_label, no_notes)
+
+
+EIF = Estimator(
+    point=eif_point, influence=eif_influence, reasons=eif_reasons,
+    finite=Finite(point=lambda evidence: eif_point(evidence.plain)[0], covariance=_finite_covariance),
+)  # fmt: skip

@@ -1,0 +1,282 @@
+"""CSV and TSV. Every cell is read as text, so that ``007`` stays what it is; tables do the coding."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+
+from bayesjudge.errors import InputError
+from bayesjudge.readers.sources import Source, arrow_to_pandas, file_problem
+
+__all__ = ["not_utf8", "read_delimited", "read_json", "read_parquet", "require_text"]
+
+#: Bytes parsed at a time; a single row, with all its text, must fit.
+_BLOCK = 1 << 24
+
+
+def read_delimited(source: Source) -> pd.DataFrame:
+    """Read a CSV (comma, or where the header has none, semicolon, tab or bar) or TSV file.
+
+    Raises
+    ------
+    InputError
+        Not UTF-8, no header, or rows with more or fewer cells than the header: all of them, by number.
+    """
+    require_text(source)
+    header, delimiter = _header(source)
+    try:
+        table = _parse(source, header, delimiter)
+    except pa.ArrowInvalid as error:
+        raise _explain(source, header, delimiter, error) from error
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def _header(source: Source) -> tuple[list[str], str]:
+    with source.open() as stream:
+        line = b""
+        while not line.strip():
+            line = stream.readline(_BLOCK)
+            if not line:
+                raise InputError([file_problem(source.name, "an empty file", "Check how it was written.")])
+    try:
+        text = line.decode("utf-8-sig").strip("\r\n")
+    except UnicodeDecodeError as error:
+        raise (not_utf8(source) or error) from error
+    delimiter = "\t" if source.format == "tsv" else next((mark for mark in ",;\t|" if mark in text), ",")
+    return _cells(text, delimiter), delimiter
+
+
+def _cells(text: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        # Arrow reads the same line and says what is wrong with it.
+        return []
+
+
+def _parse(source: Source, header: list[str], delimiter: str, **options: Any) -> pa.Table:
+    with source.open() as stream:
+        return pyarrow.csv.read_csv(
+            stream,
+            read_options=pyarrow.csv.ReadOptions(
+                block_size=_BLOCK, use_threads="invalid_row_handler" not in options
+            ),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(header, pa.string()),
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+
+
+def _explain(source: Source, header: list[str], delimiter: str, error: pa.ArrowInvalid) -> InputError:
+    wrong = not_utf8(source)
+    if wrong is not None:
+        return wrong
+    ragged: list[tuple[int, int]] = []
+
+    def note(row: Any) -> str:
+        # Arrow counts the header as row 1.
+        ragged.append(((row.number or 0) - 1, row.actual_columns))
+        return "skip"
+
+    try:
+        _parse(source, header, delimiter, invalid_row_handler=note)
+    except pa.ArrowInvalid:
+        ragged.clear()
+    if not ragged:
+        return InputError(
+            [
+                file_problem(
+                    source.name,
+                    f"text that is no table ({error})",
+                    "Check the quotes: each opening one needs its closing one.",
+                )
+            ]
+        )
+    sizes = sorted({size for _, size in ragged})
+    found = f"rows with {', '.join(map(str, sizes))} cells under a header of {len(header)}"
+    return InputError(
+        [
+            file_problem(
+                source.name,
+                found,
+                "Quote cells that hold the delimiter or a line break.",
+                rows=tuple(row for row, _ in ragged),
+            )
+        ]
+    )
+
+
+#: Objects held as Python values at a time; a data frame is ten times smaller.
+_CHUNK = 100_000
+
+
+def read_json(source: Source) -> pd.DataFrame:
+    """Read objects as rows; keys that a row does not have are missing.
+
+    Raises
+    ------
+    InputError
+        Not UTF-8, not JSON, or not objects; with the line.
+    """
+    require_text(source)
+    try:
+        frames = [pd.DataFrame(chunk) for chunk in _chunks(_records(source))]
+    except UnicodeDecodeError as error:
+        raise (not_utf8(source) or error) from error
+    if not frames:
+        raise InputError([file_problem(source.name, "no objects", "Check how the file was written.")])
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
+def _records(source: Source) -> Iterator[dict[str, Any]]:
+    with source.open() as stream, io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
+        lines = ((number, line) for number, line in enumerate(text, start=1) if line.strip())
+        first, start = next(lines, (1, ""))
+        if start.lstrip().startswith("["):
+            values = _parsed(source, start + text.read(), first)
+            for number, value in enumerate(values, start=1):
+                yield _object(source, value, f"element {number}")
+            return
+        for number, line in itertools.chain([(first, start)] if start else [], lines):
+            yield _object(source, _parsed(source, line.rstrip(), number), f"line {number}")
+
+
+def _parsed(source: Source, text: str, line: int) -> Any:
+    try:
+        value = json.loads(text)
+        if "\\ud" in text.lower():
+            # Half of a surrogate pair is legal JSON but no Unicode text.
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        where = (
+            f"line {line + error.lineno - 1}" if isinstance(error, json.JSONDecodeError) else f"line {line}"
+        )
+        reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
+        raise InputError(
+            [
+                file_problem(
+                    source.name,
+                    f"{where} is not JSON ({reason})",
+                    "Write one object a line, or one array of objects.",
+                )
+            ]
+        ) from error
+    return value
+
+
+def _object(source: Source, value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(
+            [
+                file_problem(
+                    source.name,
+                    f"{where} is not an object but {type(value).__name__}",
+                    'Write each row as an object, {"item": ..., "model": ...}.',
+                )
+            ]
+        )
+    return value
+
+
+def _chunks(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    chunk: list[dict[str, Any]] = []
+    for record in records:
+        chunk.append(record)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def read_parquet(source: Source) -> pd.DataFrame:
+    """Read a Parquet file.
+
+    Raises
+    ------
+    InputError
+        Not a Parquet file, or a damaged one.
+    """
+    from pyarrow import parquet
+
+    try:
+        with source.open() as stream:
+            table = parquet.read_table(pa.PythonFile(stream, mode="r"))
+        # Text that is none would be found out much later, wherever it is first looked at.
+        table.validate(full=True)
+        return arrow_to_pandas(table)
+    # The name of a column is text, too.
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            [
+                file_problem(
+                    source.name,
+                    f"no readable Parquet ({error})",
+                    "Check that the file is whole and its ending right.",
+                )
+            ]
+        ) from error
+
+
+_MARKS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32", codecs.BOM_UTF16_LE: "UTF-16",
+          codecs.BOM_UTF16_BE: "UTF-16"}  # fmt: skip
+_SAVE = "Save it as UTF-8: iconv -f {} -t UTF-8 OLD > NEW, or 'CSV UTF-8' in a spreadsheet."
+
+
+def require_text(source: Source) -> None:
+    """Refuse what the first bytes already show not to be UTF-8 text.
+
+    Raises
+    ------
+    InputError
+        UTF-16 or UTF-32 (with or without its mark), or binary.
+    """
+    with source.open() as stream:
+        start = stream.read(4096)
+    for mark, name in _MARKS.items():
+        if start.startswith(mark):
+            raise InputError([file_problem(source.name, f"text in {name}", _SAVE.format(name))])
+    if b"\0" in start:
+        wide = start[1::2].count(0) * 4 > len(start) or start[::2].count(0) * 4 > len(start)
+        found, fix = (
+            ("text in UTF-16", _SAVE.format("UTF-16"))
+            if wide
+            else ("binary content", "Check the file's ending: is it another format?")
+        )
+        raise InputError([file_problem(source.name, found, fix)])
+
+
+def not_utf8(source: Source) -> InputError | None:
+    """The first byte that is not UTF-8, told by line and place; None where there is none."""
+    with source.open() as stream:
+        offset = 0
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                found = f"byte 0x{line[error.start]:02x} at offset {offset + error.start} (line {number})"
+                return InputError(
+                    [
+                        file_problem(
+                            source.name,
+                            f"{found}, which is not UTF-8",
+                            "It looks like Latin-1 or Windows-1252. " + _SAVE.format("WINDOWS-1252"),
+                        )
+                    ]
+                )
+            offset += len(line)
+    return None
