@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     from bayesjudge.estimates import Estimates
 
-__all__ = ["Data", "Model", "Statistic", "find_model", "model_names"]
+__all__ = [
+    "Data",
+    "Describes",
+    "Model",
+    "Replicates",
+    "Statistic",
+    "find_model",
+    "model_names",
+    "with_observations",
+]
 
 #: A test quantity: (replicated observations (..., rows), data) to named arrays with the same leading shape.
 #: Where data have several observed arrays, the replicated observations are a mapping by name.
@@ -165,6 +174,31 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class Describes(Protocol):
+    """A model with facts about one posterior that belong into the manifest of its fit."""
+
+    def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:
+        """JSON-ready facts by name."""
+        ...
+
+
+@runtime_checkable
+class Replicates(Protocol):
+    """A model whose data hold more of the observations than the observed arrays: summaries of them."""
+
+    def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
+        """The same design with other observations, and summaries that agree with them."""
+        ...
+
+
+def with_observations(model: Model, data: Data, observed: Mapping[str, Any]) -> Data:
+    """Copy of ``data`` with other observed arrays, for instance simulated ones."""
+    if isinstance(model, Replicates):
+        return model.replicated(data, observed)
+    return data.with_arrays({**data.arrays, **observed})
+
+
 def model_names() -> tuple[str, ...]:
     """Names of every registered model, this package's and others'.
 
@@ -174,6 +208,10 @@ def model_names() -> tuple[str, ...]:
     True
     """
     return tuple(sorted({point.name for point in entry_points(group="bayesjudge.models")}))
+
+
+#: Models that were there once, and what took their place.
+_SUCCEEDED = {"paired_accuracy": "judge_error, whose draws are adjusted for the items that models share"}
 
 
 def find_model(name: str) -> Callable[..., Model]:
@@ -190,6 +228,8 @@ def find_model(name: str) -> Callable[..., Model]:
     'bayes:judge_error[shared]'
     """
     points = {point.name: point for point in entry_points(group="bayesjudge.models")}
+    if name in _SUCCEEDED and name not in points:
+        raise UsageError(f"there is no model {name!r} any more: use {_SUCCEEDED[name]}")
     if name not in points:
         near = difflib.get_close_matches(name, points, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

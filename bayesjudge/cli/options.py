@@ -20,7 +20,11 @@ Judge = Annotated[list[str] | None, typer.Option(help="Only this judge; may be g
 Group = Annotated[str | None, typer.Option(help="Column that splits the items, for instance subject.")]
 Cluster = Annotated[list[str] | None, typer.Option(help="Column of items that belong together.")]
 Pooling = Annotated[str, typer.Option(help="partial, shared or specific: how alike the judge's errors are.")]
-Labels = Annotated[str, typer.Option(help="How answers were chosen for labelling: random or enriched.")]
+_LABELS = (
+    "How answers were chosen for labelling: random (evenly, or by the judge's verdicts), or enriched (each "
+    "by its own label and by nothing else)."
+)
+Labels = Annotated[str, typer.Option(help=_LABELS)]
 Population = Annotated[
     str, typer.Option(help="superpopulation: accuracy on questions like these; items: on exactly these.")
 ]

@@ -75,7 +75,6 @@ KIND_OF_MODEL: Mapping[str, str] = {
     "judge_error": "verdicts",
     "judge_panel": "panel",
     "judge_temperature": "graded battles",
-    "paired_accuracy": "verdicts",
     "pointwise_scores": "scores",
     "repeated_trials": "trials",
     "verdict_agreement": "pairs",

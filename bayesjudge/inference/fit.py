@@ -27,7 +27,7 @@ from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import Density, density
 from bayesjudge.inference.programs.progress import Report, bar
 from bayesjudge.inference.storage import write_tree
-from bayesjudge.model import Data, Model
+from bayesjudge.model import Data, Describes, Model
 
 __all__ = ["ENGINES", "Fit", "LaplaceFallbackWarning", "fit"]
 
@@ -141,7 +141,8 @@ def fit(
                progress=progress, pymc_sampler=pymc_sampler)  # fmt: skip
     drawn = {"nuts": _nuts, "hmc": _hmc, "laplace": _laplace, "pymc": _pymc}[engine](job)
     posterior = tree.posterior_dataset(job.target, data, drawn.flat)
-    facts = {"chains": chains, "draws": draws, "tune": tune, **drawn.facts}
+    described = model.describe(posterior, data) if isinstance(model, Describes) else {}
+    facts = {"chains": chains, "draws": draws, "tune": tune, **drawn.facts, **described}
     result = tree.assemble(model, data, job.target, posterior=posterior, flat=drawn.flat, stats=drawn.stats,
                            seed=seed, facts=facts)  # fmt: skip
     return Fit(model=model, data=data, tree=result, gate=gate_of(posterior, result["sample_stats"].dataset))

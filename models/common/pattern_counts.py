@@ -49,7 +49,7 @@ class PatternCounts(dist.Distribution):  # type: ignore[misc]
 
     def log_prob(self, value: Any) -> Any:
         """``n_r log p_r`` for each pattern; a pattern never seen adds nothing even where ``p_r`` is 0."""
-        seen = value > 0
+        seen = value != 0
         return jnp.where(seen, value * jnp.where(seen, self.log_p, 0.0), 0.0)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:

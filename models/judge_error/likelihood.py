@@ -1,75 +1,83 @@
-"""The likelihood of `judge_error` in JAX: log probability of every pattern of an answer.
-
-What a judge says of an answer takes few values, while patterns (over labels, judges and clusters) can be
-many. So the channel is worked out once for each outcome of one judge, and patterns look theirs up.
-"""
+"""The likelihood of `judge_error`: log probability of every cell in JAX; score and information in NumPy."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpyro
-from jax.scipy.special import logsumexp
-from numpyro import distributions as dist
+import numpy as np
+from numpy.typing import NDArray
 
-from bayesjudge.model import Data
-from bayesjudge.models.common.verdict_channel import gauss_hermite, jax_runs_log_prob
+__all__ = ["information", "log_cells", "scores"]
 
-__all__ = ["log_label", "log_pattern", "log_verdicts", "numpyro_accuracy_shift", "numpyro_ease"]
+type Array = NDArray[np.float64]
 
 
-def numpyro_ease(judges: int) -> Any:
-    """How strongly each judge feels how easy an answer is to judge, (judges,)."""
-    with numpyro.plate("judge", judges, dim=-2):
-        return numpyro.sample("ease_spread", dist.HalfNormal(1.0))[:, 0]
+def log_cells(theta: Any, logit_1: Any, logit_0: Any, *, enriched: bool) -> Any:
+    """Log probability of the six cells of each unit, in the order of `CELLS`, (U, 6), in JAX.
 
-
-def numpyro_accuracy_shift(clusters: int) -> Any:
-    """How much easier each cluster's items are for every model, in logits, (clusters,)."""
-    if not clusters:
-        return jnp.zeros(1)
-    spread = numpyro.sample("accuracy_spread", dist.HalfNormal(1.0))
-    with numpyro.plate("cluster", clusters, dim=-1):
-        return spread * numpyro.sample("accuracy_shift", dist.Normal(0.0, 1.0))
-
-
-def log_label(theta: Any, shift: Any, data: Data) -> Any:
-    """Log P(y) of each pattern's unit and cluster, (2, patterns), y = 0 first."""
-    logit = jnp.log(theta) - jnp.log1p(-theta) + shift[:, None]
-    both = jax.nn.log_sigmoid(jnp.stack([-logit, logit]))
-    return both[:, data["cluster"], data["unit"]]
-
-
-def log_verdicts(logit_1: Any, logit_0: Any, data: Data, *, rho: Any, ease: Any, shift: Any) -> Any:
-    """Log P(verdicts of all judges | y) of each pattern, (2, patterns), y = 0 first.
-
-    ``ease`` is None, or the judges' loadings on how easy the answer is to judge, which is integrated out.
+    Parameters
+    ----------
+    theta, logit_1, logit_0 : array (U,)
+        Accuracy, logits of sensitivity and specificity.
+    enriched : bool
+        Labels were chosen: a labelled answer counts through P(v | y) alone.
     """
-    leniency = jnp.stack([-shift, shift])[:, :, None, None]
-    right = jnp.stack([logit_0.T, logit_1.T])[:, None] + leniency
-    if ease is None:
-        return _look_up(right, rho, data)
-    nodes, log_w = gauss_hermite(21)
-    at_node = jax.vmap(lambda u: _look_up(right + ease * u, rho, data))(jnp.asarray(nodes))
-    return logsumexp(at_node + log_w[:, None, None], axis=0)
+    import jax.numpy as jnp
+    from jax.nn import log_sigmoid
+
+    right, wrong = jnp.log(theta), jnp.log1p(-theta)
+    of_right = [log_sigmoid(-logit_1), log_sigmoid(logit_1)]
+    of_wrong = [log_sigmoid(logit_0), log_sigmoid(-logit_0)]
+    either = [jnp.logaddexp(right + of_right[v], wrong + of_wrong[v]) for v in (0, 1)]
+    given = 0.0 if enriched else 1.0
+    labelled = [given * wrong + p for p in of_wrong] + [given * right + p for p in of_right]
+    return jnp.stack([*either, *labelled], axis=-1)
 
 
-def _look_up(right: Any, rho: Any, data: Data) -> Any:
-    """From logits of a right verdict (2, clusters, units, judges) to patterns (2, patterns)."""
-    sign = jnp.array([-1.0, 1.0])[:, None, None, None]
-    rho = rho if isinstance(rho, float) else rho[:, None]
-    table = jax_runs_log_prob((sign * right)[..., None], rho, data["outcome_runs"], data["outcome_positives"],
-                              data.facts["most_runs"])  # fmt: skip
-    judge = jnp.arange(right.shape[-1])
-    rows = table[:, data["cluster"][:, None], data["unit"][:, None], judge, data["outcome"]]
-    return rows.sum(-1)
+def scores(theta: Array, q1: Array, q0: Array, *, enriched: bool) -> Array:
+    """Gradient of `log_cells` by the logits of θ, q1 and q0 of the cell's own unit, (U, 6, 3)."""
+    found = np.zeros((len(theta), 6, 3))
+    share = _share(theta, q1, q0)
+    for v in (0, 1):
+        right, wrong = _complete(theta, q1, q0, v)
+        found[:, v] = share[:, v, None] * right + (1 - share[:, v, None]) * wrong
+        found[:, 2 + v], found[:, 4 + v] = wrong, right
+    if enriched:
+        found[:, 2:, 0] = 0.0
+    return found
 
 
-def log_pattern(log_y: Any, log_v: Any, data: Data, *, enriched: bool) -> Any:
-    """Log probability of each pattern: P(y, v) if labelled, P(v | y) if the label was chosen, else P(v)."""
-    joint = log_y + log_v
-    wrong, right = log_v if enriched else joint
-    of_label = jnp.where(data["label"] == 1, right, wrong)
-    return jnp.where(data["label"] < 0, jnp.logaddexp(joint[0], joint[1]), of_label)
+def information(theta: Array, q1: Array, q0: Array, *, n: Array, enriched: bool) -> Array:
+    """Minus the Hessian of ``Σ n log p`` by the same logits, (U, 3, 3), without negative eigenvalues.
+
+    By Louis (1982): the information of complete data less the variance of its score given what was seen.
+    """
+    share, unlabelled = _share(theta, q1, q0), n[:, :2]
+    right = n[:, 4] + n[:, 5] + (unlabelled * share).sum(axis=1)
+    wrong = n[:, 2] + n[:, 3] + (unlabelled * (1 - share)).sum(axis=1)
+    about_theta = unlabelled.sum(axis=1) if enriched else n.sum(axis=1)
+    found = np.zeros((len(theta), 3, 3))
+    found[:, 0, 0] = about_theta * theta * (1 - theta)
+    found[:, 1, 1], found[:, 2, 2] = right * q1 * (1 - q1), wrong * q0 * (1 - q0)
+    for v in (0, 1):
+        gap = np.subtract(*_complete(theta, q1, q0, v))
+        weight = unlabelled[:, v] * share[:, v] * (1 - share[:, v])
+        found -= weight[:, None, None] * gap[:, :, None] * gap[:, None, :]
+    values, vectors = np.linalg.eigh(found)
+    floored: Array = (vectors * np.maximum(values, 0.0)[:, None, :]) @ np.swapaxes(vectors, -1, -2)
+    return floored
+
+
+def _share(theta: Array, q1: Array, q0: Array) -> Array:
+    """P(y = 1 | v) for v = 0 and 1, (U, 2)."""
+    right = theta[:, None] * np.stack([1 - q1, q1], axis=-1)
+    wrong = (1 - theta)[:, None] * np.stack([q0, 1 - q0], axis=-1)
+    found: Array = right / (right + wrong)
+    return found
+
+
+def _complete(theta: Array, q1: Array, q0: Array, v: int) -> tuple[Array, Array]:
+    """Scores (U, 3) of a right answer with verdict v, and of a wrong one."""
+    nothing = np.zeros_like(theta)
+    right = np.stack([1 - theta, v - q1, nothing], axis=-1)
+    return right, np.stack([-theta, nothing, (1 - v) - q0], axis=-1)

@@ -1,58 +1,123 @@
-"""What a posterior of `judge_error` says of the estimands.
+"""What a posterior of `judge_error` says of the estimands, after the adjustment for shared items.
 
-Given the parameters, answers are independent, and one without a label is right with probability
+On exactly these items the accuracy of unit u is
 
-    P(y = 1 | v) = θ_m P(v | y = 1) / (θ_m P(v | y = 1) + (1 − θ_m) P(v | y = 0)),
+    θ_u = (Σ labelled y + Σ unlabelled P(y = 1 | v, φ) + e_u)/N_u,      e ~ N(0, S),
 
-so of the n answers that show one pattern of verdicts, Binomial(n, P(y = 1 | v)) are right.
-
-Each takes counts (..., patterns) and the data, and names shares with the same leading shape. What was
-never seen (a model without labels) is left out rather than shown as 0 of 0.
+with S the binomial variances of the answers without a label, and between models the correlation that the
+residuals y − P(y = 1 | v) of labelled answers show over items.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.estimates import Estimates, Population
 from bayesjudge.estimates.posterior import accuracy_rows
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.common.at_draws import at_draws
-from bayesjudge.models.common.verdict_channel import channel_quality, logistic_normal_mean, quality_rows
+from bayesjudge.models.common.verdict_channel import quality_rows
+from bayesjudge.models.judge_error.adjustment import RATES
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesjudge.model import Data
+__all__ = ["STATISTICS", "accuracy", "estimates", "overall", "quality"]
 
-__all__ = ["STATISTICS", "estimates", "overall", "unit_accuracy", "unit_accuracy_of_items"]
+type Array = NDArray[np.float64]
+
+
+def quality(rates: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+    """Sensitivity, specificity and Youden's J, dims ``chain, draw, judge`` and the unit's."""
+    judge = list(data.coords["judge"])
+    found = {name: rates[name].expand_dims(judge=judge) for name in RATES[1:]}
+    return {**found, "youden": found["sensitivity"] + found["specificity"] - 1}
+
+
+def accuracy(rates: xr.Dataset, data: Data, population: Population, *, seed: int = 0) -> xr.DataArray:
+    """Accuracy of each unit on a population; NaN on exactly these items where there are none."""
+    theta: xr.DataArray = rates["theta"]
+    return theta if population == "superpopulation" else _of_items(rates, data, seed=seed)
+
+
+def _of_items(rates: xr.Dataset, data: Data, *, seed: int) -> xr.DataArray:
+    theta, q1, q0 = (rates[name].to_numpy() for name in RATES)
+    n = np.asarray(data["n"], dtype=float).reshape(theta.shape[-1], len(CELLS))
+    right = np.stack([theta * (1 - q1), theta * q1])
+    p = right / (right + (1 - theta) * np.stack([q0, 1 - q0]))
+    known, size = n[:, 4] + n[:, 5], n.sum(axis=1)
+    spread = _unlabelled_covariance(p.mean(axis=(1, 2)), n, data)
+    values, vectors = np.linalg.eigh(spread)
+    noise = np.random.default_rng(seed + 1).normal(size=theta.shape) * np.sqrt(np.maximum(values, 0.0))
+    unlabelled = n[:, 0] + n[:, 1]
+    drawn = np.clip(p[0] * n[:, 0] + p[1] * n[:, 1] + noise @ vectors.T, 0.0, unlabelled)
+    share = np.divide(known + drawn, size, where=size > 0, out=np.full(theta.shape, np.nan))
+    return rates["theta"].copy(data=share)
+
+
+def _unlabelled_covariance(p: Array, n: Array, data: Data) -> Array:
+    """S (U, U): of the numbers of right answers among those without a label, given P(y = 1 | v) (2, U)."""
+    units = len(n)
+    labelled, unlabelled = np.zeros((units, 6, units)), np.zeros((units, 6, units))
+    at = np.arange(units)
+    labelled[at, 2:, at] = np.stack([-p[0], -p[1], 1 - p[0], 1 - p[1]], axis=-1)
+    unlabelled[at, :2, at] = np.sqrt(p * (1 - p)).T
+    together = np.asarray(data["together"]).sum(axis=0)
+    residual, spread = (
+        x.reshape(-1, units).T @ together @ x.reshape(-1, units) for x in (labelled, unlabelled)
+    )
+    scale = np.sqrt(np.maximum(np.diag(residual), 1e-12))
+    correlation = np.clip(residual / np.outer(scale, scale), -1.0, 1.0)
+    found: Array = np.where(np.eye(units, dtype=bool), np.diag((n[:, :2].T * p * (1 - p)).sum(axis=0)),
+                            correlation * spread)  # fmt: skip
+    return found
 
 
 def estimates(
-    theta: xr.DataArray, posterior: xr.Dataset, data: Data, *, prob: float, method: str,
-    population: Population,
+    theta: xr.DataArray, rates: xr.Dataset, data: Data, *, prob: float, method: str, population: Population,
 ) -> Estimates:  # fmt: skip
-    """Accuracy and difference of models, overall and by group, then the quality of each judge.
+    """Accuracy and difference of models, overall and by group, then the quality of the judge.
 
     ``theta`` holds the accuracy of each unit on the population.
     """
     dim: str = data.facts["unit"]
     common: dict[str, Any] = {"method": method, "prob": prob}
     rows = accuracy_rows(overall(theta, data), n=data.units, population=population, **common)
-    quality = channel_quality(posterior, dim, data.coords[dim])
+    every = quality(rates, data)
+    rows += _reaching(quality_rows(quality(_of_models(rates, data), data), n=data.units, **common), data)
     for group in data.coords["group"] if dim == "model_group" else ():
         n = {model: data.units[f"{model} | {group}"] for model in data.coords["model"]}
         part = _answered(_within(theta, group, data))
         rows += accuracy_rows(part, n=n, population=population, group=group, **common)
-        parts = {name: _within(draws, group, data) for name, draws in quality.items()}
-        rows += quality_rows(parts, n=n, group=group, **common)
-    if dim == "model":
-        rows += quality_rows(quality, n=data.units, **common)
+        parts = {name: _within(draws, group, data) for name, draws in every.items()}
+        rows += _reaching(quality_rows(parts, n=n, group=group, **common), data)
     return Estimates.from_rows(rows)
+
+
+#: Cells of labelled answers on which the judge is right, and wrong, by the rate they inform.
+_HITS_AND_MISSES = {"sensitivity": (5, 4), "specificity": (2, 3)}
+
+
+def _reaching(rows: list[dict[str, Any]], data: Data) -> list[dict[str, Any]]:
+    """A rate whose labels show no error gets an interval that reaches 1, one of errors alone 0.
+
+    An equal-tailed interval never holds a truth of exactly 1, and judges have such.
+    """
+    models, groups = data.coords["model"], data.coords["group"]
+    n = np.asarray(data["n"], dtype=float).reshape(len(models), len(groups), len(CELLS))
+    for row in rows:
+        # A posterior that is sure of a rate, but for rounding, is left as it is.
+        if row["estimand"] in _HITS_AND_MISSES and row["upper"] - row["lower"] > 1e-12:
+            mine = n[models.index(row["unit"])]
+            mine = mine[groups.index(row["group"])] if row["group"] else mine.sum(axis=0)
+            hits, misses = mine[list(_HITS_AND_MISSES[row["estimand"]])]
+            row["upper"] = 1.0 if hits > 0 and misses < 1e-9 else row["upper"]
+            row["lower"] = 0.0 if misses > 0 and hits < 1e-9 else row["lower"]
+    return rows
 
 
 def overall(theta: xr.DataArray, data: Data) -> xr.DataArray:
@@ -67,12 +132,15 @@ def overall(theta: xr.DataArray, data: Data) -> xr.DataArray:
     return total
 
 
-def unit_accuracy(posterior: xr.Dataset, data: Data) -> xr.DataArray:
-    """θ of each unit, averaged over clusters where items come in clusters."""
-    theta: xr.DataArray = posterior["theta"]
-    if data.facts["clusters"]:
-        theta = logistic_normal_mean(np.log(theta) - np.log1p(-theta), posterior["accuracy_spread"])
-    return theta
+def _of_models(rates: xr.Dataset, data: Data) -> xr.Dataset:
+    """Rates of each model, dim ``model``: of its right, and of its wrong, answers in all groups."""
+    if data.facts["unit"] == "model":
+        return rates
+    right = rates["theta"]
+    found = {"theta": overall(right, data)}
+    for name, weight in (("sensitivity", right), ("specificity", 1 - right)):
+        found[name] = overall(weight * rates[name], data) / overall(weight, data)
+    return rates.drop_dims("model_group").assign(found)
 
 
 def _answered(theta: xr.DataArray) -> xr.DataArray:
@@ -87,116 +155,33 @@ def _within(draws: xr.DataArray, group: str, data: Data) -> xr.DataArray:
     return draws.isel(model_group=chosen).rename(model_group="model").assign_coords(model=list(models))
 
 
-def unit_accuracy_of_items(
-    log_joint: Callable[[], Any], posterior: xr.Dataset, data: Data, *, seed: int
-) -> xr.DataArray:
-    """Share of right answers in each unit, dims ``chain, draw`` and the unit's.
+def _statistic(numerator: tuple[str, ...], denominator: tuple[str, ...]) -> Statistic:
+    """Share of each unit's answers with these properties among those with other ones.
 
-    Parameters
-    ----------
-    log_joint : callable
-        Samples the model's sites and returns log P(y, v) of every pattern, (2, patterns), y = 0 first.
-    posterior, data
-        Draws and the patterns they were fitted to.
-    seed : int
-        Of the draws of unknown labels.
-
-    Notes
-    -----
-    A unit without answers has no such share, and NaN.
+    What was never seen (a unit without labels) is left out rather than shown as 0 of 0.
     """
-    import xarray as xr
 
-    def right(_: Any) -> Any:
-        import jax
+    def shares(counts: Any, data: Data) -> dict[str, Any]:
+        label, verdict = np.asarray(data["label"]), np.asarray(data["verdict"])
+        holds = {"labelled": label >= 0, "unlabelled": label < 0, "correct": label == 1, "wrong": label == 0,
+                 "judged correct": verdict == 1}  # fmt: skip
+        counted = np.prod([holds[name] for name in denominator] or [np.ones(len(label))], axis=0)
+        chosen = counted * np.prod([holds[name] for name in numerator], axis=0)
+        found = {}
+        for k, name in enumerate(data.coords[data.facts["unit"]]):
+            mine = np.asarray(data["unit"]) == k
+            total = counts @ (counted * mine)
+            if np.all(total > 0):
+                found[str(name)] = (counts @ (chosen * mine)) / total
+        return found
 
-        wrong, correct = log_joint()
-        return jax.nn.sigmoid(correct - wrong)
-
-    p, label, n = at_draws(right, posterior), np.asarray(data["label"]), np.asarray(data["n"])
-    drawn = np.random.default_rng(seed).binomial(np.where(label < 0, n, 0), p)
-    dim, unit = data.facts["unit"], np.asarray(data["unit"])
-    of_unit = unit[:, None] == np.arange(data.size(dim))
-    size = n @ of_unit
-    share = np.divide((drawn + n * (label == 1)) @ of_unit, size, where=size > 0,
-                      out=np.full((*p.shape[:2], len(size)), np.nan))  # fmt: skip
-    return xr.DataArray(share, dims=("chain", "draw", dim), coords={dim: list(data.coords[dim])})
-
-
-def _shares(counts: Any, data: Data, part: Any, whole: Any) -> dict[str, Any]:
-    """Σ n·part / Σ n·whole over the patterns of each unit, for weights (patterns,) of each."""
-    out = {}
-    for k, name in enumerate(data.coords[data.facts["unit"]]):
-        mine = np.asarray(data["unit"]) == k
-        total = counts @ (whole * mine)
-        if np.all(total > 0):
-            out[str(name)] = (counts @ (part * mine)) / total
-    return out
-
-
-def _arrays(data: Data) -> tuple[Any, Any, Any]:
-    """Label (patterns,), runs and positives (patterns, judges)."""
-    return np.asarray(data["label"]), np.asarray(data["runs"]), np.asarray(data["positives"])
-
-
-def _majority(data: Data) -> Any:
-    """Whether most runs of all judges said 1."""
-    _, runs, positives = _arrays(data)
-    return 2 * positives.sum(1) > runs.sum(1)
-
-
-def _verdict_rate(counts: Any, data: Data) -> dict[str, Any]:
-    """Share of each judge's runs that said 1."""
-    _, runs, positives = _arrays(data)
-    if runs.shape[1] == 1:
-        return _shares(counts, data, positives[:, 0], runs[:, 0])
-    return {f"{judge} | {unit}": share for j, judge in enumerate(data.coords["judge"])
-            for unit, share in _shares(counts, data, positives[:, j], runs[:, j]).items()}  # fmt: skip
-
-
-def _unlabelled_rate(counts: Any, data: Data) -> dict[str, Any]:
-    label, *_ = _arrays(data)
-    return _shares(counts, data, _majority(data) & (label < 0), label < 0)
-
-
-def _labelled_correct(counts: Any, data: Data) -> dict[str, Any]:
-    label, *_ = _arrays(data)
-    return _shares(counts, data, label == 1, label >= 0)
-
-
-def _true_positive(counts: Any, data: Data) -> dict[str, Any]:
-    label, *_ = _arrays(data)
-    return _shares(counts, data, _majority(data) & (label == 1), label >= 0)
-
-
-def _false_positive(counts: Any, data: Data) -> dict[str, Any]:
-    label, *_ = _arrays(data)
-    return _shares(counts, data, _majority(data) & (label == 0), label >= 0)
-
-
-def _split_runs(counts: Any, data: Data) -> dict[str, Any]:
-    """Share of (answer, judge) with two runs or more whose runs disagree; ρ is there to reproduce it."""
-    _, runs, positives = _arrays(data)
-    split = (positives > 0) & (positives < runs)
-    return _shares(counts, data, split.sum(1), (runs > 1).sum(1))
-
-
-def _judges_agree(counts: Any, data: Data) -> dict[str, Any]:
-    """Share of (answer, two judges) whose majorities agree; independence given y is seen to fail here."""
-    _, runs, positives = _arrays(data)
-    yes, seen = 2 * positives > runs, runs > 0
-    pairs = list(itertools.combinations(range(runs.shape[1]), 2))
-    both = sum((seen[:, i] & seen[:, j]).astype(int) for i, j in pairs)
-    agree = sum((seen[:, i] & seen[:, j] & (yes[:, i] == yes[:, j])).astype(int) for i, j in pairs)
-    return _shares(counts, data, agree, both) if pairs else {}
+    return shares
 
 
 STATISTICS: Mapping[str, Statistic] = {
-    "verdict rate": _verdict_rate,
-    "verdict rate, unlabelled": _unlabelled_rate,
-    "labelled: correct": _labelled_correct,
-    "labelled: correct, judged correct": _true_positive,
-    "labelled: wrong, judged correct": _false_positive,
-    "runs disagree": _split_runs,
-    "judges agree": _judges_agree,
+    "verdict rate": _statistic(("judged correct",), ()),
+    "verdict rate, unlabelled": _statistic(("judged correct",), ("unlabelled",)),
+    "labelled: correct": _statistic(("correct",), ("labelled",)),
+    "labelled: correct, judged correct": _statistic(("correct", "judged correct"), ("labelled",)),
+    "labelled: wrong, judged correct": _statistic(("wrong", "judged correct"), ("labelled",)),
 }

@@ -19,12 +19,10 @@ from bayesjudge.checks import compare, convergence, loo, predictive_check, prior
 from bayesjudge.checks.comparison import stacking_weights
 from bayesjudge.checks.predictive import bootstrap_counts, why_no_bootstrap
 from bayesjudge.counts import count_verdicts
-from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 from bayesjudge.tables import Verdicts
 
 TOSSES = [(7, 20), (45, 50), (0, 10)]
@@ -191,31 +189,6 @@ def test_what_is_missing_for_a_bootstrap_is_named(urn: Fit) -> None:
     arrays = {name: array for name, array in urn.data.arrays.items() if name != "total"}
     assert why_no_bootstrap(urn.data) == ""
     assert "'total'" in why_no_bootstrap(urn.data.with_arrays(arrays))
-
-
-@pytest.mark.parametrize("cluster", [None, "cluster"])
-def test_items_of_many_models_are_resampled_with_their_pairing(cluster: str | None) -> None:
-    model = PairedAccuracy()
-    log = simulate_verdicts(
-        seed=2, models=("a", "b", "c"), accuracy=(0.7, 0.6, 0.5), youden=0.5, cluster_size=4
-    )
-    data = model.prepare(count_verdicts(log.verdicts, cluster=cluster))
-    counts = model.bootstrap(data, replicates=4000, seed=0)
-    statistic = model.statistics["verdicts: disagreement"]
-    observed, resampled = statistic(np.asarray(data["n"])[None], data), statistic(counts, data)
-    assert set(observed) == {"a & b", "a & c", "b & c"}
-    for pair, value in observed.items():
-        share, spread = float(value[0]), resampled[pair].std()
-        assert resampled[pair].mean() == pytest.approx(share, abs=5 * spread / np.sqrt(4000))
-        # 1,000 items drawn within their templates: binomial, or a little less where labels split the items.
-        # Clusters of four unrelated disagreements come to nearly the same.
-        assert spread == pytest.approx(np.sqrt(share * (1 - share) / 1000), rel=0.15)
-
-
-def test_two_models_leave_the_bootstrap_to_the_counts() -> None:
-    data = PairedAccuracy().prepare(simulate_verdicts(seed=2).verdicts)
-    assert PairedAccuracy().bootstrap(data, replicates=10, seed=0) is None
-    assert why_no_bootstrap(data) == ""
 
 
 # Leave-one-out

@@ -65,7 +65,7 @@ def test_version():
 
 def test_models_are_listed_with_what_they_are_for():
     lines = run("models").stdout.splitlines()
-    assert {line.split()[0] for line in lines} >= {"judge_error", "paired_accuracy"}
+    assert {line.split()[0] for line in lines} >= {"judge_error", "judge_panel"}
     assert all(len(line.split()) > 3 for line in lines)
 
 

@@ -14,14 +14,14 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy import stats
 
-from bayesjudge.datasets import simulate_counts
+from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import ManyFits, batches, fit_many
 from bayesjudge.inference.batches import Batch, fit_batch
 from bayesjudge.inference.engines.nuts import CAREFUL, Draws, NutsOptions
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data
-from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.conditional_panel import ConditionalPanel
 
 TABLES = [[(7, 20), (45, 50), (0, 10)], [(1, 30), (5, 8), (90, 180)], [(7, 20), (45, 50), (0, 10)]]
 # So many draws that the gate passes whatever the seed: the largest R-hat of 36 posteriors with 500 draws a
@@ -190,21 +190,20 @@ def test_an_engine_that_does_not_exist_is_named(third_party: ModuleType) -> None
         fit_many(third_party.Coin(), TABLES, engine="pymc")
 
 
-MODEL = JudgeError(pooling="shared")
+MODEL = ConditionalPanel(pooling="shared")
 
 
 @pytest.fixture(scope="module")
 def designs() -> tuple[Data, Data]:
-    """A log without labels and one with: their patterns and strata differ in number."""
-    without, labelled = (
-        simulate_counts(datasets=1, seed=3, labelled=n, unlabelled=80)[0] for n in (0, 40)
-    )  # fmt: skip
-    return MODEL.prepare(without), MODEL.prepare(labelled)
+    """Two logs that differ in the number of answers."""
+    short, long = (simulate_verdicts(seed=3, labelled=20, unlabelled=n, judges=("heron", "otter")).verdicts
+                   for n in (20, 40))  # fmt: skip
+    return MODEL.prepare(short), MODEL.prepare(long)
 
 
 def test_padding_leaves_the_log_density_and_its_gradient_as_they_were(designs: tuple[Data, Data]) -> None:
     data = designs[1]
-    longer = data.padded("pattern", data.size("pattern") + 7).padded("strata", data.size("strata") + 3)
+    longer = data.padded("answer", data.size("answer") + 7)
     short, long = (jax.jit(jax.value_and_grad(density(MODEL, one).potential)) for one in (data, longer))
     for flat in np.random.default_rng(0).normal(size=(10, density(MODEL, data).size)):
         value, slope = short(flat, data.arrays)

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesjudge.counts import AnswerPatterns, VerdictCounts, count_verdicts
+from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_counts, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference.engines.starts import find_starts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
-from bayesjudge.model import Data
+from bayesjudge.model import Data, with_observations
 from bayesjudge.models.common.pattern_counts import PatternCounts
 from bayesjudge.models.common.verdict_channel import ChannelPrior
 from bayesjudge.models.judge_error import JudgeError
@@ -32,14 +32,15 @@ def _float64() -> None:
 
 
 def _counts(cells: dict[tuple[int, int, int], int], *, models: int = 1) -> VerdictCounts:
-    """Counts of one judge's single runs from ``(model, label, verdict): n``."""
+    """Counts of one judge's single runs from ``(model, label, verdict): n``, each model on its own items."""
     model, label, verdict = (np.array(column) for column in zip(*cells, strict=True))
-    zero = np.zeros_like(model)
+    zero, n, mine = np.zeros_like(model), np.array(list(cells.values())), model[:, None] == np.arange(models)
     answers = AnswerPatterns(model=model, group=zero, cluster=zero, label=label, runs=zero[:, None] + 1,
-                             positives=verdict[:, None], n=np.array(list(cells.values())))  # fmt: skip
-    return VerdictCounts(
-        models=tuple("abc"[:models]), judges=("j",), groups=("all",), clusters=0, answers=answers, items={}
-    )
+                             positives=verdict[:, None], n=n)  # fmt: skip
+    items = ItemPatterns(group=zero, cluster=zero, label=np.where(mine, label[:, None], -1), n=n,
+                         runs=mine.astype(int), positives=mine * verdict[:, None])  # fmt: skip
+    return VerdictCounts(models=tuple("abc"[:models]), judges=("j",), groups=("all",), clusters=0,
+                         answers=answers, items={"j": items})  # fmt: skip
 
 
 def _log_density(model: JudgeError, data: Data) -> Callable[[dict[str, Any]], float]:
@@ -95,7 +96,7 @@ def test_relabelling_models_permutes_the_density() -> None:
 
 
 def test_row_order_does_not_matter() -> None:
-    frame = simulate_verdicts(seed=3, labelled=20, unlabelled=30, judges=("j", "k")).verdicts.frame
+    frame = simulate_verdicts(seed=3, labelled=20, unlabelled=30).verdicts.frame
     shuffled = frame.sample(frac=1, random_state=5).reset_index(drop=True)
     one, other = (JudgeError().prepare(Verdicts.from_frame(f)) for f in (frame, shuffled))
     assert one.signature == other.signature
@@ -104,7 +105,7 @@ def test_row_order_does_not_matter() -> None:
 
 def test_data_twice_is_weight_two() -> None:
     model = JudgeError()
-    data = model.prepare(simulate_counts(datasets=1, seed=1, labelled=20, unlabelled=30, runs=3)[0])
+    data = model.prepare(simulate_counts(datasets=1, seed=1, labelled=20, unlabelled=30)[0])
     values, once, nothing = _values(model, data, 4), dict(data.arrays), dict(data.arrays)
     twice = once | {"n": 2 * once["n"]}
     nothing["n"] = 0 * once["n"]
@@ -217,7 +218,7 @@ def test_groups_have_rows_of_their_own_and_weigh_by_size() -> None:
     assert set(accuracy.index) == {(m, g) for m in "ab" for g in ("", "law", "physics")}
     assert accuracy["a", ""] == pytest.approx(0.4 * accuracy["a", "law"] + 0.6 * accuracy["a", "physics"])
     delta = table[table["estimand"] == "delta_youden"]
-    assert sorted(delta["group"]) == ["law", "physics"]
+    assert sorted(delta["group"]) == ["", "law", "physics"]
     assert set(delta["unit"]) == {"a − b"}
     assert table.set_index(["estimand", "unit", "group"]).loc[("difference", "a − b", ""), "n"] == 100
 
@@ -230,41 +231,51 @@ def _some_posterior(model: JudgeError, data: Data) -> Any:
     return posterior_dataset(target, data, flat)
 
 
-def test_shared_effects_are_averaged_out_of_accuracy_and_quality() -> None:
-    model = JudgeError(item_effect=True)
-    data = model.prepare(simulate_counts(datasets=1, seed=0, labelled=20, unlabelled=20, judges=("j", "k"),
-                                         cluster_size=5)[0])  # fmt: skip
-    posterior = _some_posterior(model, data)
-    rng = np.random.default_rng(0)
-    u, t = rng.normal(size=(2, 20_000))
-    one = posterior.isel(chain=0, draw=0)
-    logit = float(np.log(one["theta"][0] / (1 - one["theta"][0])))
-    exact = np.mean(1 / (1 + np.exp(-(logit + float(one["accuracy_spread"]) * u))))
-    # 20,000 draws of a number in [0, 1]: four standard errors are at most .014.
-    assert float(model.accuracy(posterior, data)[0, 0, 0]) == pytest.approx(exact, abs=0.014)
-    right = float((one["mu_sensitivity"] + one["tau_sensitivity"] * one["z_sensitivity"])[0, 0])
-    shared = float(one["ease_spread"][0]) * u + float(one["leniency_spread"]) * t
-    table = model.estimates(posterior.isel(chain=[0], draw=[0, 0]), data).where(estimand="sensitivity").frame
-    assert table["point"][0] == pytest.approx(np.mean(1 / (1 + np.exp(-(right + shared)))), abs=0.014)
-
-
 def test_statistics_are_the_shares_a_user_would_count() -> None:
-    frame = simulate_verdicts(seed=5, labelled=30, unlabelled=30, runs=3, judges=("j", "k")).verdicts.frame
+    frame = simulate_verdicts(seed=5, labelled=30, unlabelled=30).verdicts.frame
     model = JudgeError()
     data = model.prepare(Verdicts.from_frame(frame))
     seen = {name: statistic(np.asarray(data["n"]), data) for name, statistic in model.statistics.items()}
     a = frame[frame["model"] == "a"]
-    assert seen["verdict rate"]["k | a"] == pytest.approx(a[a["judge"] == "k"]["verdict"].mean())
-    first = a.drop_duplicates("item")
-    assert seen["labelled: correct"]["a"] == pytest.approx(first["label"].dropna().mean())
-    runs = a.groupby(["item", "judge"])["verdict"].mean()
-    assert seen["runs disagree"]["a"] == pytest.approx(((runs > 0) & (runs < 1)).mean())
-    yes = (runs > 0.5).reset_index().pivot_table(index="item", columns="judge", values="verdict") > 0.5
-    assert seen["judges agree"]["a"] == pytest.approx((yes["j"] == yes["k"]).mean())
-    majority = a.groupby("item")["verdict"].mean() > 0.5
-    label = pd.to_numeric(first.set_index("item")["label"], errors="coerce")
-    both = (majority & (label == 1))[label.notna()].mean()
+    label = pd.to_numeric(a["label"], errors="coerce")
+    assert seen["verdict rate"]["a"] == pytest.approx(a["verdict"].mean())
+    assert seen["verdict rate, unlabelled"]["a"] == pytest.approx(a["verdict"][label.isna()].mean())
+    assert seen["labelled: correct"]["a"] == pytest.approx(label.mean())
+    both = ((a["verdict"] == 1) & (label == 1))[label.notna()].mean()
     assert seen["labelled: correct, judged correct"]["a"] == pytest.approx(both)
+    false = ((a["verdict"] == 1) & (label == 0))[label.notna()].mean()
+    assert seen["labelled: wrong, judged correct"]["a"] == pytest.approx(false)
+
+
+def test_runs_that_disagree_share_an_answer_out() -> None:
+    frame = simulate_verdicts(seed=5, labelled=30, unlabelled=30, runs=3).verdicts.frame
+    data = JudgeError().prepare(Verdicts.from_frame(frame))
+    mean = frame.groupby(["model", "item"])["verdict"].mean().groupby("model").mean()
+    yes = np.bincount(data["unit"], weights=data["n"] * data["verdict"]) / 60
+    np.testing.assert_allclose(yes, mean.to_numpy(), rtol=1e-12)
+    assert data["total"].tolist() == [30, 30, 30, 30]
+    assert not data.facts["exact"]
+
+
+def test_simulated_counts_come_with_pairs_of_cells_that_agree() -> None:
+    model = JudgeError()
+    data = model.prepare(simulate_counts(datasets=1, seed=2, labelled=30, unlabelled=40)[0])
+    other = with_observations(model, data, {"n": data["n"][::-1].copy()})
+    np.testing.assert_allclose(other["sums"].sum(axis=0), other["n"])
+    apart = (data["unit"][:, None] != data["unit"])[None]
+    independent = other["sums"][:, :, None] * other["sums"][:, None] / other["items"][:, None, None]
+    np.testing.assert_allclose(other["together"][apart.repeat(2, 0)], independent[apart.repeat(2, 0)])
+
+
+def test_a_rate_without_errors_among_the_labels_reaches_one() -> None:
+    cells = {(0, 1, 1): 9, (0, 0, 1): 4, (0, -1, 1): 30, (0, -1, 0): 10}
+    model = JudgeError()
+    data = model.prepare(_counts(cells))
+    rows = model.estimates(_some_posterior(model, data), data).frame.set_index("estimand")
+    assert rows.loc["sensitivity", "upper"] == 1.0
+    assert rows.loc["specificity", "lower"] == 0.0
+    assert rows.loc["sensitivity", "lower"] > 0
+    assert rows.loc["specificity", "upper"] < 1
 
 
 @pytest.mark.parametrize(
@@ -280,12 +291,7 @@ def test_wrong_options_say_what_is_allowed(options: dict[str, Any], hint: str) -
         JudgeError(**options)
 
 
-def test_an_item_effect_needs_two_judges() -> None:
-    with pytest.raises(UsageError, match="two judges"):
-        JudgeError(item_effect=True).prepare(_counts(SPARSE["no labels"]))
-
-
-def test_too_many_joint_outcomes_are_refused() -> None:
-    panel = simulate_counts(datasets=1, seed=0, labelled=3, unlabelled=3, judges=tuple("abcdefg"), runs=3)[0]
-    with pytest.raises(UsageError, match="one judge at a time"):
+def test_several_judges_are_refused() -> None:
+    panel = simulate_counts(datasets=1, seed=0, labelled=3, unlabelled=3, judges=tuple("ab"))[0]
+    with pytest.raises(UsageError, match="one at a time"):
         JudgeError().prepare(panel)

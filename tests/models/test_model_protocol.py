@@ -68,7 +68,6 @@ TABLES: dict[str, Callable[[], Any]] = {
     "judge_error": _verdicts,
     "judge_panel": _panel,
     "judge_temperature": _graded,
-    "paired_accuracy": _verdicts,
     "pointwise_scores": _scores,
     "repeated_trials": _trials,
     "verdict_agreement": _pairs,
@@ -177,5 +176,10 @@ def test_simulation_repeats_by_key_and_fits_the_data(case: tuple[Model, Data]) -
 
 
 def test_an_unknown_model_is_named_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match=r"judge_error.*paired_accuracy"):
+    with pytest.raises(UsageError, match=r"judge_error.*judge_panel"):
         find_model("judge_eror")
+
+
+def test_a_model_that_was_replaced_is_named_with_what_took_its_place() -> None:
+    with pytest.raises(UsageError, match="no model 'paired_accuracy' any more: use judge_error"):
+        find_model("paired_accuracy")

@@ -135,7 +135,7 @@ def test_what_no_parameter_decides_is_left_out(third_party: ModuleType) -> None:
 
 
 def test_patterns_that_were_seen_alone_have_no_worlds() -> None:
-    model: Any = find_model("paired_accuracy")()
+    model: Any = find_model("judge_error")()
     design = model.prepare(small_table("verdicts"))
     only_seen = Data(**{**vars(design), "weights": "other"})
     with pytest.raises(UsageError, match="lists only the patterns that were seen"):

@@ -19,9 +19,10 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.maths.bradley_terry import solve_strengths, to_elo
 from bayesjudge.model import Data
+from bayesjudge.models.common.verdict_channel import channel_quality
+from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.models.judge_temperature import JudgeTemperature
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.simulation.calibration.replicates import Simulator
 from bayesjudge.simulation.sweeps import prior_worlds
@@ -72,9 +73,10 @@ def _from_prior(model: Any, table: Any, draws: int = 1000) -> tuple[Any, Data]:
 
 
 def test_error_rates_spread_as_the_model_has_them() -> None:
-    model, (table, _) = PairedAccuracy(), prior_worlds.accuracy(20, 0)
+    model, (table, _) = JudgeError(), prior_worlds.accuracy(20, 0)
     posterior, data = _from_prior(model, table)
-    youden = model.quantities(posterior, data)["youden"].to_numpy().reshape(1000, 2)
+    # As it is drawn: the adjustment for shared items is of posteriors.
+    youden = channel_quality(posterior, "model", data.coords["model"])["youden"].to_numpy().reshape(1000, 2)
     streams = [np.random.default_rng(seed) for seed in range(1000)]
     made = np.array([prior_worlds._rate(rng) + prior_worlds._rate(rng) - 1 for rng in streams])
     for drawn, mine in ((youden[:, 0], made[:, 0]), (np.ptp(youden, axis=1), np.ptp(made, axis=1))):

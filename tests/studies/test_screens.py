@@ -19,7 +19,7 @@ from bayesjudge.studies.accuracy.terminal import MOST_PAIRS, accuracy_screen
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.terminal import empty_table, fitting, narrowest, show_answer
 
-METHODS = ("bayes:judge_error[partial]", "bayes:paired_accuracy[partial]", "ppi++[logit]", "naive",
+METHODS = ("bayes:judge_error[partial]", "ppi++[logit]", "naive",
            "rogan-gladen[shared]", "labelled")  # fmt: skip
 
 
@@ -99,11 +99,11 @@ def test_truth_has_a_column_only_where_it_is_known():
     assert "truth" not in screen(answer_of(["a", "b"]))
 
 
-def test_differences_come_from_the_paired_model_largest_first_and_say_what_is_hidden():
+def test_differences_come_largest_first_and_say_what_is_hidden():
     models = [f"m{k}" for k in range(9)]
     text = screen(answer_of(models))
     shown = [line for line in text.splitlines() if " − " in line]
-    assert "bayes:paired_accuracy" in text
+    assert "bayes:judge_error" in text
     assert shown[0].split()[:3] == ["m0", "−", "m8"]
     assert len(shown) == MOST_PAIRS
     assert f"{36 - MOST_PAIRS} smaller differences not shown" in text

@@ -26,7 +26,7 @@ from bayesjudge.inference.gate import Gate
 from bayesjudge.studies import json_schema
 from bayesjudge.studies.accuracy.fits import JudgeFits
 from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.study import _joint_gate
+from bayesjudge.studies.accuracy.study import _even, _joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.reading import shared_calibration
 from bayesjudge.tables import Verdicts
@@ -150,7 +150,14 @@ def test_another_seed_gives_another_answer_and_the_same_shape(log, answer):
 def test_the_answer_follows_its_schema_in_a_stable_order(answer):
     found = valid(answer)
     assert list(found) == KEYS
-    assert list(found["checks"]) == ["predictive", "sensitivity", "convergence", "ranks", "checklist"]
+    assert list(found["checks"]) == [
+        "predictive",
+        "sensitivity",
+        "convergence",
+        "selection",
+        "ranks",
+        "checklist",
+    ]
     assert len(found["checks"]["checklist"]) == 7
     assert list(found["manifest"]) == ["settings", "fits"]
 
@@ -166,7 +173,7 @@ def test_numbers_that_json_has_not_are_named(answer):
 def test_bayes_comes_first_and_every_method_answers_both_estimands(answer):
     frame = answer.estimates.frame
     accuracy = frame[frame["estimand"] == "accuracy"]
-    assert accuracy["method"].str.startswith("bayes:").tolist()[:4] == [True] * 4
+    assert accuracy["method"].str.startswith("bayes:").tolist()[:3] == [True, True, False]
     assert set(accuracy["method"]) == set(frame.loc[frame["estimand"] == "difference", "method"])
 
 
@@ -266,8 +273,10 @@ def counted(log: pd.DataFrame, **changes: Any) -> VerdictCounts:
 def told(counts: VerdictCounts, *, labels: str = "random", flagged: int = 0) -> list[str]:
     predictive = pd.DataFrame({"statistic": "rate", "unit": "a", "flagged": np.arange(200) < flagged})
     sensitivity = pd.DataFrame({"estimand": ["accuracy"], "unit": ["a"], "prior_sensitive": [False]})
-    checks = {"predictive": predictive, "sensitivity": sensitivity}
-    return warnings_of(counts, Estimates.from_rows([]), checks, list(counts.judges), labels=labels)
+    selection = pd.concat([_even(counts.for_judge(judge), judge, 0) for judge in counts.judges])
+    checks = {"predictive": predictive, "sensitivity": sensitivity, "selection": selection}
+    none = Estimates.from_rows([])
+    return warnings_of(counts, none, none, checks, list(counts.judges), labels=labels)
 
 
 def test_ordinary_data_need_no_warning(log):
@@ -289,7 +298,7 @@ def test_few_labels_are_counted_for_each_model(log):
 def test_labels_chosen_by_verdict_are_noticed_unless_said_to_be(log, labels, said):
     chosen = pd.Series(np.where(log["verdict"] == 1, 1.0, np.nan), index=log.index)
     found = told(counted(log, label=chosen), labels=labels)
-    assert any("do not look like a random sample" in text for text in found) == said
+    assert any("labels look chosen" in text for text in found) == said
 
 
 def test_several_judges_are_said_to_stand_alone():
@@ -321,32 +330,66 @@ def test_shared_calibration_is_not_called_defensible_without_labels():
 # Gates and fall-backs, by stand-ins -------------------------------------------------------------------
 
 
-def stand_in(*, passed: bool = True, **manifest: Any) -> Any:
+def stand_in(*, passed: bool = True, label: str = "main", **manifest: Any) -> Any:
     figures = {"rhat": 1.0 if passed else 2.0, "ess": 1000.0}
     gate = Gate(passed=passed, reasons=() if passed else ("R-hat is 2",), figures=figures)
-    return SimpleNamespace(gate=gate, manifest={"engine": "nuts", **manifest})
+    model = SimpleNamespace(label=label)
+    return SimpleNamespace(gate=gate, model=model, manifest={"engine": "nuts", **manifest})
+
+
+def fits_of(judge: str, headline: Any, *others: Any) -> JudgeFits:
+    return JudgeFits(judge=judge, headline=headline, by_model=headline,
+                     alternatives={one.model.label: one for one in others})  # fmt: skip
+
+
+def gated(*fits: JudgeFits, reasons: tuple[str, ...] = ()) -> Gate:
+    return _joint_gate([SimpleNamespace(fits=one, reasons=reasons) for one in fits])
 
 
 def test_a_fit_that_is_only_compared_cannot_fail_the_gate_but_is_told_of():
-    fits = JudgeFits(judge="j", headline={"main": stand_in()}, alternatives={"other": stand_in(passed=False)})
-    assert _joint_gate([fits]).passed
+    fits = fits_of("j", stand_in(), stand_in(passed=False, label="other"))
+    assert gated(fits).passed
     assert fit_warnings([fits]) == [
         "other, judge j: the comparison of poolings rests on a fit that did not converge (R-hat is 2)"
     ]
 
 
 def test_a_failed_headline_fit_fails_the_gate_by_name():
-    fits = [JudgeFits(judge=judge, headline={"main": stand_in(passed=judge != "k")}) for judge in ("j", "k")]
-    gate = _joint_gate(fits)
+    gate = gated(*(fits_of(judge, stand_in(passed=judge != "k")) for judge in ("j", "k")))
     assert (gate.passed, gate.reasons, gate.figures["rhat"]) == (False, ("main, judge k: R-hat is 2",), 2.0)
 
 
 def test_a_laplace_fit_that_fell_back_is_told_of():
-    fits = JudgeFits(
-        judge="j", headline={"main": stand_in(engine="nuts after laplace", laplace_pareto_k=1.25)}
-    )
+    fits = fits_of("j", stand_in(engine="nuts after laplace", laplace_pareto_k=1.25))
     told = "the Laplace approximation was not good enough (Pareto k 1.25), so NUTS was run instead"
     assert fit_warnings([fits]) == [f"main, judge j: {told}"]
+
+
+def test_what_speaks_against_a_converged_headline_fails_the_gate_too():
+    gate = gated(fits_of("j", stand_in()), reasons=("ΔJ excludes 0",))
+    assert (gate.passed, gate.reasons) == (False, ("main: ΔJ excludes 0",))
+
+
+@pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
+def test_a_judge_that_is_useless_on_one_model_cannot_be_shared_without_a_word():
+    """METHODS 1.5: q = (.5, .5) and (.95, .9), accuracies .75 and .70; sharing turns the difference round."""
+    rng, rows = np.random.default_rng(1), []
+    for model, accuracy, q1, q0 in (("x", 0.75, 0.5, 0.5), ("y", 0.70, 0.95, 0.9)):
+        label = rng.random(600) < accuracy
+        verdict = np.where(label, rng.random(600) < q1, rng.random(600) > q0)
+        rows += [(item, model, int(verdict[item]), float(label[item]) if item < 150 else np.nan)
+                 for item in range(600)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["item", "model", "verdict", "label"])
+    answer = bj.accuracy(frame, pooling="shared", engine="laplace", draws=500, bootstrap=0, compare=False)
+    assert any("One calibration for all would move the accuracy of" in text for text in answer.warnings)
+    shared, partial = (f"bayes:judge_error[{pooling}]" for pooling in ("shared", "partial"))
+    difference = answer.estimates.where(estimand="difference", method=shared).frame.iloc[0]
+    assert "Shared calibration is not defensible" in difference["note"]
+    assert not answer.gate.passed
+    assert ("Stability across models (ΔJ)", "warn") in {item[:2] for item in answer.checklist}
+    # The posterior that may differ by model has the sign right.
+    free = answer.fits[partial].estimates().where(estimand="difference").frame.iloc[0]
+    assert difference["upper"] < 0 < free["point"]
 
 
 # Shapes that need programs of their own ---------------------------------------------------------------
@@ -415,7 +458,7 @@ def test_a_judge_answers_for_the_models_that_it_saw():
 @pytest.mark.filterwarnings("ignore::bayesjudge.inference.LaplaceFallbackWarning")
 def test_poolings_are_compared_for_one_judge_and_leave_the_estimates_alone(log, answer):
     compared = ask(log, compare=True)
-    assert len(compared.fits) == 4
+    assert len(compared.fits) == 3
     assert sorted(compared.checks["comparison"]["model"]) == [
         f"bayes:judge_error[{pooling}]" for pooling in ("partial", "shared", "specific")
     ]

@@ -95,7 +95,8 @@ def plan_labels(
     probabilities : array (D, I, M)
         Draws of ``P(y = 1)`` of item i's answer by model m; NaN in every draw where there is no answer. Where
         the models' answers to one item are right or wrong together, every draw must hold an item effect of
-        its own: without it hard items look like many independent facts, and the plan chases them.
+        its own: without it hard items look like many independent facts, and the plan chases them. Draws of
+        `judge_panel` have none: give those to `sample_labels`.
     budget : float
         What may be spent: a number of items, or a total of ``costs``.
     costs : array (I,), optional

@@ -12,7 +12,7 @@ import numpy as np
 from bayesjudge.checks.convergence import scalars
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.each_draw import each_draw
-from bayesjudge.model import Data, Model
+from bayesjudge.model import Data, Model, with_observations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class Simulator:
         seen = {name: np.asarray(drawn[name]).astype(np.asarray(self.data[name]).dtype)
                 for name in self.data.observations}  # fmt: skip
         datasets = tuple(
-            self.data.with_arrays({**self.data.arrays, **{name: values[k] for name, values in seen.items()}})
+            with_observations(self.model, self.data, {name: values[k] for name, values in seen.items()})
             for k in range(replicates)
         )
         return World(datasets=datasets, points=points)

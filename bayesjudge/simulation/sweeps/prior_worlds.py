@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from bayesjudge.simulation.sweeps.worlds import consistency
 
@@ -30,35 +30,34 @@ _MODELS, _JUDGES = ("a", "b"), ("heron", "otter", "tern")
 
 
 def accuracy(value: float, seed: int) -> World:
-    """Two models and their judge of the prior of `paired_accuracy`, by labelled items of 300.
+    """Two models and their judge of the prior of `judge_error`, by labelled items of 300.
+
+    Labels of one item agree as those of real questions do: normal scores that correlate by .5.
 
     Examples
     --------
     >>> round(accuracy(40, 0)[1]["difference", "a − b"], 3)
-    0.362
+    -0.418
     """
     from bayesjudge.counts import count_verdicts
     from bayesjudge.datasets.design import by_model
     from bayesjudge.tables import Verdicts
 
     rng = np.random.default_rng([seed, 9])
-    joint = rng.dirichlet(np.ones(4))
-    sensitivity, specificity = _rate(rng), _rate(rng)
-    right = np.array([[1, 1], [1, 0], [0, 1], [0, 0]])
-    label = right[rng.choice(4, p=joint, size=_ITEMS)]
+    theta, sensitivity, specificity = rng.random(2), _rate(rng), _rate(rng)
+    score = np.sqrt(0.5) * (rng.normal(size=(_ITEMS, 1)) + rng.normal(size=(_ITEMS, 2)))
+    label = (ndtr(score) < theta).astype(int)
     verdict = rng.random((_ITEMS, 2)) < np.where(label == 1, sensitivity, 1 - specificity)
     item, model = (axis.ravel() for axis in np.indices((_ITEMS, 2)))
     shown = np.where(item < value, label.ravel(), np.nan)
     frame = pd.DataFrame({"item": item, "model": np.array(_MODELS)[model], "judge": "judge",
                           "verdict": verdict.ravel().astype(int), "label": shown})  # fmt: skip
-    return count_verdicts(Verdicts.from_frame(frame)), by_model(
-        "accuracy", "difference", _MODELS, joint @ right
-    )
+    return count_verdicts(Verdicts.from_frame(frame)), by_model("accuracy", "difference", _MODELS, theta)
 
 
 def _rate(rng: np.random.Generator) -> Floats:
     """A judge's sensitivity, or specificity, on two models."""
-    rates: Floats = expit(rng.normal(1, 1) + abs(rng.normal(0, 0.5)) * rng.normal(size=2))
+    rates: Floats = expit(rng.normal(1.5, 1.5) + np.exp(rng.normal(0, 0.4)) * rng.normal(size=2))
     return rates
 
 
@@ -145,7 +144,7 @@ def panel(value: float, seed: int) -> World:
     Examples
     --------
     >>> round(panel(40, 0)[1]["accuracy", "b"], 3)
-    0.449
+    0.39
     """
     from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.datasets.design import by_model
@@ -153,11 +152,8 @@ def panel(value: float, seed: int) -> World:
     rng = np.random.default_rng([seed, 8])
     kinds = _votes(rng)
     drawn = rng.integers(_KINDS, size=_ITEMS)
-    logit, spread = _label_logits(kinds, drawn, rng), abs(rng.normal())
-    node, weight = np.polynomial.hermite_e.hermegauss(40)
-    chance = expit(logit[..., None] + spread * node) @ (weight / weight.sum())
-    effect = spread * rng.normal(size=(_ITEMS, 1))
-    label = (rng.random((_ITEMS, 2)) < expit(logit[drawn] + effect)).astype(float)
+    chance = expit(_label_logits(kinds, drawn, rng))
+    label = (rng.random((_ITEMS, 2)) < chance[drawn]).astype(float)
     shown = (np.arange(_ITEMS) < value)[:, None] & np.ones(2, bool)
     votes = PanelVotes(
         models=_MODELS, judges=_JUDGES, groups=("all",), items=tuple(f"{k:03d}" for k in range(_ITEMS)),
@@ -178,12 +174,12 @@ def _votes(rng: np.random.Generator) -> Floats:
 
 
 def _label_logits(kinds: Floats, drawn: Any, rng: np.random.Generator) -> Floats:
-    """Logit of a right answer of each model to every kind of question, (kinds, models), without its effect.
+    """Logit of a right answer of each model to every kind of question, (kinds, models).
 
     The parameters speak of votes centred as those of the log are.
     """
     log = kinds[drawn]
-    level = rng.normal(0, 1.5) + abs(rng.normal(0, 0.7)) * rng.normal(size=2)
+    level = rng.normal(0, 1.5) + rng.lognormal(np.log(0.7), 0.4) * rng.normal(size=2)
     weights = rng.normal(1, 1) + abs(rng.normal()) * rng.normal(size=3)
     of_model, of_item = rng.normal(size=2)
     yes, size = log.sum(axis=(0, 2)) + 0.5, 3 * len(log) + 1

@@ -118,7 +118,7 @@ SWEEPS: Mapping[str, Sweep] = {
         cells=(*_cells("mean Youden's J", tuple(k / 10 for k in range(1, 10)), worlds.by_mean),
                *_cells("difference of J", tuple(k / 10 for k in range(6)), worlds.by_gap),
                *_cells(_ANSWERS_OF_PRIOR, (40, 150), prior_worlds.accuracy)),
-        models=_models("paired_accuracy", "judge_error"), baselines=baselines.accuracy,
+        models=_models("judge_error"), baselines=baselines.accuracy,
         estimands=("difference", "accuracy"), sampling=_CAREFUL, from_prior=(_ANSWERS_OF_PRIOR,),
     ),
     "panel": Sweep(

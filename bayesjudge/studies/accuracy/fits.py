@@ -15,7 +15,6 @@ from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.common.verdict_channel import Labels, Pooling
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 from bayesjudge.studies.common.checks import check_fits
 
 if TYPE_CHECKING:
@@ -35,35 +34,23 @@ class JudgeFits:
     ----------
     judge : str
         Whose verdicts.
-    headline : mapping of str to Fit
-        `judge_error`, and with two models or more `paired_accuracy`: the answer rests on these.
+    headline : Fit
+        The answer rests on it.
     alternatives : mapping of str to Fit
         `judge_error` with the other poolings: only compared with the headline, never reported.
+    by_model : Fit
+        In which the judge's rates may differ by model, whatever the headline pools: for diagnostics.
     """
 
     judge: str
-    headline: Mapping[str, Fit]
+    headline: Fit
+    by_model: Fit
     alternatives: Mapping[str, Fit] = field(default_factory=dict)
 
     @property
-    def accuracies(self) -> Fit:
-        """The fit of `judge_error`."""
-        return next(iter(self.headline.values()))
-
-    @property
-    def ranked(self) -> Fit:
-        """The fit that ranks the models: the paired one where there is one."""
-        return list(self.headline.values())[-1]
-
-    @property
-    def poolings(self) -> Mapping[str, Fit]:
-        """Every pooling of `judge_error` that was fitted."""
-        return {self.accuracies.model.label: self.accuracies, **self.alternatives}
-
-    @property
     def everything(self) -> Mapping[str, Fit]:
-        """Headline fits, then alternatives."""
-        return {**self.headline, **self.alternatives}
+        """The headline, then whatever else was fitted."""
+        return {one.model.label: one for one in (self.headline, *self.alternatives.values(), self.by_model)}
 
 
 def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> JudgeFits:
@@ -78,18 +65,19 @@ def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool
     compared : bool
         Also fit the other poolings, where there are two models or more to pool over.
     """
-    models: list[Any] = [options.judge_error()]
-    others: list[Any] = []
-    if len(counts.models) > 1:
-        # With clusters its density costs minutes a fit; `warnings_of` tells where differences come from then.
-        models += [] if counts.clusters else [options.paired_accuracy()]
-        others += [options.judge_error(name) for name in POOLINGS if compared and name != options.pooling]
     short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
-    return JudgeFits(
-        judge=counts.judges[0],
-        headline={model.label: fit(model, counts, **options.sampling) for model in models},
-        alternatives={model.label: fit(model, counts, **{**options.sampling, **short}) for model in others},
-    )
+
+    def other(pooling: Pooling) -> Fit:
+        return fit(options.judge_error(pooling), counts, **{**options.sampling, **short})
+
+    several = len(counts.models) > 1
+    headline = fit(options.judge_error(), counts, **options.sampling)
+    pooled = [name for name in POOLINGS if name != options.pooling] if compared and several else []
+    others: dict[Pooling, Fit] = {name: other(name) for name in pooled}
+    hidden = options.pooling == "shared" and several
+    by_model = (others.get("partial") or other("partial")) if hidden else headline
+    return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model,
+                     alternatives={one.model.label: one for one in others.values()})  # fmt: skip
 
 
 #: What stands in the column ``judge`` for all judges together.
@@ -112,6 +100,8 @@ class Part:
         Probability of each rank.
     checks : dict of str to pandas.DataFrame
         Tables of checks by name.
+    reasons : tuple of str
+        Why the Bayesian rows should not be used although the posterior has converged.
     """
 
     fits: JudgeFits
@@ -120,6 +110,7 @@ class Part:
     quality: Estimates
     ranks: pd.DataFrame
     checks: dict[str, pd.DataFrame]
+    reasons: tuple[str, ...] = ()
 
 
 def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
@@ -128,8 +119,9 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     Every table has columns ``judge`` and, but for the comparison, ``method``. The comparison is there when
     other poolings were fitted.
     """
-    tables = check_fits(fits.headline.values(), fits.everything.values())
-    compared = {"comparison": compare(fits.poolings).frame} if fits.alternatives else {}
+    tables = check_fits([fits.headline], fits.everything.values())
+    poolings = {fits.headline.model.label: fits.headline, **fits.alternatives}
+    compared = {"comparison": compare(poolings).frame} if fits.alternatives else {}
     ordered = {"predictive": tables.pop("predictive"), **compared, **tables}
     return {name: table.assign(judge=fits.judge) for name, table in ordered.items()}
 
@@ -165,10 +157,6 @@ class AccuracyOptions(SamplingOptions):
     def judge_error(self, pooling: Pooling | None = None) -> JudgeError:
         """The model of accuracies, with another pooling where one is given."""
         return JudgeError(pooling=pooling or self.pooling, labels=self.labels)
-
-    def paired_accuracy(self) -> PairedAccuracy:
-        """The model of differences."""
-        return PairedAccuracy(pooling=self.pooling, labels=self.labels)
 
     @property
     def settings(self) -> Mapping[str, Any]:

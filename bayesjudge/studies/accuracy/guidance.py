@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesjudge.baselines.accuracy.rogan_gladen import shared_bias
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.studies.accuracy.fits import PANEL
@@ -19,7 +20,6 @@ from bayesjudge.studies.common.reading import LOW_YOUDEN, about, quality_rows, s
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesjudge.counts import AnswerPatterns
     from bayesjudge.studies.accuracy.fits import JudgeFits
     from bayesjudge.studies.common.comparison import ChecklistItem
 
@@ -27,10 +27,10 @@ __all__ = ["checklist", "fit_warnings", "warnings_of"]
 
 #: Labelled answers of a model below which the prior still shows.
 FEW_LABELS = 30
-#: Level of the test that labelled and unlabelled answers have the same verdict rate.
-SELECTION_LEVEL = 0.001
-#: Answers with and without a label that a model needs to enter that test: below, its χ² is no χ².
-LEAST_ANSWERS = 10
+#: Labelled answers of one class below which J of a model is mostly prior.
+FEW_OF_CLASS = 5
+#: Level of the permutation test of even labelling.
+SELECTION_LEVEL = 0.01
 
 
 def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
@@ -50,8 +50,8 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
 
 
 def warnings_of(
-    counts: VerdictCounts, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame], judges: Sequence[str],
-    *, labels: str, panel: bool = False,
+    counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame],
+    judges: Sequence[str], *, labels: str, panel: bool = False,
 ) -> list[str]:  # fmt: skip
     """What a reader must know before the numbers, most serious first."""
     found = list(counts.warnings)
@@ -60,31 +60,31 @@ def warnings_of(
             f"{len(judges)} judges: each is analysed on its own. Their verdicts are not pooled, because "
             "judges err together and treating them as independent gives intervals that are far too narrow."
         )
-    if counts.clusters and len(counts.models) > 1:
-        found.append(
-            "items in clusters: paired_accuracy is left out, so Bayesian differences come from judge_error, "
-            "which does not pair items (too wide, not too narrow) and lets clusters shift all models alike"
-        )
     for judge in judges:
         about = f"judge {judge}: " if len(judges) > 1 else ""
         of_judge = diagnostics.where(judge=judge)
-        found += [about + text for text in _judge_warnings(counts.for_judge(judge), of_judge, labels)]
+        # The one judge of a table is not named in the rows of its estimates.
+        theta = estimates.where(estimand=["accuracy", "accuracy[items]"], judge=[judge, ""])
+        own, tested = counts.for_judge(judge), checks["selection"]
+        tested = tested[tested["judge"] == judge] if labels == "random" else tested.iloc[:0]
+        found += [about + text for text in _judge_warnings(own, theta, of_judge, tested)]
     return found + predictive_warnings(checks) + sensitivity_warnings(checks)
 
 
-def _judge_warnings(counts: VerdictCounts, diagnostics: Estimates, labels: str) -> list[str]:
+def _judge_warnings(
+    counts: VerdictCounts, theta: Estimates, diagnostics: Estimates, tested: pd.DataFrame
+) -> list[str]:
     if not (counts.answers.label >= 0).any():
         return [
             "no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"
         ]
-    selection = _selection(counts) if labels == "random" else []
-    return [*_label_warnings(counts), *selection, *_quality_warnings(diagnostics)]
+    return [*_label_warnings(counts), *_selection(tested), *_quality_warnings(theta, diagnostics)]
 
 
 def _label_warnings(counts: VerdictCounts) -> list[str]:
     answers, out = counts.answers, []
     labelled = answers.label >= 0
-    few, one_class = [], []
+    few, one_class, thin = [], [], []
     for k, model in enumerate(counts.models):
         mine = labelled & (answers.model == k)
         size, right = answers.n[mine].sum(), answers.n[mine & (answers.label == 1)].sum()
@@ -92,51 +92,36 @@ def _label_warnings(counts: VerdictCounts) -> list[str]:
             few.append(f"{model} ({size})")
         if size and right in {0, size}:
             one_class.append(f"{model} ({'all correct' if right else 'all wrong'})")
+        elif min(right, size - right) < FEW_OF_CLASS:
+            thin.append(f"{model} ({right} correct, {size - right} wrong)")
     if few:
         out.append(f"fewer than {FEW_LABELS} labelled answers, so the prior still shows: {', '.join(few)}")
     if one_class:
         rest = "sensitivity or specificity rests on the other models and the prior"
         out.append(f"labels of one class only, so {rest}: {', '.join(one_class)}")
+    if thin:
+        named = ", ".join(thin)
+        out.append(f"fewer than {FEW_OF_CLASS} labelled answers of a class, so J is mostly prior: {named}")
     return out
 
 
-def _selection(counts: VerdictCounts) -> list[str]:
-    """Whether the labelled answers look like a random sample by their verdict rate (two-proportion tests)."""
-    from scipy.stats import chi2
-
-    statistic, tests = 0.0, 0
-    worst, shown = 0.0, ""
-    for k, model in enumerate(counts.models):
-        (n1, rate1), (n2, rate2) = (_verdict_rate(counts.answers, k, labelled=flag) for flag in (True, False))
-        pooled = (n1 * rate1 + n2 * rate2) / max(n1 + n2, 1)
-        if min(n1, n2) < LEAST_ANSWERS or not 0 < pooled < 1:
-            continue
-        gap = rate1 - rate2
-        statistic, tests = statistic + gap**2 / (pooled * (1 - pooled) * (1 / n1 + 1 / n2)), tests + 1
-        if abs(gap) >= worst:
-            worst, shown = abs(gap), f"{model}: {rate1:.0%} of labelled, {rate2:.0%} of unlabelled"
-    if tests == 0 or chi2.sf(statistic, tests) > SELECTION_LEVEL:
+def _selection(table: pd.DataFrame) -> list[str]:
+    """What the permutation test of even labelling found, for one judge."""
+    if table.empty or not table["p"].iloc[0] <= SELECTION_LEVEL:
         return []
-    differ = "labelled answers are judged correct at another rate than unlabelled ones"
-    # Given every verdict, choosing by verdict leaves P(y | v) alone; choosing by label does not.
-    advice = (
-        "if they were chosen by their verdict, judge_error, eif and mle still hold, and labelled, ppi and "
-        "ppi++ do not; if by their label, or from other items, say that labels are enriched"
+    row = table.iloc[0]
+    found = (
+        f"labels look chosen (permutation test, p = {row['p']:.3f}; strongest in {row['strongest']}): the "
+        f"judge calls {row['labelled']:.0%} of the answers to labelled items correct and "
+        f"{row['unlabelled']:.0%} of the others. If items were chosen by the judge's verdicts, judge_error, "
+        "eif and mle remain valid, and labelled, ppi and ppi++ do not. If each answer was chosen by its own "
+        "label and nothing else, say that labels are enriched. If items were chosen by how hard they are, "
+        "nothing here repairs it."
     )
-    return [
-        f"{differ} (most for {shown}), so the labels do not look like a random sample: {advice}",
-    ]
+    return [found]
 
 
-def _verdict_rate(answers: AnswerPatterns, model: int, *, labelled: bool) -> tuple[int, float]:
-    """Answers of a model with, or without, a label, and their mean verdict."""
-    mine = (answers.model == model) & ((answers.label >= 0) == labelled)
-    mean = answers.positives[mine, 0] / np.maximum(answers.runs[mine, 0], 1)
-    n = int(answers.n[mine].sum())
-    return n, float(answers.n[mine] @ mean) / max(n, 1)
-
-
-def _quality_warnings(diagnostics: Estimates) -> list[str]:
+def _quality_warnings(theta: Estimates, diagnostics: Estimates) -> list[str]:
     rows = quality_rows(diagnostics, "youden")
     low, inverted = rows[rows["point"] < LOW_YOUDEN], rows[rows["upper"] < 0]
     unsigned = rows[(rows["lower"] <= 0) & (rows["upper"] >= 0)]
@@ -153,19 +138,37 @@ def _quality_warnings(diagnostics: Estimates) -> list[str]:
         named = ", ".join(unsigned["name"])
         out.append(f"the judge may be no better than a coin (J interval reaches 0) on {named}")
     shared, sentence = shared_calibration(diagnostics)
-    return [*out, sentence] if shared is False else out
+    return [*out, f"{sentence} {_shift_by_sharing(theta, diagnostics)}".strip()] if shared is False else out
+
+
+def _shift_by_sharing(theta: Estimates, diagnostics: Estimates) -> str:
+    """By how much one calibration for all models would move the accuracy it moves most (METHODS 1.5)."""
+    rows = theta.where(group="").frame
+    bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates("unit")
+    accuracy = bayes.set_index("unit")["point"]
+    names = ("specificity", "sensitivity")
+    rates = (quality_rows(diagnostics, name).set_index("name")["point"] for name in names)
+    q0, q1 = (rate.reindex(accuracy.index).to_numpy(float) for rate in rates)
+    mean_0, mean_1 = (np.full(len(q), np.nanmean(q)) for q in (q0, q1))
+    shift = shared_bias(accuracy.to_numpy(float), q0, q1, mean_0, mean_1)
+    if not np.isfinite(shift).any():
+        return ""
+    worst = int(np.nanargmax(np.abs(shift)))
+    return (
+        f"One calibration for all would move the accuracy of {accuracy.index[worst]} by {shift[worst]:+.2f}."
+    )
 
 
 def checklist(
-    counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, *, prob: float, labels: str,
-    population: Population = "superpopulation",
+    counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, selection: pd.DataFrame, *,
+    prob: float, labels: str, population: Population = "superpopulation",
 ) -> tuple[ChecklistItem, ...]:  # fmt: skip
     """The seven items with what these data say."""
     shared, sentence = shared_calibration(diagnostics)
     return (
         _estimand(population),
         _comparison(counts, estimates.where(estimand=estimand_of("difference", population))),
-        _calibration(counts, labels),
+        _calibration(counts, labels, selection),
         _intervals(counts, prob),
         _quality(counts, diagnostics),
         ("Stability across models (ΔJ)", {True: "yes", False: "warn", None: "no"}[shared], sentence),
@@ -189,14 +192,17 @@ def _comparison(counts: VerdictCounts, differences: Estimates) -> ChecklistItem:
     return "Single model or comparison", "yes", text
 
 
-def _calibration(counts: VerdictCounts, labels: str) -> ChecklistItem:
+def _calibration(counts: VerdictCounts, labels: str, selection: pd.DataFrame) -> ChecklistItem:
     labelled, total = _labelled(counts), int(counts.answers.n.sum())
-    chosen = "a random sample" if labels == "random" else "chosen by stratum or verdict"
+    chosen = "a random sample" if labels == "random" else "chosen by the answer's own label"
+    p = float(selection["p"].min()) if len(selection) else float("nan")
+    looks = labels == "random" and p <= SELECTION_LEVEL
+    tested = "" if np.isnan(p) else f" Permutation test of even labelling: smallest p {p:.3f}."
     text = (
         f"{labelled} of {total} answers carry a human label, treated as {chosen}; calibration is shared only "
-        "in rows called [shared]."
+        f"in rows called [shared].{tested}"
     )
-    return "Calibration design", "yes" if labelled else "no", text
+    return "Calibration design", "no" if not labelled else "warn" if looks else "yes", text
 
 
 def _intervals(counts: VerdictCounts, prob: float) -> ChecklistItem:

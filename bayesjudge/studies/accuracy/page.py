@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report import Page, Section, Table, comparison_table
 from bayesjudge.studies.accuracy.fits import PANEL
-from bayesjudge.studies.common.reading import about, estimand_in
+from bayesjudge.studies.common.reading import about, estimand_in, worth_of_labels
 from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
 
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ MOST_PANELS = 9
 _METHOD = (
     """The table of verdicts is reduced to counts of how often each pattern of verdicts and labels occurs.
     The Bayesian rows fit generative models to these counts: judge_error gives each model its own accuracy and
-    the judge its own sensitivity and specificity on each model, partially pooled between models;
-    paired_accuracy also models which items the models get right together, and so compares them on the same
-    items.""",
+    the judge its own sensitivity and specificity on each model, partially pooled between models. Models that
+    answer the same items are compared on them: draws are adjusted for what answers of one item share.""",
     """The baselines are functions of the same counts: naive (the raw verdict rate), labelled items only,
     Rogan–Gladen with one model's or each model's own calibration, prediction-powered inference (PPI, PPI++),
     the efficient estimator (EIF) and the joint maximum likelihood estimate. Bootstrap rows draw labelled and
@@ -114,9 +113,9 @@ def _differences(answer: Comparison) -> Section | None:
     rows = overall.where(estimand=estimand).frame
     if rows.empty:
         return None
-    paired = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
-    decided = int(((paired["lower"] > 0) | (paired["upper"] < 0)).sum())
-    text = f"The paired Bayesian interval excludes 0 for {decided} of {len(paired)} differences."
+    bayes = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"])
+    decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
+    text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences."
     figures = []
     for who, part in _panel_and_alone(overall):
         drawing = forest(part, estimand=estimand, methods=_main_methods(part, estimand))
@@ -170,7 +169,13 @@ def _judge(answer: Comparison) -> Section:
     bars = "Youden's J on each model, and its difference ΔJ for each pair of models."
     figures = [figure_of(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
                figure_of(youden(quality), bars, f"J and ΔJ with intervals. {stability}")]  # fmt: skip
-    return Section(title="The judge", text=[stability] if stability else [], figures=figures)
+    # Of the posteriors that answer, not of those they are compared with.
+    worth = [
+        f"{label}: {worth_of_labels(one.manifest['shared_items'])}" for label, one in answer.fits.items()
+        if one.manifest.get("shared_items", {}).get("effective_answers") and len(one.data.coords["model"]) > 1
+        and f"[{answer.settings['pooling']}" in one.model.label
+    ]  # fmt: skip
+    return Section(title="The judge", text=[*([stability] if stability else []), *worth], figures=figures)
 
 
 def _checks(answer: Comparison) -> Section:

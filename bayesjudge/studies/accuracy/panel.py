@@ -49,7 +49,7 @@ def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
     one = fit(model, votes, **{**options.sampling, "engine": engine})
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob)
-    fits = JudgeFits(judge=PANEL, headline={model.label: one})
+    fits = JudgeFits(judge=PANEL, headline=one, by_model=one)
     quality = [
         rows.where(estimand="judge weight"),
         _agreement(one, prob),

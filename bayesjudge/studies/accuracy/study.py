@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines import accuracy_baselines, judge_quality
+from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
@@ -19,6 +22,7 @@ from bayesjudge.studies.accuracy.panel import panel_part, panel_table, panel_war
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.ranks import rank_probabilities
+from bayesjudge.studies.common.reading import shared_calibration
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
@@ -55,7 +59,8 @@ def accuracy(
     pooling : {"partial", "shared", "specific"}
         How far the judge's errors are alike between models.
     labels : {"random", "enriched"}
-        How the labelled answers were chosen.
+        How the labelled answers were chosen: evenly or by the judge's verdicts, or each by its own label and
+        nothing else.
     engine : {"nuts", "hmc", "laplace", "pymc"}
         As in `fit`, with ``chains, draws, tune``.
     prob : float
@@ -154,32 +159,36 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
 
 def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
     fits, population = fit_judge(counts, options, compared=compared), options.population
-    bayes = [one.estimates(prob=options.prob, population=population) for one in fits.headline.values()]
+    bayes = fits.headline.estimates(prob=options.prob, population=population)
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
     }  # fmt: skip
-    quality = judge_quality(counts, fits.judge, **frequentist)
-    model: Any = fits.ranked.model
-    theta = model.accuracy(fits.ranked.posterior, fits.ranked.data, population=population)
+    rates = fits.by_model.estimates(prob=options.prob).where(estimand=_QUALITY)
+    model: Any = fits.headline.model
+    theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
+    quality = Estimates.concat([rates, judge_quality(counts, fits.judge, **frequentist)])
+    defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
+    refused = (sentence,) if options.pooling == "shared" and defensible is False else ()
     return Part(
         fits=fits,
-        bayes=Estimates.concat(bayes).where(estimand=_named_for(population)),
+        bayes=bayes.where(estimand=_named_for(population)).with_note("; ".join(refused)),
         baselines=accuracy_baselines(counts, fits.judge, population=population, **frequentist),
-        quality=Estimates.concat([*_bayesian_quality(bayes), quality]),
+        quality=quality,
         ranks=rank_probabilities(theta),
-        checks=check_judge(fits),
+        checks={**check_judge(fits), "selection": _even(counts, fits.judge, options.seed)},
+        reasons=refused,
     )
+
+
+def _even(counts: VerdictCounts, judge: str, seed: int) -> pd.DataFrame:
+    """The test of even labelling, one row; none where all items, or none, carry a label."""
+    found = even_labelling(counts, judge, seed=seed)
+    row = pd.DataFrame([{"judge": judge, **asdict(found)}])
+    return row if np.isfinite(found.p) else row.iloc[:0]
 
 
 def _named_for(population: Population) -> list[str]:
     return [estimand_of(name, population) for name in ("accuracy", "difference")]
-
-
-def _bayesian_quality(bayes: Sequence[Estimates]) -> list[Estimates]:
-    """Judge quality by `judge_error`; where that went by group, over all items by the paired model."""
-    by_model = [rows.where(estimand=_QUALITY) for rows in bayes]
-    overall = len(by_model[0].where(group="")) > 0
-    return by_model[:1] if overall else by_model[::-1]
 
 
 def _assemble(
@@ -191,16 +200,20 @@ def _assemble(
     diagnostics = diagnostics.with_truth(truth)
     checks = stacked_tables(part.checks for part in parts.values())
     fits = [part.fits for part in parts.values()]
-    warned = warnings_of(counts, diagnostics, checks, settings["judges"], labels=settings["labels"],
-                         panel=settings["panel"])  # fmt: skip
+    warned = warnings_of(
+        counts, estimates, diagnostics, checks, settings["judges"], labels=settings["labels"],
+        panel=settings["panel"],
+    )  # fmt: skip
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
     return Comparison(
         question="accuracy", estimates=estimates, diagnostics=diagnostics,
         ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
         warnings=(*fit_warnings(fits), *told, *warned),
-        checklist=checklist(counts, estimates, diagnostics, prob=settings["prob"], labels=settings["labels"],
-                            population=settings["population"]),
-        gate=_joint_gate(fits), page_of=_page, screen_of=_screen,
+        checklist=checklist(
+            counts, estimates, diagnostics, checks["selection"], prob=settings["prob"],
+            labels=settings["labels"], population=settings["population"],
+        ),
+        gate=_joint_gate(list(parts.values())), page_of=_page, screen_of=_screen,
         dropped=counts.dropped, settings=settings,
     )  # fmt: skip
 
@@ -235,9 +248,16 @@ def _named(fits: Sequence[JudgeFits]) -> dict[str, Fit]:
     return {f"{label}{_by(one, fits)}": single for one in fits for label, single in one.everything.items()}
 
 
-def _joint_gate(fits: Sequence[JudgeFits]) -> Gate:
-    return joint_gate({f"{label}{_by(one, fits)}": single.gate
-                       for one in fits for label, single in one.headline.items()})  # fmt: skip
+def _joint_gate(parts: Sequence[Part]) -> Gate:
+    """Every headline's gate, and what else speaks against its rows."""
+    fits = [part.fits for part in parts]
+    names = [f"{one.headline.model.label}{_by(one, fits)}" for one in fits]
+    gate = joint_gate({name: one.headline.gate for name, one in zip(names, fits, strict=True)})
+    refused = [
+        f"{name}: {reason}" for name, part in zip(names, parts, strict=True) for reason in part.reasons
+    ]
+    reasons = (*gate.reasons, *refused)
+    return replace(gate, passed=not reasons, reasons=reasons)
 
 
 def _by(one: JudgeFits, fits: Sequence[JudgeFits]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["LOW_YOUDEN", "about", "estimand_in", "quality_rows", "shared_calibration"]
+__all__ = ["LOW_YOUDEN", "about", "estimand_in", "quality_rows", "shared_calibration", "worth_of_labels"]
 
 #: J below which every corrected estimate is called fragile; the paper's failing cases lie under it.
 LOW_YOUDEN = 0.3
@@ -59,6 +60,28 @@ def quality_rows(diagnostics: Estimates, estimand: str) -> pd.DataFrame:
     return rows.assign(name=rows["unit"] + " in " + rows["group"])
 
 
+def worth_of_labels(facts: Mapping[str, Any]) -> str:
+    """What labels on items that models share are worth, from the facts in a fit's manifest.
+
+    Examples
+    --------
+    >>> counts = {"theta": 80.0, "sensitivity": 60.0, "specificity": 20.0}
+    >>> worth = {"theta": 50.0, "sensitivity": 40.0, "specificity": 12.0}
+    >>> facts = {"labelled_items": 40, "labelled_answers": counts, "effective_answers": worth}
+    >>> worth_of_labels(facts).partition(". ")[0]
+    'The 40 labelled items carry 80 labelled answers'
+    """
+    worth, answers = facts["effective_answers"], facts["labelled_answers"]
+    names = {"theta": "accuracies", "sensitivity": "sensitivities", "specificity": "specificities"}
+    listed = ", ".join(f"{worth[key]:.0f} of {answers[key]:.0f} for {name}"
+                       for key, name in names.items() if key in worth)  # fmt: skip
+    return (
+        f"The {facts['labelled_items']} labelled items carry {answers.get('theta', 0):.0f} labelled answers. "
+        "Models share items, so averaged over models these are worth as many independent answers as follows: "
+        f"{listed}."
+    )
+
+
 def shared_calibration(diagnostics: Estimates) -> tuple[bool | None, str]:
     """Whether one calibration may serve all models, in the paper's words; None when that is not known.
 
@@ -69,6 +92,8 @@ def shared_calibration(diagnostics: Estimates) -> tuple[bool | None, str]:
     plain = plain[~plain["method"].str.startswith("bayes:")].dropna(subset=["point"])
     key = ["judge", "unit", "group"]
     rows = rows.merge(plain[key].drop_duplicates(), on=key).dropna(subset=["point"])
+    # A posterior that shares the rates has no ΔJ to show.
+    rows = rows[rows["upper"] > rows["lower"]]
     if rows.empty:
         return None, "ΔJ cannot be seen: shared calibration needs labels on two models or more to be checked."
     apart = rows[(rows["lower"] > 0) | (rows["upper"] < 0)]

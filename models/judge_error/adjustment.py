@@ -1,0 +1,134 @@
+"""The adjustment of `judge_error` for items that models share: H and V* of its likelihood, moved draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.counts.pair_cells import CELLS
+from bayesjudge.model import Data
+from bayesjudge.models.common.shared_items import LEAST_DF, adjust, exact_margins, item_covariance
+from bayesjudge.models.common.verdict_channel import channel_logit
+from bayesjudge.models.judge_error.likelihood import information, scores
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["RATES", "SharedItems", "adjusted", "describe", "shared_items"]
+
+type Array = NDArray[np.float64]
+
+#: The parameters of a unit, in their order.
+RATES = ("theta", "sensitivity", "specificity")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SharedItems:
+    """What items that models share do to one log, at a point of its parameters (U units, P = 3 U).
+
+    Attributes
+    ----------
+    information, variance : array (P, P)
+        H, and V* of METHODS 1.9b; parameters of a unit next to each other, in the order of `RATES`.
+    df : int
+        Degrees of freedom of the t factor.
+    design_effect : mapping of str to float
+        Of each rate averaged over the models, by the labelled items: variance relative to independent
+        answers.
+    """
+
+    information: Array
+    variance: Array
+    df: int
+    design_effect: Mapping[str, float]
+
+
+def shared_items(centre: Array, data: Data, *, enriched: bool) -> SharedItems:
+    """H and V* at one point, logits (U, 3)."""
+    rates = 1 / (1 + np.exp(-centre))
+    n = np.asarray(data["n"], dtype=float).reshape(len(centre), len(CELLS))
+    h = _between_no_units(information(*rates.T, n=n, enriched=enriched))
+    score = _between_no_units(scores(*rates.T, enriched=enriched))
+    block = np.repeat(np.arange(len(centre)), len(RATES))
+    cells = {name: np.asarray(data[name]) for name in ("together", "sums", "items")}
+    v = exact_margins(item_covariance(score, **cells), h, block, widen_only=not data.facts["exact"])
+    behind = np.asarray(data["behind"])
+    fewest = int(behind[behind > 0].min()) if behind.any() else 0
+    # What the labelled items are worth is a question to them alone.
+    alone = item_covariance(score, **{name: array[1:] for name, array in cells.items()})
+    own = information(*rates.T, n=n * np.array([0, 0, 1, 1, 1, 1]), enriched=enriched)
+    effect = {name: float(alone[k::3, k::3].sum() / max(own[:, k, k].sum(), 1e-12))
+              for k, name in enumerate(RATES)}  # fmt: skip
+    return SharedItems(information=h, variance=v, df=max(fewest - 1, LEAST_DF), design_effect=effect)
+
+
+def adjusted(posterior: xr.Dataset, data: Data, *, enriched: bool, seed: int = 0) -> xr.Dataset:
+    """Draws of ``theta, sensitivity, specificity`` of each unit, dims ``chain, draw`` and the unit's.
+
+    The draws of the composite posterior are moved on the logit scale; with one model only the t factor is
+    new.
+    """
+    import xarray as xr
+
+    flat, theta = _logits(posterior, data)
+    shared = _at_the_mean(flat, data, enriched=enriched)
+    moved = adjust(flat, information=shared.information, variance=shared.variance, df=shared.df, seed=seed)
+    rates = 1 / (1 + np.exp(-moved.reshape(*theta.shape, len(RATES))))
+    return xr.Dataset({name: theta.copy(data=rates[..., k]) for k, name in enumerate(RATES)})
+
+
+def describe(posterior: xr.Dataset, data: Data, *, enriched: bool) -> dict[str, Any]:
+    """Facts of the adjustment for a manifest.
+
+    ``df``; of each rate ``design_effect``, and ``effective_answers``: labelled answers over that; the
+    smallest and the largest eigenvalue of H^−½ V* H^−½, which are 1 where no items are shared.
+    """
+    shared = _at_the_mean(_logits(posterior, data)[0], data, enriched=enriched)
+    n = np.asarray(data["n"], dtype=float).reshape(-1, len(CELLS)).sum(axis=0)
+    answers = {"theta": n[2:].sum(), "sensitivity": n[4:].sum(), "specificity": n[2:4].sum()}
+    effect = {name: value for name, value in shared.design_effect.items() if answers[name] and value > 0}
+    return {
+        "df": shared.df,
+        "labelled_items": int(np.asarray(data["items"])[1]),
+        "labelled_answers": {name: round(float(answers[name]), 1) for name in effect},
+        "design_effect": {name: round(value, 4) for name, value in effect.items()},
+        "effective_answers": {name: round(float(answers[name] / value), 1) for name, value in effect.items()},
+        "eigenvalues": _relative(shared),
+    }
+
+
+def _relative(shared: SharedItems) -> list[float]:
+    values, vectors = np.linalg.eigh(shared.information)
+    kept = values > 1e-9 * values.max()
+    half = vectors[:, kept] / np.sqrt(values[kept])
+    found = np.linalg.eigvalsh(half.T @ shared.variance @ half)
+    return [round(float(found.min()), 4), round(float(found.max()), 4)]
+
+
+def _at_the_mean(flat: Array, data: Data, *, enriched: bool) -> SharedItems:
+    return shared_items(flat.mean(axis=0).reshape(-1, len(RATES)), data, enriched=enriched)
+
+
+def _logits(posterior: xr.Dataset, data: Data) -> tuple[Array, xr.DataArray]:
+    """Draws (D, 3 U) of the logits as they were sampled, and those of θ with their names."""
+    dim = data.facts["unit"]
+    names = tuple(data.coords[dim])
+    theta = posterior["theta"].transpose("chain", "draw", dim)
+    logits: list[Any] = [np.log(theta) - np.log1p(-theta)]
+    for name in RATES[1:]:
+        logit = channel_logit(posterior, name, dim, names).isel(judge=0, drop=True)
+        logits.append(logit.broadcast_like(theta).transpose("chain", "draw", dim))
+    stacked = np.stack([logit.to_numpy() for logit in logits], axis=-1)
+    return stacked.reshape(-1, len(names) * len(RATES)), theta
+
+
+def _between_no_units(own: Array) -> Array:
+    """Blocks of units (U, rows, columns) as one matrix (U rows, U columns) that is 0 between units."""
+    units, rows, columns = own.shape
+    found = np.zeros((units, rows, units, columns))
+    found[np.arange(units), :, np.arange(units)] = own
+    return found.reshape(units * rows, units * columns)

@@ -1,0 +1,216 @@
+"""The adjustment for shared items: exact limits, agreement with a plain-NumPy reference, invariances."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from bayesjudge.counts import count_verdicts
+from bayesjudge.counts.pair_cells import CELLS, pair_cells
+from bayesjudge.models.common.shared_items import adjust, exact_margins, item_covariance
+from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.judge_error.adjustment import shared_items
+from bayesjudge.models.judge_error.likelihood import information, scores
+from bayesjudge.tables import Verdicts
+
+MODELS, ITEMS, LABELLED = 4, 120, 30
+#: Sums of some hundred terms of size 1.
+ROUNDING = 1e-10
+
+
+def cells_of(seed: int = 0) -> NDArray[np.int64]:
+    """Cell of every answer (items, models), 6 where there is none; labels and errors of an item correlate."""
+    rng = np.random.default_rng(seed)
+    label = rng.random((ITEMS, MODELS)) < expit(0.8 + rng.normal(size=(ITEMS, 1)))
+    fooled = rng.random((ITEMS, 1)) < 0.15
+    verdict = np.where(fooled | (rng.random(label.shape) < 0.1), ~label, label)
+    known = np.arange(ITEMS)[:, None] < LABELLED
+    cells = np.where(known, 2 + 2 * label + verdict, verdict)
+    return np.where(rng.random(label.shape) < 0.05, 6, cells).astype(np.int64)
+
+
+def table_of(cells: NDArray[np.int64], **columns: Any) -> Verdicts:
+    item, model = np.nonzero(cells < 6)
+    label, verdict = np.array(CELLS).T[:, cells[item, model]]
+    frame = pd.DataFrame({"item": item, "model": np.array(list("abcd"))[model], "verdict": verdict,
+                          "label": np.where(label < 0, np.nan, label)})  # fmt: skip
+    return Verdicts.from_frame(frame.assign(**{name: value[item] for name, value in columns.items()}))
+
+
+def point(seed: int = 1) -> NDArray[np.float64]:
+    """Logits (models, 3) of θ, q1, q0."""
+    return np.random.default_rng(seed).normal([0.8, 1.4, 1.2], 0.7, size=(MODELS, 3))
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    """The same mathematics in plain NumPy, from whoever measured it first."""
+    path = Path(__file__).resolve().parents[3] / "shared" / "prototypes" / "shared_items.py"
+    if not path.is_file():
+        pytest.skip(f"reference not found at {path}")
+    spec = importlib.util.spec_from_file_location("shared_items_reference", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_finds_the_same(reference: ModuleType) -> None:
+    cells, phi = cells_of(), point()
+    data = JudgeError().prepare(table_of(cells))
+    found = shared_items(phi, data, enriched=False)
+    by_rate = np.array([k * MODELS + m for m in range(MODELS) for k in range(3)])
+    counts = (cells[:, :, None] == np.arange(6)).sum(0).astype(float)
+    flat = phi.T.reshape(-1)
+    info = reference.information(flat, counts, MODELS)
+    known = np.arange(ITEMS) < LABELLED
+    variance = reference.dependence(flat, cells, MODELS, known, info)
+    np.testing.assert_allclose(found.information, info[np.ix_(by_rate, by_rate)], atol=ROUNDING)
+    np.testing.assert_allclose(found.variance, variance[np.ix_(by_rate, by_rate)], atol=ROUNDING)
+    root = np.linalg.cholesky(np.linalg.inv(info + np.eye(3 * MODELS)))
+    draws = flat + np.random.default_rng(2).normal(size=(2000, 3 * MODELS)) @ root.T
+    theirs = reference.adjust(draws, cells, MODELS, known)[:, by_rate]
+    here = shared_items(draws.mean(0)[by_rate].reshape(MODELS, 3), data, enriched=False)
+    ours = adjust(draws[:, by_rate], information=here.information, variance=here.variance, df=LABELLED - 1)
+    np.testing.assert_allclose(ours, theirs, atol=1e-8)
+
+
+def test_score_and_information_are_derivatives_of_the_density() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    from bayesjudge.inference.programs import accelerator
+    from bayesjudge.models.judge_error.likelihood import log_cells
+
+    accelerator.prepare()
+    phi, n = point(), np.random.default_rng(3).integers(1, 30, size=(MODELS, 6)).astype(float)
+    for enriched in (False, True):
+        rates = expit(phi).T
+
+        def log_p(x: Any, enriched: bool = enriched) -> Any:
+            return log_cells(jax.nn.sigmoid(x[0]), x[1], x[2], enriched=enriched)
+
+        own = jax.vmap(jax.jacobian(lambda x: log_p(x[:, None])[0]))(jnp.asarray(phi))
+        np.testing.assert_allclose(scores(*rates, enriched=enriched), own, atol=ROUNDING)
+        bent = jax.vmap(jax.hessian(lambda x, k: (k * log_p(x[:, None])[0]).sum()))(jnp.asarray(phi), n)
+        values, vectors = np.linalg.eigh(-np.asarray(bent))
+        floored = (vectors * np.maximum(values, 0)[:, None]) @ np.swapaxes(vectors, -1, -2)
+        np.testing.assert_allclose(information(*rates, n=n, enriched=enriched), floored, atol=1e-8)
+
+
+def test_pairs_of_cells_are_those_of_the_items() -> None:
+    cells = cells_of()
+    found = pair_cells(count_verdicts(table_of(cells)).items["judge"])
+    x = (cells[:, :, None] == np.arange(6)).reshape(ITEMS, -1).astype(float)
+    any_label = ((cells > 1) & (cells < 6)).any(axis=1)
+    for stratum, rows in enumerate((~any_label, any_label)):
+        np.testing.assert_array_equal(found.together[stratum], x[rows].T @ x[rows])
+        np.testing.assert_array_equal(found.sums[stratum], x[rows].sum(0))
+        assert found.items[stratum] == rows.sum()
+    np.testing.assert_array_equal(found.labelled, ((cells > 1) & (cells < 6)).sum(0))
+
+
+def test_clusters_are_summed_before_they_are_paired() -> None:
+    cells = cells_of()
+    cluster = np.arange(ITEMS) // 4
+    counts = count_verdicts(table_of(cells, document=cluster), cluster="document")
+    found = pair_cells(counts.items["judge"], clustered=True)
+    x = np.add.reduceat(
+        (cells[:, :, None] == np.arange(6)).reshape(ITEMS, -1).astype(float), range(0, ITEMS, 4)
+    )
+    labelled = np.arange(0, ITEMS, 4) < LABELLED
+    np.testing.assert_allclose(found.together[1], x[labelled].T @ x[labelled])
+    assert found.items.tolist() == [int((~labelled).sum()), int(labelled.sum())]
+
+
+def test_clusters_of_one_item_change_nothing() -> None:
+    cells = cells_of()
+    alone = pair_cells(count_verdicts(table_of(cells)).items["judge"])
+    counts = count_verdicts(table_of(cells, document=np.arange(ITEMS)), cluster="document")
+    same = pair_cells(counts.items["judge"], clustered=True)
+    for name in ("together", "sums", "items", "labelled"):
+        np.testing.assert_allclose(getattr(same, name), getattr(alone, name))
+
+
+def test_one_model_is_left_as_it_is_but_for_the_t_factor() -> None:
+    cells = cells_of()[:, :1]
+    data = JudgeError().prepare(table_of(cells))
+    found = shared_items(point()[:1], data, enriched=False)
+    np.testing.assert_array_equal(found.variance, found.information)
+    draws = (
+        np.random.default_rng(0).normal(size=(4000, 3))
+        @ np.linalg.cholesky(np.linalg.inv(found.information + np.eye(3))).T
+    )
+    moved = adjust(draws, information=found.information, variance=found.variance, df=10**9)
+    # C = Σ(H + Σ⁻¹ − H)Σ = Σ where the prior's part is positive, as it is here.
+    np.testing.assert_allclose(moved, draws, atol=0.02 * draws.std())
+
+
+def test_a_copy_of_a_model_teaches_nothing() -> None:
+    """Two columns of equal answers: the score of their difference is 0, that of both twice that of one."""
+    cells = np.repeat(cells_of()[:, :1], 2, axis=1)
+    data = JudgeError().prepare(table_of(cells))
+    phi = np.repeat(point()[:1], 2, axis=0)
+    found = shared_items(phi, data, enriched=False)
+    both, apart = np.vstack([np.eye(3), np.eye(3)]), np.vstack([np.eye(3), -np.eye(3)])
+    own = np.diag(found.information)[:3]
+    np.testing.assert_allclose(np.diag(both.T @ found.variance @ both), 4 * own)
+    np.testing.assert_allclose(np.diag(apart.T @ found.variance @ apart), 0, atol=ROUNDING * own.max())
+
+
+def test_draws_without_spread_stay_where_they_are() -> None:
+    draws = np.tile(point().reshape(-1), (5, 1))
+    moved = adjust(draws, information=np.eye(12), variance=2 * np.eye(12), df=20)
+    np.testing.assert_array_equal(moved, draws)
+
+
+def test_shared_rates_move_together() -> None:
+    """A rate that models share is one parameter: V of it is the sum over the models."""
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(20_000, 1))
+    v = np.array([[1.0, 0.5], [0.5, 1.0]])
+    moved = adjust(np.repeat(shared, 2, axis=1) / 2, information=np.eye(2), variance=v * 2, df=10**9)
+    np.testing.assert_allclose(moved[:, 0], moved[:, 1], atol=1e-12)
+    # Variance ¼ from an information of 4, of which the likelihood gives 2 and the prior 2; V is 6.
+    assert moved[:, 0].var() == pytest.approx((6 + 2) / 16, rel=0.03)
+
+
+def test_margins_may_widen_and_never_narrow() -> None:
+    block, h = np.array([0, 0, 1]), np.diag([2.0, 2.0, 2.0])
+    v = np.array([[1.0, 0.2, 0.3], [0.2, 5.0, 0.4], [0.3, 0.4, 2.0]])
+    found = exact_margins(v, h, block, widen_only=True)
+    assert np.linalg.eigvalsh(found[:2, :2] - h[:2, :2]).min() >= -ROUNDING
+    assert found[1, 1] > 4
+    exact = exact_margins(v, h, block)
+    np.testing.assert_array_equal(exact[:2, :2], h[:2, :2])
+
+
+def test_the_variance_of_a_sum_over_items_is_that_of_a_sample() -> None:
+    rng = np.random.default_rng(0)
+    x, s = rng.integers(0, 2, size=(50, 6)).astype(float), rng.normal(size=(6, 2))
+    found = item_covariance(s, together=(x.T @ x)[None], sums=x.sum(0)[None], items=np.array([50]))
+    np.testing.assert_allclose(found, 50 * np.cov((x @ s).T), atol=ROUNDING)
+
+
+def test_the_manifest_says_what_labelled_items_are_worth() -> None:
+    """Copies of one model: as many independent answers as the model has, whatever the number of copies."""
+    from bayesjudge.inference import fit
+
+    cells = np.repeat(cells_of()[:, :1], 3, axis=1)
+    one = fit(JudgeError(pooling="specific"), table_of(cells), engine="laplace", draws=200)
+    facts = one.manifest["shared_items"]
+    assert facts["df"] == facts["labelled_items"] - 1
+    assert facts["labelled_answers"]["theta"] == 3 * facts["labelled_items"]
+    # The sample variance of 29 scores is off its expectation by a quarter.
+    assert facts["design_effect"]["theta"] == pytest.approx(3, rel=0.25)
+    assert facts["effective_answers"]["theta"] == pytest.approx(facts["labelled_items"], rel=0.34)
+    assert facts["eigenvalues"][1] == pytest.approx(3, rel=0.4)
