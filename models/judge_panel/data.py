@@ -26,67 +26,51 @@ if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
 __all__ = [
-    "MOST_ITEMS",
-    "Cells",
     "Regressors",
     "Scale",
-    "all_cells",
-    "answer_rows",
     "half_votes",
-    "pattern_cells",
     "prepare",
     "regressors",
-    "row_dims",
 ]
 
 Scale = Literal["binary", "graded"]
 #: Items up to which every answer is predicted on its own; past it answers are predicted by vote pattern.
 MOST_ITEMS = 5000
-#: Clusters up to which each has a sampled effect, labelled or not, so that splits of one table share a shape.
-MOST_CLUSTERS = 200
 
 
-def prepare(votes: PanelVotes, *, scale: Scale, item_effect: bool) -> Data:
+def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
     """Labelled answers as rows ``answer_...``, then all answers (or their patterns) as rows ``cell_...``."""
-    labelled = (votes.annotations > 0).any(axis=1)
-    latent, clusters = _sampled_clusters(votes, labelled)
-    seen = regressors(votes, scale, latent)
+    seen = regressors(votes, scale)
     answers = _labelled_answers(votes, seen)
-    listing = all_cells if len(votes.items) <= MOST_ITEMS else pattern_cells
-    cells = listing(votes, seen)
-    place = np.flatnonzero(labelled) if labelled.any() else np.zeros(1, np.int64)
-    marks = _marks(votes, cells.items > 0)
-    arrays = {"model_rate": seen.model_rate, "vote_centre": seen.centre, "item_place": place,
-              "label": answers.pop("answer_label"), **answers, **cells.arrays, **marks}  # fmt: skip
-    known = {"model_rate": ("model",), "vote_centre": ("judge",), "item_place": ("item",),
+    singly = len(votes.items) <= MOST_ITEMS
+    cells, units = (_all_cells if singly else _pattern_cells)(votes, seen)
+    marks = _marks(votes, singly)
+    arrays = {"model_rate": seen.model_rate, "vote_centre": seen.centre,
+              "label": answers.pop("answer_label"), **answers, **cells, **marks}  # fmt: skip
+    known = {"model_rate": ("model",), "vote_centre": ("judge",),
              **dict.fromkeys(("label", "mark_cell"), ("answer",)),
              **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator"))}  # fmt: skip
-    dims = {name: known.get(name) or row_dims(name) for name in arrays}
+    dims = {name: known.get(name) or _row_dims(name) for name in arrays}
     axes = {dim: size for name in arrays for dim, size in zip(dims[name], arrays[name].shape, strict=True)}
     named = {"model": votes.models, "judge": votes.judges, "group": votes.groups}
     return Data(
         arrays=arrays, dims=dims, observed="mark" if marks else "label",
         coords={**{dim: tuple(range(size)) for dim, size in axes.items()}, **named,
-                "cluster": tuple(range(clusters)), "annotator": votes.annotators if marks else ()},
+                "annotator": votes.annotators if marks else ()},
         ragged=tuple(dim for dim in ("answer", "cell", "sampled") if dim in axes),
-        facts={"groups": len(votes.groups), "clusters": clusters, "units": cells.units, "items": cells.items,
+        facts={"groups": len(votes.groups), "units": units, "items": singly * len(votes.items),
                "annotators": len(votes.annotators) if marks else 0,
-               "all_units": len(np.unique(votes.cluster)),
-               # With one answer an item, a normal effect only rescales the logit, which nothing can tell.
-               "item_effect": item_effect and len(votes.models) > 1},
+               "all_units": len(np.unique(votes.cluster))},
         units=_sizes(votes),
     )  # fmt: skip
 
 
 def _labelled_answers(votes: PanelVotes, seen: Regressors) -> dict[str, NDArray[Any]]:
-    """Rows of the labelled answers; ``answer_item`` counts the labelled items, ``answer_n`` is 1."""
-    rows = answer_rows(votes, seen, votes.annotations > 0, "answer")
+    """Rows of the labelled answers; ``answer_n`` is 1."""
+    rows = _answer_rows(votes, seen, votes.annotations > 0, "answer")
     if not len(rows["answer_n"]):
-        # One row that counts nothing stands where nobody labelled anything.
+        # One row that counts nothing stands where there is no label.
         rows = {name: np.zeros((1, *values.shape[1:]), values.dtype) for name, values in rows.items()}
-    rows["answer_item"] = np.unique(rows["answer_item"], return_inverse=True)[1].reshape(-1)
-    rows["answer_cluster"] = np.maximum(rows["answer_cluster"], 0)
-    del rows["answer_unit"]
     return rows
 
 
@@ -105,7 +89,7 @@ def _marks(votes: PanelVotes, singly: bool) -> dict[str, NDArray[np.int64]]:
             "mark_cell": place[votes.annotations > 0]}  # fmt: skip
 
 
-def regressors(votes: PanelVotes, scale: Scale, latent: NDArray[np.int64]) -> Regressors:
+def regressors(votes: PanelVotes, scale: Scale) -> Regressors:
     """Votes as features, mean votes of items and of models.
 
     Votes are centred at the judge's mean vote. Judges are lenient or strict, and a prior for the level of the
@@ -136,7 +120,7 @@ def regressors(votes: PanelVotes, scale: Scale, latent: NDArray[np.int64]) -> Re
     mean = value.sum(axis=(1, 2)) / np.maximum(given, 1)
     item_rate = np.where(given > 0, mean - (mean[given > 0].mean() if (given > 0).any() else 0.0), 0.0)
     return Regressors(features=np.where(weight > 0, feature, 0.0), centre=centre, item_rate=item_rate,
-                      model_rate=model_rate, latent=latent)  # fmt: skip
+                      model_rate=model_rate)  # fmt: skip
 
 
 def _mean_votes(level: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -165,17 +149,6 @@ def _mid_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         share = (np.cumsum(n) - n / 2) / max(int(n.sum()), 1)
         found[known, judge] = share[place.reshape(-1)]
     return found
-
-
-def _sampled_clusters(votes: PanelVotes, labelled: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
-    """Code of each item's sampled cluster effect, -1 where it has none, and how many are sampled."""
-    names = np.unique(votes.cluster)
-    if len(names) == len(votes.items):
-        return np.zeros(len(votes.items), np.int64), 0
-    chosen = names if len(names) <= MOST_CLUSTERS else np.unique(votes.cluster[labelled])
-    place = np.searchsorted(chosen, votes.cluster)
-    known = np.isin(votes.cluster, chosen)
-    return np.where(known, place, -1), len(chosen)
 
 
 def _sizes(votes: PanelVotes) -> dict[str, int]:
@@ -215,57 +188,35 @@ class Regressors:
         c_i, the mean vote on the item over models and judges, centred.
     model_rate : float array (M,)
         ℓ_m, the logit of the mean vote on the model, centred.
-    latent : int array (I,)
-        Code of the item's sampled cluster effect, -1 where it has none.
     """
 
     features: NDArray[np.float64]
     centre: NDArray[np.float64]
     item_rate: NDArray[np.float64]
     model_rate: NDArray[np.float64]
-    latent: NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Cells:
-    """Rows to predict.
+def _all_cells(votes: PanelVotes, regressors: Regressors) -> tuple[dict[str, Any], int]:
+    """One row an answer, and how many units (items or clusters) are weighed."""
+    return _answer_rows(votes, regressors, votes.answered, "cell"), int(votes.cluster.max()) + 1
 
-    Attributes
-    ----------
-    arrays : mapping of str to array
-        ``cell_model, cell_group, cell_cluster, cell_unit, cell_item, cell_label, cell_n, cell_rate`` (R,) and
-        ``cell_votes`` (R, J); with patterns also ``sampled_...``, the same for a sample of whole items.
-    units : int
-        Weight units (items or clusters), 0 where they are too many to weigh one by one.
-    items : int
-        Items that ``cell_item`` tells apart, 0 with patterns.
+
+def _pattern_cells(votes: PanelVotes, regressors: Regressors) -> tuple[dict[str, Any], int]:
+    """One row a pattern of model, group, unit, votes, label and rounded mean vote, and a sample of items.
+
+    Units are 0 where they are too many to weigh one by one.
     """
-
-    arrays: dict[str, Any]
-    units: int
-    items: int
-
-
-def all_cells(votes: PanelVotes, regressors: Regressors) -> Cells:
-    """One row an answer."""
-    arrays = answer_rows(votes, regressors, votes.answered, "cell")
-    return Cells(arrays=arrays, units=int(votes.cluster.max()) + 1, items=len(votes.items))
-
-
-def pattern_cells(votes: PanelVotes, regressors: Regressors) -> Cells:
-    """One row a pattern of model, group, cluster, votes, label and rounded mean vote."""
     units = int(votes.cluster.max()) + 1
     weighed = units if units <= MOST_UNITS else 0
-    rows = answer_rows(votes, regressors, votes.answered, "cell")
+    rows = _answer_rows(votes, regressors, votes.answered, "cell")
     rows["cell_rate"] = np.round(rows["cell_rate"] / STEP) * STEP
     rows["cell_unit"] = rows["cell_unit"] if weighed else np.zeros_like(rows["cell_unit"])
     rows["cell_item"] = np.zeros_like(rows["cell_item"])
     arrays = _tallied(rows)
     chosen = votes.answered & _whole_units(votes)[:, None]
-    arrays |= answer_rows(votes, regressors, chosen, "sampled")
-    for name in ("sampled_unit", "sampled_item"):
-        arrays[name] = np.unique(arrays[name], return_inverse=True)[1].reshape(-1)
-    return Cells(arrays=arrays, units=weighed, items=0)
+    arrays |= _answer_rows(votes, regressors, chosen, "sampled")
+    arrays["sampled_unit"] = np.unique(arrays["sampled_unit"], return_inverse=True)[1].reshape(-1)
+    return arrays, weighed
 
 
 def _whole_units(votes: PanelVotes) -> NDArray[np.bool_]:
@@ -276,25 +227,24 @@ def _whole_units(votes: PanelVotes) -> NDArray[np.bool_]:
     return np.isin(votes.cluster, chosen)
 
 
-def answer_rows(
+def _answer_rows(
     votes: PanelVotes, regressors: Regressors, chosen: NDArray[np.bool_], prefix: str
 ) -> dict[str, Any]:
-    """The chosen cells (I, M) as rows; the label is -1 where nobody gave one."""
+    """The chosen cells (I, M) as rows; the label is -1 where there is none."""
     item, model = np.nonzero(chosen)
     label = np.where(votes.annotations > 0, votes.label > 0.5, -1)[item, model]
-    columns = {"model": model, "group": votes.group[item], "cluster": regressors.latent[item],
-               "unit": votes.cluster[item], "item": item, "label": label.astype(np.int64),
-               "n": np.ones(len(item), np.int64), "rate": regressors.item_rate[item],
-               "votes": regressors.features[item, model]}  # fmt: skip
+    columns = {"model": model, "group": votes.group[item], "unit": votes.cluster[item], "item": item,
+               "label": label.astype(np.int64), "n": np.ones(len(item), np.int64),
+               "rate": regressors.item_rate[item], "votes": regressors.features[item, model]}  # fmt: skip
     return {f"{prefix}_{name}": values for name, values in columns.items()}
 
 
-def row_dims(name: str) -> tuple[str, ...]:
+def _row_dims(name: str) -> tuple[str, ...]:
     """Axes of an array of rows, by its name.
 
     Examples
     --------
-    >>> row_dims("cell_votes"), row_dims("answer_model")
+    >>> _row_dims("cell_votes"), _row_dims("answer_model")
     (('cell', 'judge'), ('answer',))
     """
     return (name.split("_", maxsplit=1)[0], *(("judge",) if name.endswith("_votes") else ()))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Marks",
     "answer_logits",
-    "linear_predictor",
+    "coefficients",
     "numpyro_annotators",
     "pymc_marks",
     "row_logits",
@@ -41,7 +41,7 @@ def sample_sites(model: JudgePanel, data: Data) -> dict[str, Any]:
     prior, facts = model.prior, data.facts
     sites = {
         "intercept": numpyro.sample("intercept", dist.Normal(0.0, prior.intercept)),
-        "model_spread": numpyro.sample("model_spread", dist.HalfNormal(prior.model_spread)),
+        "model_spread": numpyro.sample("model_spread", dist.LogNormal(*prior.model_spread)),
         "weight_mean": numpyro.sample("weight_mean", dist.Normal(*prior.weight_mean)),
         "weight_spread": numpyro.sample("weight_spread", dist.HalfNormal(prior.weight_spread)),
         "model_rate_slope": numpyro.sample("model_rate_slope", dist.Normal(0.0, prior.slope)),
@@ -53,15 +53,9 @@ def sample_sites(model: JudgePanel, data: Data) -> dict[str, Any]:
         sites |= _spread("own_weight_spread", prior.own_weight_spread)
         sites |= _standardised("z_own_weight", judge=data.size("judge"), model=data.size("model"))
     if facts["groups"] > 1:
-        sites |= _spread("group_spread", prior.model_spread) | _standardised("z_group", group=facts["groups"])
-        sites |= _spread("group_model_spread", prior.model_spread / 2)
+        sites |= _spread("group_spread", prior.group_spread) | _standardised("z_group", group=facts["groups"])
+        sites |= _spread("group_model_spread", prior.group_spread / 2)
         sites |= _standardised("z_group_model", group=facts["groups"], model=data.size("model"))
-    if facts["clusters"]:
-        sites |= _spread("cluster_spread", prior.item_spread)
-        sites |= _standardised("cluster_effect", cluster=facts["clusters"])
-    if facts["item_effect"]:
-        sites |= _spread("item_spread", prior.item_spread)
-        sites |= _standardised("item_effect", item=data.size("item"))
     return sites
 
 
@@ -80,42 +74,36 @@ def _standardised(name: str, **axes: int) -> dict[str, Any]:
             return {name: numpyro.sample(name, dist.Normal(0.0, 1.0))}
 
 
-def linear_predictor(
-    sites: Mapping[str, Any], *, votes: Any, model: Any, model_rate: Any, rate: Any, group: Any
-) -> Any:
-    """η = α_m + γ ℓ_m + Σ_j β_jm (v_j − v̄_j) + δ c_i, and what groups add, without item and cluster effects.
+def coefficients(sites: Mapping[str, Any], model_rate: Any) -> dict[str, Any]:
+    """What the logit is linear in, with annotators' λ where there are several.
 
-    ``model``, ``rate`` and ``group`` broadcast against ``votes`` without its last axis (judges).
+    ``level`` (G, M) is α_m + γ ℓ_m with what groups add, ``weight`` is β_j (J,) or β_jm (M, J), ``slope`` δ.
     """
-    weight = sites["weight_mean"] + sites["weight_spread"] * sites["z_weight"]
     level = sites["intercept"] + sites["model_spread"] * sites["z_model"]
-    level = (level + sites["model_rate_slope"] * model_rate)[model]
-    total = level + votes @ weight + sites["item_rate_slope"] * rate
-    if "z_own_weight" in sites:
-        own = (sites["own_weight_spread"] * sites["z_own_weight"]).T
-        total = total + (votes * own[model]).sum(-1)
+    level = level + sites["model_rate_slope"] * model_rate
     if "z_group" in sites:
         shift = sites["group_spread"] * sites["z_group"][:, None]
-        total = total + (shift + sites["group_model_spread"] * sites["z_group_model"])[group, model]
-    return total
+        level = level + shift + sites["group_model_spread"] * sites["z_group_model"]
+    weight = sites["weight_mean"] + sites["weight_spread"] * sites["z_weight"]
+    if "z_own_weight" in sites:
+        weight = weight + (sites["own_weight_spread"] * sites["z_own_weight"]).T
+    found = {"level": jnp.atleast_2d(level), "weight": weight, "slope": sites["item_rate_slope"]}
+    if "z_annotator" in sites:
+        found["annotator_logit"] = sites["annotator_mean"] + sites["annotator_spread"] * sites["z_annotator"]
+    return found
 
 
-def row_logits(sites: Mapping[str, Any], arrays: Mapping[str, Any], rows: str) -> Any:
-    """η of every row ``answer_...``, ``cell_...`` or ``sampled_...``."""
-    return linear_predictor(
-        sites, votes=arrays[f"{rows}_votes"], model=arrays[f"{rows}_model"], model_rate=arrays["model_rate"],
-        rate=arrays[f"{rows}_rate"], group=arrays[f"{rows}_group"],
-    )  # fmt: skip
+def row_logits(found: Mapping[str, Any], arrays: Mapping[str, Any], rows: str) -> Any:
+    """Logit of P(y = 1) of every row ``answer_...``, ``cell_...`` or ``sampled_...``, from `coefficients`."""
+    group, model, votes, rate = (arrays[f"{rows}_{name}"] for name in ("group", "model", "votes", "rate"))
+    weight = found["weight"]
+    by_vote = votes @ weight if weight.ndim == 1 else (votes * weight[model]).sum(-1)
+    return found["level"][group, model] + by_vote + found["slope"] * rate
 
 
 def answer_logits(sites: Mapping[str, Any], data: Data) -> Any:
-    """Logit of P(y = 1) of every labelled answer, with the effects of its item and its cluster."""
-    logit = row_logits(sites, data.arrays, "answer")
-    if "item_effect" in sites:
-        logit = logit + sites["item_spread"] * sites["item_effect"][data["answer_item"]]
-    if "cluster_effect" in sites:
-        logit = logit + sites["cluster_spread"] * sites["cluster_effect"][data["answer_cluster"]]
-    return logit
+    """Logit of P(y = 1) of every labelled answer."""
+    return row_logits(coefficients(sites, data["model_rate"]), data.arrays, "answer")
 
 
 _MEAN, _SCALE, _SPREAD = 2.5, 0.7, 0.5

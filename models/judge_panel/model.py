@@ -2,24 +2,24 @@
 
 For model m's answer to item i, judges j with votes v (METHODS 1.11)::
 
-    logit P(y_im = 1) = α_m + γ ℓ_m + Σ_j β_j (v_imj − v̄_j) + δ c_i + s_u u_i
+    logit P(y_im = 1) = α_m + γ ℓ_m + Σ_j β_j (v_imj − v̄_j) + δ c_i
 
-    α_m ~ N(α_0, s_α)     α_0 ~ N(0, 1.5),  s_α ~ HalfNormal(0.7)
+    α_m ~ N(α_0, s_α)     α_0 ~ N(0, 1.5),  s_α ~ LogNormal(log .7, .4)
     β_j ~ N(b_0, s_b)     b_0 ~ N(1, 1),    s_b ~ HalfNormal(1)
     γ, δ ~ N(0, 1)        ℓ_m: centred logit of the mean vote on m;  c_i: centred mean vote on item i
-    u_i ~ N(0, 1)         s_u ~ HalfNormal(1): what the models' answers to an item share beyond the votes
 
 Only labelled answers enter the likelihood. Judges err together, and a model of the votes given the label
 turns whatever it leaves out of that into false confidence (see `conditional_panel`); a model of the label
-given the votes need not say how judges err. u_i is sampled for labelled items and averaged over for others.
-v̄_j is judge j's mean vote, and a missing vote adds nothing. Groups of items have effects ``N(0, s_g)`` of
-their own and by model; clusters of items share an effect ``s_c t_c`` instead of counting as independent
-evidence. Where several people labelled, each is taken to err at a rate of their own and the true label is
-summed out (likelihood.py).
+given the votes need not say how judges err. v̄_j is judge j's mean vote, and a missing vote adds nothing.
+Groups of items have effects ``N(0, s_g)`` of their own and by model. The likelihood multiplies over answers,
+though the labels of one item, or of a cluster of items, share more than their votes say: it is a composite
+likelihood, and what is reported are its draws adjusted for that (METHODS 1.9b; population.py). Where several
+people labelled, each is taken to err at a rate of their own and the true label is summed out (likelihood.py).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -44,27 +44,27 @@ Weights = Literal["shared", "specific"]
 
 @dataclass(frozen=True, kw_only=True)
 class PanelPrior:
-    """Hyper-parameters of `JudgePanel`, in logits.
+    """Hyper-parameters of `JudgePanel`, in logits; ``model_spread`` is mean and spread of log s_α.
 
     Examples
     --------
-    >>> PanelPrior(item_spread=0.5).item_spread
+    >>> PanelPrior(slope=0.5).slope
     0.5
     """
 
     intercept: float = 1.5
-    model_spread: float = 0.7
+    model_spread: tuple[float, float] = (math.log(0.7), 0.4)
     weight_mean: tuple[float, float] = (1.0, 1.0)
     weight_spread: float = 1.0
     own_weight_spread: float = 0.5
     slope: float = 1.0
-    item_spread: float = 1.0
+    group_spread: float = 0.7
 
     def __post_init__(self) -> None:
-        scales = {name: value for name, value in vars(self).items() if name != "weight_mean"}
-        for name, value in {**scales, "weight_mean": self.weight_mean[1]}.items():
-            if not value > 0:
-                raise UsageError(f"{name} needs a scale above 0, got {value}")
+        for name, value in vars(self).items():
+            scale = value[1] if isinstance(value, tuple) else value
+            if not scale > 0:
+                raise UsageError(f"{name} needs a scale above 0, got {scale}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +73,6 @@ class JudgePanel:
 
     Parameters
     ----------
-    item_effect : bool
-        Answers to one item share an effect beyond the votes (the default). It has no meaning, and is left
-        out, where there is one model.
     weights : {"shared", "specific"}
         A judge's vote means the same for every model (shared, the default), or nearly the same (specific).
     votes : {"binary", "graded"}
@@ -85,11 +82,10 @@ class JudgePanel:
 
     Examples
     --------
-    >>> JudgePanel(item_effect=False).label
-    'bayes:judge_panel[no item effect]'
+    >>> JudgePanel(weights="specific").label
+    'bayes:judge_panel[specific]'
     """
 
-    item_effect: bool = True
     weights: Weights = "shared"
     votes: Scale = "binary"
     prior: PanelPrior = field(default_factory=PanelPrior)
@@ -108,15 +104,13 @@ class JudgePanel:
     @property
     def label(self) -> str:
         """Method name in tables: whatever differs from the defaults."""
-        given = {"no item effect": not self.item_effect, "specific": self.weights == "specific",
-                 "graded": self.votes == "graded"}  # fmt: skip
-        options = [name for name, is_given in given.items() if is_given]
+        options = [option for option in (self.weights, self.votes) if option in {"specific", "graded"}]
         return f"bayes:judge_panel[{','.join(options)}]" if options else "bayes:judge_panel"
 
     def prepare(self, table: Verdicts | PanelVotes) -> Data:
         """Labelled items, and every answer (or pattern of votes) to predict."""
         votes = table if isinstance(table, PanelVotes) else panel_votes(table)
-        return judge_panel_data.prepare(votes, scale=self.votes, item_effect=self.item_effect)
+        return judge_panel_data.prepare(votes, scale=self.votes)
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
@@ -157,17 +151,17 @@ class JudgePanel:
 
     @property
     def exchangeable(self) -> tuple[str, ...]:
-        """Effects of models, judges, groups and clusters: part of the model, not guesses about one number."""
-        return ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "cluster_effect",
-                "item_effect", "z_annotator")  # fmt: skip
+        """Effects of models, judges and groups: part of the model, not guesses about one number."""
+        return ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "z_annotator")
 
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
     ) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
-        from bayesjudge.models.judge_panel.population import accuracy_draws
+        from bayesjudge.models.judge_panel.population import accuracy_draws, adjusted
 
-        return accuracy_draws(posterior, data, population=population, seed=seed)[0]
+        found = adjusted(posterior, data, seed=seed)
+        return accuracy_draws(found, data, population=population, seed=seed)[0]
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: accuracies and differences."""
@@ -177,7 +171,7 @@ class JudgePanel:
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
-        """Labels by model, by vote, by judge and by item."""
+        """Labels by model, by vote and by judge."""
         from bayesjudge.models.judge_panel import results
 
         return results.STATISTICS

@@ -1,11 +1,16 @@
 """Draws of every model's accuracy on a population: questions like these, or exactly these items.
 
 superpopulation  θ_m = Σ_i w_i p_im / Σ_i w_i,  w ~ Dirichlet(1, ..., 1) over items (clusters drawn whole),
-                 p_im the probability of a right answer, averaged over the effects of items and clusters like
-                 these. The weights are shared by the models, so that their differences are paired. It is the
-                 Bayesian bootstrap (Rubin 1981) of the votes, with the regression on top.
+                 p_im the probability of a right answer. The weights are shared by the models, so that their
+                 differences are paired. It is the Bayesian bootstrap (Rubin 1981) of the votes, with the
+                 regression on top.
 items            θ_m = mean over its answers of the label where a person gave one, of a predictive draw
-                 elsewhere; the item effect of a draw is shared by the models.
+                 elsewhere.
+
+Both start from the coefficients of the regression, whose draws `adjusted` moves for what the answers to one
+item, or one cluster, share (METHODS 1.9b). The labels of an item are not independent given the votes; no
+effect of the item stands for that, whose shape would have to be right for every item, since only the scores
+need to be independent between items.
 
 Where items are too many to weigh one by one, answers come as patterns. The sums over items then differ from
 their expectations by normal amounts, of the covariance that a sample of whole items shows at the posterior
@@ -21,41 +26,104 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import expit
 
-from bayesjudge.models.common.at_draws import over_draws
-from bayesjudge.models.common.verdict_channel import gauss_hermite
-from bayesjudge.models.judge_panel.likelihood import row_logits
+from bayesjudge.models.common.at_draws import over_draws, thinned
+from bayesjudge.models.common.shared_items import adjust
+from bayesjudge.models.judge_panel.likelihood import coefficients, row_logits
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Population
     from bayesjudge.model import Data
 
-__all__ = ["accuracy_draws", "effective_logits", "mean_probability", "over_answers",
-           "prediction_sites", "probability"]  # fmt: skip
+__all__ = ["accuracy_draws", "adjusted", "marked_logits", "over_answers", "shared_items", "thin"]
 
 #: Cells times draws that are predicted at most: past it draws are thinned.
 MOST_WORK = 400_000_000
-#: The logits that mean probabilities are tabulated for, and how finely: cubic interpolation between points
-#: h apart is off by at most h⁴/384 · max|p⁗| = 4e-6.
-_EDGE, _POINTS = 20.0, 129
-#: Replicated labels of the sampled items, to see how predictive sums vary.
-_REPLICATES = 400
+#: What the logit is linear in, in the order of the columns of `_design`.
+_LINEAR = ("level", "weight", "slope")
 
+type Array = NDArray[np.float64]
 type Sites = Mapping[str, Any]
 
 
+def adjusted(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> xr.Dataset:
+    """Draws of ``level, weight, slope`` (see `likelihood.coefficients`) with the sandwich's covariance.
+
+    With fewer than two labelled items (clusters) nothing is known of how they vary, and the draws stay.
+    """
+    raw = over_draws(_coefficients, posterior, arrays={"model_rate": data["model_rate"]}, facts={})
+    flat = np.concatenate([raw[name].reshape(raw["slope"].size, -1) for name in _LINEAR], axis=1)
+    centre = {name: values.mean(axis=(0, 1)) for name, values in raw.items()}
+    information, variance, units = shared_items(centre, data)
+    if units > 1:
+        flat = adjust(flat, information=information, variance=variance, df=units - 1, seed=seed)
+    ends = np.cumsum([centre[name].size for name in _LINEAR])[:-1]
+    moved = dict(zip(_LINEAR, np.split(flat, ends, axis=1), strict=True))
+    weight_dims = ("judge",) if raw["weight"].ndim == 3 else ("model", "judge")
+    dims = {"level": ("group", "model"), "weight": weight_dims, "annotator_logit": ("annotator",)}
+    return xr.Dataset(
+        {name: (("chain", "draw", *dims.get(name, ())), moved.get(name, values).reshape(values.shape))
+         for name, values in raw.items()},
+        coords={name: list(data.coords[name]) for name in ("group", "model", "judge")},
+    )  # fmt: skip
+
+
+def _coefficients(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:  # noqa: ARG001 what over_draws calls
+    return coefficients(sites, arrays["model_rate"])
+
+
+def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, int]:
+    """Information H and variance V of the score at one point of the coefficients, and labelled clusters.
+
+    Scores (y − p) x are summed within an item, or a cluster, and V is what these sums show. Where several
+    people marked an answer, y is its probability given their marks.
+    """
+    counted = np.asarray(data["answer_n"]) > 0
+    x = _design(data, own=centre["weight"].ndim == 2)[counted]
+    eta = np.asarray(row_logits(centre, data.arrays, "answer"))[counted]
+    p, y = expit(eta), np.asarray(data["label"])[counted]
+    if "annotator_logit" in centre:
+        y = expit(eta + _said(centre, data.arrays)[counted])
+    information = x.T @ (x * (p * (1 - p) - y * (1 - y))[:, None])
+    codes = np.unique(np.asarray(data["answer_unit"])[counted], return_inverse=True)[1].reshape(-1)
+    units = int(codes.max(initial=-1)) + 1
+    scores = np.zeros((units, x.shape[1]))
+    np.add.at(scores, codes, x * (y - p)[:, None])
+    centred = scores - scores.mean(axis=0) if units else scores
+    return information, centred.T @ centred * (units / max(units - 1, 1)), units
+
+
+def _design(data: Data, *, own: bool) -> Array:
+    """Each labelled answer's regressors by the coefficients, in the order of `_LINEAR`."""
+    model, votes = np.asarray(data["answer_model"]), np.asarray(data["answer_votes"])
+    row, models = np.arange(len(model)), data.size("model")
+    level = np.zeros((len(row), data.facts["groups"] * models))
+    level[row, np.asarray(data["answer_group"]) * models + model] = 1.0
+    if own:
+        by_model = np.zeros((len(row), models, votes.shape[1]))
+        by_model[row, model] = votes
+        votes = by_model.reshape(len(row), -1)
+    return np.column_stack([level, votes, np.asarray(data["answer_rate"])])
+
+
+def _said(found: Sites, arrays: Sites) -> Any:
+    """What marks add to the log odds of a label: ±λ for each annotator who is right with log odds λ."""
+    return ((2 * arrays["mark"] - 1) * arrays["mark_given"]) @ found["annotator_logit"]
+
+
 def accuracy_draws(
-    posterior: xr.Dataset, data: Data, *, population: Population, seed: int = 0
+    found: xr.Dataset, data: Data, *, population: Population, seed: int = 0
 ) -> tuple[xr.DataArray, xr.DataArray]:
     """Accuracy of each model: overall, dims ``chain, draw, model``, and with ``group`` before ``model``.
 
-    A model without answers in a group has NaN there.
+    ``found`` holds draws of `adjusted`. A model without answers in a group has NaN there.
     """
-    thin = prediction_sites(posterior, data)
     draw = _superpopulation if population == "superpopulation" else _items
-    sums = np.array(over_answers(draw, thin, data, seed=seed))
+    sums = np.array(over_answers(draw, thin(found, data), data, seed=seed))
     if not data.facts["units" if population == "superpopulation" else "items"]:
-        sums += _normal_part(posterior, data, population, seed, sums.shape[:2])
+        sums += _normal_part(found, data, population, seed, sums.shape[:2])
     groups, models = data.facts["groups"], data.size("model")
     right, total = np.moveaxis(sums.reshape(*sums.shape[:2], 2, groups, models), 2, 0)
     # A group may lack a model's answers: its share is undefined, and said to be.
@@ -67,39 +135,24 @@ def accuracy_draws(
     return overall, xr.DataArray(by_group, dims=dims, coords=coords)
 
 
-def prediction_sites(posterior: xr.Dataset, data: Data) -> xr.Dataset:
-    """The posterior, thinned evenly where the answers to predict are very many."""
-    work = data.size("cell") * posterior.sizes["chain"] * posterior.sizes["draw"]
-    return posterior.isel(draw=slice(None, None, max(-(-work // MOST_WORK), 1)))
+def thin(found: xr.Dataset, data: Data) -> xr.Dataset:
+    """The draws, thinned evenly where the answers to predict are very many."""
+    return thinned(found, size=data.size("cell"), most=MOST_WORK)
 
 
-def over_answers(function: Any, posterior: xr.Dataset, data: Data, *, seed: int = 0, **extra: Any) -> Any:
+def over_answers(function: Any, found: xr.Dataset, data: Data, *, seed: int = 0, **extra: Any) -> Any:
     """``function(sites, arrays, key, facts)`` at every draw, with the arrays of the answers to predict."""
     # Labelled answers are not looked at: splits of one table then share a program.
     needed = {name: a for name, a in data.arrays.items() if not name.startswith(("answer_", "label"))}
     together = int(np.clip(2_000_000 // max(data.size("cell"), 1), 1, 64))
-    return over_draws(function, posterior, arrays={**needed, **extra}, facts=data.facts, seed=seed,
+    return over_draws(function, found, arrays={**needed, **extra}, facts=data.facts, seed=seed,
                       together=together)  # fmt: skip
 
 
-def mean_probability(eta: Any, spread: Any) -> Any:
-    """E σ(η + s u) over u ~ N(0, 1), from a table in η of values and slopes made for this s."""
-    grid, step = jnp.linspace(-_EDGE, _EDGE, _POINTS, retstep=True)
-    u, log_w = gauss_hermite(41)
-    p, weight = jax.nn.sigmoid(grid[:, None] + spread * jnp.asarray(u)), jnp.exp(jnp.asarray(log_w))
-    value, slope = p @ weight, step * ((p * (1 - p)) @ weight)
-    at = (jnp.clip(eta, -_EDGE, _EDGE) + _EDGE) / step
-    low = jnp.clip(jnp.floor(at).astype(jnp.int32), 0, _POINTS - 2)
-    t, rest = at - low, low + 1 - at
-    ends = value[low] * rest**2 * (1 + 2 * t) + value[low + 1] * t**2 * (1 + 2 * rest)
-    return ends + t * rest * (slope[low] * rest - slope[low + 1] * t)
-
-
-def probability(sites: Sites, arrays: Sites, rows: str = "cell") -> Any:
-    """P(right) of every row on items and clusters drawn at random: normal effects add in squares."""
-    eta = row_logits(sites, arrays, rows)
-    spreads = [sites[name] ** 2 for name in ("item_spread", "cluster_spread") if name in sites]
-    return mean_probability(eta, jnp.sqrt(sum(spreads))) if spreads else jax.nn.sigmoid(eta)
+def marked_logits(found: Sites, arrays: Sites) -> Any:
+    """Logit of every answer given its votes, and given its marks where several people marked it."""
+    eta = row_logits(found, arrays, "cell")
+    return eta.at[arrays["mark_cell"]].add(_said(found, arrays)) if "annotator_logit" in found else eta
 
 
 def _sums(value: Any, weight: Any, arrays: Sites, facts: Sites) -> Any:
@@ -110,81 +163,38 @@ def _sums(value: Any, weight: Any, arrays: Sites, facts: Sites) -> Any:
     return jax.ops.segment_sum(columns, slot, facts["groups"] * models).T.reshape(-1)
 
 
-def _superpopulation(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
+def _superpopulation(found: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
     weight = arrays["cell_n"].astype(float)
     if facts["units"]:
         # Exponential weights, divided by their sum, are Dirichlet(1, ..., 1); ratios need no division.
         weight = weight * jax.random.exponential(key, (facts["units"],))[arrays["cell_unit"]]
-    return _sums(probability(sites, arrays), weight, arrays, facts)
+    return _sums(jax.nn.sigmoid(row_logits(found, arrays, "cell")), weight, arrays, facts)
 
 
-def _items(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
+def _items(found: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
     # What several annotators marked is evidence of the label, not the label.
     known = (arrays["cell_label"] >= 0) & (facts["annotators"] == 0)
-    weight = arrays["cell_n"].astype(float)
+    predicted = jax.nn.sigmoid(marked_logits(found, arrays))
     if facts["items"]:
-        predicted = _predictive_labels(sites, arrays, key, facts)
-    else:
-        predicted = _probability_here(sites, arrays)
+        predicted = jax.random.bernoulli(key, predicted).astype(float)
+    weight = arrays["cell_n"].astype(float)
     return _sums(jnp.where(known, arrays["cell_label"], predicted), weight, arrays, facts)
 
 
-def _probability_here(sites: Sites, arrays: Sites) -> Any:
-    """P(right) of every row, with the effect of its own cluster where that was sampled."""
-    anywhere = probability(sites, arrays)
-    if "cluster_effect" not in sites:
-        return anywhere
-    code = arrays["cell_cluster"]
-    eta = row_logits(sites, arrays, "cell") + sites["cluster_spread"] * sites["cluster_effect"][code]
-    return jnp.where(code >= 0, mean_probability(eta, sites.get("item_spread", 0.0)), anywhere)
-
-
-def _predictive_labels(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
-    key_item, key_cluster, key_label = jax.random.split(key, 3)
-    eta = effective_logits(sites, arrays, (key_item, key_cluster), facts)
-    return jax.random.bernoulli(key_label, jax.nn.sigmoid(eta)).astype(float)
-
-
-def effective_logits(sites: Sites, arrays: Sites, keys: tuple[Any, Any], facts: Sites) -> Any:
-    """Logit of every answer with the effects of its item and cluster, fresh where they were not sampled."""
-    key_item, key_cluster = keys
-    eta = row_logits(sites, arrays, "cell")
-    if "z_annotator" in sites:
-        # A mark by an annotator who is right with log odds λ adds ±λ to the log odds of the label.
-        accuracy = sites["annotator_mean"] + sites["annotator_spread"] * sites["z_annotator"]
-        said = ((2 * arrays["mark"] - 1) * arrays["mark_given"]) @ accuracy
-        eta = eta.at[arrays["mark_cell"]].add(said)
-    if "cluster_effect" in sites:
-        code, fresh = arrays["cell_cluster"], jax.random.normal(key_cluster, (facts["units"],))
-        effect = jnp.where(code >= 0, sites["cluster_effect"][code], fresh[arrays["cell_unit"]])
-        eta = eta + sites["cluster_spread"] * effect
-    if "item_spread" in sites:
-        u = jax.random.normal(key_item, (facts["items"],))
-        u = u.at[arrays["item_place"]].set(sites["item_effect"])
-        eta = eta + sites["item_spread"] * u[arrays["cell_item"]]
-    return eta
-
-
 def _normal_part(
-    posterior: xr.Dataset, data: Data, population: Population, seed: int, shape: tuple[int, int]
+    found: xr.Dataset, data: Data, population: Population, seed: int, shape: tuple[int, int]
 ) -> Any:
     """Normal draws (chain, draw, 2 G M) of how far sums over very many items lie from their expectations."""
-    mean = {
-        str(name): jnp.asarray(values.mean(("chain", "draw")).to_numpy())
-        for name, values in posterior.items()
-    }
-    if population == "superpopulation":
-        covariance = _weights_covariance(mean, data)
-    else:
-        covariance = _labels_covariance(mean, data, seed)
+    mean = {str(name): values.mean(("chain", "draw")).to_numpy() for name, values in found.items()}
+    of_weights = population == "superpopulation"
+    covariance = (_weights_covariance if of_weights else _labels_covariance)(mean, data)
     rng = np.random.default_rng([seed, 1])
     return rng.multivariate_normal(np.zeros(len(covariance)), covariance, size=shape, method="eigh")
 
 
 def _weights_covariance(mean: Sites, data: Data) -> Any:
     """Of Σ_i w_i (p_i, 1): the sum over units of squared totals less their mean, as the bootstrap has it."""
-    arrays = {name: jnp.asarray(a) for name, a in data.arrays.items()}
-    p = np.asarray(probability(mean, arrays, "sampled"))
+    p = expit(np.asarray(row_logits(mean, data.arrays, "sampled")))
     models, units = data.size("model"), int(data["sampled_unit"].max()) + 1
     slot = np.asarray(data["sampled_group"]) * models + np.asarray(data["sampled_model"])
     size = data.facts["groups"] * models
@@ -196,20 +206,11 @@ def _weights_covariance(mean: Sites, data: Data) -> Any:
     return centred.T @ centred * (data.facts["all_units"] / units)
 
 
-def _labels_covariance(mean: Sites, data: Data, seed: int) -> Any:
-    """Of Σ y over unlabelled answers: from replicated labels of the sampled items at the posterior mean."""
-    rng = np.random.default_rng([seed, 2])
-    arrays = {name: jnp.asarray(a) for name, a in data.arrays.items()}
-    eta, models = np.asarray(row_logits(mean, arrays, "sampled")), data.size("model")
-    slot = np.asarray(data["sampled_group"]) * models + np.asarray(data["sampled_model"])
-    unit, item = np.asarray(data["sampled_unit"]), np.asarray(data["sampled_item"])
-    unknown, size = np.asarray(data["sampled_label"]) < 0, data.facts["groups"] * models
-    sums = np.zeros((_REPLICATES, 2 * size))
-    for k in range(_REPLICATES):
-        shift = float(mean.get("item_spread", 0.0)) * rng.standard_normal(item.max() + 1)[item]
-        # Effects of sampled clusters vary with the draws; the others are fresh.
-        fresh = np.where(data["sampled_cluster"] < 0, rng.standard_normal(unit.max() + 1)[unit], 0.0)
-        shift = shift + float(mean.get("cluster_spread", 0.0)) * fresh
-        right = rng.random(len(eta)) < 1 / (1 + np.exp(-eta - shift))
-        sums[k, :size] = np.bincount(slot, weights=right & unknown, minlength=size)
-    return np.cov(sums.T) * (data.facts["all_units"] / (unit.max() + 1))
+def _labels_covariance(mean: Sites, data: Data) -> Any:
+    """Of Σ y over unlabelled answers, given the votes: their binomial variances; what is counted is fixed."""
+    p = expit(np.asarray(row_logits(mean, data.arrays, "cell")))
+    n = np.asarray(data["cell_n"]) * (np.asarray(data["cell_label"]) < 0)
+    models, size = data.size("model"), data.facts["groups"] * data.size("model")
+    slot = np.asarray(data["cell_group"]) * models + np.asarray(data["cell_model"])
+    variance = np.bincount(slot, weights=n * p * (1 - p), minlength=size)
+    return np.diag(np.concatenate([variance, np.zeros(size)]))

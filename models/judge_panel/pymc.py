@@ -21,17 +21,12 @@ _ZERO, _ONE = np.float64(0), np.float64(1)
 
 def build(model: JudgePanel, data: Data) -> Any:
     """The whole model; sites and priors as in `likelihood.sample_sites`."""
-    axes = ("model", "judge", "group", "cluster", "item", "annotator")
+    axes = ("model", "judge", "group", "annotator")
     coords = {name: list(data.coords[name]) for name in axes}
     with pm.Model(coords=coords) as twin:
         logit = _votes_part(model, data)
         if data.facts["groups"] > 1:
             logit = logit + _groups_part(model, data)
-        for name in ("cluster", "item"):
-            if data.facts["clusters"] if name == "cluster" else data.facts["item_effect"]:
-                spread = pm.HalfNormal(f"{name}_spread", np.float64(model.prior.item_spread))
-                effect = pm.Normal(f"{name}_effect", _ZERO, _ONE, dims=name)
-                logit = logit + spread * effect[data[f"answer_{name}"]]
         if data.facts["annotators"]:
             pm.Potential("mark", pymc_marks(logit, data))
             return twin
@@ -43,7 +38,7 @@ def build(model: JudgePanel, data: Data) -> Any:
 def _votes_part(model: JudgePanel, data: Data) -> Any:
     prior = model.prior
     intercept = pm.Normal("intercept", _ZERO, np.float64(prior.intercept))
-    model_spread = pm.HalfNormal("model_spread", np.float64(prior.model_spread))
+    model_spread = pm.LogNormal("model_spread", *map(np.float64, prior.model_spread))
     weight_mean = pm.Normal("weight_mean", *map(np.float64, prior.weight_mean))
     weight_spread = pm.HalfNormal("weight_spread", np.float64(prior.weight_spread))
     gamma = pm.Normal("model_rate_slope", _ZERO, np.float64(prior.slope))
@@ -63,9 +58,9 @@ def _votes_part(model: JudgePanel, data: Data) -> Any:
 
 
 def _groups_part(model: JudgePanel, data: Data) -> Any:
-    spread = pm.HalfNormal("group_spread", np.float64(model.prior.model_spread))
+    spread = pm.HalfNormal("group_spread", np.float64(model.prior.group_spread))
     group = pm.Normal("z_group", _ZERO, _ONE, dims="group")
-    own_spread = pm.HalfNormal("group_model_spread", np.float64(model.prior.model_spread / 2))
+    own_spread = pm.HalfNormal("group_model_spread", np.float64(model.prior.group_spread / 2))
     own = pm.Normal("z_group_model", _ZERO, _ONE, dims=("group", "model"))
     of = data["answer_group"]
     return spread * group[of] + own_spread * own[of, data["answer_model"]]

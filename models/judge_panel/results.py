@@ -2,15 +2,12 @@
 
 The panel's verdict on an answer is 1 where the posterior mean of P(right) is above ½. Each draw of the
 posterior says how often that verdict, and every judge's own, agree with the label: with the label itself
-where a person gave one, with its probability elsewhere.
-
-Each draw has an item effect and, with clusters, a cluster effect of its own where none was sampled, so that
-the answers of an item are right and wrong together in the draws as they are in the data.
+where a person gave one, with its probability elsewhere. All of it comes from the draws adjusted for what
+answers to one item share (population.py).
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +20,13 @@ from bayesjudge.estimates import POPULATIONS, Estimates
 from bayesjudge.estimates.posterior import accuracy_rows, summary_rows
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.judge_panel.data import half_votes
+from bayesjudge.models.judge_panel.likelihood import row_logits
 from bayesjudge.models.judge_panel.population import (
-    effective_logits,
+    accuracy_draws,
+    adjusted,
+    marked_logits,
     over_answers,
-    prediction_sites,
-    probability,
+    thin,
 )
 
 if TYPE_CHECKING:
@@ -50,11 +49,10 @@ FEW_LABELS = 10
 
 def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
     """Accuracies and differences on both populations, overall and by group, then every judge's weight."""
-    from bayesjudge.models.judge_panel.population import accuracy_draws
-
     rows: list[dict[str, Any]] = []
+    found = adjusted(posterior, data)
     for population in POPULATIONS:
-        overall, by_group = accuracy_draws(posterior, data, population=population)
+        overall, by_group = accuracy_draws(found, data, population=population)
         rows += accuracy_rows(overall, population=population, method=method, prob=prob, n=data.units)
         for group in data.coords["group"] if len(data.coords["group"]) > 1 else ():
             part = by_group.sel(group=group, drop=True)
@@ -63,19 +61,21 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
             rows += accuracy_rows(
                 part, population=population, method=method, prob=prob, n=n, group=str(group)
             )
-    weights = judge_weights(posterior)
+    weights = judge_weights(found)
     n = {judge: data.units[f"votes:{judge}"] for judge in data.coords["judge"]}
     rows += summary_rows(weights, estimand="judge weight", method=method, prob=prob, n=n, signed=True)
     return _noted(Estimates.from_rows(rows), data)
 
 
-def judge_weights(posterior: xr.Dataset) -> xr.DataArray:
+def judge_weights(found: xr.Dataset) -> xr.DataArray:
     """Draws of β_j: by how many logits a yes of judge j rather than a no moves the answer, the others fixed.
 
-    Dims ``chain, draw, judge``. A judge whose votes others repeat shares their weight, so a small weight says
-    redundant or uninformative, not which of the two.
+    ``found`` holds draws of `adjusted`; a judge with a weight for each model gets their mean. Dims ``chain,
+    draw, judge``. A judge whose votes others repeat shares their weight, so a small weight says redundant or
+    uninformative, not which of the two.
     """
-    return posterior["weight_mean"] + posterior["weight_spread"] * posterior["z_weight"]
+    weight = found["weight"]
+    return weight.mean("model") if "model" in weight.dims else weight
 
 
 def _noted(table: Estimates, data: Data) -> Estimates:
@@ -139,11 +139,11 @@ def expected_agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     >>> found["judge"].values.tolist(), bool((found > 0.5).all())
     (['panel', 'j', 'k'], True)
     """
-    thin = prediction_sites(posterior, data)
-    some = thin.isel(draw=slice(None, None, max(thin.sizes["chain"] * thin.sizes["draw"] // _FOR_MEAN, 1)))
+    found = thin(adjusted(posterior, data), data)
+    some = found.isel(draw=slice(None, None, max(found.sizes["chain"] * found.sizes["draw"] // _FOR_MEAN, 1)))
     mean = over_answers(_right, some, data).mean(axis=(0, 1))
     verdict = np.column_stack([np.where(mean > 0.5, 1.0, -1.0), np.sign(half_votes(data, "cell"))])
-    values = over_answers(_agreement, thin, data, verdict=verdict)
+    values = over_answers(_agreement, found, data, verdict=verdict)
     names = [PANEL, *data.coords["judge"]]
     return xr.DataArray(values, dims=("chain", "draw", "judge"), coords={"judge": names})
 
@@ -167,9 +167,10 @@ def panel_beats_best(agreement: xr.DataArray) -> float:
 
 def _right(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
     """P(right) of every row, 0 or 1 where a person said so."""
+    import jax
     import jax.numpy as jnp
 
-    label, given = arrays["cell_label"], probability(sites, arrays)
+    label, given = arrays["cell_label"], jax.nn.sigmoid(row_logits(sites, arrays, "cell"))
     return given if facts["annotators"] else jnp.where(label >= 0, label, given)
 
 
@@ -186,7 +187,7 @@ def _agreement(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
 def answer_probabilities(
     posterior: xr.Dataset, data: Data, votes: PanelVotes, *, draws: int = 400, seed: int = 0
 ) -> NDArray[np.float64]:
-    """Draws (D, I, M) of ``P(y = 1)``, NaN where a model did not answer; for `bayesjudge.planning.labels`.
+    """Draws (D, I, M) of ``P(y = 1)``, NaN where a model did not answer; for `planning.labels.sample_labels`.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def answer_probabilities(
     draws : int
         About how many draws to keep, evenly spread.
     seed : int
-        Of the fresh effects.
+        Of the adjustment for shared items.
 
     Raises
     ------
@@ -210,8 +211,8 @@ def answer_probabilities(
         raise UsageError(f"{len(votes.items)} items were merged to patterns of votes; plan on some "
                          f"thousands of them, for instance a random sample")  # fmt: skip
     every = posterior.sizes["chain"] * posterior.sizes["draw"]
-    thin = posterior.isel(draw=slice(None, None, max(every // draws, 1)))
-    found = over_answers(_probabilities, thin, data, seed=seed)
+    some = adjusted(posterior, data, seed=seed).isel(draw=slice(None, None, max(every // draws, 1)))
+    found = over_answers(_probabilities, some, data)
     rows = found.reshape(-1, found.shape[-1])
     whole = np.full((len(rows), len(votes.items), len(votes.models)), np.nan)
     # In double precision the last bit may lie outside.
@@ -219,34 +220,26 @@ def answer_probabilities(
     return whole
 
 
-def _probabilities(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
+def _probabilities(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
     import jax
 
-    key_item, key_cluster = jax.random.split(key)
-    return jax.nn.sigmoid(effective_logits(sites, arrays, (key_item, key_cluster), facts))
+    return jax.nn.sigmoid(marked_logits(sites, arrays))
 
+
+# Nothing here looks at what the labels of one item share: the likelihood leaves that out on purpose, and the
+# adjustment puts it back.
 
 #: Bounds of the share of a panel that says yes, for labels by how the panel voted.
-_PARTS = {"mostly no": (-np.inf, -1 / 6), "torn": (-1 / 6, 1 / 6), "mostly yes": (1 / 6, np.inf)}
+_PARTS = {"mostly no": (-np.inf, -1 / 6), "divided": (-1 / 6, 1 / 6), "mostly yes": (1 / 6, np.inf)}
 
 
-def _rows(data: Data) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Item, model and whether it counts, of every row of the labelled answers."""
-    return np.asarray(data["answer_item"]), np.asarray(data["answer_model"]), np.asarray(data["answer_n"]) > 0
-
-
-def _table(label: Any, data: Data) -> tuple[Any, NDArray[np.bool_]]:
-    """Labels (..., items, models) and where there is one."""
-    item, model, counted = _rows(data)
-    known = np.zeros((data.size("item"), data.size("model")), dtype=bool)
-    known[item[counted], model[counted]] = True
-    table = np.zeros((*np.shape(label)[:-1], *known.shape), dtype=np.int64)
-    table[..., item[counted], model[counted]] = np.asarray(label)[..., counted]
-    return table, known
+def _rows(data: Data) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Model, and whether it counts, of every row of the labelled answers."""
+    return np.asarray(data["answer_model"]), np.asarray(data["answer_n"]) > 0
 
 
 def _by_model(label: Any, data: Data) -> dict[str, Any]:
-    _, model, counted = _rows(data)
+    model, counted = _rows(data)
     return _means(label, {name: counted & (model == m) for m, name in enumerate(data.coords["model"])})
 
 
@@ -257,31 +250,9 @@ def _means(value: Any, chosen: Mapping[Any, NDArray[np.bool_]]) -> dict[str, Any
     }
 
 
-def _both_right(label: Any, data: Data) -> dict[str, Any]:
-    """Share of items on which both of two models are right: what their answers have in common."""
-    (label, known), names = _table(label, data), data.coords["model"]
-    found: dict[str, Any] = {}
-    for a, b in itertools.combinations(range(len(names)), 2):
-        both = known[:, a] & known[:, b]
-        if both.any():
-            found[f"{names[a]}, {names[b]}"] = (label[..., both, a] * label[..., both, b]).mean(axis=-1)
-    return found
-
-
-def _extremes(label: Any, data: Data) -> dict[str, Any]:
-    """Share of items whose labelled answers are all right, and all wrong: the spread of items."""
-    label, known = _table(label, data)
-    several = known.sum(axis=1) > 1
-    if not several.any():
-        return {}
-    right = label.sum(axis=-1)[..., several]
-    total = known.sum(axis=1)[several]
-    return {"all right": (right == total).mean(axis=-1), "all wrong": (right == 0).mean(axis=-1)}
-
-
 def _label_agreement(label: Any, data: Data) -> dict[str, Any]:
     """Share of labelled answers on which each judge agrees with the label."""
-    votes, (_, _, counted) = half_votes(data, "answer"), _rows(data)
+    votes, (_, counted) = half_votes(data, "answer"), _rows(data)
     found: dict[str, Any] = {}
     for j, judge in enumerate(data.coords["judge"]):
         found |= _means(label == (votes[:, j] > 0), {judge: counted & (votes[:, j] != 0)})
@@ -289,8 +260,8 @@ def _label_agreement(label: Any, data: Data) -> dict[str, Any]:
 
 
 def _by_vote(label: Any, data: Data) -> dict[str, Any]:
-    """Mean label where the panel mostly said no, was torn, mostly said yes."""
-    votes, (_, _, counted) = half_votes(data, "answer"), _rows(data)
+    """Mean label where the panel mostly said no, was divided, mostly said yes."""
+    votes, (_, counted) = half_votes(data, "answer"), _rows(data)
     mean = votes.sum(axis=-1) / np.maximum((votes != 0).sum(axis=-1), 1)
     return _means(
         label, {name: counted & (mean >= low) & (mean < high) for name, (low, high) in _PARTS.items()}
@@ -309,7 +280,7 @@ def _of_label(statistic: Statistic) -> Statistic:
     return of_marks
 
 
-def _torn(seen: Any, data: Data) -> dict[str, Any]:
+def _differ(seen: Any, data: Data) -> dict[str, Any]:
     """Share of the answers with several marks whose marks differ."""
     if data.observed == "label":
         return {}
@@ -322,7 +293,5 @@ STATISTICS: Mapping[str, Statistic] = {
     "labels: right, by model": _of_label(_by_model),
     "labels: right, by vote of the panel": _of_label(_by_vote),
     "labels: agreement with a judge": _of_label(_label_agreement),
-    "labels: both models right": _of_label(_both_right),
-    "labels: items with equal labels": _of_label(_extremes),
-    "marks: annotators differ": _torn,
+    "marks: annotators differ": _differ,
 }
