@@ -30,7 +30,6 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, density
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 
 #: Relative difference allowed between devices in float64: a few hundred additions in another order lose
 #: four of sixteen digits at most.
@@ -46,8 +45,7 @@ def main() -> None:
     facts, start = machine(), time.perf_counter()
     densities, chains, many = [], [], []
     # Compiling is most of the time, so a reduced run takes the one model that has the fewest parameters.
-    every = (JudgeError(pooling="shared"),) if options.reduced else (JudgeError(), PairedAccuracy())
-    for model in every:
+    for model in (JudgeError(pooling="shared" if options.reduced else "partial"),):
         counts = simulate_counts(datasets=options.posteriors, seed=options.seed)
         densities.append(compare_density(model, counts[0], options))
         chains.append(compare_chains(model, counts[0], options))

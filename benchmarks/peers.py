@@ -31,7 +31,6 @@ from bayesjudge.inference.engines.nuts import NutsOptions, run_nuts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 
 type Draws = np.ndarray
 #: Seed to draws (chains, draws, quantities) and, where the sampler tells it, the seconds of sampling alone.
@@ -110,7 +109,7 @@ def _counts(y: Draws, seen: Draws, unseen: Draws) -> VerdictCounts:
 
 
 def problems(options: argparse.Namespace) -> list[tuple[Any, VerdictCounts]]:
-    """Nine models for `judge_error`, two for `paired_accuracy`; two for the former when in a hurry."""
+    """Nine models, and two; two alone when in a hurry."""
     nine: dict[str, Any] = {
         "models": tuple("abcdefghi"),
         "accuracy": np.linspace(0.55, 0.9, 9),
@@ -118,7 +117,7 @@ def problems(options: argparse.Namespace) -> list[tuple[Any, VerdictCounts]]:
     }
     (panel,) = simulate_counts(datasets=1, seed=options.seed, labelled=40, unlabelled=360, **nine)
     (pair,) = simulate_counts(datasets=1, seed=options.seed)
-    return [(JudgeError(), pair)] if options.quick else [(JudgeError(), panel), (PairedAccuracy(), pair)]
+    return [(JudgeError(), pair)] if options.quick else [(JudgeError(), panel), (JudgeError(), pair)]
 
 
 def sampler_rows(model: Any, counts: VerdictCounts, options: argparse.Namespace) -> list[dict[str, Any]]:

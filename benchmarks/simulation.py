@@ -26,7 +26,6 @@ from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.datasets import VerdictDesign, simulate_counts
 from bayesjudge.estimates import Estimates
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 from bayesjudge.simulation import coverage_table
 
 #: Two models hardly tell how the judge's errors spread, so that posterior is a funnel: small steps. On ten of
@@ -38,10 +37,9 @@ SWEEPS = (
     *((0.4, round(d, 1)) for d in np.arange(0, 0.55, 0.1)),
 )
 MODELS: dict[str, Any] = {
-    "paired_accuracy[partial]": PairedAccuracy(),
-    "paired_accuracy[shared]": PairedAccuracy(pooling="shared"),
-    "paired_accuracy[specific]": PairedAccuracy(pooling="specific"),
     "judge_error[partial]": JudgeError(),
+    "judge_error[shared]": JudgeError(pooling="shared"),
+    "judge_error[specific]": JudgeError(pooling="specific"),
 }
 SHOWN = ("method", "youden", "delta_youden", "bias", "bias_mcse", "rmse", "coverage", "coverage_lower",
          "coverage_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
@@ -68,7 +66,7 @@ def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--datasets", type=int, default=500, help="data sets in each cell")
     options.add_argument("--sweeps", action="store_true", help="both sweeps in full, 15 cells, instead of 4")
-    options.add_argument("--models", nargs="+", choices=MODELS, default=["paired_accuracy[partial]"])
+    options.add_argument("--models", nargs="+", choices=MODELS, default=["judge_error[partial]"])
     options.add_argument("--draws", type=int, default=1000, help="draws of each of 4 chains")
     options.add_argument("--bootstrap", type=int, default=2000, help="replicates of the bootstrap baselines")
     options.add_argument("--target-accept", type=float, default=TARGET, help="acceptance that steps aim at")
@@ -129,10 +127,10 @@ def must_hold(scores: Sequence[Mapping[str, Any]], *, datasets: int) -> list[dic
     claims = []
     for youden, gap in dict.fromkeys((row["youden"], row["delta_youden"]) for row in scores):
         name = f"(J {youden}, ΔJ {gap})"
-        ours = by.get(("bayes:paired_accuracy[partial]", youden, gap))
+        ours = by.get(("bayes:judge_error[partial]", youden, gap))
         if ours is not None:
             width = ours["width"] / by["ppi++", youden, gap]["width"]
-            covers = f"coverage of paired_accuracy[partial] {name}"
+            covers = f"coverage of judge_error[partial] {name}"
             claims.append(holds(covers, ours["coverage"], least=low, most=high))
             claims.append(holds(f"its width over PPI++'s {name}", width, most=1.0))
         if gap >= 0.3:

@@ -30,7 +30,6 @@ from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.datasets import simulate_counts
 from bayesjudge.inference import fit, fit_many
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 
 COUNTING = Path(__file__).parent / "harness" / "counting.py"
 
@@ -93,8 +92,7 @@ def fits(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """One NUTS fit, and many posteriors in one program; cold, then warm with other data."""
     first, second = (simulate_counts(datasets=options.posteriors, seed=options.seed + k) for k in (0, 1))
     # Compiling is most of the time, so a hurried run takes the one model that has the fewest parameters.
-    every = (JudgeError(pooling="shared"),) if options.quick else (JudgeError(), PairedAccuracy())
-    for model in every:
+    for model in (JudgeError(pooling="shared" if options.quick else "partial"),):
         for state, counts in (("cold", first), ("warm", second)):
             took = seconds(lambda one=counts[0], this=model: fit(this, one))
             detail = f"{model.label}, NUTS 4 × (1,000 + 1,000), two models, the whole tree"

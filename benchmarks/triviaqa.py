@@ -30,7 +30,6 @@ from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.estimates import Estimates
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 from bayesjudge.tables import Verdicts
 
 DATA = (
@@ -44,7 +43,6 @@ MODELS: dict[str, Any] = {
     "judge_error[partial]": JudgeError(),
     "judge_error[shared]": JudgeError(pooling="shared"),
     "judge_error[specific]": JudgeError(pooling="specific"),
-    "paired_accuracy[partial]": PairedAccuracy(),
 }
 SHOWN = ("method", "n_cal", "mae", "coverage", "coverage_lower", "coverage_upper", "splits_lower",
          "splits_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
@@ -78,7 +76,7 @@ def _options() -> argparse.Namespace:
     )
     options.add_argument("--judges", nargs="+", help="some of the judges; default all nine")
     options.add_argument("--models", nargs="+", choices=MODELS,
-                         default=["judge_error[partial]", "paired_accuracy[partial]"])  # fmt: skip
+                         default=["judge_error[partial]"])  # fmt: skip
     options.add_argument("--draws", type=int, default=1000, help="draws of each of 4 chains")
     options.add_argument("--bootstrap", type=int, default=2000, help="replicates of the bootstrap baselines")
     options.add_argument("--target-accept", type=float, default=TARGET, help="acceptance that steps aim at")

@@ -19,7 +19,7 @@ STORED = FOLDER / "results" / "prior_coverage"
 
 WORDS = """## Coverage over truths from the prior
 
-`bayesjudge simulate coverage MODEL`, and `bayesjudge.checks.prior_cell` for any model of yours. Over
+`bayesjudge simulate coverage MODEL`, and `bayesjudge.simulation.prior_cell` for any model of yours. Over
 parameters from its prior and data given them, a Bayesian interval has its nominal coverage exactly, however
 few the data; nowhere else does it promise that, and here both sides are held: each estimand's
 coverage must lie in the exact binomial band about .95 that holds for all of a model's estimands at once
@@ -32,6 +32,10 @@ accuracies and differences of `judge_panel` (which items are drawn), Elo of `jud
 targets of endless battles), and of `repeated_trials` what speaks of the log's own cells (flip rate, position
 effect, tie rate, disagreement, noise budgets, swap risks, minimum numbers of trials, shares of variance).
 These are swept below, with parameters from the priors too, in worlds of simulators that keep them.
+
+`judge_error` covers more than .95 here, for sensitivities beyond chance: its draws get a t factor for the
+dependence between models, which its own simulator does not have, and a rate whose labels show no error has an
+interval that reaches 1.
 """
 
 

@@ -23,6 +23,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | script | question |
 |---|---|
 | `triviaqa.py` | real judges and labels: hide most labels, compare every method with all of them |
+| `resampled.py` | real tables as populations, items drawn again: coverage of accuracies and judge quality |
 | `panel.py` | several real judges, few labels: `judge_panel` beside PPI++ on the best judge; three tables |
 | `simulation.py` | known truth: bias, coverage, width of the difference of models (`--sweeps`: 15 cells) |
 | `speed.py` | bootstrap, counting 10 million rows, one fit, hundreds of fits |
@@ -99,6 +100,15 @@ def _simulation(result: Mapping[str, Any]) -> list[str]:
     names = ("method", "youden", "delta_youden", "bias", "rmse", "coverage", "coverage_lower",
              "coverage_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
     return [picked(result["scores"], names), _gates(result)]
+
+
+def _resampled(result: Mapping[str, Any]) -> list[str]:
+    words = ("Averages over the judges of a table; `worst_judge` and `worst_unit`: smallest coverage of one "
+             "judge, and of one model or pair of one judge; `wrong`: confident calls of the wrong sign; "
+             "`…_ratio`: relative to PPI++ (Wald).")  # fmt: skip
+    names = ("version", "n", "estimand", "method", "coverage", "worst_judge", "worst_unit", "width",
+             "width_ratio", "error", "error_ratio", "wrong", "worst_wrong")  # fmt: skip
+    return [words, picked(result["summary"], names)]
 
 
 def _gates(result: Mapping[str, Any]) -> str:
@@ -225,7 +235,8 @@ def _rows(result: Mapping[str, Any]) -> list[str]:
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
-    "triviaqa": _triviaqa, "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
+    "triviaqa": _triviaqa, "resampled": _resampled, "simulation": _simulation, "speed": _speed,
+    "peers": _peers, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
     "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "pooling": _pooling, "panel": _panel, "fuzz": _fuzz,
     "reference": _rows, "seeds": _rows, "seeds_slow": _rows,

@@ -101,7 +101,6 @@ SLICES: Mapping[str, Callable[[Path], Any]] = {
     "judge_error": partial(triviaqa, models=2, judges=1, items=400, labelled=100),
     "judge_panel": partial(triviaqa, models=2, judges=2, items=30, labelled=20),
     "judge_temperature": graded,
-    "paired_accuracy": partial(triviaqa, models=2, judges=1, items=400, labelled=100),
     "pointwise_scores": partial(scores, responses=12),
     "repeated_trials": partial(trials, items=8),
     "verdict_agreement": partial(pairs, verified=200),

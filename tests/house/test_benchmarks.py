@@ -76,7 +76,7 @@ def test_scores_count_what_covers_and_what_is_undefined(benchmark_module: Any) -
 
 def test_the_claims_of_the_simulation_can_fail(benchmark_module: Any) -> None:
     cell = {"youden": 0.4, "delta_youden": 0.3, "bias": 0.08, "bias_mcse": 0.01}
-    rows = [{**cell, "method": "bayes:paired_accuracy[partial]", "coverage": 0.95, "width": 0.14},
+    rows = [{**cell, "method": "bayes:judge_error[partial]", "coverage": 0.95, "width": 0.14},
             {**cell, "method": "ppi++", "coverage": 0.95, "width": 0.13},
             {**cell, "method": "rogan-gladen[shared]", "coverage": 0.6, "width": 0.2}]  # fmt: skip
     claims = benchmark_module("simulation").must_hold(rows, datasets=500)
@@ -95,12 +95,12 @@ from bayesjudge.datasets import simulate_counts
 from bayesjudge.inference import fit, fit_many
 from bayesjudge.inference.programs.density import density
 from bayesjudge.models.judge_error import JudgeError
-from bayesjudge.models.paired_accuracy import PairedAccuracy
 (counts,) = simulate_counts(datasets=1, seed=0)
-print([density(model, model.prepare(counts)).size for model in (JudgeError(), PairedAccuracy())])
+models = (JudgeError(), JudgeError(pooling="specific"))
+print([density(model, model.prepare(counts)).size for model in models])
 """
-    # Two accuracies (three sticks), two means, two spreads, and two deviations for each of two models.
-    assert run("-c", code).strip() == "[10, 11]"
+    # Two accuracies, two means, two spreads and two deviations for each of two models; two and four rates.
+    assert run("-c", code).strip() == "[10, 6]"
 
 
 @pytest.mark.slow

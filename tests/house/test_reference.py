@@ -31,7 +31,7 @@ def test_a_model_has_two_and_all_are_small(reference: Any) -> None:
     assert list(reference.names()) == NAMES
     models = {name.rsplit("-", 1)[0] for name in NAMES}
     assert set(NAMES) == {f"{model}-{which}" for model in models for which in ("small", "real")}
-    assert {"judge_error", "paired_accuracy"} <= models <= set(KIND_OF_MODEL)
+    assert {"judge_error", "judge_panel"} <= models <= set(KIND_OF_MODEL)
     sizes = {path.name: path.stat().st_size for path in STORED.iterdir()}
     assert max(sizes.values()) <= 250_000
     assert sum(sizes.values()) <= 4_000_000
