@@ -194,7 +194,7 @@ def test_labels_counted_twice_are_found(design: Data, monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 def test_a_wrong_prior_scale_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    wide, truthful = JudgeError(pooling="shared", channel=ChannelPrior(scale=2.0)), JudgeError.simulate
+    wide, truthful = JudgeError(pooling="shared", channel=ChannelPrior(scale=3.0)), JudgeError.simulate
     few = JudgeError().prepare(simulate_verdicts(seed=1, labelled=5, unlabelled=20).verdicts)
     monkeypatch.setattr(JudgeError, "simulate", lambda _, key, data: truthful(wide, key, data))
     found = sbc(JudgeError(pooling="shared"), few, replicates=300, engine="laplace", seed=11)
