@@ -72,7 +72,9 @@ def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool
 
     several = len(counts.models) > 1
     headline = fit(options.judge_error(), counts, **options.sampling)
-    pooled = [name for name in POOLINGS if name != options.pooling] if compared and several else []
+    pooled: list[Pooling] = []
+    if compared and several:
+        pooled += [name for name in POOLINGS if name != options.pooling]
     others: dict[Pooling, Fit] = {name: other(name) for name in pooled}
     hidden = options.pooling == "shared" and several
     by_model = (others.get("partial") or other("partial")) if hidden else headline
