@@ -72,10 +72,11 @@ def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool
 
     several = len(counts.models) > 1
     headline = fit(options.judge_error(), counts, **options.sampling)
-    pooled: list[Pooling] = []
-    if compared and several:
-        pooled += [name for name in POOLINGS if name != options.pooling]
-    others: dict[Pooling, Fit] = {name: other(name) for name in pooled}
+    pooled: tuple[Pooling, ...] = POOLINGS if compared and several else ()
+    others: dict[str, Fit] = {}
+    for name in pooled:
+        if name != options.pooling:
+            others[name] = other(name)
     hidden = options.pooling == "shared" and several
     by_model = (others.get("partial") or other("partial")) if hidden else headline
     return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model,
