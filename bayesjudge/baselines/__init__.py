@@ -9,6 +9,13 @@ from __future__ import annotations
 
 from bayesjudge.baselines.accuracy import accuracy_baselines
 from bayesjudge.baselines.accuracy.judge_quality import judge_quality
-from bayesjudge.baselines.accuracy.methods import ITEMS_METHODS, METHODS
+from bayesjudge.baselines.accuracy.methods import EVEN_METHODS, ITEMS_METHODS, METHODS, WEIGHTED_METHODS
 
-__all__ = ["ITEMS_METHODS", "METHODS", "accuracy_baselines", "judge_quality"]
+__all__ = [
+    "EVEN_METHODS",
+    "ITEMS_METHODS",
+    "METHODS",
+    "WEIGHTED_METHODS",
+    "accuracy_baselines",
+    "judge_quality",
+]

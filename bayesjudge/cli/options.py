@@ -21,8 +21,9 @@ Group = Annotated[str | None, typer.Option(help="Column that splits the items, f
 Cluster = Annotated[list[str] | None, typer.Option(help="Column of items that belong together.")]
 Pooling = Annotated[str, typer.Option(help="partial, shared or specific: how alike the judge's errors are.")]
 _LABELS = (
-    "How answers were chosen for labelling: random (evenly, or by the judge's verdicts), or enriched (each "
-    "by its own label and by nothing else)."
+    "How answers were chosen for labelling: random (evenly; tested), chosen-by-verdict (by the judge's "
+    "verdicts and nothing else), or enriched (each by its own label and nothing else: wrong where items were "
+    "chosen by how hard they are). Known unequal chances: a column label_probability."
 )
 Labels = Annotated[str, typer.Option(help=_LABELS)]
 Population = Annotated[
@@ -54,7 +55,9 @@ Compare = Annotated[
     bool | None,
     typer.Option("--compare/--no-compare", help="Compare the poolings; by default for a single judge."),
 ]
-Strict = Annotated[bool, typer.Option(help="Exit with 3 when a convergence gate fails.")]
+Strict = Annotated[
+    bool, typer.Option(help="Exit with 3 when a gate fails: convergence, or labels that look chosen.")
+]
 Quiet = Annotated[bool, typer.Option(help="No progress bars.")]
 Where = Annotated[
     list[str] | None,

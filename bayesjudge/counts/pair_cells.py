@@ -1,7 +1,9 @@
 """How often two answers of one item fall in two given cells: what is known of how items are shared.
 
 An answer that a judge saw falls in one of six cells: unlabelled, wrong or right, each with verdict 0 or 1.
-Several runs of the judge share the answer out: k ones in K runs are k/K of the cell with verdict 1. With
+Several runs of the judge share the answer out: k ones in K runs are k/K of the cell with verdict 1. An
+answer whose label stands for w of them (labels drawn with unequal probabilities) is w of its labelled and
+1 − w of its unlabelled cell, so that every answer counts once in what is known of verdicts. With
 x_i the answers of item i by unit (a model, or a model within a group) and cell, every sum over items of a
 product of two functions of cells follows from Σ x_i x_iᵀ. It has the square of the number of cells as its
 size, whatever the number of rows.
@@ -41,14 +43,15 @@ class PairCells:
         Σ x_i.
     items : int array (2,)
         Number of items (clusters).
-    labelled : int array (M,)
-        Items (clusters) with a labelled answer of each model.
+    labelled : float array (M,)
+        Items (clusters) with a labelled answer of each model; where labels have weights w, as many as are as
+        informative, (Σw)²/Σw² (Kish 1965).
     """
 
     together: Array
     sums: Array
     items: NDArray[np.int64]
-    labelled: NDArray[np.int64]
+    labelled: Array
 
 
 def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = False) -> PairCells:
@@ -72,23 +75,20 @@ def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = Fal
     >>> cells.together.shape, cells.items.tolist(), cells.labelled.tolist()
     ((2, 12, 12), [80, 40], [40, 40])
     """
-    x, own = _answers(patterns, groups), patterns.label >= 0
-    n, seen = patterns.n.astype(np.float64), own & (patterns.runs > 0)
+    x, weight = _answers(patterns, groups), patterns.label_weight
+    n = patterns.n.astype(np.float64)
+    any_label = (weight > 0).any(axis=1)
     if clustered:
         from scipy.sparse import csr_array
 
         code, cluster = np.unique(patterns.cluster, return_inverse=True)
-        cluster = cluster.reshape(-1)
-        member = csr_array((n, (cluster, np.arange(len(n)))), shape=(len(code), len(n)))
-        x, n = member @ x, np.ones(len(code))
-        seen = (
-            np.column_stack([np.bincount(cluster, weights=column, minlength=len(code)) for column in seen.T])
-            > 0
-        )
-    any_label = seen.any(axis=1)
+        member = csr_array((n, (cluster.reshape(-1), np.arange(len(n)))), shape=(len(code), len(n)))
+        x, weight, any_label, n = member @ x, member @ weight, member @ any_label > 0, np.ones(len(code))
     strata = [_sums(x[rows], n[rows]) for rows in (~any_label, any_label)]
     together, sums, items = (np.stack(parts) for parts in zip(*strata, strict=True))
-    labelled = np.rint(n @ seen).astype(np.int64)
+    if patterns.probability is None:
+        weight = (weight > 0).astype(np.float64)
+    labelled = np.rint(n @ weight) ** 2 / np.maximum(n @ weight**2, 1e-12)
     return PairCells(together=together, sums=sums, items=np.rint(items).astype(np.int64), labelled=labelled)
 
 
@@ -97,12 +97,15 @@ def _answers(patterns: ItemPatterns, groups: int) -> Any:
     from scipy.sparse import csr_array
 
     row, model = np.nonzero(patterns.runs > 0)
-    unit = model * groups + patterns.group[row]
+    weight = patterns.label_weight[row, model]
     share = patterns.positives[row, model] / patterns.runs[row, model]
-    first = unit * len(CELLS) + 2 * (patterns.label[row, model] + 1)
-    place = np.concatenate([row, row]), np.concatenate([first, first + 1])
+    first = (model * groups + patterns.group[row]) * len(CELLS)
+    label = first + 2 * (patterns.label[row, model] + 1)
+    values = [part * of for part in (weight, 1 - weight) for of in (1 - share, share)]
+    columns = [place + verdict for place in (label, first) for verdict in (0, 1)]
     shape = (len(patterns.n), patterns.runs.shape[1] * groups * len(CELLS))
-    return csr_array((np.concatenate([1 - share, share]), place), shape=shape)
+    # Entries of one place are added up: without a label both parts fall in the unlabelled cell.
+    return csr_array((np.concatenate(values), (np.tile(row, 4), np.concatenate(columns))), shape=shape)
 
 
 def _sums(x: Any, n: Array) -> tuple[Array, Array, Any]:

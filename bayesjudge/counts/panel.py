@@ -54,6 +54,9 @@ class PanelVotes:
         People who labelled, where the table tells them apart; else empty.
     marks : int array (I, M, annotators), optional
         Each annotator's label, 0 or 1, and -1 where they gave none.
+    probability : float array (I, M), optional
+        With which each labelled answer was chosen to be labelled, NaN where there is no label; none where all
+        had the same chance.
     dropped : mapping of str to int
         Rows of the input that could not be used, by reason.
     warnings : tuple of str
@@ -73,6 +76,7 @@ class PanelVotes:
     scores: NDArray[np.float64] | None = None
     annotators: tuple[str, ...] = ()
     marks: NDArray[np.int64] | None = None
+    probability: NDArray[np.float64] | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -163,11 +167,15 @@ def panel_votes(
     place = (item, coded(frame["model"], cells.models))
     shape = (len(items), len(cells.models), len(cells.judges))
     votes, runs, label = _dense(frame, place, shape)
+    chance = np.full(shape[:2], np.nan)
+    if "probability" in frame:
+        chance[place] = frame["probability"].to_numpy(np.float64, na_value=np.nan)
     found = PanelVotes(
         models=cells.models, judges=cells.judges, groups=cells.groups, items=tuple(map(str, items)),
         votes=votes, runs=runs, label=label, annotations=np.isfinite(label).astype(np.int64),
         group=_of_items(frame, item, "group", cells.groups, np.zeros(len(items), np.int64)),
         cluster=_of_items(frame, item, "cluster", cells.clusters, np.arange(len(items))),
+        probability=np.where(np.isfinite(label), chance, np.nan) if "probability" in frame else None,
         scores=None if score is None else _scores(verdicts, score, items, cells),
         dropped=cells.dropped, warnings=cells.warnings,
     )  # fmt: skip
@@ -197,7 +205,7 @@ def _annotated(votes: PanelVotes, annotations: pd.DataFrame) -> PanelVotes:
 
 def _one_row_an_answer(cells: Cells) -> Any:
     table = cells.table
-    keys = {name: table[name].max() for name in ("group", "cluster") if name in table.columns}
+    keys = {name: table[name].max() for name in ("group", "cluster", "probability") if name in table.columns}
     codes = {f"code_{j}": packed_cells(table, table.judge == name) for j, name in enumerate(cells.judges)}
     return table.group_by(["item", "model"]).aggregate(label=table.label.max(), **keys, **codes)
 

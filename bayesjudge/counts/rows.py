@@ -52,7 +52,7 @@ class Cells:
     ----------
     table : ibis Table
         Columns ``item, model, judge, group, cluster`` (text), ``runs, positives`` and ``label`` (null where
-        the cell has none); cached where the backend can.
+        the cell has none), ``probability`` where labels have one; cached where the backend can.
     models, judges, groups, clusters : tuple of str
         Sorted names; ``clusters`` is empty where every item stands alone.
     dropped : mapping of str to int
@@ -117,7 +117,8 @@ def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str
     import pyarrow as pa
 
     frame = verdicts.frame
-    rows = frame[["item", "model", "judge", "verdict", "label"]]
+    chance = [name for name in ("label_probability",) if name in frame]
+    rows = frame[["item", "model", "judge", "verdict", "label", *chance]]
     # Names are made here, not by the database: two of the user's columns may differ in case alone.
     if group:
         rows = rows.assign(group=texts(frame[group]))
@@ -158,8 +159,11 @@ def _from_ibis(
         columns["cluster"] = table[clusters[0]].cast("string")
         for name in clusters[1:]:
             columns["cluster"] = columns["cluster"] + _SEPARATOR + table[name].cast("string")
+    if "label_probability" in table.columns:
+        columns["label_probability"] = table["label_probability"].cast("float64")
     rows = table.select(**columns)
     _require_binary(rows)
+    _require_probabilities(rows)
     named = rows.drop_null(["item", "model", "judge"])
     return named, _count_dropped(rows, named)
 
@@ -185,6 +189,25 @@ def _require_binary(rows: IbisTable) -> None:
         raise InputError(bad)
 
 
+def _require_probabilities(rows: IbisTable) -> None:
+    """Refuse probabilities of labels outside (0, 1], and labels without one."""
+    if "label_probability" not in rows.columns:
+        return
+    chance = rows.label_probability
+    odd = {
+        "outside": ((chance <= 0) | (chance > 1)).sum(),
+        "missing": (rows.label.notnull() & chance.isnull()).sum(),
+    }
+    found = fetch(rows.aggregate(**odd)).fillna(0).iloc[0]
+    texts = {"outside": "values that are not above 0 and up to 1", "missing": "labels without one"}
+    bad = [f"{int(found[name])} {text}" for name, text in texts.items() if found[name]]
+    if bad:
+        allowed, fix = "a number above 0 and up to 1 for every label", "Recode it where the data lives."
+        raise InputError(
+            Problem(column="label_probability", found=text, allowed=allowed, fix=fix) for text in bad
+        )
+
+
 def _not_binary(column: str, found: str) -> Problem:
     return Problem(column=column, found=found, allowed="numbers 0 and 1, or booleans",
                    fix="Recode it where the data lives, or read the table with read_verdicts.")  # fmt: skip
@@ -195,6 +218,8 @@ def _collapse(rows: IbisTable) -> IbisTable:
     label = rows.label.cast("int64")
     values = {"runs": rows.verdict.count(), "positives": rows.verdict.cast("int64").sum().fill_null(0),
               "label": label.max(), "label_low": label.min()}  # fmt: skip
+    if "label_probability" in rows.columns:
+        values["probability"] = rows.label_probability.max()
     for name in ("group", "cluster"):
         if name in rows.columns:
             values |= {name: rows[name].max(), f"{name}_low": rows[name].min()}

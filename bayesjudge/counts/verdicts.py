@@ -73,6 +73,9 @@ class ItemPatterns:
         that model's answer.
     n : int array (R,)
         How many items show the pattern.
+    probability : float array (R, M), optional
+        With which each labelled answer was chosen to be labelled, 0 where it has no label; none where all
+        had the same chance.
     """
 
     group: NDArray[np.int64]
@@ -81,6 +84,20 @@ class ItemPatterns:
     runs: NDArray[np.int64]
     positives: NDArray[np.int64]
     n: NDArray[np.int64]
+    probability: NDArray[np.float64] | None = None
+
+    @property
+    def label_weight(self) -> NDArray[np.float64]:
+        """How many labels each one stands for (R, M): 1/probability, with mean 1 over a model's labels.
+
+        1 where labels had the same chance, 0 where there is no label (or the judge did not judge the answer).
+        """
+        given = (self.label >= 0) & (self.runs > 0)
+        if self.probability is None:
+            return given.astype(np.float64)
+        raw = np.divide(1.0, self.probability, where=given, out=np.zeros(given.shape))
+        count, total = self.n @ given, self.n @ raw
+        return raw * np.divide(count, total, where=total > 0, out=np.zeros(len(count)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,6 +129,11 @@ class VerdictCounts:
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
+    @property
+    def weighted(self) -> bool:
+        """Whether labels were drawn with unequal probabilities that the table states."""
+        return any(items.probability is not None for items in self.items.values())
+
     def for_judge(self, judge: str) -> VerdictCounts:
         """Counts of one judge alone, as if no other had been asked; models it never saw are left out."""
         if judge not in self.judges:
@@ -131,6 +153,7 @@ class VerdictCounts:
                                runs=runs[:, None], positives=positives[:, None], n=n)  # fmt: skip
         items = self.items[judge]
         wide = {key: getattr(items, key)[:, kept] for key in ("label", "runs", "positives")}
+        wide["probability"] = None if items.probability is None else items.probability[:, kept]
         return VerdictCounts(models=tuple(self.models[k] for k in kept), judges=(judge,), groups=self.groups,
                              clusters=self.clusters, answers=alone, items={judge: replace(items, **wide)},
                              dropped=self.dropped, warnings=self.warnings)  # fmt: skip
@@ -189,7 +212,8 @@ def _answer_patterns(cells: Cells) -> AnswerPatterns:
     codes = {f"code_{j}": packed_cells(table, table.judge == judge) for j, judge in enumerate(cells.judges)}
     keys = _shared_keys(cells) | {"label": table.label.max().fill_null(UNLABELLED)}
     wide = table.group_by(["item", "model"]).aggregate(**keys, **codes)
-    frame, packed = _tally(wide, ["model", *keys], list(codes))
+    frame = _tally(wide, ["model", *keys, *codes])
+    packed = frame[list(codes)].to_numpy(np.int64)
     runs, positives, _ = unpacked_cells(packed)
     return AnswerPatterns(
         model=coded(frame["model"], cells.models), **_shared_codes(frame, cells),
@@ -202,20 +226,28 @@ def _item_patterns(cells: Cells) -> dict[str, ItemPatterns]:
     table = cells.table
     if len(cells.judges) > 1:
         # A label may stand on the rows of another judge of the same answer. Not every backend has windows.
-        labels = table.group_by(["item", "model"]).aggregate(label=table.label.max())
-        table = table.drop("label", "label_low").inner_join(labels, ["item", "model"])
+        known = {name: table[name].max() for name in ("label", "probability") if name in table.columns}
+        labels = table.group_by(["item", "model"]).aggregate(**known)
+        table = table.drop("label_low", *known).inner_join(labels, ["item", "model"])
     codes = {f"code_{m}": packed_cells(table, table.model == model) for m, model in enumerate(cells.models)}
+    chances = {
+        f"chance_{m}": table.probability.max(where=(table.model == model) & table.label.notnull()).fill_null(
+            0.0
+        )
+        for m, model in enumerate(cells.models if "probability" in table.columns else ())
+    }
     keys = _shared_keys(cells)
-    wide = table.group_by(["judge", "item"]).aggregate(**keys, **codes)
-    frame, packed = _tally(wide, ["judge", *keys], list(codes))
-    return {judge: _one_judge(frame, packed, cells, judge) for judge in cells.judges}
+    wide = table.group_by(["judge", "item"]).aggregate(**keys, **codes, **chances)
+    frame = _tally(wide, ["judge", *keys, *codes, *chances])
+    of_judge = {judge: frame[frame["judge"] == judge] for judge in cells.judges}
+    return {judge: _one_judge(mine, cells, list(codes), list(chances)) for judge, mine in of_judge.items()}
 
 
-def _one_judge(frame: pd.DataFrame, packed: NDArray[np.int64], cells: Cells, judge: str) -> ItemPatterns:
-    mine = (frame["judge"] == judge).to_numpy(dtype=bool)
-    runs, positives, label = unpacked_cells(packed[mine])
-    return ItemPatterns(**_shared_codes(frame[mine], cells), label=label, runs=runs, positives=positives,
-                        n=frame["n"].to_numpy(np.int64)[mine])  # fmt: skip
+def _one_judge(frame: pd.DataFrame, cells: Cells, codes: list[str], chances: list[str]) -> ItemPatterns:
+    runs, positives, label = unpacked_cells(frame[codes].to_numpy(np.int64))
+    probability = frame[chances].to_numpy(np.float64) if chances else None
+    return ItemPatterns(**_shared_codes(frame, cells), label=label, runs=runs, positives=positives,
+                        n=frame["n"].to_numpy(np.int64), probability=probability)  # fmt: skip
 
 
 def _shared_keys(cells: Cells) -> dict[str, Any]:
@@ -228,8 +260,7 @@ def _shared_codes(frame: pd.DataFrame, cells: Cells) -> dict[str, NDArray[np.int
     return {key: coded(frame[key], names) if key in frame else nothing for key, names in named.items()}
 
 
-def _tally(wide: IbisTable, keys: list[str], codes: list[str]) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+def _tally(wide: IbisTable, keys: list[str]) -> pd.DataFrame:
     """Patterns and how often each occurs, in an order that no backend's collation changes."""
-    patterns = wide.group_by([*keys, *codes]).aggregate(n=wide.count())
-    frame = fetch(patterns).sort_values([*keys, *codes], ignore_index=True)
-    return frame, frame[codes].to_numpy(np.int64)
+    patterns = wide.group_by(keys).aggregate(n=wide.count())
+    return fetch(patterns).sort_values(keys, ignore_index=True)

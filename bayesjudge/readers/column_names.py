@@ -37,6 +37,7 @@ VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
         ["target", "truth", "reference"],
     ),
     "run": (["run_id", "repetition", "repeat", "replicate", "trial"], []),
+    "label_probability": (["inclusion_probability", "sampling_probability"], []),
 }  # fmt: skip
 
 #: The same for a table of gold labels, where a bare score or verdict is a person's.
@@ -44,6 +45,7 @@ GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "item": VERDICT_ALIASES["item"],
     "model": VERDICT_ALIASES["model"],
     "label": (VERDICT_ALIASES["label"][0], ["target", "truth", "verdict", "is_correct", "correct", "score"]),
+    "label_probability": VERDICT_ALIASES["label_probability"],
 }
 
 _REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {

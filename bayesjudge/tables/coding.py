@@ -18,9 +18,11 @@ __all__ = [
     "BINARY",
     "MISSING",
     "NAMES",
+    "PROBABILITY",
     "UNKNOWN",
     "code_binary",
     "code_names",
+    "code_probability",
     "distinct_values",
     "joint_codes",
     "shown",
@@ -35,6 +37,8 @@ UNKNOWN = -2
 BINARY = "0 or 1, true/false, yes/no, correct/incorrect, pass/fail, or empty for missing"
 #: What `code_names` reads, in words for messages.
 NAMES = "text or a finite number"
+#: What `code_probability` reads, in words for messages.
+PROBABILITY = "a number above 0 and up to 1, or empty for missing"
 
 _ONE = frozenset({"true", "yes", "correct", "pass"})
 _ZERO = frozenset({"false", "no", "incorrect", "fail"})
@@ -66,6 +70,34 @@ def code_binary(values: pd.Series[Any]) -> NDArray[np.int8]:
     codes, distinct = distinct_values(values)
     table = np.array([*map(_binary, distinct), MISSING], dtype=np.int8)
     return np.asarray(table[codes], dtype=np.int8)
+
+
+def code_probability(values: pd.Series[Any]) -> NDArray[np.float64]:
+    """Code a column of probabilities.
+
+    Returns
+    -------
+    float array (N,)
+        In (0, 1], NaN where missing, `UNKNOWN` where the value is anything else.
+
+    Examples
+    --------
+    >>> code_probability(pd.Series(["0.25", 1, None, 0, "high"])).tolist()
+    [0.25, 1.0, nan, -2.0, -2.0]
+    """
+    codes, distinct = distinct_values(values)
+    found = [_probability(value) for value in distinct]
+    return np.asarray(np.array([*found, np.nan], dtype=float)[codes])
+
+
+def _probability(value: object) -> float:
+    if isinstance(value, str) and value.strip().casefold() in _NOTHING:
+        return np.nan
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return UNKNOWN
+    return number if 0 < number <= 1 else UNKNOWN
 
 
 def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]]:

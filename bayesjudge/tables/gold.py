@@ -11,13 +11,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import Problem
-from bayesjudge.tables.coding import MISSING, code_binary, code_names
+from bayesjudge.tables.coding import MISSING, PROBABILITY, code_binary, code_names, code_probability
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.schema import broken_rules, readable, same_within
+from bayesjudge.tables.schema import broken_rules, readable, readable_as, same_within
 
 __all__ = ["Gold", "GoldMatch", "match_gold", "read_gold"]
 
 _WHERE = "labels."
+#: How a probability that cannot be read is repaired.
+PROBABILITY_FIX = "Write the probability with which the answer was chosen to be labelled."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,6 +32,8 @@ class Gold:
         Of each usable row; ``model`` is None where the table has no such column.
     label : int8 array
         0 or 1.
+    probability : float array, optional
+        With which the answer was chosen to be labelled (column ``label_probability``).
     dropped : mapping of str to int
         Rows without a label or a name.
     warnings : tuple of str
@@ -44,6 +48,7 @@ class Gold:
     label: NDArray[np.int8]
     dropped: Mapping[str, int]
     warnings: tuple[str, ...]
+    probability: NDArray[np.float64] | None = None
     marks: pd.DataFrame | None = None
 
 
@@ -55,6 +60,8 @@ class GoldMatch:
     ----------
     label : int8 array (N,)
         0, 1 or `MISSING`.
+    probability : float array (N,)
+        With which the labelled answer was chosen, NaN where the labels table does not say.
     unmatched : int
         Gold rows that belong to no row of the verdict table.
     problems : list of Problem
@@ -62,6 +69,7 @@ class GoldMatch:
     """
 
     label: NDArray[np.int8]
+    probability: NDArray[np.float64]
     unmatched: int
     problems: list[Problem]
 
@@ -72,7 +80,7 @@ def read_gold(frame: pd.DataFrame, columns: Mapping[str, str] | None) -> tuple[G
     Mapped columns that the labels table does not have are left to the verdict table.
     """
     here = {name: source for name, source in (columns or {}).items() if source in map(str, frame.columns)}
-    keys = ("item", "model", "label", "annotator")
+    keys = ("item", "model", "label", "annotator", "label_probability")
     named, warnings = name_columns(frame, {name: here[name] for name in keys if name in here}, names=keys)
     problems = require_columns(named.columns, ("item", "label"), where="the labels table")
     if problems:
@@ -102,10 +110,12 @@ def match_gold(gold: Gold, *, codes: pd.DataFrame, items: pd.Index[Any], models:
         theirs += model
         row = np.where(codes["model"] >= 0, row + codes["model"], MISSING)
     row = np.where(codes["item"] >= 0, row, MISSING)
-    label = _look_up(row, theirs[known], gold.label[known])
+    label = _look_up(row, theirs[known], gold.label[known], np.int8(MISSING))
+    chance = np.full(len(gold.label), np.nan) if gold.probability is None else gold.probability
+    probability = _look_up(row, theirs[known], chance[known], np.nan)
     matched = known & np.isin(theirs, row[row >= 0])
     problems = [_nothing_matched(gold, items, models)] if len(theirs) and not matched.any() else []
-    return GoldMatch(label=label, unmatched=int((~matched).sum()), problems=problems)
+    return GoldMatch(label=label, probability=probability, unmatched=int((~matched).sum()), problems=problems)
 
 
 def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | None, list[Problem]]:
@@ -124,9 +134,12 @@ def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | N
     present = (item >= 0) & (model >= 0) & (annotator >= 0)
     key = pd.factorize(item.astype(np.int64) * max(len(models), 1) + model)[0]
     answer = np.where(present, key.astype(np.int64) * max(len(annotators), 1) + annotator, MISSING)
+    has_probability = "label_probability" in named
+    probability = code_probability(named["label_probability"]) if has_probability else None
     coded = pd.DataFrame(
-        {"item": item, "model": model, "label": label, "annotator": annotator, "answer": answer}
-    )
+        {"item": item, "model": model, "label": label, "annotator": annotator, "answer": answer,
+         "label_probability": np.nan if probability is None else probability}
+    )  # fmt: skip
     parts = [("item", item, items), *([("model", model, models)] if has_model else []),
              *([("annotator", annotator, annotators)] if has_annotator else [])]  # fmt: skip
 
@@ -140,6 +153,8 @@ def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | N
         readable("label", named["label"], binary=True, where=_WHERE),
         same_within("label", "answer", unit="answer and annotator" if has_annotator else "answer", name=name,
                     where=_WHERE, fix="Keep one gold label for each answer, or name an annotator column."),
+        *([readable_as("label_probability", named["label_probability"], allowed=PROBABILITY,
+                       fix=PROBABILITY_FIX, where=_WHERE)] if has_probability else []),
     ]  # fmt: skip
     problems = broken_rules(coded, rules)
     if problems:
@@ -148,17 +163,19 @@ def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | N
     dropped = {"labels table: row without a name or label": int((~use).sum())} if not use.all() else {}
     names = {part: names.take(codes[use]) for part, codes, names in parts}
     gold = Gold(item=names["item"], model=names.get("model"), label=label[use], dropped=dropped,
-                warnings=warnings)  # fmt: skip
+                warnings=warnings, probability=None if probability is None else probability[use])  # fmt: skip
     return (_majority(gold, names["annotator"]) if has_annotator else gold), []
 
 
 def _majority(gold: Gold, annotator: pd.Index[Any]) -> Gold:
     """One label an answer, the majority of its annotators; all marks are kept beside it."""
     columns = {"item": gold.item, **({} if gold.model is None else {"model": gold.model})}
-    marks = pd.DataFrame({**columns, "annotator": annotator, "label": gold.label}).drop_duplicates(
-        ignore_index=True
-    )
-    share = marks.groupby(list(columns), sort=False)["label"].mean().reset_index()
+    chance = np.nan if gold.probability is None else gold.probability
+    marks = pd.DataFrame(
+        {**columns, "annotator": annotator, "label": gold.label, "probability": chance}
+    ).drop_duplicates([*columns, "annotator"], ignore_index=True)
+    of_answer = marks.groupby(list(columns), sort=False)
+    share = of_answer.agg(label=("label", "mean"), probability=("probability", "first")).reset_index()
     ties = int((share["label"] == 0.5).sum())
     share = share[share["label"] != 0.5]
     told = (f"the labels table has {marks['annotator'].nunique()} annotators: methods that take one label an "
@@ -166,15 +183,17 @@ def _majority(gold: Gold, annotator: pd.Index[Any]) -> Gold:
     return Gold(
         item=pd.Index(share["item"]), model=None if gold.model is None else pd.Index(share["model"]),
         label=np.asarray(share["label"] > 0.5, dtype=np.int8), dropped=gold.dropped,
-        warnings=(*gold.warnings, told), marks=marks,
+        warnings=(*gold.warnings, told), marks=marks.drop(columns="probability"),
+        probability=None if gold.probability is None else share["probability"].to_numpy(float),
     )  # fmt: skip
 
 
-def _look_up(row: NDArray[np.int64], key: NDArray[np.int64], label: NDArray[np.int8]) -> NDArray[np.int8]:
+def _look_up(
+    row: NDArray[np.int64], key: NDArray[np.int64], value: NDArray[Any], missing: Any
+) -> NDArray[Any]:
     keys, first = np.unique(key, return_index=True)
     place = pd.Index(keys).get_indexer(pd.Index(row))
-    values = np.append(label[first], np.int8(MISSING))
-    return np.asarray(values[place], dtype=np.int8)
+    return np.asarray(np.append(value[first], missing)[place], dtype=value.dtype)
 
 
 def _nothing_matched(gold: Gold, items: pd.Index[Any], models: pd.Index[Any]) -> Problem:

@@ -11,15 +11,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes
+from bayesjudge.tables.coding import (
+    MISSING,
+    PROBABILITY,
+    code_binary,
+    code_names,
+    code_probability,
+    joint_codes,
+)
 from bayesjudge.tables.columns import name_columns, require_columns
-from bayesjudge.tables.gold import Gold, match_gold, read_gold
-from bayesjudge.tables.schema import Rule, broken_rules, grouped, readable, same_within
+from bayesjudge.tables.gold import PROBABILITY_FIX, Gold, match_gold, read_gold
+from bayesjudge.tables.schema import Rule, broken_rules, grouped, readable, readable_as, same_within
 
 __all__ = ["IDS", "NAMES", "REQUIRED", "validate"]
 
 #: Our names for the columns of a verdict table; the first three are required.
-NAMES = ("item", "model", "verdict", "judge", "label", "run")
+NAMES = ("item", "model", "verdict", "judge", "label", "run", "label_probability")
 REQUIRED = NAMES[:3]
 #: Columns of names, in the order of the validated table.
 IDS = ("item", "model", "judge", "run")
@@ -102,6 +109,11 @@ def _code(table: pd.DataFrame) -> _Coded:
     codes["verdict"] = code_binary(table["verdict"])
     codes["label"] = code_binary(table["label"]) if "label" in table else nothing
     codes["gold"] = nothing
+    unknown = np.full(len(table), np.nan)
+    codes["label_probability"] = (
+        code_probability(table["label_probability"]) if "label_probability" in table else unknown
+    )
+    codes["gold_probability"] = unknown
     codes["answer"] = joint_codes([codes["item"], codes["model"]], [len(names["item"]), len(names["model"])])
     return _Coded(pd.DataFrame(codes), names, table)
 
@@ -109,7 +121,9 @@ def _code(table: pd.DataFrame) -> _Coded:
 def _join(coded: _Coded, gold: Gold) -> tuple[_Coded, int, list[Problem]]:
     match = match_gold(gold, codes=coded.codes, items=coded.names["item"], models=coded.names["model"])
     return (
-        _Coded(coded.codes.assign(gold=match.label), coded.names, coded.table),
+        _Coded(
+            coded.codes.assign(gold=match.label, gold_probability=match.probability), coded.names, coded.table
+        ),
         match.unmatched,
         match.problems,
     )
@@ -133,6 +147,8 @@ def _number_runs(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
         event = joint_codes(
             [event, codes["run"].to_numpy()], [int(event.max(initial=0)) + 1, len(names["run"])]
         )
+    elif _all_equal(event, codes["verdict"].to_numpy()):
+        names["run"], warnings = pd.Index(["0"], dtype="str"), ()
     else:
         run, warnings = _count_runs(event)
         codes = codes.assign(run=run)
@@ -152,6 +168,17 @@ def _fill_runs(
     return filled, names.append(pd.Index([_NO_RUN], dtype="str")), (warning,)
 
 
+def _all_equal(event: NDArray[np.int64], verdict: NDArray[np.int8]) -> bool:
+    """Whether no judge ever contradicts itself on an answer: rows that repeat are then one row, copied.
+
+    A judge asked several times differs from itself somewhere. Where it never does, the mean of the copies is
+    the row itself, so nothing is lost by using it once.
+    """
+    known = event >= 0
+    rows, right = np.bincount(event[known]), np.bincount(event[known], weights=verdict[known] == 1)
+    return bool(((right == 0) | (right == rows)).all())
+
+
 def _count_runs(event: NDArray[np.int64]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     known = event >= 0
     run = np.zeros(len(event), dtype=np.int32)
@@ -163,15 +190,43 @@ def _count_runs(event: NDArray[np.int64]) -> tuple[NDArray[np.int32], tuple[str,
 
 
 def _rules(coded: _Coded) -> list[Rule]:
-    present = [key for key in NAMES if key in coded.table]
+    present = [key for key in NAMES if key in coded.table and key != "label_probability"]
     values = [readable(key, coded.table[key], binary=key in {"verdict", "label"}) for key in present]
     return [
         *values,
+        *_probability_rules(coded),
         same_within("label", "answer", unit="answer (item and model)", name=coded.told("item", "model"),
                     fix="Settle on one label for each answer, for example by majority."),
         _gold_agrees(coded),
         same_within("verdict", "event", unit="item, model, judge and run", name=coded.told(*IDS),
                     fix="Give each run its own value in the run column, or remove the wrong row."),
+    ]  # fmt: skip
+
+
+def _probability_rules(coded: _Coded) -> list[Rule]:
+    """A probability can be read, is one for each answer, and is there for every label once it is for any."""
+    codes, name = coded.codes, coded.told("item", "model")
+    if not (codes[["label_probability", "gold_probability"]] > 0).to_numpy().any():
+        return []
+    label, chance = _filled_label(codes), _filled_probability(codes)
+
+    def found(_: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
+        return grouped(
+            codes["answer"].to_numpy()[rows], rows, lambda row: f"none, but a label, for {name(row)}"
+        )
+
+    column = "label_probability"
+    written = [] if column not in coded.table else [
+        readable_as(column, coded.table[column], allowed=PROBABILITY, fix=PROBABILITY_FIX),
+        same_within(column, "answer", unit="answer (item and model)", name=name, fix="Keep one.",
+                    values="several values"),
+    ]  # fmt: skip
+    return [
+        *written,
+        Rule(column=column, holds=lambda _: ~((label >= 0) & np.isnan(chance)), found=found,
+             allowed="a probability for every labelled answer where any has one",
+             fix="Give 1 to answers that were labelled for certain, or remove the column if every answer had "
+                 "the same chance."),
     ]  # fmt: skip
 
 
@@ -195,6 +250,7 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
     """Rows to keep and, for the others, the first reason that holds."""
     codes = coded.codes
     label = _filled_label(codes)
+    repeat = "exact repeat of a run" if len(coded.names["run"]) > 1 else "exact repeat of a row"
     unusable = {f"missing {key}": (codes[key] < 0).to_numpy() for key in ("item", "model", "judge")}
     silent = (codes["verdict"] < 0).to_numpy()
     unusable |= {
@@ -202,7 +258,7 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
         "missing verdict, answer labelled": silent & (label >= 0),
     }
     event = codes["event"]
-    unusable["exact repeat of a run"] = ((event >= 0) & event.duplicated()).to_numpy()
+    unusable[repeat] = ((event >= 0) & event.duplicated()).to_numpy()
     keep = np.ones(len(codes), dtype=bool)
     dropped = {}
     for reason, rows in unusable.items():
@@ -214,22 +270,35 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
 def _filled_label(codes: pd.DataFrame) -> NDArray[np.int8]:
     """Every row's label: its own, the labels table's, or that of another row of the answer."""
     own = np.maximum(codes["label"].to_numpy(), codes["gold"].to_numpy())
+    return _of_answer(codes, own, np.int8(MISSING))
+
+
+def _filled_probability(codes: pd.DataFrame) -> NDArray[np.float64]:
+    """The same for the probability of being labelled, NaN where none is known; the verdict table's first."""
+    own = np.where(codes["label_probability"] > 0, codes["label_probability"], codes["gold_probability"])
+    return _of_answer(codes, own, np.nan)
+
+
+def _of_answer(codes: pd.DataFrame, own: NDArray[Any], missing: Any) -> NDArray[Any]:
     answer = codes["answer"].to_numpy()
     known = (answer >= 0) & (own >= 0)
-    by_answer = np.full(int(answer.max(initial=-1)) + 2, MISSING, dtype=np.int8)
+    by_answer = np.full(int(answer.max(initial=-1)) + 2, missing, dtype=own.dtype)
     by_answer[answer[known]] = own[known]
-    return np.asarray(by_answer[answer], dtype=np.int8)
+    return np.asarray(by_answer[answer], dtype=own.dtype)
 
 
 def _assemble(coded: _Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int]) -> pd.DataFrame:
     if not keep.any():
         raise InputError([_no_rows(f"only rows that cannot be used: {dict(dropped)}")])
     codes, table, label = coded.codes, coded.table, _filled_label(coded.codes)
+    chance = _filled_probability(codes)
     if not keep.all():
-        codes, table, label = codes[keep], table[keep], label[keep]
+        codes, table, label, chance = codes[keep], table[keep], label[keep], chance[keep]
     core: dict[str, Any] = {key: coded.names[key].take(codes[key].to_numpy()).array for key in IDS}
     core["verdict"] = codes["verdict"].to_numpy()
     core["label"] = pd.arrays.IntegerArray(np.where(label < 0, np.int8(0), label), label < 0)
+    if np.isfinite(chance).any():
+        core["label_probability"] = chance
     extra = table.drop(columns=[name for name in NAMES if name in table]).reset_index(drop=True)
     return pd.concat([pd.DataFrame(core), extra], axis=1)
 

@@ -25,7 +25,8 @@ class Verdicts:
     ----------
     frame : pandas.DataFrame
         Columns ``item, model, judge, run`` (str), ``verdict`` (int8, 0 or 1), ``label`` (Int8: 0, 1 or
-        missing for unlabelled), then any extra columns as they came. Treat it as read-only.
+        missing for unlabelled), where labels were drawn with unequal probabilities ``label_probability``
+        (float, above 0 and up to 1), then any extra columns as they came. Treat it as read-only.
     dropped : mapping of str to int
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
@@ -55,13 +56,14 @@ class Verdicts:
         frame : pandas.DataFrame
             One row a verdict: ``item``, ``model``, ``verdict``, and where known ``judge``, ``label``, ``run``
             and columns to group or cluster by. Verdicts and labels may be numbers, booleans or words, see
-            `bayesjudge.tables.coding.BINARY`.
+            `bayesjudge.tables.coding.BINARY`. ``label_probability`` says with which probability an answer was
+            chosen to be labelled; once it is there, every labelled answer needs it.
         columns : mapping of str to str, optional
             Our name to yours: ``{"verdict": "score"}`` reads verdicts from your column ``score``.
         labels : pandas.DataFrame, optional
             Gold labels: ``item``, ``label`` and ``model``; without the last, a label counts for every model's
-            answer to the item. With a column ``annotator``, each person's labels on an answer, which may
-            differ.
+            answer to the item; ``label_probability`` as above. With a column ``annotator``, each person's
+            labels on an answer, which may differ.
 
         Returns
         -------
@@ -79,7 +81,8 @@ class Verdicts:
         -----
         Rows without an item, model, judge or verdict are counted in ``dropped``. A label on one row of an
         answer holds for all its rows, also when it stands on a row without a verdict. Without a ``run``
-        column, repeated rows are repeated runs of the judge, numbered in row order.
+        column, repeated rows are repeated runs of the judge, numbered in row order; where a judge never
+        contradicts itself they are copies of one row, counted in ``dropped`` and used once.
 
         Examples
         --------
@@ -107,7 +110,7 @@ class Verdicts:
         import ibis
         import pyarrow as pa
 
-        core = [*IDS, "verdict", "label"]
+        core = [name for name in (*IDS, "verdict", "label", "label_probability") if name in self.frame]
         names = [name for name in self.frame if name not in core] if extra is None else list(extra)
         chosen = self.frame[core + names]
         mixed = {str(name): chosen[name] for name in names if chosen[name].dtype == object}

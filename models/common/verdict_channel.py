@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 Pooling = Literal["shared", "partial", "specific"]
-Labels = Literal["random", "enriched"]
+Labels = Literal["random", "weighted", "reweighted", "enriched"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -55,15 +56,24 @@ def shared_items(centre: Array, data: Data, *, enriched: bool) -> SharedItems:
     score = _between_no_units(scores(*rates.T, enriched=enriched))
     block = np.repeat(np.arange(len(centre)), len(RATES))
     cells = {name: np.asarray(data[name]) for name in ("together", "sums", "items")}
+    weighted = data.facts["weighted"]
+    if weighted:
+        # Which items carry a label is itself drawn, so that they are no stratum.
+        cells = {name: array.sum(axis=0, keepdims=True) for name, array in cells.items()}
     v = exact_margins(item_covariance(score, **cells), h, block, widen_only=not data.facts["exact"])
     behind = np.asarray(data["behind"])
-    fewest = int(behind[behind > 0].min()) if behind.any() else 0
-    # What the labelled items are worth is a question to them alone.
-    alone = item_covariance(score, **{name: array[1:] for name, array in cells.items()})
-    own = information(*rates.T, n=n * np.array([0, 0, 1, 1, 1, 1]), enriched=enriched)
+    fewest = float(behind[behind > 0].min()) if behind.any() else 0.0
+    if weighted and fewest > 1:
+        v = v * fewest / (fewest - 1)
+    # What the labelled items are worth is a question to them alone, and with weights to their labels.
+    given = np.array([0, 0, 1, 1, 1, 1])
+    about = score * np.tile(given, len(centre))[:, None] if weighted else score
+    alone = item_covariance(about, **{name: array[-1:] for name, array in cells.items()})
+    own = information(*rates.T, n=n * given, enriched=enriched)
     effect = {name: float(alone[k::3, k::3].sum() / max(own[:, k, k].sum(), 1e-12))
               for k, name in enumerate(RATES)}  # fmt: skip
-    return SharedItems(information=h, variance=v, df=max(fewest - 1, LEAST_DF), design_effect=effect)
+    df = max(math.floor(fewest) - 1, LEAST_DF)
+    return SharedItems(information=h, variance=v, df=df, design_effect=effect)
 
 
 def adjusted(posterior: xr.Dataset, data: Data, *, enriched: bool, seed: int = 0) -> xr.Dataset:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.counts import VerdictCounts
+from bayesjudge.counts import ItemPatterns, VerdictCounts
 from bayesjudge.counts.pair_cells import CELLS, PairCells, pair_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
@@ -24,7 +24,20 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
 
     A stratum is one unit's answers without a label, or with one; with enriched labels each label is a
     stratum, since it was chosen.
+
+    Raises
+    ------
+    UsageError
+        Several judges, or ``labels`` that do not fit the table.
     """
+    if counts.weighted != (labels in {"weighted", "reweighted"}):
+        raise UsageError(
+            f"labels={labels!r}, but the table says with which probability each answer was chosen to be "
+            "labelled: labels='weighted' uses the column label_probability; without it, leave it out"
+            if counts.weighted
+            else f"labels={labels!r} needs the column label_probability: with which probability each "
+            "labelled answer was chosen"
+        )
     if len(counts.judges) > 1:
         raise UsageError(
             f"judge_error speaks of one judge and the table has {len(counts.judges)}: fit one at a time "
@@ -40,7 +53,11 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     n = cells.sums.sum(axis=0)
     # Runs that disagree share an answer out between cells; otherwise these are whole numbers.
     n = np.rint(n).astype(np.int64) if np.allclose(n, np.rint(n), rtol=0, atol=1e-9) else n
-    total = np.rint(np.bincount(stratum, weights=n, minlength=kinds * units)).astype(np.int64)
+    total = np.bincount(stratum, weights=n, minlength=kinds * units)
+    if counts.weighted:
+        # Replicates of labels are as many as are as informative (Kish): drawn one by one, they have weight 1.
+        total[1::kinds] *= np.repeat(_informative(cells, items), groups)
+    total = np.rint(np.maximum(total, 0)).astype(np.int64)
     size = np.bincount(unit, weights=n)
     share = size / np.maximum(np.repeat(size.reshape(models, groups).sum(axis=1), groups), 1)
     dim, names = _units(counts)
@@ -63,7 +80,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
             "strata": tuple(range(len(total))), "labelled": (0, 1), "cell": every, "other_cell": every,
         },
         observed="n", weights="n",
-        facts={"unit": dim, "exact": _exact(counts, cells)},
+        facts={"unit": dim, "exact": _exact(counts, cells), "weighted": counts.weighted},
         units=_sizes(counts, n),
     )  # fmt: skip
 
@@ -87,10 +104,17 @@ def _units(counts: VerdictCounts) -> tuple[str, tuple[str, ...]]:
     return "model_group", tuple(f"{model} | {group}" for model in counts.models for group in counts.groups)
 
 
+def _informative(cells: PairCells, items: ItemPatterns) -> NDArray[np.float64]:
+    """Share (M,) of each model's labels that is as informative as all of them with their weights."""
+    given = items.n @ (items.label_weight > 0)
+    return np.divide(cells.labelled, given, where=given > 0, out=np.ones(len(given)))
+
+
 def _exact(counts: VerdictCounts, cells: PairCells) -> bool:
     """Whether a model's cells are a multinomial sample: no cluster of several items, no answer shared out."""
     items = counts.items[counts.judges[0]]
-    return int(items.n.sum()) == int(cells.items.sum()) and int(items.runs.max(initial=1)) <= 1
+    alone = int(items.n.sum()) == int(cells.items.sum()) and int(items.runs.max(initial=1)) <= 1
+    return alone and not counts.weighted
 
 
 def _sizes(counts: VerdictCounts, n: NDArray[Any]) -> dict[str, int]:

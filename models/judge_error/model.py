@@ -11,8 +11,9 @@ The likelihood multiplies over answers. Models answer the same items, so it is a
 what is reported are its draws adjusted for shared items (METHODS 1.9b; shared_items.py): accuracies,
 differences, ranks and the judge's rates are one posterior that knows how many independent items there are.
 Items of one cluster (questions on one document) count as one. Several runs of the judge on an answer enter
-with weight 1/K each. J may be negative: the labels identify the sign. As J → 0 nothing divides by it, and θ
-falls back to what the labels say.
+with weight 1/K each. Where answers were chosen to be labelled with unequal probabilities π, a label counts
+w ∝ 1/π times in P(y | v) and every verdict once in P(v) (METHODS 1.9a). J may be negative: the labels
+identify the sign. As J → 0 nothing divides by it, and θ falls back to what the labels say.
 """
 
 from __future__ import annotations
@@ -54,9 +55,10 @@ class JudgeError:
     pooling : {"partial", "shared", "specific"}
         Whether the judge errs alike on all models (shared), on each in its own way (specific), or how
         alike is learned (partial, the default).
-    labels : {"random", "enriched"}
-        Labelled answers are a random sample of the answers and inform θ (random), or were chosen by the
-        answer's own label and nothing else, and inform sensitivity and specificity only (enriched).
+    labels : {"random", "weighted", "reweighted", "enriched"}
+        Labelled answers are a random sample of the answers and inform θ (random), were drawn with the
+        probabilities that the table states (weighted) or with estimated ones (reweighted), or were chosen by
+        the answer's own label and nothing else, and inform sensitivity and specificity only (enriched).
     channel : ChannelPrior
         Hyper-parameters of the verdict channel.
     accuracy_prior : (float, float)
@@ -86,7 +88,7 @@ class JudgeError:
     @property
     def label(self) -> str:
         """Method name in tables: the pooling, then whatever differs from the defaults."""
-        return f"bayes:judge_error[{self.pooling}{',enriched' if self._enriched else ''}]"
+        return f"bayes:judge_error[{self.pooling}{'' if self.labels == 'random' else ',' + self.labels}]"
 
     @property
     def _enriched(self) -> bool:
@@ -136,6 +138,15 @@ class JudgeError:
         """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
         rates = adjusted(posterior, data, enriched=self._enriched, seed=seed)
         return results.overall(results.accuracy(rates, data, population, seed=seed), data)
+
+    def accuracy_if(self, posterior: xr.Dataset, data: Data, *, odds: float) -> xr.DataArray:
+        """Draws of each model's accuracy if labels had been chosen, dims ``chain, draw, model``.
+
+        Among answers with one verdict, the odds of a right one are ``odds`` times as large without a label as
+        with one. Likelihood and data cannot bound it.
+        """
+        rates = adjusted(posterior, data, enriched=self._enriched)
+        return results.overall(results.shifted(rates, data, odds=odds), data)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""

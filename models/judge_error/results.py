@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.counts.pair_cells import CELLS
+from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population
 from bayesjudge.estimates.posterior import accuracy_rows
 from bayesjudge.model import Data, Statistic
@@ -26,7 +27,7 @@ from bayesjudge.models.judge_error.adjustment import RATES
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "accuracy", "estimates", "overall", "quality"]
+__all__ = ["STATISTICS", "accuracy", "estimates", "overall", "quality", "shifted"]
 
 type Array = NDArray[np.float64]
 
@@ -41,7 +42,21 @@ def quality(rates: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
 def accuracy(rates: xr.Dataset, data: Data, population: Population, *, seed: int = 0) -> xr.DataArray:
     """Accuracy of each unit on a population; NaN on exactly these items where there are none."""
     theta: xr.DataArray = rates["theta"]
+    if population == "items" and data.facts["weighted"]:
+        raise UsageError("population='items' needs labels that were drawn evenly: with label_probability the "
+                         "labelled items' weights speak of questions like these")  # fmt: skip
     return theta if population == "superpopulation" else _of_items(rates, data, seed=seed)
+
+
+def shifted(rates: xr.Dataset, data: Data, *, odds: float) -> xr.DataArray:
+    """Accuracy of each unit if unlabelled answers had other odds of being right than labelled ones."""
+    theta, q1, q0 = (rates[name].to_numpy() for name in RATES)
+    n = np.asarray(data["n"], dtype=float).reshape(theta.shape[-1], len(CELLS))
+    right = np.stack([theta * (1 - q1), theta * q1])
+    wrong = (1 - theta) * np.stack([q0, 1 - q0])
+    change = odds * right / (odds * right + wrong) - right / (right + wrong)
+    share = (n[:, :2] / np.maximum(n.sum(axis=1, keepdims=True), 1e-12)).T[:, None, None]
+    return rates["theta"].copy(data=theta + (share * change).sum(axis=0))
 
 
 def _of_items(rates: xr.Dataset, data: Data, *, seed: int) -> xr.DataArray:

@@ -42,6 +42,9 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
     """Labelled answers as rows ``answer_...``, then all answers (or their patterns) as rows ``cell_...``."""
     seen = regressors(votes, scale)
     answers = _labelled_answers(votes, seen)
+    if votes.probability is not None:
+        weight = 1 / votes.probability[votes.annotations > 0]
+        answers["answer_n"] = weight / weight.mean()
     singly = len(votes.items) <= MOST_ITEMS
     cells, units = (_all_cells if singly else _pattern_cells)(votes, seen)
     marks = _marks(votes, singly)
@@ -60,13 +63,14 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
         ragged=tuple(dim for dim in ("answer", "cell", "sampled") if dim in axes),
         facts={"groups": len(votes.groups), "units": units, "items": singly * len(votes.items),
                "annotators": len(votes.annotators) if marks else 0,
+               "weighted": votes.probability is not None,
                "all_units": len(np.unique(votes.cluster))},
         units=_sizes(votes),
     )  # fmt: skip
 
 
 def _labelled_answers(votes: PanelVotes, seen: Regressors) -> dict[str, NDArray[Any]]:
-    """Rows of the labelled answers; ``answer_n`` is 1."""
+    """Rows of the labelled answers; ``answer_n``, how many each stands for, is 1."""
     rows = _answer_rows(votes, seen, votes.annotations > 0, "answer")
     if not len(rows["answer_n"]):
         # One row that counts nothing stands where there is no label.

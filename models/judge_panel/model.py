@@ -121,21 +121,17 @@ class JudgePanel:
 
         logit = likelihood.answer_logits(likelihood.sample_sites(self, data), data)
         if data.facts["annotators"]:
-            self._marked(data, logit)
-            return
-        with numpyro.plate("answer", data.size("answer"), dim=-1):
-            # Rows that count nothing (padding, or no label at all) carry no density.
-            labels = dist.Bernoulli(logits=logit).mask(data["answer_n"] > 0)
-            numpyro.sample("label", labels, obs=data.arrays.get("label"))
-
-    def _marked(self, data: Data, logit: Any) -> None:
-        import numpyro
-
-        from bayesjudge.models.judge_panel.likelihood import Marks, numpyro_annotators
-
-        marks = Marks(logit, numpyro_annotators(data.size("annotator")), data["mark_given"])
-        with numpyro.plate("answer", data.size("answer"), dim=-1):
-            numpyro.sample("mark", marks, obs=data.arrays.get("mark"), infer={"event_dims": ("annotator",)})
+            annotators = likelihood.numpyro_annotators(data.size("annotator"))
+        # Rows that count nothing (padding, or no label at all) carry no density.
+        n = data["answer_n"]
+        with numpyro.plate("answer", data.size("answer"), dim=-1), numpyro.handlers.scale(scale=n + (n == 0)):
+            if data.facts["annotators"]:
+                marks = likelihood.Marks(logit, annotators, data["mark_given"])
+                event = {"event_dims": ("annotator",)}
+                numpyro.sample("mark", marks, obs=data.arrays.get("mark"), infer=event)
+            else:
+                labels = dist.Bernoulli(logits=logit).mask(n > 0)
+                numpyro.sample("label", labels, obs=data.arrays.get("label"))
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""

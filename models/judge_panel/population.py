@@ -58,7 +58,8 @@ def adjusted(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> xr.Dataset:
     centre = {name: values.mean(axis=(0, 1)) for name, values in raw.items()}
     information, variance, units = shared_items(centre, data)
     if units > 1:
-        flat = adjust(flat, information=information, variance=variance, df=units - 1, seed=seed)
+        df = int(units) - 1
+        flat = adjust(flat, information=information, variance=variance, df=df, seed=seed)
     ends = np.cumsum([centre[name].size for name in _LINEAR])[:-1]
     moved = dict(zip(_LINEAR, np.split(flat, ends, axis=1), strict=True))
     weight_dims = ("judge",) if raw["weight"].ndim == 3 else ("model", "judge")
@@ -74,11 +75,12 @@ def _coefficients(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:  
     return coefficients(sites, arrays["model_rate"])
 
 
-def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, int]:
+def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, float]:
     """Information H and variance V of the score at one point of the coefficients, and labelled clusters.
 
     Scores (y − p) x are summed within an item, or a cluster, and V is what these sums show. Where several
-    people marked an answer, y is its probability given their marks.
+    people marked an answer, y is its probability given their marks. Labels with weights count as often as
+    they stand for, and their clusters as many as are as informative, (Σw)²/Σw² (Kish 1965).
     """
     counted = np.asarray(data["answer_n"]) > 0
     x = _design(data, own=centre["weight"].ndim == 2)[counted]
@@ -86,12 +88,16 @@ def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, int]:
     p, y = expit(eta), np.asarray(data["label"])[counted]
     if "annotator_logit" in centre:
         y = expit(eta + _said(centre, data.arrays)[counted])
-    information = x.T @ (x * (p * (1 - p) - y * (1 - y))[:, None])
+    n = np.asarray(data["answer_n"], dtype=float)[counted]
+    information = x.T @ (x * (n * (p * (1 - p) - y * (1 - y)))[:, None])
     codes = np.unique(np.asarray(data["answer_unit"])[counted], return_inverse=True)[1].reshape(-1)
-    units = int(codes.max(initial=-1)) + 1
-    scores = np.zeros((units, x.shape[1]))
-    np.add.at(scores, codes, x * (y - p)[:, None])
-    centred = scores - scores.mean(axis=0) if units else scores
+    units = float(codes.max(initial=-1)) + 1
+    scores = np.zeros((int(units), x.shape[1]))
+    np.add.at(scores, codes, x * (n * (y - p))[:, None])
+    if data.facts["weighted"]:
+        weight = np.bincount(codes, weights=n)
+        units = weight.sum() ** 2 / (weight**2).sum()
+    centred = scores - scores.mean(axis=0) if len(scores) else scores
     return information, centred.T @ centred * (units / max(units - 1, 1)), units
 
 

@@ -28,7 +28,7 @@ def build(model: JudgePanel, data: Data) -> Any:
         if data.facts["groups"] > 1:
             logit = logit + _groups_part(model, data)
         if data.facts["annotators"]:
-            pm.Potential("mark", pymc_marks(logit, data))
+            pm.Potential("mark", data["answer_n"].astype(float) * pymc_marks(logit, data))
             return twin
         right, n = data["label"].astype(float), data["answer_n"].astype(float)
         pm.Potential("label", -n * (right * pt.softplus(-logit) + (_ONE - right) * pt.softplus(logit)))

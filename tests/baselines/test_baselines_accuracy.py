@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesjudge.baselines import METHODS, accuracy_baselines, judge_quality
+from bayesjudge.baselines import EVEN_METHODS, accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.methods import ANALYTIC
 from bayesjudge.datasets import simulate_counts
 from bayesjudge.errors import UsageError
@@ -31,8 +31,10 @@ def sampled(seed, models=3, n_labelled=30, n=120):
 
 def test_rows_are_every_accuracy_then_every_difference(item_counts):
     found = accuracy_baselines(item_counts(*sampled(0)), "judge", bootstrap=50).frame
-    assert list(dict.fromkeys(found["method"])) == list(METHODS)
-    assert found["estimand"].tolist() == ["accuracy"] * 3 * len(METHODS) + ["difference"] * 3 * len(METHODS)
+    assert list(dict.fromkeys(found["method"])) == list(EVEN_METHODS)
+    assert found["estimand"].tolist() == ["accuracy"] * 3 * len(EVEN_METHODS) + ["difference"] * 3 * len(
+        EVEN_METHODS
+    )
     assert found["unit"].tolist()[-3:] == ["m0 − m1", "m0 − m2", "m1 − m2"]
     assert np.isfinite(found[["lower", "upper", "n", "prob"]].to_numpy()).all()
 
@@ -49,19 +51,24 @@ def test_n_counts_the_items_a_method_used(item_counts):
     assert rows["difference", "m0 − m1", "labelled", ""]["n"] == 30
 
 
-def test_the_reference_has_most_labels_unless_chosen(item_counts):
+def test_all_labels_calibrate_unless_a_reference_is_chosen(item_counts):
     label, v = sampled(2)
     label[20:30, 0] = -1
     counts = item_counts(label, v)
     method = "rogan-gladen[shared]"
     default = accuracy_baselines(counts, "judge", methods=[method], bootstrap=0)
     chosen = accuracy_baselines(counts, "judge", methods=[method], bootstrap=0, reference="m2")
-    assert all("calibrated on labels of m1" in note for note in default.frame["note"])
+    assert all("calibrated on labels of all models" in note for note in default.frame["note"])
     assert all("calibrated on labels of m2" in note for note in chosen.frame["note"])
     rows = rows_by_key(chosen)
     own = rows_by_key(accuracy_baselines(counts, "judge", methods=["rogan-gladen[specific]"], bootstrap=0))
     same = own["accuracy", "m2", "rogan-gladen[specific]", ""]["point"]
     assert rows["accuracy", "m2", method, ""]["point"] == pytest.approx(same, abs=ROUNDING)
+    right, wrong = label == 1, label == 0
+    q1, q0 = v[right].mean(), 1 - v[wrong].mean()
+    pooled = (v[:, 0][label[:, 0] < 0].mean() + q0 - 1) / (q1 + q0 - 1)
+    point = rows_by_key(default)["accuracy", "m0", method, ""]["point"]
+    assert point == pytest.approx(pooled, abs=ROUNDING)
 
 
 def test_options_are_checked(item_counts):
@@ -296,7 +303,7 @@ def test_every_analytic_interval_widens_with_prob(item_counts):
     narrow, wide = (
         rows_by_key(accuracy_baselines(counts, "judge", prob=p, bootstrap=0)) for p in (0.8, 0.99)
     )
-    assert {key[2] for key in narrow} == set(ANALYTIC)
+    assert {key[2] for key in narrow} == set(ANALYTIC) & set(EVEN_METHODS)
     for key, row in narrow.items():
         assert wide[key]["lower"] <= row["lower"]
         assert row["upper"] <= wide[key]["upper"]

@@ -138,9 +138,10 @@ def test_ppi_is_the_authors_with_lambda_one(item_counts):
 def test_shared_ppi_with_lambda_1_over_j_is_rogan_gladen(item_counts, seed, runs):
     """Seed Appendix A.2; relative to the amplification 1/J."""
     evidence, _, _ = evidence_of(item_counts, seed, models=3, runs=runs)
-    youden = evidence.plain.youden[0, 0]
-    same = estimators.shared_rectified(evidence.plain, np.full((1, 3), 1 / youden))
-    assert np.allclose(same, rogan_gladen.shared_point(evidence.plain), atol=1e-12 / youden)
+    m = evidence.plain
+    shift = (m.mean_v_unlabelled - m.mean_v_labelled[:, [0]]) / m.youden[0, 0]
+    same = m.mean_y[:, [0]] + shift
+    assert np.allclose(same, rogan_gladen.shared_point(m), atol=1e-12 / m.youden[0, 0])
 
 
 @settings(max_examples=25)

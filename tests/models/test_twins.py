@@ -20,6 +20,7 @@ from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
 from bayesjudge.model import find_model
 from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.tables import Verdicts
 
 POOLINGS, LABELS = ("shared", "partial", "specific"), ("random", "enriched")
@@ -50,6 +51,19 @@ def test_the_same_density_in_both_languages(
 ) -> None:
     model = JudgeError(pooling=pooling, labels=labels)
     same_density(model, model.prepare(_counts(*design)))
+
+
+@pytest.mark.parametrize("model", [JudgeError(labels="weighted"), JudgePanel()], ids=lambda model: model.name)
+def test_labels_with_weights_in_both_languages(model: Any, same_density: Callable[..., None]) -> None:
+    frame = simulate_verdicts(
+        seed=4, models=("a", "b"), accuracy=(0.7, 0.6), labelled=20, unlabelled=20
+    ).verdicts.frame
+    chance = 0.2 + 0.1 * (frame["item"].astype("category").cat.codes % 5)
+    verdicts = Verdicts.from_frame(frame.assign(label_probability=chance))
+    table = count_verdicts(verdicts) if isinstance(model, JudgeError) else verdicts
+    data = model.prepare(table)
+    assert np.unique(data["n"] if isinstance(model, JudgeError) else data["answer_n"]).size > 2
+    same_density(model, data)
 
 
 #: How far out the bounded parameters go, unconstrained, where ±6 and ±12 are too far: temperatures that are

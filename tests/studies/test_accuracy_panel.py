@@ -97,7 +97,7 @@ def test_the_panel_comes_first_and_every_judge_after_it(log: pd.DataFrame) -> No
     planned = answer.checks["next_labels"]
     labelled = set(log.loc[log["label"].notna(), "item"])
     assert not labelled & set(planned["item"])
-    assert planned["probability"].between(0, 1).all()
+    assert planned["label_probability"].between(0, 1).all()
     assert any("exactly these items" in text for _, _, text in answer.checklist)
     assert not any("analysed on its own" in text for text in answer.warnings)
     console = Console(width=120, record=True, quiet=True)

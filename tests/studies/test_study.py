@@ -24,7 +24,7 @@ from bayesjudge.errors import EngineError, InputError, UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import Gate
 from bayesjudge.studies import json_schema
-from bayesjudge.studies.accuracy.fits import JudgeFits
+from bayesjudge.studies.accuracy.fits import AccuracyOptions, JudgeFits, LabelChoice
 from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.study import _even, _joint_gate
 from bayesjudge.studies.common.comparison import Comparison
@@ -270,13 +270,14 @@ def counted(log: pd.DataFrame, **changes: Any) -> VerdictCounts:
     return count_verdicts(Verdicts.from_frame(log.assign(**changes)))
 
 
-def told(counts: VerdictCounts, *, labels: str = "random", flagged: int = 0) -> list[str]:
+def told(counts: VerdictCounts, *, labels: LabelChoice = "random", flagged: int = 0) -> list[str]:
     predictive = pd.DataFrame({"statistic": "rate", "unit": "a", "flagged": np.arange(200) < flagged})
     sensitivity = pd.DataFrame({"estimand": ["accuracy"], "unit": ["a"], "prior_sensitive": [False]})
-    selection = pd.concat([_even(counts.for_judge(judge), judge, 0) for judge in counts.judges])
+    options = AccuracyOptions(labels=labels)
+    selection = pd.concat([_even(counts.for_judge(judge), options) for judge in counts.judges])
     checks = {"predictive": predictive, "sensitivity": sensitivity, "selection": selection}
     none = Estimates.from_rows([])
-    return warnings_of(counts, none, none, checks, list(counts.judges), labels=labels)
+    return warnings_of(counts, none, none, checks, list(counts.judges))
 
 
 def test_ordinary_data_need_no_warning(log):
@@ -294,11 +295,52 @@ def test_few_labels_are_counted_for_each_model(log):
     assert any("a (12), b (12)" in text for text in told(counted(log, label=few)))
 
 
-@pytest.mark.parametrize(("labels", "said"), [("random", True), ("enriched", False)])
+@pytest.mark.parametrize(
+    ("labels", "said"), [("random", True), ("chosen-by-verdict", False), ("enriched", False)]
+)
 def test_labels_chosen_by_verdict_are_noticed_unless_said_to_be(log, labels, said):
     chosen = pd.Series(np.where(log["verdict"] == 1, 1.0, np.nan), index=log.index)
     found = told(counted(log, label=chosen), labels=labels)
     assert any("labels look chosen" in text for text in found) == said
+
+
+def hard_labels(log: pd.DataFrame) -> pd.DataFrame:
+    """Labels on the items of which the judge thinks least, and nowhere else."""
+    mean = log.groupby("item")["verdict"].transform("mean")
+    return log.assign(label=log["label"].fillna(log["verdict"]).where(mean < 1))
+
+
+def test_labels_that_look_chosen_fail_the_gate_and_show_what_it_would_take(log, tmp_path):
+    answer = ask(hard_labels(log), pooling="partial", engine="hmc", draws=150, tune=150)
+    assert not answer.gate.passed
+    assert any("labels look chosen" in reason for reason in answer.gate.reasons)
+    rows = answer.estimates.where(estimand="accuracy").frame
+    assert (
+        rows["note"][rows["method"] == "bayes:judge_error[partial]"].str.contains("labels look chosen").all()
+    )
+    assert "bayes:judge_error[partial,reweighted]" in set(rows["method"])
+    tipping = answer.checks["tipping"]
+    theta = tipping[(tipping["estimand"] == "accuracy") & (tipping["unit"] == "a")].set_index("odds")["point"]
+    assert theta.sort_index().is_monotonic_increasing
+    assert theta[1.0] == pytest.approx(rows["point"].iloc[0], abs=1e-9)
+    gaps = tipping[tipping["estimand"] == "difference"]
+    assert gaps["tips at"].dropna().ge(1).all()
+    answer.to_html(tmp_path / "page.html")
+    assert "If labels were chosen" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("how", ["said", "probabilities"])
+def test_labels_whose_choice_is_known_are_not_tested(log, how):
+    table, options = hard_labels(log), {}
+    if how == "said":
+        options["labels"] = "chosen-by-verdict"
+    else:
+        table = table.assign(label_probability=0.5)
+    answer = ask(table, **options)
+    assert answer.checks["selection"].empty
+    assert not any("look chosen" in reason for reason in answer.gate.reasons)
+    weighted = answer.estimates.frame["method"].str.contains("weighted").any()
+    assert weighted == (how == "probabilities")
 
 
 def test_several_judges_are_said_to_stand_alone():

@@ -57,8 +57,8 @@ def accuracy_baselines(
     methods : iterable of str, optional
         Some of `bayesjudge.baselines.METHODS`; all by default.
     reference : str, optional
-        Model whose labels calibrate the judge for all models under ``rogan-gladen[shared]``; by default
-        the model with most labelled items (the first on ties). The note names it.
+        Model whose labels calibrate the judge for all models under ``rogan-gladen[shared]``; by default the
+        labels of all models do. The note says which.
     bootstrap : int
         Bootstrap replicates; 0 leaves the bootstrap methods out.
     seed : int
@@ -83,7 +83,8 @@ def accuracy_baselines(
     Notes
     -----
     Labelled items are taken for a random choice of the items, these for a random sample of the
-    superpopulation. With clusters, closed-form variances are cluster-robust and the bootstrap draws whole
+    superpopulation. Where the table states with which probability each label was drawn, the methods are
+    `WEIGHTED_METHODS`. With clusters, closed-form variances are cluster-robust and the bootstrap draws whole
     clusters.
 
     Examples
@@ -99,7 +100,7 @@ def accuracy_baselines(
     [{'method': 'naive', 'point': 0.8}, {'method': 'eif', 'point': 0.467}]
     """
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
-    chosen = choose(methods, replicates=bootstrap, population=population)
+    chosen = choose(methods, replicates=bootstrap, population=population, weighted=counts.weighted)
     accuracies, differences = [], []
     units = list(counts.models), pair_names(counts.models)
     for number, part in enumerate(slices(counts, judge, prob=prob, bootstrap=bootstrap, reference=reference)):
@@ -107,11 +108,8 @@ def accuracy_baselines(
         for method, estimator, accuracy, difference in _fitted(
             part.evidence, chosen, prob, bootstrap, streams, population=population
         ):
-            note = (
-                f"calibrated on labels of {counts.models[part.evidence.reference]}"
-                if estimator.shared
-                else ""
-            )
+            whose = "all models" if reference is None else reference
+            note = f"calibrated on labels of {whose}" if estimator.shared else ""
             fixed = {"method": method, "prob": prob, "group": part.group}
             accuracies += rows(noted(accuracy, [note] * len(units[0])), units[0], estimand=names[0], **fixed)
             differences += rows(

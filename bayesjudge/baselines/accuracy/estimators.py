@@ -47,7 +47,6 @@ __all__ = [
     "naive_influence",
     "rectified",
     "residual_influence",
-    "shared_rectified",
     "slope",
     "tuned",
     "with_lambda",
@@ -55,7 +54,9 @@ __all__ = [
 
 
 def naive_point(moments: Moments) -> Array:
-    """Mean verdict (B, M) over the test items; over all items where every item is labelled."""
+    """Mean verdict (B, M) over the test items; over all items where labels are weighted or complete."""
+    if moments.weighted:
+        return moments.mean_v
     return np.where(moments.unlabelled > 0, moments.mean_v_unlabelled, moments.mean_v_labelled)
 
 
@@ -66,7 +67,9 @@ def naive_influence(evidence: Evidence, ddof: int) -> Array:
 
 
 def naive_items(evidence: Evidence) -> Array:
-    """Test items, or the labelled ones for a model that has no others."""
+    """Test items, or the labelled ones for a model that has no others; all where labels were chosen."""
+    if evidence.weighted:
+        return observed(evidence)
     return np.where(evidence.plain.unlabelled > 0, evidence.unlabelled, evidence.labelled)
 
 
@@ -113,12 +116,6 @@ def rectified(moments: Moments, lam: Array) -> Array:
     """``ȳ_L + λ(v̄_U − v̄_L)`` (B, M); the labelled mean where λ is 0."""
     shift = np.where(lam == 0, 0.0, lam * (moments.mean_v_unlabelled - moments.mean_v_labelled))
     return moments.mean_y + shift
-
-
-def shared_rectified(moments: Moments, lam: Array) -> Array:
-    """The same with the reference model's labels for all: Rogan–Gladen when ``λ = 1/J`` (seed App. A.2)."""
-    mean_y, mean_v = moments.mean_y[:, [moments.reference]], moments.mean_v_labelled[:, [moments.reference]]
-    return mean_y + lam * (moments.mean_v_unlabelled - mean_v)
 
 
 def _one(moments: Moments) -> Array:

@@ -122,7 +122,7 @@ def _closed_form(evidence: Evidence, z: float) -> Iterator[tuple[str, str, Colum
     yield "specificity", "wilson", q0
     # J = q1 − (1 − q0): a difference of two independent proportions, hence Newcombe's interval. Within
     # clusters the two may be correlated; their influences say how much.
-    cov = covariance(np.hstack(quality_influence(evidence)), evidence)
+    cov = covariance(np.hstack([rate[:, :-1] for rate in quality_influence(evidence)]), evidence)
     own = np.arange(len(q1.point))
     false_positives = (1.0 - q0.point, 1.0 - q0.upper, 1.0 - q0.lower)
     link = -correlation(cov, own, own + len(own))
@@ -142,7 +142,7 @@ def _rate(evidence: Evidence, estimand: str, z: float) -> Column:
 
 
 def _covariance(evidence: Evidence, estimand: str) -> Array:
-    sensitivity, specificity = quality_influence(evidence)
+    sensitivity, specificity = (rate[:, :-1] for rate in quality_influence(evidence))
     influences = {"sensitivity": sensitivity, "specificity": specificity}
     return covariance(influences.get(estimand, sensitivity + specificity), evidence)
 

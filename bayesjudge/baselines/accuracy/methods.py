@@ -18,10 +18,12 @@ from bayesjudge.estimates import Population
 
 __all__ = [
     "ANALYTIC",
+    "EVEN_METHODS",
     "HALVED",
     "ITEMS_METHODS",
     "METHODS",
     "RESAMPLED",
+    "WEIGHTED_METHODS",
     "AnalyticMethod",
     "Fitted",
     "choose",
@@ -137,7 +139,15 @@ ANALYTIC = {
     "eif": normal(estimators.EIF),
     "eif[logit]": on_logit(estimators.EIF),
     "mle": _combined(mle.ESTIMATOR, _profile),
+    # For labels drawn with known, unequal probabilities, which weigh every sum over labels: the Hájek mean,
+    # and the mean of predictions plus weighted residuals (Robins, Rotnitzky & Zhao 1994).
+    "ipw": _combined(estimators.LABELLED, _wilson),
+    "aipw": on_logit(estimators.EIF),
 }
+
+#: Those that hold where labels were drawn with unequal probabilities, and those made for nothing else.
+WEIGHTED_METHODS = ("naive", "ipw", "aipw")
+_ONLY_WEIGHTED = ("ipw", "aipw")
 
 #: Methods with percentile bootstrap intervals, all from the same replicates. The MLE is not among them:
 #: for one run its estimate is the EIF's, so its bootstrap would repeat ``eif[bootstrap]``.
@@ -156,6 +166,8 @@ HALVED = {"ppi++[half]": estimators.PPI_PLUS}
 
 #: Every method name, in the order of the results.
 METHODS = (*ANALYTIC, *RESAMPLED, *HALVED)
+#: Those for labels that were drawn evenly.
+EVEN_METHODS = tuple(name for name in METHODS if name not in _ONLY_WEIGHTED)
 
 #: Those with an answer for exactly these items. Not the bootstraps, whose draws are of new items; not the
 #: profile likelihood and Lang–Reiczigel, whose intervals are derived for new items alone.
@@ -164,11 +176,13 @@ ITEMS_METHODS = ("naive", "labelled", "rogan-gladen[shared]", "rogan-gladen[spec
 
 
 def choose(
-    names: Iterable[str] | None, *, replicates: int, population: Population = "superpopulation"
-) -> tuple[str, ...]:
+    names: Iterable[str] | None, *, replicates: int, population: Population = "superpopulation",
+    weighted: bool = False,
+) -> tuple[str, ...]:  # fmt: skip
     """Check method names; None means all, without the bootstrap ones when there are no replicates.
 
-    For ``population="items"`` all means `ITEMS_METHODS`.
+    For ``population="items"`` all means `ITEMS_METHODS`; for labels drawn with unequal probabilities
+    (``weighted``) `WEIGHTED_METHODS`.
 
     Raises
     ------
@@ -188,14 +202,22 @@ rogan-gladen[specific,lang-reiczigel], ppi, ppi[logit], ppi++, ppi++[logit], eif
 naive[bootstrap], labelled[bootstrap], rogan-gladen[shared,bootstrap], rogan-gladen[specific,bootstrap], \
 ppi[bootstrap], ppi++[bootstrap], eif[bootstrap], ppi++[half]
     """
+    if weighted and population == "items":
+        raise UsageError("population='items' needs labels that were drawn evenly; the table has the column "
+                         "label_probability")  # fmt: skip
+    fitting = WEIGHTED_METHODS if weighted else EVEN_METHODS
     if names is None:
-        everything = METHODS if replicates else tuple(ANALYTIC)
+        everything = tuple(name for name in fitting if replicates or name in ANALYTIC)
         return ITEMS_METHODS if population == "items" else everything
     wanted = {names} if isinstance(names, str) else set(names)
-    for name in sorted(wanted - set(METHODS)):
-        close = difflib.get_close_matches(name, METHODS, n=1)
+    for name in sorted(wanted - set(fitting)):
+        close = difflib.get_close_matches(name, fitting, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"no method {name!r}; {hint}The methods are {', '.join(METHODS)}")
+        drawn = (
+            "drawn with unequal probabilities" if weighted else "drawn evenly (no column label_probability)"
+        )
+        wrong = f"method {name!r} is not one for labels {drawn}" if name in METHODS else f"no method {name!r}"
+        raise UsageError(f"{wrong}; {hint}The methods are {', '.join(fitting)}")
     elsewhere = sorted(wanted - set(ITEMS_METHODS)) if population == "items" else []
     if elsewhere:
         raise UsageError(f"method {elsewhere[0]!r} answers for the superpopulation alone; on these items "

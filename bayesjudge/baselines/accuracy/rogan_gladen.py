@@ -1,8 +1,10 @@
 r"""Rogan–Gladen: invert ``p = (1 − q0) + Jθ`` with calibrated sensitivity and specificity (METHODS 1.2, 1.5).
 
 Under *specific* calibration each model's labels calibrate the judge on that model; under *shared*
-calibration one reference model's labels serve all, which is biased wherever the judge errs
-differently on the others: by ``[θ_a(q1_a − q1_b) − (1 − θ_a)(q0_a − q0_b)]/J_b``.
+calibration the labels of all models together, or of one reference model, serve all, which is biased
+wherever the judge errs differently on the others: by ``[θ_a(q1_a − q1_b) − (1 − θ_a)(q0_a − q0_b)]/J_b``
+with b the reference. The judge's rates are kept with one more column than there are models, the last for all
+labels together; an item labelled for several models is one independent unit there.
 
 ``θ̂ = fȳ_L + (1 − f)θ̂_RG``, with θ̂_RG the usual estimate from the N − n_L items without labels. Writing
 ``v = (1 − q0) + Jy + ε``, the labels' own share is exact and the error of the rest is
@@ -18,6 +20,7 @@ one model's calibration errors with another's verdict errors on items labelled f
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +31,7 @@ from bayesjudge.baselines.common.variance import covariance, effective_size, ind
 __all__ = [
     "SHARED",
     "SPECIFIC",
+    "Calibration",
     "items_covariance",
     "items_point",
     "lang_reiczigel",
@@ -43,12 +47,44 @@ def _own(moments: Moments) -> Codes:
     return np.arange(moments.labelled.shape[1])
 
 
-def _reference(moments: Moments) -> Codes:
-    return np.full(moments.labelled.shape[1], moments.reference)
+def _shared(moments: Moments) -> Codes:
+    models = moments.labelled.shape[1]
+    return np.full(models, models if moments.reference is None else moments.reference)
+
+
+def _with_all(of_models: Array) -> Array:
+    """Sums (B, M) with one more column, of all models together."""
+    return np.concatenate([of_models, of_models.sum(axis=1, keepdims=True)], axis=1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Calibration:
+    """The judge's rates by labels (B, M + 1): of each model, and of all together."""
+
+    labelled: Array
+    positives: Array
+    negatives: Array
+    sensitivity: Array
+    specificity: Array
+
+    @classmethod
+    def of(cls, moments: Moments) -> Calibration:
+        """From the sums of each model."""
+        positives, negatives = _with_all(moments.positives), _with_all(moments.negatives)
+        false = _with_all(moments.v_labelled - moments.vy)
+        return cls(labelled=_with_all(moments.labelled), positives=positives, negatives=negatives,
+                   sensitivity=ratio(_with_all(moments.vy), positives),
+                   specificity=1.0 - ratio(false, negatives))  # fmt: skip
+
+    @property
+    def youden(self) -> Array:
+        """``J = q0 + q1 − 1``."""
+        return self.specificity + self.sensitivity - 1.0
 
 
 def _point(moments: Moments, calibration: Codes) -> Array:
-    q0, youden = moments.specificity[:, calibration], moments.youden[:, calibration]
+    rates = Calibration.of(moments)
+    q0, youden = rates.specificity[:, calibration], rates.youden[:, calibration]
     numerator = moments.mean_v_unlabelled + q0 - 1.0
     return ratio(numerator, np.where(youden > SMALLEST_J, youden, 0.0))
 
@@ -59,13 +95,13 @@ def specific_point(moments: Moments) -> Array:
 
 
 def shared_point(moments: Moments) -> Array:
-    """``(p̂ + q̂0 − 1)/Ĵ`` (B, M), every model with the reference model's labels; NaN where J ≤ 0."""
-    return _point(moments, _reference(moments))
+    """``(p̂ + q̂0 − 1)/Ĵ`` (B, M), every model with the labels of all, or of the reference; NaN where J ≤ 0."""
+    return _point(moments, _shared(moments))
 
 
 def _influence(evidence: Evidence, ddof: int, calibration: Codes) -> Array:
     moments = evidence.plain
-    theta, youden = _point(moments, calibration), moments.youden[:, calibration]
+    theta, youden = _point(moments, calibration), Calibration.of(moments).youden[:, calibration]
     youden = np.where(youden > SMALLEST_J, youden, np.nan)
     test = _rate_influence(evidence, ddof)
     sensitivity, specificity = quality_influence(evidence, ddof)
@@ -79,12 +115,17 @@ def _rate_influence(evidence: Evidence, ddof: int) -> Array:
 
 
 def quality_influence(evidence: Evidence, ddof: int = 0) -> tuple[Array, Array]:
-    """Influences (R, M) of q1 and q0: ``(v − q1)/m1`` where y = 1, ``(1 − v − q0)/m0`` where y = 0."""
-    moments = evidence.plain
+    """Influences (R, M + 1) of q1 and q0: ``(v − q1)/m1`` where y = 1, ``(1 − v − q0)/m0`` where y = 0."""
+    rates = Calibration.of(evidence.plain)
     right, wrong = evidence.labelled * evidence.y, evidence.labelled * (1.0 - evidence.y)
-    sensitivity = right * (evidence.v - moments.sensitivity) * mean_scale(evidence, right, ddof)
-    specificity = wrong * (1.0 - evidence.v - moments.specificity) * mean_scale(evidence, wrong, ddof)
-    return sensitivity, specificity
+    return (_mean_influence(right, evidence.v, rates.sensitivity, evidence, ddof),
+            _mean_influence(wrong, 1.0 - evidence.v, rates.specificity, evidence, ddof))  # fmt: skip
+
+
+def _mean_influence(marks: Array, value: Array, mean: Array, evidence: Evidence, ddof: int) -> Array:
+    every = _with_all(marks)
+    known = np.where(every > 0, np.nan_to_num(mean), 0.0)
+    return (_with_all(marks * value) - every * known) * mean_scale(evidence, every, ddof)
 
 
 def specific_influence(evidence: Evidence, ddof: int) -> Array:
@@ -93,25 +134,27 @@ def specific_influence(evidence: Evidence, ddof: int) -> Array:
 
 
 def shared_influence(evidence: Evidence, ddof: int) -> Array:
-    """Delta method, reference labels: differences' squares sum to METHODS 1.5's (seed Appendix B)."""
-    return _influence(evidence, ddof, _reference(evidence.plain))
+    """Delta method, shared labels: differences' squares sum to METHODS 1.5's (seed Appendix B)."""
+    return _influence(evidence, ddof, _shared(evidence.plain))
 
 
 def _reasons(moments: Moments, calibration: Codes) -> list[str]:
-    youden = moments.youden[0, calibration]
+    rates = Calibration.of(moments)
+    youden = rates.youden[0, calibration]
     found = [f"Youden's J = {value:.3g} is not positive" for value in youden]
     return texts(len(calibration), [
         (moments.unlabelled[0] == 0, "no unlabelled item"),
-        (moments.labelled[0, calibration] == 0, "no labelled item"),
-        (moments.positives[0, calibration] == 0, "no labelled item with label 1"),
-        (moments.negatives[0, calibration] == 0, "no labelled item with label 0"),
+        (rates.labelled[0, calibration] == 0, "no labelled item"),
+        (rates.positives[0, calibration] == 0, "no labelled item with label 1"),
+        (rates.negatives[0, calibration] == 0, "no labelled item with label 0"),
         (~(youden > SMALLEST_J), found),
     ])  # fmt: skip
 
 
 def _cautions(moments: Moments, calibration: Codes) -> list[str]:
-    certain1 = np.isin(moments.sensitivity[0, calibration], (0.0, 1.0))
-    certain0 = np.isin(moments.specificity[0, calibration], (0.0, 1.0))
+    rates = Calibration.of(moments)
+    certain1 = np.isin(rates.sensitivity[0, calibration], (0.0, 1.0))
+    certain0 = np.isin(rates.specificity[0, calibration], (0.0, 1.0))
     text = "{} estimated without error: its delta variance is 0"
     return texts(len(calibration), [
         (certain1 & certain0, text.format("sensitivity and specificity")),
@@ -121,7 +164,8 @@ def _cautions(moments: Moments, calibration: Codes) -> list[str]:
 
 
 def _shared_items(evidence: Evidence) -> Array:
-    return evidence.unlabelled + evidence.labelled[:, [evidence.reference]]
+    own = evidence.labelled if evidence.reference is None else evidence.labelled[:, [evidence.reference]]
+    return evidence.unlabelled + own.sum(axis=1, keepdims=True)
 
 
 def _finite(calibrated: Callable[[Moments], Codes]) -> Finite:
@@ -179,10 +223,10 @@ def lang_reiczigel(
 def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: float) -> tuple[Array, Array]:
     """Lang–Reiczigel limits (M,) of every model; dependence enters as effective numbers of items."""
     moments = evidence.plain
-    calibration = _reference(moments) if shared else _own(moments)
+    calibration, rates = _shared(moments) if shared else _own(moments), Calibration.of(moments)
     sensitivity, specificity = quality_influence(evidence)
-    right, wrong = evidence.labelled * evidence.y, evidence.labelled * (1.0 - evidence.y)
-    p, q0, q1 = moments.mean_v_unlabelled[0], moments.specificity[0], moments.sensitivity[0]
+    right, wrong = (_with_all(evidence.labelled * y) for y in (evidence.y, 1.0 - evidence.y))
+    p, q0, q1 = moments.mean_v_unlabelled[0], rates.specificity[0], rates.sensitivity[0]
     n = _effective(evidence, p, _rate_influence(evidence, 0), evidence.unlabelled)
     m0 = _effective(evidence, q0, specificity, wrong)
     m1 = _effective(evidence, q1, sensitivity, right)
@@ -190,7 +234,7 @@ def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: float) -> tupl
         p, q0[calibration], q1[calibration], n=n, m0=m0[calibration], m1=m1[calibration], z=z
     )
     # The adjustment can turn a J that is not positive into one that is; the estimate stays undefined.
-    defined = moments.youden[0, calibration] > SMALLEST_J
+    defined = rates.youden[0, calibration] > SMALLEST_J
     return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)
 
 
@@ -238,14 +282,14 @@ def items_covariance(
         Estimated accuracy on the items without labels.
     calibration : int array (M,)
         Whose labels calibrate each model.
-    quality : (array (R, M), array (R, M))
+    quality : (array (R, M + 1), array (R, M + 1))
         Influences of sensitivity and specificity.
     """
     share = np.clip(theta, 0.0, 1.0)
     sensitivity, specificity = (influence[:, calibration] for influence in quality)
     tests = _verdict_errors(evidence, ddof, share, calibration, quality)
     labels = covariance((1.0 - theta) * specificity - theta * sensitivity, evidence)
-    youden = evidence.plain.youden[0, calibration]
+    youden = Calibration.of(evidence.plain).youden[0, calibration]
     scale = (1.0 - labelled_share(evidence)) / np.where(youden > 0, youden, np.nan)
     return np.outer(scale, scale) * (tests + labels)
 
@@ -254,9 +298,9 @@ def _verdict_errors(
     evidence: Evidence, ddof: int, share: Array, calibration: Codes, quality: tuple[Array, Array]
 ) -> Array:
     """Covariance (M, M) of ε̄_U: spread within the classes, mixed as on the unlabelled items."""
-    moments = evidence.plain
-    spread1 = np.diag(covariance(quality[0], evidence)) * moments.positives[0]
-    spread0 = np.diag(covariance(quality[1], evidence)) * moments.negatives[0]
+    moments, rates = evidence.plain, Calibration.of(evidence.plain)
+    spread1 = np.diag(covariance(quality[0], evidence)) * rates.positives[0]
+    spread0 = np.diag(covariance(quality[1], evidence)) * rates.negatives[0]
     deviation = np.sqrt(share * spread1[calibration] + (1.0 - share) * spread0[calibration])
     n = moments.unlabelled[0]
     overlap = (evidence.n[:, None] * evidence.unlabelled).T @ evidence.unlabelled
@@ -294,10 +338,10 @@ SPECIFIC = Estimator(
 SHARED = Estimator(
     point=shared_point,
     influence=shared_influence,
-    reasons=lambda moments: _reasons(moments, _reference(moments)),
-    cautions=lambda moments: _cautions(moments, _reference(moments)),
+    reasons=lambda moments: _reasons(moments, _shared(moments)),
+    cautions=lambda moments: _cautions(moments, _shared(moments)),
     items=_shared_items,
     bounded=True,
     shared=True,
-    finite=_finite(_reference),
+    finite=_finite(_shared),
 )

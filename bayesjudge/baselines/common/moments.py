@@ -53,10 +53,12 @@ class Moments:
         Sums of the items' mean verdict v and of v² over either set.
     vy : array (B, M)
         Sum of v over the calibration items with label 1.
-    reference : int
-        Which model's labels serve all models under shared calibration.
+    reference : int, optional
+        Which model's labels serve all models under shared calibration; by default those of all together.
     repeated : bool array (M,)
         Whether some item of the model was judged in more than one run.
+    weighted : bool
+        Whether labels were drawn with unequal probabilities, so that those without are no sample either.
     """
 
     labelled: Array
@@ -67,8 +69,9 @@ class Moments:
     unlabelled: Array
     v_unlabelled: Array
     vv_unlabelled: Array
-    reference: int
+    reference: int | None
     repeated: NDArray[np.bool_]
+    weighted: bool = False
 
     @cached_property
     def negatives(self) -> Array:
@@ -151,13 +154,17 @@ class Evidence:
     clusters : int
         Number of clusters; 0 when every item stands alone.
     labelled, unlabelled : array (R, M)
-        1 where the item is a calibration (test) item of the model, else 0.
+        1 where the item is a calibration (test) item of the model, else 0. Where labels were drawn with
+        unequal probabilities, how many labels each stands for, and one less that number: sums over labels
+        are then weighted, sums over all items are not.
     y, v : array (R, M)
         Label and mean verdict; 0 where there is none.
-    reference : int
-        Which model's labels serve all models under shared calibration.
+    reference : int, optional
+        Which model's labels serve all models under shared calibration; by default those of all together.
     repeated : bool array (M,)
         Whether some item of the model was judged in more than one run.
+    weighted : bool
+        Whether labels were drawn with unequal probabilities.
     """
 
     n: Array
@@ -167,29 +174,29 @@ class Evidence:
     unlabelled: Array
     y: Array
     v: Array
-    reference: int
+    reference: int | None
     repeated: NDArray[np.bool_]
+    weighted: bool = False
 
     @classmethod
     def from_patterns(
         cls, patterns: ItemPatterns, *, clustered: bool = False, reference: int | None = None
     ) -> Evidence:
-        """Read one judge's patterns; the reference is by default the (first) model with most labels."""
+        """Read one judge's patterns; by default the labels of all models calibrate each under sharing."""
         seen = patterns.runs > 0
-        labelled = seen & (patterns.label >= 0)
-        if reference is None:
-            reference = int(np.argmax(patterns.n @ labelled))
+        labelled, weight = seen & (patterns.label >= 0), patterns.label_weight
         names, cluster = np.unique(patterns.cluster, return_inverse=True)
         return cls(
             n=patterns.n.astype(float),
             cluster=cluster.reshape(-1).astype(np.int64),
             clusters=len(names) if clustered else 0,
-            labelled=labelled.astype(float),
-            unlabelled=(seen & ~labelled).astype(float),
+            labelled=weight,
+            unlabelled=seen - weight,
             y=np.where(labelled, patterns.label, 0).astype(float),
             v=np.where(seen, patterns.positives / np.maximum(patterns.runs, 1), 0.0),
             reference=reference,
             repeated=np.asarray((patterns.runs > 1).any(axis=0)),
+            weighted=patterns.probability is not None,
         )
 
     @cached_property
@@ -207,16 +214,19 @@ class Evidence:
         return Moments(
             labelled=parts[0], positives=parts[1], v_labelled=parts[2], vy=parts[3], vv_labelled=parts[4],
             unlabelled=parts[5], v_unlabelled=parts[6], vv_unlabelled=parts[7],
-            reference=self.reference, repeated=self.repeated,
+            reference=self.reference, repeated=self.repeated, weighted=self.weighted,
         )  # fmt: skip
 
     def stacked_moments(self, weights: Iterable[Array]) -> Moments:
         """Moments for chunks of weights, joined along B."""
         parts = [self.moments(chunk) for chunk in weights]
-        sums = [name for name in Moments.__dataclass_fields__ if name not in ("reference", "repeated")]
+        fixed = ("reference", "repeated", "weighted")
+        sums = [name for name in Moments.__dataclass_fields__ if name not in fixed]
         # Joined as transposes, again for contiguous replicates.
         joined = {name: np.hstack([getattr(part, name).T for part in parts]).T for name in sums}
-        return Moments(**joined, reference=self.reference, repeated=self.repeated)
+        return Moments(
+            **joined, reference=self.reference, repeated=self.repeated, weighted=self.weighted
+        )  # fmt: skip
 
     @cached_property
     def plain(self) -> Moments:

@@ -33,15 +33,17 @@ def independent_units(evidence: Evidence, items: Array) -> Array:
 
 
 def mean_scale(evidence: Evidence, items: Array, ddof: int) -> Array:
-    """Scale (M,) of the influence of a mean over the items marked (R, M).
+    """Scale (M,) of the influence of a mean over the items marked (R, M), weighted by the marks.
 
     For n independent items ``1/√(n(n − ddof))``, whose squares sum to a variance with divisor ``n − ddof``.
     For items in G clusters ``√(G/(G − 1))/n``, the CR1 factor of a mean in place of ``n − 1``. A single item
     or cluster has no variance: whatever needs it turns NaN here and says so, instead of passing as exact.
     """
-    n, units = evidence.n @ (items > 0), independent_units(evidence, items)
+    n, total = evidence.n @ (items > 0), evidence.n @ items
+    units = independent_units(evidence, items)
     several = np.where(units > 1, units, np.nan)
-    inside = n * n * (several - 1.0) / several if evidence.clusters else several * (several - ddof)
+    lost = 1.0 if evidence.clusters else ddof
+    inside = total * total * (several - lost) / several
     return np.where(n > 0, 1.0 / np.sqrt(inside), 0.0)
 
 

@@ -38,7 +38,7 @@ __all__ = ["active_baselines"]
 
 
 def active_baselines(
-    votes: PanelVotes, inclusion: ArrayLike, *, prob: float = 0.95,
+    votes: PanelVotes, inclusion: ArrayLike | None = None, *, prob: float = 0.95,
     population: Population = "superpopulation", seed: int = 0,
 ) -> Estimates:  # fmt: skip
     """Accuracies and differences from a panel whose labelled items were drawn with known probabilities.
@@ -46,9 +46,10 @@ def active_baselines(
     Parameters
     ----------
     votes : PanelVotes
-        The panel, all answers to each drawn item labelled.
-    inclusion : array (I,)
-        Probability with which each item was drawn; 1 for items labelled before the draw.
+        The panel.
+    inclusion : array (I,), optional
+        Probability with which each item was drawn, all answers to each drawn item labelled; 1 for items
+        labelled before the draw. By default the table's own, of each labelled answer.
     prob : float
         Confidence level of the intervals.
     population : {"superpopulation", "items"}
@@ -81,7 +82,8 @@ def active_baselines(
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     if not 0.0 < prob < 1.0:
         raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
-    chance, drawn = _checked(votes, inclusion)
+    chance = _of_answers(votes, population) if inclusion is None else _checked(votes, inclusion)
+    drawn = labelled_cells(votes)
     fitted = cross_fitted(votes, panel_logit_rule(votes), seed=seed)
     predicted = np.zeros(votes.label.shape) if fitted is None else fitted
     point, cov = _estimated(votes, predicted, chance, drawn, population)
@@ -104,18 +106,26 @@ def _estimated(
 ) -> tuple[Array, Array]:
     """Accuracies (M,) and the covariance (M, M) of their errors."""
     size = np.maximum(votes.answered.sum(0), 1.0)
-    used = drawn[:, None] & votes.answered
-    weighted = np.where(used, (votes.label - predicted) / chance[:, None], 0.0)
+    weighted = np.where(drawn & votes.answered, (votes.label - predicted) / chance, 0.0)
     value = np.where(votes.answered, predicted + weighted, 0.0)
     point = value.sum(0) / size
     if population == "items":
-        return point, _hajek(weighted[drawn], chance[drawn]) / np.outer(size, size)
+        items = drawn.any(1)
+        return point, _hajek(weighted[items], chance[items, 0]) / np.outer(size, size)
     apart = np.where(votes.answered, value - point, 0.0) / size
     return point, clustered_covariance(apart, votes.cluster)
 
 
-def _checked(votes: PanelVotes, inclusion: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
-    """Probabilities (I,), 1 where there is nothing to draw, and which items were drawn."""
+def _of_answers(votes: PanelVotes, population: Population) -> Array:
+    """The table's probabilities (I, M), 1 where there is no label."""
+    if votes.probability is None or population == "items":
+        raise UsageError("active_baselines needs the probability with which each item was drawn: inclusion=, "
+                         "or for the superpopulation a column label_probability")  # fmt: skip
+    return np.nan_to_num(votes.probability, nan=1.0)
+
+
+def _checked(votes: PanelVotes, inclusion: ArrayLike) -> Array:
+    """Probabilities (I, M), 1 where there is nothing to draw."""
     chance, exists = np.asarray(inclusion, dtype=float), votes.answered.any(1)
     if chance.shape != exists.shape or not ((chance[exists] > 0) & (chance[exists] <= 1)).all():
         raise UsageError(f"inclusion must hold a probability above 0 and up to 1 for each of the "
@@ -132,7 +142,7 @@ def _checked(votes: PanelVotes, inclusion: ArrayLike) -> tuple[Array, NDArray[np
             names = ", ".join(votes.items[place] for place in np.flatnonzero(wrong)[:5])
             raise UsageError(f"{int(wrong.sum())} items {text}, such as {names}; label all answers to each "
                              f"drawn item")  # fmt: skip
-    return np.where(exists, chance, 1.0), labelled.any(1)
+    return np.broadcast_to(np.where(exists, chance, 1.0)[:, None], votes.label.shape)
 
 
 def _hajek(weighted: Array, chance: Array) -> Array:

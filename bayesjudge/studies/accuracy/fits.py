@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pandas as pd
 
 from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
+from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population, estimand_of
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.sampling import SamplingOptions
@@ -20,7 +21,16 @@ from bayesjudge.studies.common.checks import check_fits
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
 
-__all__ = ["PANEL", "POOLINGS", "AccuracyOptions", "JudgeFits", "Part", "check_judge", "fit_judge"]
+__all__ = [
+    "PANEL",
+    "POOLINGS",
+    "AccuracyOptions",
+    "JudgeFits",
+    "LabelChoice",
+    "Part",
+    "check_judge",
+    "fit_judge",
+]
 
 #: Draws of each chain for a posterior that is only compared: leave-one-out looks at no more than 250.
 COMPARED_DRAWS = 500
@@ -40,20 +50,27 @@ class JudgeFits:
         `judge_error` with the other poolings: only compared with the headline, never reported.
     by_model : Fit
         In which the judge's rates may differ by model, whatever the headline pools: for diagnostics.
+    reweighted : Fit, optional
+        With labels weighed by estimated probabilities, where they look chosen.
     """
 
     judge: str
     headline: Fit
     by_model: Fit
     alternatives: Mapping[str, Fit] = field(default_factory=dict)
+    reweighted: Fit | None = None
 
     @property
     def everything(self) -> Mapping[str, Fit]:
         """The headline, then whatever else was fitted."""
-        return {one.model.label: one for one in (self.headline, *self.alternatives.values(), self.by_model)}
+        more = [] if self.reweighted is None else [self.reweighted]
+        fits = (self.headline, *self.alternatives.values(), self.by_model, *more)
+        return {one.model.label: one for one in fits}
 
 
-def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> JudgeFits:
+def fit_judge(
+    counts: VerdictCounts, options: AccuracyOptions, *, compared: bool, chosen: VerdictCounts | None = None
+) -> JudgeFits:
     """Fit every posterior that one judge's part of the answer needs.
 
     Parameters
@@ -64,14 +81,17 @@ def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool
         Checked options.
     compared : bool
         Also fit the other poolings, where there are two models or more to pool over.
+    chosen : VerdictCounts, optional
+        The same counts with estimated probabilities of labels, where those look chosen.
     """
+    labels: Labels = "weighted" if counts.weighted else options.kind
     short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
 
     def other(pooling: Pooling) -> Fit:
-        return fit(options.judge_error(pooling), counts, **{**options.sampling, **short})
+        return fit(options.judge_error(pooling, labels), counts, **{**options.sampling, **short})
 
     several = len(counts.models) > 1
-    headline = fit(options.judge_error(), counts, **options.sampling)
+    headline = fit(options.judge_error(options.pooling, labels), counts, **options.sampling)
     pooled: tuple[Pooling, ...] = POOLINGS if compared and several else ()
     others: dict[str, Fit] = {}
     for name in pooled:
@@ -79,7 +99,11 @@ def fit_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool
             others[name] = other(name)
     hidden = options.pooling == "shared" and several
     by_model = (others.get("partial") or other("partial")) if hidden else headline
-    return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model,
+    reweighted = None
+    if chosen is not None:
+        model = options.judge_error(options.pooling, "reweighted")
+        reweighted = fit(model, chosen, **{**options.sampling, **short})
+    return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model, reweighted=reweighted,
                      alternatives={one.model.label: one for one in others.values()})  # fmt: skip
 
 
@@ -129,6 +153,8 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     return {name: table.assign(judge=fits.judge) for name, table in ordered.items()}
 
 
+#: How labels were chosen: evenly, by the judge's verdicts, or each by its own label and by nothing else.
+LabelChoice = Literal["random", "chosen-by-verdict", "enriched"]
 POOLINGS: tuple[Pooling, ...] = ("partial", "shared", "specific")
 
 
@@ -143,23 +169,30 @@ class AccuracyOptions(SamplingOptions):
 
     Examples
     --------
-    >>> AccuracyOptions(prob=0.9).judge_error().label
+    >>> AccuracyOptions(prob=0.9).judge_error("partial", "random").label
     'bayes:judge_error[partial]'
     """
 
     pooling: Pooling = "partial"
-    labels: Labels = "random"
+    labels: LabelChoice = "random"
     compare: bool | None = None
     population: Population = "superpopulation"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         estimand_of("accuracy", self.population)
-        self.judge_error()
+        if self.labels not in get_args(LabelChoice):
+            raise UsageError(f"labels={self.labels!r} is not one of {', '.join(get_args(LabelChoice))}")
+        self.judge_error(self.pooling, self.kind)
 
-    def judge_error(self, pooling: Pooling | None = None) -> JudgeError:
-        """The model of accuracies, with another pooling where one is given."""
-        return JudgeError(pooling=pooling or self.pooling, labels=self.labels)
+    @property
+    def kind(self) -> Labels:
+        """How the model takes the labels: chosen by verdicts alone, they inform it as random ones do."""
+        return "enriched" if self.labels == "enriched" else "random"
+
+    def judge_error(self, pooling: Pooling, labels: Labels) -> JudgeError:
+        """The model of accuracies."""
+        return JudgeError(pooling=pooling, labels=labels)
 
     @property
     def settings(self) -> Mapping[str, Any]:

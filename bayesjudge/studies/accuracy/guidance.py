@@ -13,6 +13,7 @@ import numpy as np
 from bayesjudge.baselines.accuracy.rogan_gladen import shared_bias
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.studies.accuracy.chosen import looks_chosen
 from bayesjudge.studies.accuracy.fits import PANEL
 from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
 from bayesjudge.studies.common.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
@@ -29,8 +30,6 @@ __all__ = ["checklist", "fit_warnings", "warnings_of"]
 FEW_LABELS = 30
 #: Labelled answers of one class below which J of a model is mostly prior.
 FEW_OF_CLASS = 5
-#: Level of the permutation test of even labelling.
-SELECTION_LEVEL = 0.01
 
 
 def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
@@ -51,7 +50,7 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
 
 def warnings_of(
     counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame],
-    judges: Sequence[str], *, labels: str, panel: bool = False,
+    judges: Sequence[str], *, panel: bool = False,
 ) -> list[str]:  # fmt: skip
     """What a reader must know before the numbers, most serious first."""
     found = list(counts.warnings)
@@ -66,7 +65,7 @@ def warnings_of(
         # The one judge of a table is not named in the rows of its estimates.
         theta = estimates.where(estimand=["accuracy", "accuracy[items]"], judge=[judge, ""])
         own, tested = counts.for_judge(judge), checks["selection"]
-        tested = tested[tested["judge"] == judge] if labels == "random" else tested.iloc[:0]
+        tested = tested[tested["judge"] == judge]
         found += [about + text for text in _judge_warnings(own, theta, of_judge, tested)]
     return found + predictive_warnings(checks) + sensitivity_warnings(checks)
 
@@ -107,16 +106,18 @@ def _label_warnings(counts: VerdictCounts) -> list[str]:
 
 def _selection(table: pd.DataFrame) -> list[str]:
     """What the permutation test of even labelling found, for one judge."""
-    if table.empty or not table["p"].iloc[0] <= SELECTION_LEVEL:
+    if not looks_chosen(table):
         return []
     row = table.iloc[0]
     found = (
         f"labels look chosen (permutation test, p = {row['p']:.3f}; strongest in {row['strongest']}): the "
         f"judge calls {row['labelled']:.0%} of the answers to labelled items correct and "
-        f"{row['unlabelled']:.0%} of the others. If items were chosen by the judge's verdicts, judge_error, "
-        "eif and mle remain valid, and labelled, ppi and ppi++ do not. If each answer was chosen by its own "
-        "label and nothing else, say that labels are enriched. If items were chosen by how hard they are, "
-        "nothing here repairs it."
+        f"{row['unlabelled']:.0%} of the others. If they were drawn with known probabilities, give them in a "
+        "column label_probability. If items were chosen by the judge's verdicts and nothing else, say "
+        "--labels chosen-by-verdict: judge_error, eif and mle remain valid; labelled, ppi and ppi++ do not. "
+        "Rows [reweighted] weigh labels by probabilities estimated from the verdicts. If answers were chosen "
+        "by whether they are right, or items by how hard they are, no method repairs it: the table of "
+        "sensitivity to chosen labels says how strong that choice would have to be to matter."
     )
     return [found]
 
@@ -194,9 +195,11 @@ def _comparison(counts: VerdictCounts, differences: Estimates) -> ChecklistItem:
 
 def _calibration(counts: VerdictCounts, labels: str, selection: pd.DataFrame) -> ChecklistItem:
     labelled, total = _labelled(counts), int(counts.answers.n.sum())
-    chosen = "a random sample" if labels == "random" else "chosen by the answer's own label"
+    kinds = {"random": "a random sample", "chosen-by-verdict": "chosen by the judge's verdicts",
+             "enriched": "chosen by the answer's own label"}  # fmt: skip
+    chosen = "drawn with the stated probabilities" if counts.weighted else kinds[labels]
     p = float(selection["p"].min()) if len(selection) else float("nan")
-    looks = labels == "random" and p <= SELECTION_LEVEL
+    looks = looks_chosen(selection)
     tested = "" if np.isnan(p) else f" Permutation test of even labelling: smallest p {p:.3f}."
     text = (
         f"{labelled} of {total} answers carry a human label, treated as {chosen}; calibration is shared only "

@@ -39,7 +39,7 @@ _QUESTION = (
 
 def accuracy_page(answer: Comparison) -> Page:
     """The report of an accuracy study, not yet written."""
-    body = (_accuracies, _differences, _ranks, panel_section, _judge, _checks, _tables, _method)
+    body = (_accuracies, _differences, _chosen, _ranks, panel_section, _judge, _checks, _tables, _method)
     return Page(
         title="Accuracy under an imperfect judge", question=_QUESTION,
         headline=_headline(answer), warnings=[*answer.warnings, *dropped_lines(answer)],
@@ -150,6 +150,20 @@ def _main_methods(part: Estimates, estimand: str) -> list[str]:
     return [name for name in MAIN if name == "bayes:" or name in there]
 
 
+def _chosen(answer: Comparison) -> Section | None:
+    """How strong a choice of labels would have to be, where they look chosen."""
+    table = answer.checks.get("tipping")
+    if table is None:
+        return None
+    tables = [
+        Table(caption=caption, frame=rows.drop(columns=drop).dropna(axis=1, how="all"))
+        for estimand, caption, drop in (("accuracy", _ODDS, ["estimand", "tips at"]),
+                                        ("difference", _AGAINST, ["estimand"]))
+        for rows in [table[table["estimand"] == estimand]] if len(rows)
+    ]  # fmt: skip
+    return Section(title="If labels were chosen", text=[_UNKNOWN], tables=tables)
+
+
 def _ranks(answer: Comparison) -> Section | None:
     if len(set(answer.ranks["model"])) < 2:
         return None
@@ -193,9 +207,20 @@ def _method(_: Comparison) -> Section:
     return Section(title="Methods", text=_METHOD, folded=True)
 
 
+_UNKNOWN = (
+    "The labelled items differ from the others in what the judge said of them by more than chance. If more "
+    "than the verdicts decided which answers people labelled, an unlabelled answer may be right more or less "
+    "often than a labelled one with the same verdict. No data say how much; these tables show what that does."
+)
+_ODDS = "Accuracy if the odds of a right answer are this many times as large without a label as with one."
+_AGAINST = (
+    "Differences if those odds are multiplied for the first model and divided for the second. “tips at” is "
+    "the smallest such factor, against the leading model, at which its lead is no longer sure."
+)
 _NEXT = (
-    "Label these items next: drawn at random, more often where the panel is unsure. Keep the probabilities: "
-    "active_baselines stays unbiased with them; PPI++ and EIF as if labels were a plain sample do not."
+    "Label these items next: drawn at random, more often where the panel is unsure. Keep the column "
+    "label_probability with the labels (1 for answers labelled before): with it estimates stay unbiased; as "
+    "if labels were a plain sample they do not."
 )
 _TEXT = (
     "The panel regresses the human label on the votes of all judges at once, with partially pooled weights "

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.panel import choose_judge, drop_one, error_correlations, panel_baselines
+from bayesjudge.baselines.panel import (
+    active_baselines,
+    choose_judge,
+    drop_one,
+    error_correlations,
+    panel_baselines,
+)
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.posterior import summary_rows
@@ -56,9 +62,10 @@ def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
         error_correlations(votes, prob=prob),
     ]
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
+    baselines = panel_baselines if votes.probability is None else active_baselines
     return Part(
         fits=fits, bayes=rows.where(estimand=names), quality=Estimates.concat(quality),
-        baselines=panel_baselines(votes, prob=prob, population=population, seed=options.seed),
+        baselines=baselines(votes, prob=prob, population=population, seed=options.seed),
         ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
         checks={**check_judge(fits), "judges": _judges(votes, options), **_next_labels(one, votes, options)},
     )  # fmt: skip
@@ -89,7 +96,7 @@ def _next_labels(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> dict[
     )
     return {"next_labels": pd.DataFrame({
         "item": np.array(votes.items, dtype=object)[drawn.chosen],
-        "probability": drawn.inclusion[drawn.chosen], "against uniform": drawn.efficiency,
+        "label_probability": drawn.inclusion[drawn.chosen], "against uniform": drawn.efficiency,
     })}  # fmt: skip
 
 

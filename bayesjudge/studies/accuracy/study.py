@@ -16,6 +16,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference.gate import Gate
 from bayesjudge.readers import read_verdicts
+from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
 from bayesjudge.studies.accuracy.fits import PANEL, AccuracyOptions, JudgeFits, Part, check_judge, fit_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.panel import panel_part, panel_table, panel_warnings
@@ -30,17 +31,20 @@ if TYPE_CHECKING:
 
     from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.inference import Fit
-    from bayesjudge.models.common.verdict_channel import Labels, Pooling
+    from bayesjudge.models.common.verdict_channel import Pooling
     from bayesjudge.report import Page
+    from bayesjudge.studies.accuracy.fits import LabelChoice
 
 __all__ = ["accuracy"]
 
+#: Said where the test of even labelling rejects.
+LOOK_CHOSEN = "labels look chosen"
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
 
 
 def accuracy(
     verdicts: Any, *, group: str | None = None, cluster: str | Sequence[str] | None = None,
-    judges: Iterable[str] | None = None, pooling: Pooling = "partial", labels: Labels = "random",
+    judges: Iterable[str] | None = None, pooling: Pooling = "partial", labels: LabelChoice = "random",
     engine: str = "nuts", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
     draws: int = 1000, tune: int = 1000, compare: bool | None = None,
     population: Population = "superpopulation", panel: bool | None = None,
@@ -58,9 +62,10 @@ def accuracy(
         Some of the judges; all by default. Together they are a panel, and each is analysed on its own too.
     pooling : {"partial", "shared", "specific"}
         How far the judge's errors are alike between models.
-    labels : {"random", "enriched"}
-        How the labelled answers were chosen: evenly or by the judge's verdicts, or each by its own label and
-        nothing else.
+    labels : {"random", "chosen-by-verdict", "enriched"}
+        How the labelled answers were chosen: evenly, by the judge's verdicts, or each by its own label and
+        nothing else. The first is tested; labels that look chosen fail the gate. Labels drawn with known,
+        unequal probabilities need no option but the column ``label_probability``.
     engine : {"nuts", "hmc", "laplace", "pymc"}
         As in `fit`, with ``chains, draws, tune``.
     prob : float
@@ -158,7 +163,10 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
 
 
 def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
-    fits, population = fit_judge(counts, options, compared=compared), options.population
+    population, selection = options.population, _even(counts, options)
+    chosen = looks_chosen(selection)
+    again = estimated_weights(counts) if chosen and population == "superpopulation" else None
+    fits = fit_judge(counts, options, compared=compared, chosen=again)
     bayes = fits.headline.estimates(prob=options.prob, population=population)
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
@@ -168,23 +176,35 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
     quality = Estimates.concat([rates, judge_quality(counts, fits.judge, **frequentist)])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
-    refused = (sentence,) if options.pooling == "shared" and defensible is False else ()
+    refused = [sentence] if options.pooling == "shared" and defensible is False else []
+    refused += [LOOK_CHOSEN] if chosen else []
+    bayes = bayes.where(estimand=_named_for(population)).with_note("; ".join(refused))
+    more = (
+        {"tipping": tipping_table(fits.headline, prob=options.prob).assign(judge=fits.judge)}
+        if chosen
+        else {}
+    )
+    if fits.reweighted is not None:
+        second = fits.reweighted.estimates(prob=options.prob).where(estimand=_named_for(population))
+        bayes = Estimates.concat([bayes, second])
     return Part(
         fits=fits,
-        bayes=bayes.where(estimand=_named_for(population)).with_note("; ".join(refused)),
+        bayes=bayes,
         baselines=accuracy_baselines(counts, fits.judge, population=population, **frequentist),
         quality=quality,
         ranks=rank_probabilities(theta),
-        checks={**check_judge(fits), "selection": _even(counts, fits.judge, options.seed)},
-        reasons=refused,
+        checks={**check_judge(fits), "selection": selection, **more},
+        reasons=tuple(refused),
     )
 
 
-def _even(counts: VerdictCounts, judge: str, seed: int) -> pd.DataFrame:
-    """The test of even labelling, one row; none where all items, or none, carry a label."""
-    found = even_labelling(counts, judge, seed=seed)
+def _even(counts: VerdictCounts, options: AccuracyOptions) -> pd.DataFrame:
+    """The test of even labelling, one row; none where there is nothing to test, or the user said how."""
+    judge = counts.judges[0]
+    found = even_labelling(counts, judge, seed=options.seed)
     row = pd.DataFrame([{"judge": judge, **asdict(found)}])
-    return row if np.isfinite(found.p) else row.iloc[:0]
+    tested = np.isfinite(found.p) and options.labels == "random" and not counts.weighted
+    return row if tested else row.iloc[:0]
 
 
 def _named_for(population: Population) -> list[str]:
@@ -200,10 +220,7 @@ def _assemble(
     diagnostics = diagnostics.with_truth(truth)
     checks = stacked_tables(part.checks for part in parts.values())
     fits = [part.fits for part in parts.values()]
-    warned = warnings_of(
-        counts, estimates, diagnostics, checks, settings["judges"], labels=settings["labels"],
-        panel=settings["panel"],
-    )  # fmt: skip
+    warned = warnings_of(counts, estimates, diagnostics, checks, settings["judges"], panel=settings["panel"])
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
     return Comparison(
         question="accuracy", estimates=estimates, diagnostics=diagnostics,

@@ -28,7 +28,7 @@ __all__ = ["accuracy_screen"]
 
 #: Baselines printed by default beside the Bayesian answer, as far as the terminal is wide.
 MAIN = ("ppi++[best-judge,logit]", "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]", "ppi++[logit]",
-        "naive", "rogan-gladen[shared]", "labelled", "rogan-gladen[specific]")  # fmt: skip
+        "aipw", "naive", "rogan-gladen[shared]", "labelled", "rogan-gladen[specific]")  # fmt: skip
 #: The baseline whose intervals show what a judge is worth to the panel.
 WITHOUT = "ppi++[multi-proxy]"
 #: Widths of a printed interval (with two signs) and of a column with a single figure, gaps included.
@@ -81,7 +81,7 @@ def _differences(answer: Comparison, width: int) -> list[Table]:
     rows = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="").frame
     if rows.empty:
         return []
-    paired = rows[rows["p_positive"].notna()].drop_duplicates("unit", keep="last").set_index("unit")
+    paired = rows[rows["p_positive"].notna()].drop_duplicates("unit").set_index("unit")
     order = paired["point"].abs().sort_values(ascending=False, kind="stable").index
     rows = rows.set_index("unit").loc[list(order[:MOST_PAIRS])].reset_index()
     last = ("P(> 0)", {("", unit): f"{p:.3f}" for unit, p in paired["p_positive"].items()})
@@ -112,11 +112,10 @@ def _side_by_side(
 
 
 def _main_methods(rows: pd.DataFrame, *, most: int) -> list[str]:
-    """The Bayesian model made for the estimand, then the main baselines."""
+    """The Bayesian rows, then the main baselines."""
     present = list(dict.fromkeys(rows["method"]))
     bayes = [method for method in present if method.startswith("bayes:")]
-    first = bayes[:1] if rows["estimand"].iloc[0].startswith("accuracy") else bayes[-1:]
-    return [*first, *(method for method in MAIN if method in present)][:most]
+    return [*bayes, *(method for method in MAIN if method in present)][:most]
 
 
 def _quality(answer: Comparison, width: int) -> Table:
@@ -180,7 +179,7 @@ def _judges(answer: Comparison) -> Table:
 def _agreement(answer: Comparison) -> Table:
     """Several judges: for each pair of models, how many judges' intervals lie on which side of 0."""
     rows = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="").frame
-    rows = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"], keep="last")
+    rows = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"])
     title = f"Differences by judge: how many {percent(answer)} intervals lie above, around and below 0"
     table = empty_table(title, ["difference"], ["mean", "above", "around", "below"])
     pairs = sorted(rows.groupby("unit", sort=False), key=lambda pair: -abs(pair[1]["point"].mean()))

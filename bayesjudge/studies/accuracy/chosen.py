@@ -1,0 +1,128 @@
+"""Labels that look chosen: a posterior with labels weighed by how likely they were, and what it would take.
+
+If the permutation test finds that labelled items differ from the others in what the judge said of them, the
+headline still holds when items were chosen by the verdicts and by nothing else. Two things are set beside it.
+The posterior is fitted again with labels weighed by 1/π, π from a ridge logit of "labelled" on each item's
+mean verdict and disagreement. And a table of sensitivity says what accuracies and differences become when,
+among answers with one verdict, the odds of a right one differ by a factor Γ between unlabelled and labelled
+(Rosenbaum 2002, *Observational studies*, §4): no data can bound Γ, a reader may.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.common.columns import MINUS
+from bayesjudge.estimates.posterior import accuracy_rows
+
+if TYPE_CHECKING:
+    from bayesjudge.counts import ItemPatterns, VerdictCounts
+    from bayesjudge.inference import Fit
+
+__all__ = ["LEVEL", "estimated_weights", "looks_chosen", "tipping_table"]
+
+type Array = NDArray[np.float64]
+
+#: Level of the permutation test of even labelling.
+LEVEL = 0.01
+#: Factors Γ that the table shows, and the largest that is looked for.
+FACTORS, MOST = (1.0, 2.0, 3.0), 50.0
+#: Ridge penalty of the logit's slopes, on features of standard deviation 1.
+_RIDGE = 1.0
+
+
+def looks_chosen(tested: pd.DataFrame) -> bool:
+    """Whether the test of even labelling rejects, from its table (no row where there was nothing to test)."""
+    return bool(len(tested)) and float(tested["p"].min()) <= LEVEL
+
+
+def estimated_weights(counts: VerdictCounts) -> VerdictCounts:
+    """The same counts of one judge, with probabilities of being labelled estimated from its verdicts."""
+    judge = counts.judges[0]
+    patterns = counts.items[judge]
+    given = (patterns.label >= 0) & (patterns.runs > 0)
+    chance = _fitted(given.any(axis=1), patterns)
+    probability = np.where(given, chance[:, None], 0.0)
+    return replace(counts, items={judge: replace(patterns, probability=probability)})
+
+
+def _fitted(labelled: NDArray[np.bool_], patterns: ItemPatterns) -> Array:
+    """P(labelled) of each pattern (R,) by a ridge logit on mean verdict and disagreement."""
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    n, answers = patterns.n.astype(float), np.maximum((patterns.runs > 0).sum(axis=1), 1)
+    mean = (patterns.positives / np.maximum(patterns.runs, 1)).sum(axis=1) / answers
+    features = np.column_stack([mean, 4 * mean * (1 - mean)])
+    centred = features - np.average(features, axis=0, weights=n)
+    spread = np.sqrt(np.average(centred**2, axis=0, weights=n))
+    x = np.column_stack([np.ones(len(n)), centred / np.where(spread > 0, spread, 1.0)])
+    penalty = np.array([0.0, _RIDGE, _RIDGE])
+
+    def loss(b: Array) -> tuple[float, Array]:
+        logit = x @ b
+        value = n @ (np.logaddexp(0.0, logit) - labelled * logit) + (penalty * b**2).sum() / 2
+        return float(value), x.T @ (n * (expit(logit) - labelled)) + penalty * b
+
+    return np.asarray(expit(x @ minimize(loss, np.zeros(3), jac=True, method="BFGS").x))
+
+
+def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
+    """Accuracies and differences at each Γ, one row each.
+
+    ``odds`` multiplies the odds of a right answer among unlabelled answers of the model, for a difference of
+    its first model, and divides them for the second, which is the worst case. ``tips at`` is the smallest Γ
+    at which that difference is no longer sure at the level of the intervals, infinite up to Γ = `MOST`; 1
+    where it is not sure at Γ = 1.
+    """
+    model: Any = one.model
+
+    def draws(odds: float) -> Any:
+        return model.accuracy_if(one.posterior, one.data, odds=odds)
+
+    fixed: dict[str, Any] = {"method": model.label, "prob": prob, "n": one.data.units}
+    at = {odds: draws(odds) for odds in sorted({*FACTORS, *(1 / f for f in FACTORS)})}
+    found = [{**row, "odds": odds} for odds, theta in at.items()
+             for row in accuracy_rows(theta, **fixed) if row["estimand"] == "accuracy"]  # fmt: skip
+    names = list(one.data.coords["model"])
+    tail = (1 - prob) / 2
+    for a, b in combinations(names, 2):
+        for odds, theta in at.items():
+            gap = theta.sel(model=a) - at[_inverse(odds, at)].sel(model=b)
+            lower, upper = np.quantile(gap, [tail, 1 - tail])
+            found.append({"estimand": "difference", "unit": f"{a} {MINUS} {b}", "odds": odds,
+                          "point": float(gap.mean()), "lower": float(lower), "upper": float(upper),
+                          "p_positive": float((gap > 0).mean()), "tips at": _tips(draws, a, b, tail)
+                          if odds == 1 else np.nan})  # fmt: skip
+    columns = ["estimand", "unit", "odds", "point", "lower", "upper", "p_positive", "tips at"]
+    return pd.DataFrame(found).reindex(columns=columns)
+
+
+def _inverse(odds: float, among: Iterable[float]) -> float:
+    return min(among, key=lambda other: abs(math.log(other * odds)))
+
+
+def _tips(draws: Any, a: str, b: str, tail: float) -> float:
+    """Smallest Γ by bisection on its logarithm."""
+
+    def sure(gamma: float) -> bool:
+        against = draws(1 / gamma).sel(model=first) - draws(gamma).sel(model=second)
+        return float((against > 0).mean()) >= 1 - tail
+
+    even = draws(1.0)
+    first, second = (a, b) if float((even.sel(model=a) - even.sel(model=b)).mean()) > 0 else (b, a)
+    if not sure(1.0) or sure(MOST):
+        return np.inf if sure(MOST) else 1.0
+    low, high = 0.0, np.log(MOST)
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sure(np.exp(middle)) else (low, middle)
+    return float(np.exp(high))
