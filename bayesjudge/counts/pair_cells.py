@@ -75,7 +75,8 @@ def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = Fal
     >>> cells.together.shape, cells.items.tolist(), cells.labelled.tolist()
     ((2, 12, 12), [80, 40], [40, 40])
     """
-    x, weight = _answers(patterns, groups), patterns.label_weight
+    x: Any = _answers(patterns, groups)
+    weight: Any = patterns.label_weight
     n = patterns.n.astype(np.float64)
     any_label = (weight > 0).any(axis=1)
     if clustered:

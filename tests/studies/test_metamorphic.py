@@ -151,3 +151,72 @@ def test_prob_nests(log: pd.DataFrame) -> None:
     assert (wide["lower"] <= narrow["lower"]).all()
     assert (narrow["upper"] <= wide["upper"]).all()
     assert wide["point"].equals(narrow["point"])
+
+
+def renamed_models(log: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Names in another order (a permutation, not a reversal)."""
+    names = {"a": "c", "b": "a", "c": "b"}
+    return log.assign(model=log["model"].map(names)), names
+
+
+def test_models_by_other_names_have_the_same_figures(log: pd.DataFrame, before: pd.DataFrame) -> None:
+    """Baselines to rounding, whichever name comes first; the posterior to Monte Carlo error."""
+    changed, names = renamed_models(log)
+    now = answer(changed)
+    single = before[before.index.get_level_values(1).isin(list(names))]
+    renamed = single.rename(index=names, level="unit")
+    ours = renamed.index.get_level_values("method").str.startswith("bayes:")
+    assert apart(renamed[ours], now).max() < SAMPLING
+    theirs = renamed[~ours]
+    pd.testing.assert_frame_equal(now.loc[theirs.index], theirs, check_exact=False, atol=1e-9, rtol=0)
+    for first, second in (("a", "b"), ("a", "c"), ("b", "c")):
+        pair = " − ".join((names[first], names[second]))
+        turned = pair not in set(now.index.get_level_values("unit"))
+        pair = " − ".join((names[second], names[first])) if turned else pair
+        mine, other = (
+            frame.xs(unit, level="unit") for frame, unit in ((before, f"{first} − {second}"), (now, pair))
+        )
+        if turned:
+            other = pd.DataFrame(
+                {"point": -other["point"], "lower": -other["upper"], "upper": -other["lower"]}
+            )
+        baselines = [key for key in mine.index if not key[1].startswith("bayes:")]
+        np.testing.assert_allclose(mine.loc[baselines], other.loc[baselines], atol=1e-9)
+
+
+def test_every_row_twice_is_every_row_once(log: pd.DataFrame, before: pd.DataFrame) -> None:
+    twice = pd.concat([log, log], ignore_index=True)
+    assert Verdicts.from_frame(twice).dropped == {"exact repeat of a row": len(log)}
+    pd.testing.assert_frame_equal(answer(twice), before, check_exact=True)
+
+
+def test_runs_count_as_their_mean(log: pd.DataFrame) -> None:
+    """Two runs that disagree on some answers, and the same two runs doubled: four runs with the same mean."""
+    rng = np.random.default_rng(2)
+    second = log.assign(verdict=np.where(rng.random(len(log)) < 0.2, 1 - log["verdict"], log["verdict"]))
+    runs = [log.assign(run=1), second.assign(run=2), log.assign(run=3), second.assign(run=4)]
+    two, four = (answer(pd.concat(runs[:k], ignore_index=True)) for k in (2, 4))
+    pd.testing.assert_frame_equal(two, four, check_exact=False, atol=1e-9, rtol=0)
+
+
+def test_another_judge_leaves_the_answer_of_the_first(log: pd.DataFrame) -> None:
+    rng = np.random.default_rng(4)
+    other = log.assign(judge="other", verdict=rng.integers(0, 2, len(log)))
+    both = [pd.concat(parts, ignore_index=True) for parts in
+            ((log.assign(judge="judge"), other), (other, log.assign(judge="judge")))]  # fmt: skip
+    one, two = (count_verdicts(Verdicts.from_frame(frame)).for_judge("judge") for frame in both)
+    alone = count_verdicts(Verdicts.from_frame(log))
+    for counts in (one, two):
+        fits = fit_many(MODEL, [counts, alone], engine="laplace", seed=3)
+        mine, its = (MODEL.estimates(fits.posterior(k), fits.data[k]).frame for k in (0, 1))
+        assert np.abs(mine["point"] - its["point"]).max() < 0.02
+        np.testing.assert_array_equal(fits.data[0]["n"], fits.data[1]["n"])
+        np.testing.assert_array_equal(fits.data[0]["together"], fits.data[1]["together"])
+
+
+def test_labels_of_all_answers_leave_no_width_on_these_items(log: pd.DataFrame) -> None:
+    counts = count_verdicts(Verdicts.from_frame(log.assign(label=log["label"].fillna(log["verdict"]))))
+    fits = fit_many(MODEL, [counts], engine="laplace", seed=3)
+    rows = MODEL.estimates(fits.posterior(0), fits.data[0], population="items")
+    rows = rows.where(estimand="accuracy (these items)").frame
+    np.testing.assert_allclose(rows["upper"] - rows["lower"], 0, atol=1e-12)
