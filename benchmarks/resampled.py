@@ -132,13 +132,24 @@ def scored(world: Population, n: int, options: argparse.Namespace) -> list[dict[
 def drawn(world: Population, *, n: int, seed: int) -> VerdictCounts:
     """Counts of one log: `ITEMS` items drawn with replacement, labels on the first n."""
     pick = np.random.default_rng(seed).integers(0, len(world.label), ITEMS)
+    return counted(world, pick, labelled=np.arange(ITEMS) < n)
+
+
+def counted(
+    world: Population, pick: NDArray[np.int64], *, labelled: NDArray[np.bool_], chance: Table | None = None
+) -> VerdictCounts:
+    """Counts of the picked items, labels on some; ``chance`` is with which probability each was labelled."""
     label, verdict = world.label[pick], world.verdict[pick]
-    known = (np.arange(ITEMS) < n)[:, None] & ~np.isnan(label) & ~np.isnan(verdict)
+    known = labelled[:, None] & ~np.isnan(label) & ~np.isnan(verdict)
     cells = [np.where(known, label, -1), ~np.isnan(verdict), np.nan_to_num(verdict)]
-    kinds, times = np.unique(np.concatenate(cells, axis=1).astype(np.int64), axis=0, return_counts=True)
-    y, runs, v = np.split(kinds, 3, axis=1)
+    if chance is not None:
+        cells.append(np.where(known, chance[:, None], 0))
+    kinds, times = np.unique(np.concatenate(cells, axis=1), axis=0, return_counts=True)
+    y, runs, v, *given = np.split(kinds, len(cells), axis=1)
+    y, runs, v = (part.astype(np.int64) for part in (y, runs, v))
     zero = np.zeros(len(kinds), dtype=np.int64)
-    items = ItemPatterns(group=zero, cluster=zero, label=y, runs=runs, positives=v, n=times)
+    items = ItemPatterns(group=zero, cluster=zero, label=y, runs=runs, positives=v, n=times,
+                         probability=given[0] if given else None)  # fmt: skip
     return VerdictCounts(models=world.models, judges=("judge",), groups=("all",), clusters=0,
                          items={"judge": items}, answers=_answers(items))  # fmt: skip
 

@@ -24,6 +24,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 |---|---|
 | `triviaqa.py` | real judges and labels: hide most labels, compare every method with all of them |
 | `resampled.py` | real tables as populations, items drawn again: coverage of accuracies and judge quality |
+| `chosen_labels.py` | the same where labels were not drawn evenly: probabilities known, estimated, ignored |
 | `panel.py` | several real judges, few labels: `judge_panel` beside PPI++ on the best judge; three tables |
 | `simulation.py` | known truth: bias, coverage, width of the difference of models (`--sweeps`: 15 cells) |
 | `speed.py` | bootstrap, counting 10 million rows, one fit, hundreds of fits |
@@ -109,6 +110,14 @@ def _resampled(result: Mapping[str, Any]) -> list[str]:
     names = ("version", "n", "estimand", "method", "coverage", "worst_judge", "worst_unit", "width",
              "width_ratio", "error", "error_ratio", "wrong", "worst_wrong")  # fmt: skip
     return [words, picked(result["summary"], names)]
+
+
+def _chosen_labels(result: Mapping[str, Any]) -> list[str]:
+    words = ("About 60 of 400 items labelled by each rule; `worst_unit`: smallest coverage of a model or "
+             "pair; `weighted` is given the probabilities, `reweighted` estimates them.")  # fmt: skip
+    names = ("judge", "rule", "estimand", "method", "coverage", "worst_unit", "bias", "width")
+    tests = picked(result["tests"], ("judge", "rule", "rejected at .05"))
+    return [words, picked(result["rows"], names), "Permutation test of even labelling:", tests]
 
 
 def _gates(result: Mapping[str, Any]) -> str:
@@ -235,8 +244,8 @@ def _rows(result: Mapping[str, Any]) -> list[str]:
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
-    "triviaqa": _triviaqa, "resampled": _resampled, "simulation": _simulation, "speed": _speed,
-    "peers": _peers, "gpu": _gpu,
+    "triviaqa": _triviaqa, "resampled": _resampled, "chosen_labels": _chosen_labels, "peers": _peers,
+    "simulation": _simulation, "speed": _speed, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
     "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "pooling": _pooling, "panel": _panel, "fuzz": _fuzz,
     "reference": _rows, "seeds": _rows, "seeds_slow": _rows,

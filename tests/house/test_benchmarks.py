@@ -203,6 +203,25 @@ def test_intervals_cover_where_items_are_drawn_from_a_real_table(shared_data: Pa
 
 
 @pytest.mark.slow
+def test_known_probabilities_of_labels_repair_what_a_choice_of_items_does(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    """GPT-4 of TriviaQA, eight logs a rule: with the probabilities every rule is covered, without them not."""
+    out = tmp_path / "out.json"
+    run(str(BENCHMARKS / "chosen_labels.py"), "--quick", "--out", str(out))
+    found = {
+        (row["rule"], row["estimand"], row["method"]): row for row in json.loads(out.read_text())["rows"]
+    }
+    for (rule, estimand, method), row in found.items():
+        if method.endswith(",weighted]"):
+            assert row["coverage"] >= 0.85, (rule, estimand)
+    ignored, known = (found["truly hard", "accuracy", f"bayes:judge_error[partial{kind}]"]
+                      for kind in ("", ",weighted"))  # fmt: skip
+    assert ignored["coverage"] < known["coverage"] - 0.2
+    assert abs(known["bias"]) < abs(ignored["bias"]) / 2
+
+
+@pytest.mark.slow
 def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
     assert "gate: passed" in run(str(EXAMPLES / "own_model.py"))
     shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "100")
