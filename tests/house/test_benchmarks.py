@@ -206,7 +206,7 @@ def test_intervals_cover_where_items_are_drawn_from_a_real_table(shared_data: Pa
 def test_known_probabilities_of_labels_repair_what_a_choice_of_items_does(
     shared_data: Path, tmp_path: Path
 ) -> None:
-    """GPT-4 of TriviaQA, eight logs a rule: with the probabilities every rule is covered, without them not."""
+    """GPT-4 of TriviaQA, eight logs a rule: covered with the probabilities, not without."""
     out = tmp_path / "out.json"
     run(str(BENCHMARKS / "chosen_labels.py"), "--quick", "--out", str(out))
     found = {
