@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
+from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.embeddings import check_embeddings, none_given
 from bayesjudge.tables.pair_rows import NO_ATTACK, validate
 
@@ -49,6 +50,8 @@ class Pairs:
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
+    label_source : {"human", "mapped"}, optional
+        How people's labels were known as such: by their column's name, or because the user named the column.
     """
 
     frame: pd.DataFrame
@@ -57,6 +60,7 @@ class Pairs:
     prompt: NDArray[np.float32]
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    label_source: str | None = None
 
     @classmethod
     def from_frame(
@@ -119,7 +123,8 @@ class Pairs:
         nothing = none_given(len(table))
         found = cls(table, read.get("response a", nothing), read.get("response b", nothing),
                     read.get("prompts", nothing), dropped, warnings)  # fmt: skip
-        return replace(found, warnings=warnings + found._told_identical())
+        return replace(found, warnings=warnings + found._told_identical(),
+                       label_source=label_source(columns, found.frame, "human_prefers"))  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.frame)

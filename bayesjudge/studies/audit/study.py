@@ -13,6 +13,7 @@ import pandas as pd
 from bayesjudge.baselines.audit import consistency, partial_ot
 from bayesjudge.baselines.audit.attacks import consistency_by_attack
 from bayesjudge.counts.pairs import presentations
+from bayesjudge.errors import InputError, Problem
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.programs.progress import bar
@@ -115,7 +116,17 @@ def audit(
         progress=progress, bootstrap=0,
     )  # fmt: skip
     whole = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=embeddings)
-    return _answer(whole, whole.of(judge=judge), options)
+    mine = whole.of(judge=judge)
+    _require_people(mine)
+    return _answer(whole, mine, options)
+
+
+def _require_people(pairs: Pairs) -> None:
+    """Where nobody verified anything, say so with the column that may have been meant."""
+    meant = [text for text in pairs.warnings if "looks like reference answers" in text]
+    if meant and not pairs.verified.any():
+        raise InputError([Problem(column="human_prefers", found="no verified pair", fix=". ".join(meant),
+                                  allowed="some pairs that people chose between, too")])  # fmt: skip
 
 
 def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
@@ -154,7 +165,8 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
         checklist=audit_checklist(mine, guard, checks["features"], checks.get("reliability", _NO_BINS)),
         gate=single.gate, page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),
         dropped=whole.dropped, settings={**options.settings, "guard": guard.reason, "open": guard.open,
-                                         "verified": "all" if mine.verified.all() else "some"},
+                                         "verified": "all" if mine.verified.all() else "some",
+                                         "label_source": whole.label_source},
     )  # fmt: skip
 
 
