@@ -123,7 +123,8 @@ def _design(tables: Mapping[str, Pairs], design: str, options: argparse.Namespac
 
 def _repeats(pairs: Pairs) -> bool:
     """Whether several pairs share a question; else verifying questions is verifying pairs."""
-    return bool(pairs.frame["question"].duplicated().any())
+    one_each = pairs.frame[["item", "question"]].drop_duplicates()
+    return bool(one_each["question"].duplicated().any())
 
 
 def hide(pairs: Pairs, design: str, *, share: float, seed: int) -> np.ndarray:

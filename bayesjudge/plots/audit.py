@@ -63,7 +63,7 @@ def trust_scores(
         )
     bare(left).set_xlabel("P(people agree)")
     left.set_ylabel("density")
-    left.legend(loc="upper left")
+    left.legend(loc="upper center")
     _ordered(right, trust, kind)
     footnote(figure, f"{int(trust['flip'].sum())} of {len(trust)} verdicts turned around; dotted: one half")
     return figure

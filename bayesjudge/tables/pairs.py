@@ -244,8 +244,9 @@ class Pairs:
         return replace(found, frame=found.frame.assign(**{name: more[name] for name in reversed(likest)}))
 
     def _told_identical(self) -> tuple[str, ...]:
-        n = int(self.identical.sum())
-        text = f"{n} of {len(self)} pairs have one embedding for both responses (cut texts?): never flipped"
+        item = self.frame["item"]
+        n, whole = item[self.identical].nunique(), item.nunique()
+        text = f"{n} of {whole} pairs have one embedding for both responses (cut texts?): never flipped"
         return (text,) if n else ()
 
 

@@ -100,9 +100,6 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
     of = presentations(pairs)
     x = of.mean(of.side[:, None] * rows[pairs.rank])
     tells = ~_constant(x, of.vote)
-    scalar = np.array(block, dtype=np.int64) == 0
-    left_out = [names[k] for k in np.flatnonzero(~tells & scalar)]
-    warnings += [f"{name} is the same for every pair and was left out" for name in left_out]
     kept = tuple(names[k] for k in np.flatnonzero(tells))
     code = np.array(block, dtype=np.int64)[tells]
     return Features(of=of, x=x[:, tells], names=kept, block=code, warnings=tuple(warnings))
@@ -203,9 +200,9 @@ def _standard(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.float6
     mean, spread = values[known].mean(), values[known].std()
     # Equal numbers can differ in the last digit after a logarithm.
     if spread <= SAME * max(abs(mean), 1.0):
-        return None, [f"{name} is the same for every pair and was left out"]
+        return None, [f"{name} is the same for every verdict and was left out"]
     lost = int((~known).sum())
-    told = [f"{name} is missing for {lost} of {len(values)} pairs, which count as average"] if lost else []
+    told = [f"{name} is missing for {lost} of {len(values)} verdicts, which count as average"] if lost else []
     return np.where(known, (values - mean) / spread, 0.0), told
 
 

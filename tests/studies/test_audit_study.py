@@ -372,7 +372,7 @@ def test_a_wholly_verified_log_is_answered_and_nothing_is_flipped(wholly_verifie
 def test_a_wholly_verified_log_has_its_screen_and_page(wholly_verified: Comparison, tmp_path: Path) -> None:
     said = " ".join(screen_of(wholly_verified).split())
     assert "Every pair is verified: nothing is turned around. Of other pairs like these, flip:" in said
-    assert "Consistency of the verified verdicts" in said
+    assert "Consistency when verified" in said
     assert "unverified verdicts" not in said
     text = wholly_verified.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "of the verified verdicts as they are" in text

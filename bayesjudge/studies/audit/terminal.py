@@ -46,7 +46,7 @@ def _expected(answer: Comparison) -> Table:
     after = rows[rows["estimand"] == "consistency (flipped)"].set_index("unit")
     columns = ["as judged", *(["after flips"] if len(after) else [])]
     known = answer.settings["verified"] == "all"
-    kind = "Consistency of the verified verdicts" if known else "Expected consistency of unverified verdicts"
+    kind = "Consistency when verified" if known else "Expected consistency of unverified verdicts"
     table = empty_table(f"{kind}, {percent(answer)} intervals", ["verdicts"], columns)
     before = rows[rows["estimand"] == "consistency"]
     shown = before.nlargest(MOST_CATEGORIES + 1, "n")
@@ -132,13 +132,16 @@ def _features(answer: Comparison) -> list[Table]:
 
 
 def _verdicts(answer: Comparison) -> Table:
-    rows = answer.checks["trust"].sort_values("trust", kind="stable").head(MOST_VERDICTS)
-    ordered = ["shown"] if rows["order"].notna().any() else []
+    # Verdicts of one pair for one response say the same of it.
+    rows = answer.checks["trust"].sort_values("trust", kind="stable")
+    response = rows.groupby(["item", "judge_prefers"], sort=False)
+    shown = response["order"].agg(lambda orders: ", ".join(sorted(orders.dropna()))).to_numpy()
+    rows = response.head(1).assign(shown=shown).head(MOST_VERDICTS)
+    ordered = ["shown"] if (rows["shown"] != "").any() else []
     columns, figures = ["item", *ordered, "judge prefers"], ["P(people agree)", "turned around"]
     table = empty_table(f"Least trusted verdicts, {percent(answer)} intervals", columns, figures)
     for _, row in rows.iterrows():
         trust = f"{figure(row['trust'])} [{figure(row['lower'])}, {figure(row['upper'])}]"
-        shown = [str(row["order"]) if row["order"] else ""] if ordered else []
-        table.add_row(escape(str(row["item"])), *shown, str(row["judge_prefers"]), escape(trust),
-                      "yes" if row["flip"] else "no")  # fmt: skip
+        table.add_row(escape(str(row["item"])), *(row[name] for name in ordered), str(row["judge_prefers"]),
+                      escape(trust), "yes" if row["flip"] else "no")  # fmt: skip
     return table
