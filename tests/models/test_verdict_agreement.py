@@ -15,9 +15,12 @@ import twins
 from bayesjudge.datasets import SimulatedPairs, simulate_pairs
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.inference import ManyFits, fit_many
+from bayesjudge.model import Data
+from bayesjudge.models.common.pattern_counts import simulate
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.models.verdict_agreement.block_logistic import fit_blocks
 from bayesjudge.models.verdict_agreement.features import features
+from bayesjudge.simulation import sbc
 from bayesjudge.studies.audit.guard import fast_audit
 from bayesjudge.tables import Pairs
 
@@ -191,6 +194,21 @@ def test_the_side_a_pair_is_looked_from_does_not_matter(in_both_orders: Simulate
     at = twins.random_points(VerdictAgreement(), data, points=10, scale=1.0, seed=1)
     ours, theirs = (twins.numpyro_log_densities(VerdictAgreement(), one, at)[0] for one in (data, other))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_calibrated_where_orders_disagree_and_a_lost_vote_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = VerdictAgreement()
+    data = model.prepare(simulate_pairs(seed=4, n=50, verified=45, dimensions=2, flips=0.6).pairs)
+    options: dict[str, Any] = {"replicates": 100, "ranked": 31, "draws": 40, "tune": 80, "seed": 11}
+    right = sbc(model, data, **options)
+    assert right.frame["adjusted"].min() > error_budget.level(), right.summary
+
+    def blind(_: Any, key: Any, design: Data) -> Any:
+        return simulate(model, key, design.with_arrays({**design.arrays, "vote": np.ones(len(data["vote"]))}))
+
+    monkeypatch.setattr(VerdictAgreement, "simulate", blind)
+    assert sbc(model, data, **options).frame["adjusted"].min() < error_budget.level()
 
 
 def test_what_only_the_order_decides_is_left_out_where_both_orders_are_known() -> None:
