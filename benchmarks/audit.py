@@ -36,6 +36,8 @@ from bayesjudge.baselines.audit import (
     nearest_neighbours,
     partial_ot,
 )
+from bayesjudge.baselines.audit.evidence import mean_by_pair
+from bayesjudge.counts.pairs import presentations
 from bayesjudge.inference import fit_many
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.studies.audit.guard import fast_audit, guard_of
@@ -49,8 +51,9 @@ OURS = MODEL.label
 SAMPLED = ("llmbar ChatGPT Vanilla", "llmbar LLaMA2 Metrics_Reference", "pandalm gpt-3.5-turbo")
 METHODS: dict[str, Callable[[Pairs, int], Audit]] = {
     OURS: lambda pairs, seed: fast_audit(pairs, MODEL, seed=seed),
-    "partial-ot": lambda pairs, seed: partial_ot(pairs, seed=seed),
-    "centroid": lambda pairs, seed: centroid(pairs, seed=seed),
+    "partial-ot": lambda pairs, _: partial_ot(pairs),
+    "partial-ot[agreements]": lambda pairs, _: partial_ot(pairs, anchors="agreements"),
+    "centroid": lambda pairs, _: centroid(pairs),
     "neighbours": lambda pairs, _: nearest_neighbours(pairs),
     "random": lambda pairs, seed: flip_random(pairs, seed=seed),
     "flip-nothing": lambda pairs, _: flip_nothing(pairs),
@@ -120,7 +123,8 @@ def _design(tables: Mapping[str, Pairs], design: str, options: argparse.Namespac
 
 def _repeats(pairs: Pairs) -> bool:
     """Whether several pairs share a question; else verifying questions is verifying pairs."""
-    return bool(pairs.frame["question"].duplicated().any())
+    one_each = pairs.frame[["item", "question"]].drop_duplicates()
+    return bool(one_each["question"].duplicated().any())
 
 
 def hide(pairs: Pairs, design: str, *, share: float, seed: int) -> np.ndarray:
@@ -132,14 +136,17 @@ def hide(pairs: Pairs, design: str, *, share: float, seed: int) -> np.ndarray:
 
 
 def scored(audit: Audit, truth: Pairs) -> dict[str, float]:
-    """Gain in points, flips and their precision, ranking and calibration on the hidden pairs."""
-    right = truth.agrees[audit.rows]
-    after = np.where(audit.flips, 1 - right, right)
-    known = np.isfinite(audit.scores)
+    """Gain in points, flips and their precision, ranking and calibration on the hidden pairs, a pair once."""
+    right, item = truth.agrees[audit.rows], truth.frame["item"].to_numpy()[audit.rows]
+    after, known = np.where(audit.flips, 1 - right, right), np.isfinite(audit.scores)
+    before, now, flips = (mean_by_pair(values, item).mean() for values in (right, after, audit.flips))
+    first = (truth.frame["order"].iloc[audit.rows] != "ba").to_numpy()
     return {
-        "before": 100 * right.mean(), "gain": 100 * (after - right).mean(), "flips": audit.flips.mean(),
-        "precision": 1 - right[audit.flips].mean() if audit.flips.any() else np.nan,
-        "auc": auc(audit.scores[known], right[known]), "break_even_auc": _break_even(right.mean()),
+        "before": 100 * before, "gain": 100 * (now - before), "flips": flips,
+        # As the audit was measured while a pair was one verdict, the one with a shown first.
+        "gain_one_order": 100 * (after - right)[first].mean(),
+        "precision": (1 + (now - before) / flips) / 2 if audit.flips.any() else np.nan,
+        "auc": auc(audit.scores[known], right[known]), "break_even_auc": _break_even(before),
         "ece": calibration_error(audit.scores[known], right[known]),
         "brier": float(((audit.scores[known] - right[known]) ** 2).mean()),
     }  # fmt: skip
@@ -160,7 +167,9 @@ def calibration_error(p: np.ndarray, y: np.ndarray) -> float:
 def bins_in_band(shown: Pairs, seed: int) -> float:
     """Share of ten bins of verified pairs, each held out once, whose exact 95 % band holds the mean trust."""
     guard = guard_of(shown, MODEL.prepare(shown), MODEL, seed=seed)
-    p, y = guard.held_out, shown.agrees[guard.rows]
+    # One verdict a pair: the other repeats it, or has the other probability.
+    rows = np.flatnonzero(shown.verified & ~shown.frame["item"].duplicated().to_numpy())
+    p, y = guard.trust[rows, 0], shown.agrees[rows]
     parts = [part for part in np.array_split(np.argsort(p, kind="stable"), BINS) if len(part)]
     bands = [exact_band(int(y[part].sum()), len(part), prob=0.95) for part in parts]
     inside = [low <= p[part].mean() <= high for part, (low, high) in zip(parts, bands, strict=True)]
@@ -175,12 +184,13 @@ def _sampled(name: str, pairs: Pairs, options: argparse.Namespace) -> list[dict[
     # As many draws as the command takes: at fewer, the gate finds the scales τ short of them.
     fits = fit_many(MODEL, data, seed=options.seed, draws=1000, tune=1000, progress=True)
     for k, one in enumerate(shown):
-        trust = MODEL.trust(fits.posterior(k), data[k])["trust"].to_numpy()
+        of, by_pair = presentations(one), np.full(one.frame["item"].nunique(), np.nan)
+        by_pair[of.where(~one.verified)] = MODEL.trust(fits.posterior(k), data[k])["trust"]
         fast = fast_audit(one, MODEL, guarded=False)
-        right = pairs.agrees[fast.rows]
-        gains = [
-            100 * (np.where(flips, 1 - right, right) - right).mean() for flips in (trust < 0.5, fast.flips)
-        ]
+        trust = of.of_rows(by_pair)[fast.rows]
+        right, item = pairs.agrees[fast.rows], pairs.frame["item"].to_numpy()[fast.rows]
+        gains = [100 * mean_by_pair(np.where(flips, 1 - 2 * right, 0.0), item).mean()
+                 for flips in (trust < 0.5, fast.flips)]  # fmt: skip
         rows.append({"setting": name, "split": k, "gain_sampled": gains[0], "gain_fast": gains[1],
                      "same_decisions": float(((trust < 0.5) == (fast.scores < 0.5)).mean()),
                      "ece_sampled": calibration_error(trust, right),
@@ -200,7 +210,18 @@ def _transport(points: int) -> dict[str, Any]:
 def _summary(runs: pd.DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Means over splits (and settings), the worst run, and the share of runs that lose."""
     grouped = runs.groupby(list(keys), sort=False)
-    figures = ["before", "gain", "flips", "precision", "auc", "break_even_auc", "ece", "in_band", "brier"]
+    figures = [
+        "before",
+        "gain",
+        "gain_one_order",
+        "flips",
+        "precision",
+        "auc",
+        "break_even_auc",
+        "ece",
+        "in_band",
+        "brier",
+    ]
     mean = grouped[figures].mean()
     mean["worst"] = grouped["gain"].min()
     mean["losing"] = grouped["gain"].agg(lambda gain: float((gain < -1e-9).mean()))

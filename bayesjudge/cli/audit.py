@@ -46,7 +46,7 @@ Folds = Annotated[int, typer.Option(help="Parts in which verified pairs are held
 def audit(
     *, file: File, items: Items = None, embeddings: Embeddings = None, encoder: Encoder = None,
     column: Column = None, where: Where = None, judge: OneJudge = None, labels: Kinds = "both",
-    reviewed: Reviewed = None, feature: Feature = None, share: Share = None, folds: Folds = 5,
+    reviewed: Reviewed = None, feature: Feature = None, share: Share = None, folds: Folds = 10,
     out: Out = None, html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95,
     seed: Seed = 0, engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 1000,
     strict: Strict = False, quiet: Quiet = False,

@@ -1,17 +1,18 @@
-"""Directions of preference: what the judge's choice moved towards, as unit vectors."""
+"""Pairs and their presentations: which verdicts are about one pair, and which way each of them points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = ["Directions", "directions"]
+__all__ = ["Directions", "Presentations", "directions", "presentations"]
 
 #: Chosen and rejected nearer than this, relative to the longer of the two, are one text to the encoder.
 NEAREST = 1e-4
@@ -57,3 +58,70 @@ def directions(pairs: Pairs) -> Directions:
     usable = length > NEAREST * scale
     z = np.where(usable[:, None], difference, 0) / np.where(usable, length, 1)[:, None]
     return Directions(chosen=chosen, rejected=rejected, z=z.astype(np.float32), usable=usable)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Presentations:
+    """The verdicts of one judge gathered by pair.
+
+    People chose once a pair, so a pair is one observation however often it was presented. It is looked at
+    from one of its responses: the one that all verdicts chose, or either where they disagree.
+
+    Attributes
+    ----------
+    first : int array (p,)
+        Row of each pair's first verdict, in order of appearance; its choice is the response looked from.
+    pair : int array (n,)
+        Pair of each row.
+    side : float array (n,)
+        1 where the row chose the response looked from, −1 where it chose the other.
+    vote : float array (p,)
+        Mean side of each pair: 1 where its verdicts agree, 0 where two disagree.
+    order : int array (p,)
+        Pairs in the order of `Pairs.rank`.
+    """
+
+    first: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    side: NDArray[np.float64]
+    vote: NDArray[np.float64]
+    order: NDArray[np.int64]
+
+    def where(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Pairs of the marked rows (n,), in the order of `Pairs.rank`."""
+        return self.order[rows[self.first][self.order]]
+
+    def of_rows(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probability (n,) of what each row chose, from that of the response that its pair is looked from."""
+        mine = p[self.pair]
+        return np.where(self.side > 0, mine, 1 - mine)
+
+    def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Means over each pair's verdicts of values (n, ...)."""
+        total = np.zeros((len(self.first), *values.shape[1:]))
+        np.add.at(total, self.pair, values)
+        size = np.bincount(self.pair, minlength=len(self.first))
+        return np.asarray(total / size.reshape(-1, *(1,) * (values.ndim - 1)))
+
+
+def presentations(pairs: Pairs) -> Presentations:
+    """Which verdicts of one judge are about one pair.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesjudge.tables import Pairs
+    >>> frame = pd.DataFrame({"item": list("xxy"), "order": ["ab", "ba", "ab"], "judge_prefers": list("abb")})
+    >>> found = presentations(Pairs.from_frame(frame))
+    >>> found.pair.tolist(), found.vote.tolist()
+    ([0, 0, 1], [0.0, 1.0])
+    """
+    pair = pd.factorize(pairs.frame["item"])[0].astype(np.int64)
+    ranked = np.argsort(pairs.rank)
+    known, place = np.unique(pair[ranked], return_index=True)
+    first = np.empty(len(known), dtype=np.int64)
+    first[known] = ranked[place]
+    chosen = pairs.prefers_a
+    side = np.where(chosen == chosen[first][pair], 1.0, -1.0)
+    vote = np.bincount(pair, weights=side, minlength=len(first)) / np.bincount(pair, minlength=len(first))
+    return Presentations(first=first, pair=pair, side=side, vote=vote, order=np.argsort(pairs.rank[first]))

@@ -28,7 +28,7 @@ class SimulatedPairs:
     pairs : Pairs
         Some verified.
     agrees : float array (n,)
-        Whether people agree with each decision (1, 0), verified or not.
+        Whether people agree with each verdict (1, 0), verified or not.
     probability : float array (n,)
         Probability of that.
     """
@@ -41,11 +41,11 @@ class SimulatedPairs:
 def simulate_pairs(
     *, seed: int, n: int = 600, verified: int = 200, dimensions: int = 24, intercept: float = 0.3,
     verbosity: float = -1.2, quality: float = 1.0, categories: Sequence[float] = (0.8, 0.0, -0.8),
-    strengths: Sequence[float] = (),
+    strengths: Sequence[float] = (), flips: float | None = None,
 ) -> SimulatedPairs:  # fmt: skip
-    """Decisions of a judge who likes long answers, in question types of unequal difficulty.
+    """Verdicts of a judge who likes long answers, in question types of unequal difficulty.
 
-    The log odds that people agree with a decision are ``intercept + category effect + verbosity·length gap +
+    The log odds that people agree with a verdict are ``intercept + category effect + verbosity·length gap +
     quality·direction``: the length gap is the log ratio of the chosen response's length to the other's, in
     standard deviations, and ``direction`` the embedding difference along one axis that only partly shows.
 
@@ -64,6 +64,10 @@ def simulate_pairs(
     strengths : sequence of float
         People's log odds for models ``m0, m1, ...``, whose responses the pairs then are; by default the pairs
         name no models.
+    flips : float, optional
+        Share of the pairs on which the verdict changes with the order of presentation. Every pair is then
+        judged in both orders and has two rows; where their verdicts differ, the intercept and the category
+        have no part in the log odds. By default every pair has one row.
 
     Raises
     ------
@@ -75,6 +79,9 @@ def simulate_pairs(
     >>> made = simulate_pairs(seed=1)
     >>> len(made.pairs), int(made.pairs.verified.sum())
     (600, 200)
+    >>> both = simulate_pairs(seed=1, flips=0.3).pairs
+    >>> len(both), round(float(both.frame["flip"].mean()), 2)
+    (1200, 0.3)
     """
     if not 1 <= verified <= n:
         raise UsageError(f"verified={verified} must lie between 1 and n={n}")
@@ -82,10 +89,15 @@ def simulate_pairs(
         raise UsageError(f"effects of {len(categories)} question types; give 1 to {len(_TYPES)}")
     if len(strengths) == 1:
         raise UsageError("strengths of one model; give two or more, or none")
+    if flips is not None and not 0 <= flips <= 1:
+        raise UsageError(f"flips={flips} must lie between 0 and 1")
     rng = np.random.default_rng(seed)
     category = rng.integers(len(categories), size=n)
     gap, signal = rng.normal(size=n), rng.normal(size=n)
-    logit = intercept + np.asarray(categories)[category] + verbosity * gap + quality * signal
+    # From a stream of its own, so that worlds without it stay as they are.
+    changes = np.random.default_rng([seed, 1]).permutation(n) < round(n * (flips or 0.0))
+    base = intercept + np.asarray(categories)[category]
+    logit = np.where(changes, 0.0, base) + verbosity * gap + quality * signal
     probability = 1 / (1 + np.exp(-logit))
     agrees = (rng.random(n) < probability).astype(float)
     prefers_a = rng.random(n) < 0.5
@@ -106,7 +118,14 @@ def simulate_pairs(
     if len(strengths):
         frame = frame.assign(**_models(rng, np.asarray(strengths), prefers_a == (agrees == 1)))
     first = prefers_a[:, None]
-    pairs = Pairs.from_frame(frame, a=np.where(first, chosen, other), b=np.where(first, other, chosen))
+    a, b = np.where(first, chosen, other), np.where(first, other, chosen)
+    if flips is None:
+        return SimulatedPairs(pairs=Pairs.from_frame(frame, a=a, b=b), agrees=agrees, probability=probability)
+    again = frame.assign(order="ba", judge_prefers=np.where(prefers_a != changes, "a", "b"))
+    both = pd.concat([frame.assign(order="ab"), again], ignore_index=True)
+    pairs = Pairs.from_frame(both, a=np.tile(a, (2, 1)), b=np.tile(b, (2, 1)))
+    other_way = (np.where(changes, 1 - values, values) for values in (agrees, probability))
+    agrees, probability = (np.concatenate(two) for two in zip((agrees, probability), other_way, strict=True))
     return SimulatedPairs(pairs=pairs, agrees=agrees, probability=probability)
 
 

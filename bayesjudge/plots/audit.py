@@ -17,15 +17,19 @@ __all__ = ["consistency_dots", "sensitivity_curves", "trust_map", "trust_scores"
 
 
 @themed
-def trust_scores(trust: pd.DataFrame, held_out: pd.DataFrame | None = None) -> Figure:
+def trust_scores(
+    trust: pd.DataFrame, held_out: pd.DataFrame | None = None, *, kind: str = "unverified"
+) -> Figure:
     """Distribution of trust, by what people said where they did, and every verdict's trust in order.
 
     Parameters
     ----------
     trust : pandas.DataFrame
-        One row an unverified verdict: ``trust, lower, upper, flip``.
+        One row a verdict: ``trust, lower, upper, flip``.
     held_out : pandas.DataFrame, optional
         Verified verdicts: ``score`` (trust by a model that had not seen them) and ``agrees``.
+    kind : {"unverified", "verified"}
+        What the rows of ``trust`` are; verified ones are drawn by what people said alone.
 
     Returns
     -------
@@ -43,11 +47,11 @@ def trust_scores(trust: pd.DataFrame, held_out: pd.DataFrame | None = None) -> F
     'P(people agree)'
     """
     if trust.empty:
-        raise UsageError("there are no unverified verdicts whose trust could be drawn")
+        raise UsageError(f"there are no {kind} verdicts whose trust could be drawn")
     figure = canvas(3.0)
     left, right = figure.subplots(1, 2)
     edges = np.linspace(0, 1, 26)
-    parts = [("unverified", trust["trust"].to_numpy(), MUTED)]
+    parts = [(kind, trust["trust"].to_numpy(), MUTED)] if kind == "unverified" else []
     if held_out is not None and len(held_out):
         for value, name, colour in ((1, "people agree", BAYES[0]), (0, "people disagree", BASELINE[0])):
             mine = held_out.loc[held_out["agrees"] == value, "score"].dropna().to_numpy()
@@ -59,13 +63,13 @@ def trust_scores(trust: pd.DataFrame, held_out: pd.DataFrame | None = None) -> F
         )
     bare(left).set_xlabel("P(people agree)")
     left.set_ylabel("density")
-    left.legend(loc="upper left")
-    _ordered(right, trust)
+    left.legend(loc="upper center")
+    _ordered(right, trust, kind)
     footnote(figure, f"{int(trust['flip'].sum())} of {len(trust)} verdicts turned around; dotted: one half")
     return figure
 
 
-def _ordered(axes: Axes, trust: pd.DataFrame) -> None:
+def _ordered(axes: Axes, trust: pd.DataFrame, kind: str) -> None:
     """Trust with its interval, verdicts in order of trust."""
     rows = trust.sort_values("trust", kind="stable")
     place, flip = np.arange(len(rows)), rows["flip"].to_numpy(dtype=bool)
@@ -76,14 +80,14 @@ def _ordered(axes: Axes, trust: pd.DataFrame) -> None:
                       color=colour, label=name)  # fmt: skip
     axes.axhline(0.5, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
     bare(axes, grid="y").set_ylim(-0.02, 1.02)
-    axes.set_xlabel("unverified verdicts, in order")
+    axes.set_xlabel(f"{kind} verdicts, in order")
     axes.set_ylabel("P(people agree)")
     axes.legend(loc="upper left", markerscale=3)
 
 
 @themed
 def trust_map(trust: pd.DataFrame) -> Figure:
-    """Unverified verdicts among the first two principal directions, coloured by trust.
+    """Verdicts among the first two principal directions, coloured by trust.
 
     Parameters
     ----------

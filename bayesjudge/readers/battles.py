@@ -10,11 +10,11 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.battle_formats import Unfolded, unfold_battles
-from bayesjudge.readers.column_names import BATTLE_ALIASES, recognise
+from bayesjudge.readers.column_names import BATTLE_ALIASES, recognise, reference_answers
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_rows import NAMES
-from bayesjudge.tables.columns import name_columns, require_unique
+from bayesjudge.tables.columns import label_source, name_columns, require_unique
 from bayesjudge.tables.words import ORDERS
 
 __all__ = ["read_battles"]
@@ -79,7 +79,8 @@ def read_battles(
         battles = Battles.from_frame(frame)
     except InputError as error:
         raise InputError(_in_files(error.problems, names, parts)) from error
-    return Battles(battles.frame, battles.dropped, tuple(dict.fromkeys(warnings + battles.warnings)))
+    return replace(battles, warnings=tuple(dict.fromkeys(warnings + battles.warnings)),
+                   label_source=label_source(columns, battles.frame, "human"))  # fmt: skip
 
 
 def _named(
@@ -95,7 +96,8 @@ def _named(
         told = [replace(problem, found=f"{problem.found} in {name}") for problem in error.problems]
         raise InputError(told) from error
     named, moved = name_columns(unfolded.frame, mapping, names=NAMES)
-    return replace(unfolded, frame=named), unfolded.warnings + doubts + moved
+    doubts += moved + reference_answers(named, "human")
+    return replace(unfolded, frame=named), unfolded.warnings + doubts
 
 
 def _in_files(problems: Sequence[Problem], names: Sequence[str], parts: Sequence[Unfolded]) -> list[Problem]:

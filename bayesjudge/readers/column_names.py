@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
+from bayesjudge.tables.coding import distinct_values, shown
 
 __all__ = [
     "BATTLE_ALIASES", "GOLD_ALIASES", "PAIR_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES",
-    "recognise",
+    "recognise", "reference_answers",
 ]  # fmt: skip
+
+#: Names of what is more often a task's own answer than a person's judgement of one.
+REFERENCES = frozenset({
+    "target", "truth", "reference", "ground_truth", "gold", "true_label", "answer_key", "correct_answer",
+    "expected_answer", "gold_answer", "gold_standard", "reference_answer",
+})  # fmt: skip
+#: Names of a person's judgement; the star stands for any ending but that of a person's name.
+_HUMAN = ["human_label", "gold_label", "annotator_label", "human", "human_verdict", "human_judgment",
+          "human_judgement", "human_score"]  # fmt: skip
+_ANY_HUMAN = "human_*"
 
 #: Our name to two lists of others; the second counts only where the first has no match.
 VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -31,11 +45,7 @@ VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
         ["judge_verdict", "judge_label", "judgment", "judgement", "is_correct", "prediction", "judge_score"],
         ["score", "correct", "passed", "rating", "result"],
     ),
-    "label": (
-        ["human_label", "gold_label", "true_label", "ground_truth", "gold", "human", "human_verdict",
-         "human_judgment", "human_judgement", "human_score"],
-        ["target", "truth", "reference"],
-    ),
+    "label": (_HUMAN, [_ANY_HUMAN]),
     "run": (["run_id", "repetition", "repeat", "replicate", "trial"], []),
     "label_probability": (["inclusion_probability", "sampling_probability"], []),
 }  # fmt: skip
@@ -44,7 +54,7 @@ VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "item": VERDICT_ALIASES["item"],
     "model": VERDICT_ALIASES["model"],
-    "label": (VERDICT_ALIASES["label"][0], ["target", "truth", "verdict", "is_correct", "correct", "score"]),
+    "label": (_HUMAN, [_ANY_HUMAN, "verdict", "is_correct", "correct", "score"]),
     "label_probability": VERDICT_ALIASES["label_probability"],
 }
 
@@ -85,7 +95,7 @@ BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "model_b": (["model_2", "generator_2", "model_right", "right_model"], []),
     "human": (
         ["human_label", "human_vote", "human_preference", "human_verdict", "human_winner", "human_majority"],
-        ["vote", "gold", "label"],
+        ["vote", "label", "gold_label", "annotator_label", _ANY_HUMAN],
     ),
     "judge": VERDICT_ALIASES["judge"],
     "verdict": (
@@ -111,7 +121,8 @@ PAIR_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "judge": VERDICT_ALIASES["judge"],
     "judge_prefers": (["judge_preference", "judge_verdict", "verdict", "llm_preference"],
                       ["winner", "preference", "judgment", "judgement"]),
-    "human_prefers": (["human_preference", "human", "gold", "human_label", "human_verdict"], ["label"]),
+    "human_prefers": (["human_preference", "human", "human_label", "human_verdict", "gold_label",
+                       "annotator_label"], ["label", _ANY_HUMAN]),
     "attack": (["attack_type", "perturbation"], []),
     "question": (["question_id", "prompt_id"], []),
     "category": (["question_type", "task_category", "subset", "domain"], ["task", "subject"]),
@@ -176,8 +187,44 @@ def recognise(
     return mapping, tuple(warnings)
 
 
+def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
+    """What to say of columns that look like reference answers, in a table without people's labels.
+
+    A task's own answers may be coded as labels are (``yes`` and ``no`` of a question, 0 and 1), and would be
+    taken for a person's judgement of every answer without a sign that anything is wrong.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table, its columns under our names where they were recognised.
+    name : str
+        Ours for people's labels.
+
+    Examples
+    --------
+    >>> print(reference_answers(pd.DataFrame({"gold": ["yes", "no"]}), "label")[0])  # doctest: +ELLIPSIS
+    column 'gold' looks like reference answers (yes/no): not used as human labels; `--column label=gold` ...
+    """
+    if name in frame:
+        return ()
+    columns = [column for column in map(str, frame.columns) if _folded(column) in REFERENCES]
+    return tuple(f"column {column!r} looks like reference answers ({_examples(frame[column])}): not used as "
+                 f"human labels; `--column {name}={column}` says they are" for column in columns)  # fmt: skip
+
+
+def _examples(values: pd.Series[Any]) -> str:
+    """The last values in order of their names (yes before no); the order of rows has no part in it."""
+    distinct = sorted({shown(value).strip("'") for value in distinct_values(values)[1]}, reverse=True)
+    return "/".join(distinct[:3]) + ("/…" if len(distinct) > 3 else "")
+
+
 def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:
-    return [column for column in found if _folded(column) in names]
+    return [column for column in found if _means(_folded(column), names)]
+
+
+def _means(folded: str, names: Sequence[str]) -> bool:
+    person = folded.endswith(("_id", "_name"))
+    return folded in names or (_ANY_HUMAN in names and folded.startswith("human_") and not person)
 
 
 def _folded(name: str) -> str:

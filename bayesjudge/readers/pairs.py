@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import PAIR_ALIASES, recognise
+from bayesjudge.readers.column_names import PAIR_ALIASES, recognise, reference_answers
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
 from bayesjudge.readers.filters import keep_where
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Pairs
 from bayesjudge.tables.coding import code_names, shown
-from bayesjudge.tables.columns import name_columns, require_columns
+from bayesjudge.tables.columns import label_source, name_columns, require_columns
 from bayesjudge.tables.pair_rows import NAMES
 
 __all__ = ["named_items", "read_pairs", "with_items"]
@@ -42,8 +42,9 @@ def read_pairs(
         Embeds the texts in ``response_a``, ``response_b`` (and ``prompt``): any function from texts to an
         array (n, d), or the name of a sentence-transformers model (the optional extra ``encoder``).
     columns : mapping of str to str, optional
-        Our name to yours: ``{"human_prefers": "gold"}``. Common names of known formats need no mapping, see
-        `bayesjudge.readers.column_names.PAIR_ALIASES`. Columns of either file may be named.
+        Our name to yours: ``{"human_prefers": "gold"}`` says that the column gold holds people's choices.
+        Common names of known formats need no mapping, see `bayesjudge.readers.column_names.PAIR_ALIASES`.
+        Columns of either file may be named.
     items : path or table, optional
         One row an item: what people preferred, lengths, categories, models, texts, whatever the log does not
         say; joined by item.
@@ -92,11 +93,13 @@ def read_pairs(
         if known is not None and "item" in whole:
             whole, lost = with_items(whole, known[0])
             warnings += lost
+        warnings += reference_answers(whole, "human_prefers")
         arrays = embed_texts(whole, encoder) if encoder is not None else _embeddings(embeddings, whole)
         pairs = Pairs.from_frame(whole, **arrays)
     except InputError as error:
         raise InputError(located(error.problems, names, frames)) from error
-    return replace(pairs, warnings=tuple(dict.fromkeys(warnings + pairs.warnings)))
+    return replace(pairs, warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),
+                   label_source=label_source(columns, pairs.frame, "human_prefers"))  # fmt: skip
 
 
 def _of_log(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from bayesjudge.errors import InputError
-from bayesjudge.readers.column_names import GOLD_ALIASES, recognise
+from bayesjudge.errors import InputError, Problem
+from bayesjudge.readers.column_names import GOLD_ALIASES, recognise, reference_answers
 from bayesjudge.readers.parts import located, read_parts
 from bayesjudge.tables import Verdicts
-from bayesjudge.tables.columns import name_columns
+from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.verdict_rows import NAMES
 
 __all__ = ["read_verdicts"]
@@ -59,13 +59,14 @@ def read_verdicts(source: Any, *, columns: Mapping[str, str] | None = None, labe
         named, moved = name_columns(frame, mapping, names=NAMES)
         names.append(name)
         frames.append(named)
-        warnings += doubts + moved
+        warnings += doubts + moved + (() if gold else reference_answers(named, "label"))
     frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     try:
         verdicts = Verdicts.from_frame(frame, labels=None if gold is None else gold.named)
     except InputError as error:
         raise InputError(located(error.problems, names, frames)) from error
-    return Verdicts(verdicts.frame, verdicts.dropped, tuple(dict.fromkeys(warnings + verdicts.warnings)))
+    return replace(verdicts, warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),
+                   label_source=label_source(columns, verdicts.frame, "label"))  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,11 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> tuple[_Gold, t
             if name in GOLD_ALIASES and column in frame.columns}  # fmt: skip
     mapping, doubts = recognise(frame.columns, mine, aliases=GOLD_ALIASES)
     named, moved = name_columns(frame, mapping, names=tuple(GOLD_ALIASES))
+    doubtful = reference_answers(named, "label")
+    if doubtful:
+        raise InputError([Problem(column="labels.label", found=text, fix="Map the column, or rename it.",
+                                  allowed="a column named label, human_label, gold_label or annotator_label")
+                          for text in doubtful])  # fmt: skip
     return _Gold(named, frozenset(frame.columns)), doubts + moved
 
 

@@ -93,6 +93,8 @@ class Page:
         Status is ``yes``, ``warn`` or ``no``.
     manifest : mapping
         How it was computed: settings, versions, seeds.
+    facts : sequence of str
+        What the header says of the data, below the question.
 
     Raises
     ------
@@ -114,6 +116,7 @@ class Page:
     sections: Sequence[Section] = ()
     checklist: Sequence[ChecklistItem] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    facts: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         wrong = [status for _, status, _ in self.checklist if status not in STATUSES]

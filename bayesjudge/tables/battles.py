@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from bayesjudge.errors import UsageError
 from bayesjudge.tables.battle_rows import validate
+from bayesjudge.tables.columns import label_source
 
 __all__ = ["Battles"]
 
@@ -29,6 +30,8 @@ class Battles:
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
+    label_source : {"human", "mapped"}, optional
+        How people's labels were known as such: by their column's name, or because the user named the column.
 
     Notes
     -----
@@ -39,6 +42,7 @@ class Battles:
     frame: pd.DataFrame
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    label_source: str | None = None
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, columns: Mapping[str, str] | None = None) -> Battles:
@@ -82,7 +86,8 @@ class Battles:
         if not isinstance(frame, pd.DataFrame):
             raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
                              "bayesjudge.readers.read_battles takes files and other tables")  # fmt: skip
-        return cls(*validate(frame, columns))
+        found = cls(*validate(frame, columns))
+        return replace(found, label_source=label_source(columns, found.frame, "human"))
 
     def __len__(self) -> int:
         return len(self.frame)

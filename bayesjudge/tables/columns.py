@@ -9,7 +9,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 
-__all__ = ["name_columns", "near_names", "require_columns", "require_unique"]
+__all__ = ["label_source", "name_columns", "near_names", "require_columns", "require_unique"]
 
 
 def name_columns(
@@ -66,6 +66,30 @@ def require_columns(
     """One problem for each required column that is absent, saying which are there and which look similar."""
     found = list(found)
     return [_missing_column(name, found, where) for name in required if name not in found]
+
+
+def label_source(columns: Mapping[str, str] | None, frame: pd.DataFrame, name: str) -> str | None:
+    """How people's labels were known as such: ``mapped`` by the user, ``human`` by their column's name.
+
+    None where the table has none.
+
+    Parameters
+    ----------
+    columns : mapping of str to str, optional
+        The user's own mapping, our name to the user's column.
+    frame : pandas.DataFrame
+        A validated table.
+    name : str
+        Our name for people's labels.
+
+    Examples
+    --------
+    >>> label_source({"label": "gold"}, pd.DataFrame({"label": [1, None]}), "label")
+    'mapped'
+    """
+    if not frame[name].notna().any():
+        return None
+    return "mapped" if name in (columns or {}) else "human"
 
 
 def near_names(name: str, names: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How rows become decisions between two responses: name, code, check, fold both orders, drop and count."""
+"""How rows become verdicts between two responses: name, code, check, compare both orders, drop and count."""
 
 from __future__ import annotations
 
@@ -73,10 +73,9 @@ def validate(
     rows, flip, dropped = _choose(coded)
     if not len(rows):
         raise InputError([_no_rows(f"only rows that cannot be used: {dropped}")])
-    twice = len(table) - len(rows) - sum(dropped.values())
-    told += (f"{twice} pairs were judged in both orders: one decision each, the one with a first",) * (
-        twice > 0
-    )
+    twice = int((coded.codes["pair"].iloc[rows].value_counts() > 1).sum())
+    if twice:
+        told += (f"{twice} pairs were judged in both orders: two verdicts each, one gain or loss a pair",)
     gap = np.full(len(table), np.nan) if gap is None else gap
     return _assemble(coded, rows, flip, gap), rows, dropped, warnings + told
 
@@ -139,7 +138,7 @@ def _rules(coded: _Coded) -> list[Rule]:
 
 
 def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, int]]:
-    """Places of the decisions, whether each flips with the order, and the rows left out by first reason."""
+    """Places of the verdicts, whether each pair's differ with the order, and the rows left out by reason."""
     codes = coded.codes
     human = _filled(codes["subject"].to_numpy(), codes["human_prefers"].to_numpy())
     judge = codes["judge_prefers"].to_numpy()
@@ -155,23 +154,22 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict
     for reason, wrong in unusable.items():
         dropped[reason] = int((keep & wrong).sum())
         keep &= ~wrong
-    rows, flip = _fold(codes, np.flatnonzero(keep))
+    rows = np.flatnonzero(keep)
+    # Before ties are left out: a tie in one order differs from a choice in the other.
+    flip = _flips(codes.iloc[rows])
     for reason, tied in {"tie by the judge": judge == _TIE, "tie by people": human == _TIE}.items():
         dropped[reason] = int(tied[rows].sum())
         rows, flip = rows[~tied[rows]], flip[~tied[rows]]
     return rows, flip, {reason: n for reason, n in dropped.items() if n}
 
 
-def _fold(codes: pd.DataFrame, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """One row a pair, the one with a shown first where there are two, and whether the other differs."""
-    part = codes.loc[rows, ["pair", "order", "judge_prefers", "flip"]].assign(row=rows)
-    # Known orders before one that was not recorded (−1), and ab (0) before ba (1).
-    ranked = part.sort_values(["pair", "order"], key=lambda c: c.where(c != MISSING, 9), kind="stable")
-    first = ranked.drop_duplicates("pair").sort_values("row")
-    spread = ranked.groupby("pair")["judge_prefers"].agg(["min", "max", "size"]).loc[first["pair"]]
-    folded = np.where(spread["size"] > 1, (spread["min"] != spread["max"]).astype(float), np.nan)
-    given = np.where(first["flip"] >= 0, first["flip"].astype(float), np.nan)
-    return first["row"].to_numpy(np.int64), np.where(np.isnan(folded), given, folded)
+def _flips(codes: pd.DataFrame) -> NDArray[np.float64]:
+    """Whether a pair's verdicts differ (1, 0); for a pair with one verdict what the table says, or NaN."""
+    of_pair = codes.groupby("pair")["judge_prefers"]
+    differ = of_pair.transform("min") != of_pair.transform("max")
+    given = codes["flip"].where(codes["flip"] >= 0).astype(float)
+    known = differ.astype(float).where(of_pair.transform("size") > 1, given)
+    return np.asarray(known, dtype=np.float64)
 
 
 def _filled(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
+from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.embeddings import check_embeddings, none_given
 from bayesjudge.tables.pair_rows import NO_ATTACK, validate
 
@@ -18,13 +20,18 @@ __all__ = ["SAME_AS", "Pairs"]
 
 #: Start of the names of columns that say whether another judge decided likewise.
 SAME_AS = "same as "
+#: Coordinates of the embeddings that tell rows apart in `Pairs.rank`.
+COORDINATES = 8
 #: Share of unverified pairs about questions that nobody verified, past which they are mostly unseen.
 MOSTLY_UNSEEN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """A judge's decisions between two responses, one row a decision.
+    """A judge's verdicts on pairs of responses, one row a verdict.
+
+    A pair judged in both orders of presentation has two rows, each with its own choice. The item names the
+    pair, so that rows of one item, judge and attack belong together: people's choice is theirs in common.
 
     Parameters
     ----------
@@ -32,9 +39,9 @@ class Pairs:
         Columns ``item, judge, attack, question, category, model_a, model_b, order`` (str; ``attack`` is
         ``"none"`` for the pair as it was, ``question`` is the item where none is given, the others may be
         missing), ``judge_prefers`` (a or b), ``human_prefers`` (a, b or missing = unverified), ``flip`` (1
-        where the judge chose otherwise when the order was swapped, 0 the same, NaN not known), ``gap`` (the
-        judge's score of a minus its score of b, NaN none), ``length_a, length_b`` (NaN not known), then any
-        extra columns as they came. Treat it as read-only.
+        where the judge chose otherwise, or neither, when the order was swapped, 0 the same, NaN not known),
+        ``gap`` (the judge's score of a minus its score of b, NaN none), ``length_a, length_b`` (NaN not
+        known), then any extra columns as they came. Treat it as read-only.
     a, b : float32 array (n, d)
         Embeddings of the two responses; d is 0 where there are none.
     prompt : float32 array (n, d) or (n, 0)
@@ -43,6 +50,8 @@ class Pairs:
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
+    label_source : {"human", "mapped"}, optional
+        How people's labels were known as such: by their column's name, or because the user named the column.
     """
 
     frame: pd.DataFrame
@@ -51,6 +60,7 @@ class Pairs:
     prompt: NDArray[np.float32]
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    label_source: str | None = None
 
     @classmethod
     def from_frame(
@@ -62,7 +72,7 @@ class Pairs:
         Parameters
         ----------
         frame : pandas.DataFrame
-            One row a decision: ``item``, ``judge_prefers``, and where known ``human_prefers``, ``judge``,
+            One row a verdict: ``item``, ``judge_prefers``, and where known ``human_prefers``, ``judge``,
             ``attack``, ``category``, ``question``, ``model_a``, ``model_b``, ``order``, ``flip``,
             ``length_a``, ``length_b``, ``score_gap`` (or ``score_a`` with ``score_b``, or ``prob_a``).
         a, b : array-like (n, d), optional
@@ -87,8 +97,8 @@ class Pairs:
         Notes
         -----
         Ties of the judge and of people are left out and counted in ``dropped``: a direction of preference
-        needs a winner. A pair judged in both orders of presentation (rows ``ab`` and ``ba``) is one decision,
-        the one with a first; ``flip`` then says whether the other differs (a tie differs).
+        needs a winner. Of a pair judged in both orders of presentation (rows ``ab`` and ``ba``) both rows
+        are kept, and ``flip`` says whether they differ (a tie differs).
 
         Examples
         --------
@@ -113,7 +123,8 @@ class Pairs:
         nothing = none_given(len(table))
         found = cls(table, read.get("response a", nothing), read.get("response b", nothing),
                     read.get("prompts", nothing), dropped, warnings)  # fmt: skip
-        return replace(found, warnings=warnings + found._told_identical())
+        return replace(found, warnings=warnings + found._told_identical(),
+                       label_source=label_source(columns, found.frame, "human_prefers"))  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -122,6 +133,46 @@ class Pairs:
     def dimensions(self) -> int:
         """Number of dimensions d of the embeddings; 0 where there are none."""
         return int(self.a.shape[1])
+
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """Rank of each row (n,) in an order that the verdicts themselves decide.
+
+        Neither the table's order, nor names of items, judges and models, nor which response is called a has
+        a part in it. Whatever is drawn at random is drawn in this order.
+        """
+        order = np.lexsort(self._sides()[::-1])
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return rank
+
+    def codes(self, column: str) -> NDArray[np.int64]:
+        """Code of each row's value in a column (n,), counted in the order of `rank`.
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"item": ["y", "x"], "judge_prefers": "a", "length_a": [9, 2],
+        ...                       "length_b": 5})
+        >>> Pairs.from_frame(frame).codes("item").tolist()
+        [1, 0]
+        """
+        order = np.argsort(self.rank)
+        found = np.empty(len(order), dtype=np.int64)
+        found[order] = pd.factorize(self.frame[column].iloc[order])[0]
+        return found
+
+    def _sides(self) -> list[NDArray[Any]]:
+        """What is known of each row, seen from the response that the judge chose: the first decides most."""
+        frame, first = self.frame, self.prefers_a
+        sign = np.where(first, 1.0, -1.0)
+        chosen, other = (np.where(side, frame["length_a"], frame["length_b"]) for side in (first, ~first))
+        shown = sign * frame["order"].map({"ab": 1.0, "ba": -1.0}).to_numpy(dtype=float)
+        same = [frame[name].to_numpy(float) for name in frame if str(name).startswith(SAME_AS)]
+        return [
+            chosen, other, sign * frame["gap"].to_numpy(float), frame["flip"].to_numpy(float), shown, *same,
+            *(sign[:, None] * (self.a - self.b)[:, :COORDINATES]).T, *self.prompt[:, :COORDINATES].T,
+            frame["category"].fillna("").to_numpy(dtype=str), self.agrees,
+        ]  # fmt: skip
 
     @property
     def prefers_a(self) -> NDArray[np.bool_]:
@@ -149,7 +200,8 @@ class Pairs:
     @property
     def mostly_unseen(self) -> bool:
         """Whether most unverified pairs are about questions nobody verified, of questions with many pairs."""
-        question, verified = self.frame["question"], self.verified
+        pairs = ~self.frame["item"].duplicated()
+        question, verified = self.frame["question"][pairs], self.verified[pairs]
         seen = question[~verified].isin(question[verified])
         return bool(len(seen) and question.duplicated().any() and (~seen).mean() > MOSTLY_UNSEEN)
 
@@ -164,10 +216,10 @@ class Pairs:
         return replace(self, frame=self.frame.assign(human_prefers=hidden))
 
     def of(self, *, judge: str | None = None, attack: str = NO_ATTACK) -> Pairs:
-        """Decisions of one judge on the pairs as they were, or after one attack.
+        """Verdicts of one judge on the pairs as they were, or after one attack.
 
-        Where the table has other judges, a column ``same as <judge>`` for each says whether it decided
-        likewise (1), otherwise (−1), or did not (NaN).
+        Where the table has other judges, a column ``same as <judge>`` for each says whether it chose
+        likewise (1), otherwise (−1), either way with the order (0), or did not choose (NaN).
 
         Raises
         ------
@@ -187,16 +239,19 @@ class Pairs:
         found = self.take(mine.to_numpy(dtype=bool))
         more = {f"{SAME_AS}{other}": _likewise(found.frame, self.frame[at & (self.frame["judge"] == other)])
                 for other in judges if other != (judge or judges[0])}  # fmt: skip
-        return replace(found, frame=found.frame.assign(**more))
+        # The most alike first, so that neither names nor row order decide on the order of the columns.
+        likest = sorted(more, key=lambda name: (np.nansum(more[name]), np.isfinite(more[name]).sum()))
+        return replace(found, frame=found.frame.assign(**{name: more[name] for name in reversed(likest)}))
 
     def _told_identical(self) -> tuple[str, ...]:
-        n = int(self.identical.sum())
-        text = f"{n} of {len(self)} pairs have one embedding for both responses (cut texts?): never flipped"
+        item = self.frame["item"]
+        n, whole = item[self.identical].nunique(), item.nunique()
+        text = f"{n} of {whole} pairs have one embedding for both responses (cut texts?): never flipped"
         return (text,) if n else ()
 
 
 def _likewise(mine: pd.DataFrame, other: pd.DataFrame) -> NDArray[np.float64]:
-    """1 where another judge's rows decide the item as mine do, −1 where not, NaN where they say nothing."""
-    theirs = mine["item"].map(dict(zip(other["item"], other["judge_prefers"], strict=True)))
-    same = np.where(theirs == mine["judge_prefers"], 1.0, -1.0)
-    return np.where(theirs.isna(), np.nan, same)
+    """1 where another judge chooses as my rows do, −1 where not, the mean over its orders; NaN where none."""
+    side = other["judge_prefers"].map({"a": 1.0, "b": -1.0}).groupby(other["item"]).mean()
+    own = mine["judge_prefers"].map({"a": 1.0, "b": -1.0})
+    return np.asarray(own * mine["item"].map(side), dtype=np.float64)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from bayesjudge.errors import UsageError
+from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.verdict_rows import IDS, validate
 
 if TYPE_CHECKING:
@@ -34,12 +35,15 @@ class Verdicts:
     annotations : pandas.DataFrame, optional
         Where the labels table names annotators: ``item, model, annotator, label``, one row a mark. ``label``
         of the frame is then their majority, missing where it is a tie.
+    label_source : {"human", "mapped"}, optional
+        How people's labels were known as such: by their column's name, or because the user named the column.
     """
 
     frame: pd.DataFrame
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     annotations: pd.DataFrame | None = None
+    label_source: str | None = None
 
     @classmethod
     def from_frame(
@@ -94,7 +98,8 @@ class Verdicts:
         if not isinstance(frame, pd.DataFrame):
             raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
                              "bayesjudge.readers.read_verdicts takes files and other tables")  # fmt: skip
-        return cls(*validate(frame, columns, labels))
+        found = cls(*validate(frame, columns, labels))
+        return replace(found, label_source=label_source(columns, found.frame, "label"))
 
     def __len__(self) -> int:
         return len(self.frame)

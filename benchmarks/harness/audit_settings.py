@@ -1,4 +1,4 @@
-"""Judges whose every decision people verified: LLMBar, PandaLM and MT-Bench, as tables of pairs."""
+"""Judges whose every verdict people checked: LLMBar, PandaLM and MT-Bench, as tables of pairs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _llmbar(data: Path) -> Iterator[tuple[str, Pairs]]:
     for prompt, judges in (("Vanilla", sorted(judged["judge"].unique())), ("Metrics_Reference", REFERENCE)):
         for judge in judges:
             mine = judged[(judged["judge"] == judge) & (judged["prompt"] == prompt)]
-            # Both orders parsed: the decision is the one with a first, the other says whether it flips.
+            # Both orders parsed: two verdicts each.
             whole = mine.groupby("item_id")["verdict"].transform("count") == 2
             rows = mine[whole][["item_id", "judge", "verdict", "order"]]
             yield f"llmbar {judge} {prompt}", _read(rows.merge(items, on="item_id"), data, "llmbar")

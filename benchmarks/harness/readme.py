@@ -147,13 +147,16 @@ def _reliability_models(result: Mapping[str, Any]) -> list[str]:
 
 
 def _audit(result: Mapping[str, Any]) -> list[str]:
-    names = ("design", "method", "runs", "before", "gain", "worst", "losing", "flips", "precision", "auc",
-             "ece", "in_band", "brier")  # fmt: skip
-    words = ("`before`, `gain`, `worst` (of a run) in points of consistency with people on hidden pairs; "
+    names = ("design", "method", "runs", "before", "gain", "gain_one_order", "worst", "losing", "flips",
+             "precision", "auc", "ece", "in_band", "brier")  # fmt: skip
+    words = ("`before`, `gain`, `worst` (of a run) in points of consistency with people on hidden pairs, "
+             "each counted once: of two verdicts that disagree one is right, so that it gains or loses half "
+             "a pair; `gain_one_order`: of the verdicts with a shown first alone; "
              "`losing`: share of runs that lose; `in_band`: share of ten bins of verified pairs, each held "
              "out once, whose exact 95 % band holds the mean trust; `design`: whether pairs or whole "
              "questions stay verified.")  # fmt: skip
-    at = ("design", "setting", "method", "before", "gain", "worst", "losing", "flips", "auc", "ece")
+    at = ("design", "setting", "method", "before", "gain", "gain_one_order", "worst", "losing", "flips",
+          "auc", "ece")  # fmt: skip
     shown = [row for row in result["by_setting"] if row["method"].startswith(("bayes:", "partial"))]
     parts = [
         words,

@@ -1,4 +1,4 @@
-"""`verdict_agreement`: the probability that people would agree with a judge's single decision."""
+"""`verdict_agreement`: the probability that people would agree with a judge's single verdict."""
 
 from bayesjudge.models.verdict_agreement.model import VerdictAgreement
 

@@ -34,6 +34,8 @@ TOLERANCE = 1e-3
 class BlockLogistic:
     """The normal distribution nearest to the posterior of intercept and effects.
 
+    ``vote`` (n,) is what the intercept counts with on each row, 1 by default.
+
     Attributes
     ----------
     mean : array (1 + k,)
@@ -50,19 +52,19 @@ class BlockLogistic:
     scale: Array
     steps: int
 
-    def probability(self, x: Array) -> Array:
+    def probability(self, x: Array, vote: Array | None = None) -> Array:
         """P(y = 1) of rows (n, k), averaged over the posterior by Gauss–Hermite (15 nodes)."""
-        return _averaged(*_linear(_with_one(x), self.mean, self.covariance))[0]
+        return _averaged(*_linear(_beside(vote, x), self.mean, self.covariance))[0]
 
-    def interval(self, x: Array, *, z: float) -> tuple[Array, Array]:
+    def interval(self, x: Array, vote: Array | None = None, *, z: float) -> tuple[Array, Array]:
         """Equal-tailed interval of σ(η) of rows (n, k)."""
-        eta, spread = _linear(_with_one(x), self.mean, self.covariance)
+        eta, spread = _linear(_beside(vote, x), self.mean, self.covariance)
         return _expit(eta - z * spread), _expit(eta + z * spread)
 
 
 def fit_blocks(
-    x: Array, y: Array, *, block: NDArray[np.int64], prior_scale: Array, freedom: Array | None = None,
-    intercept_scale: float = 1.5, most_steps: int = 100,
+    x: Array, y: Array, *, block: NDArray[np.int64], prior_scale: Array, vote: Array | None = None,
+    freedom: Array | None = None, intercept_scale: float = 1.5, most_steps: int = 100,
 ) -> BlockLogistic:  # fmt: skip
     """Fit it.
 
@@ -76,6 +78,8 @@ def fit_blocks(
         Block of each feature.
     prior_scale : array (blocks,)
         Scale s of the prior of each block's τ = s χ_k.
+    vote : array (n,), optional
+        What the intercept counts with on each row: 1 by default.
     freedom : array (blocks,), optional
         k: 1 is half-normal, the default; 2 Rayleigh.
     intercept_scale : float
@@ -99,7 +103,7 @@ def fit_blocks(
     """
     if x.shape != (len(y), len(block)) or (len(block) and block.max() >= len(prior_scale)):
         raise UsageError(f"x {x.shape}, y {y.shape} and block {block.shape} do not fit together")
-    rows, freedom = _with_one(x), np.ones(len(prior_scale)) if freedom is None else freedom
+    rows, freedom = _beside(vote, x), np.ones(len(prior_scale)) if freedom is None else freedom
     beta, variance = np.zeros(rows.shape[1]), prior_scale**2
     before, steps = np.full(len(y), np.inf), 0
     covariance = np.zeros((rows.shape[1], rows.shape[1]))
@@ -142,8 +146,8 @@ def _scales(
     return np.asarray((np.sqrt(n**2 + 4 * sums / s2) - n) * s2 / 2)
 
 
-def _with_one(x: Array) -> Array:
-    return np.column_stack([np.ones(len(x)), x])
+def _beside(vote: Array | None, x: Array) -> Array:
+    return np.column_stack([np.ones(len(x)) if vote is None else vote, x])
 
 
 def _linear(rows: Array, mean: Array, covariance: Array) -> tuple[Array, Array]:

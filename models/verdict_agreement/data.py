@@ -24,7 +24,7 @@ NO_CATEGORY = "(none)"
 def prepare(
     pairs: Pairs, *, positives: bool, reviewed: float | str | None, components: int, extra: Sequence[str]
 ) -> Data:
-    """Data of `verdict_agreement`.
+    """Data of `verdict_agreement`, one row a pair in the order of `Pairs.rank`.
 
     Parameters
     ----------
@@ -47,36 +47,47 @@ def prepare(
     problems = _problems(pairs)
     if problems:
         raise InputError(problems)
-    found, verified = features(pairs, components=components, extra=extra), pairs.verified
-    used = np.ones(len(pairs), dtype=bool) if positives else verified
-    seen = (pairs.agrees == 1) & used
+    found = features(pairs, components=components, extra=extra)
+    of, frame = found.of, pairs.frame.iloc[found.of.first]
+    # Pairs in an order that their data decide: equal logs then give equal draws.
+    x, vote, rows = found.x[of.order], of.vote[of.order], frame.iloc[of.order]
+    verified, agrees = pairs.verified[of.first][of.order], pairs.agrees[of.first][of.order]
+    share = _reviewed(pairs, reviewed)[of.first][of.order] if positives else np.ones(len(rows))
+    seen, used = agrees == 1, verified
+    if positives:
+        # Seen to agree with one of two verdicts that disagree: looked at from that one.
+        turned = np.where(verified & ~seen & (vote == 0), -1.0, 1.0)
+        x, seen = x * turned[:, None], seen | (turned < 0)
+        # Of two that disagree one is right, so that its not being seen says nothing of which.
+        used = verified | (vote != 0)
     blocks = sorted(set(found.block.tolist()))
-    category = pairs.frame["category"].fillna(NO_CATEGORY)
+    category = rows["category"].fillna(NO_CATEGORY)
     names = sorted(category.unique())
     code = category.map({name: place for place, name in enumerate(names)}).to_numpy(np.int64)
+    items = rows["item"].to_numpy()
+    other = ~verified
     # Where both kinds of labels are recorded, not having been reviewed says nothing.
-    share = _reviewed(pairs, reviewed) if positives else np.where(verified, 1.0, 0.0)
-    items = pairs.frame["item"].to_numpy()
+    missed = np.where(vote != 0, share, 0.0) if positives else np.zeros(len(rows))
     return Data(
         arrays={
             "agreements": seen[used].astype(np.int64), "looks": np.ones(int(used.sum()), np.int64),
-            "x": found.x[used], "category": code[used], "reviewed": share[used],
-            "x_other": found.x[~verified], "category_other": code[~verified],
-            "reviewed_other": share[~verified],
+            "x": x[used], "vote": vote[used], "category": code[used], "reviewed": share[used],
+            "x_other": x[other], "vote_other": vote[other], "category_other": code[other],
+            "reviewed_other": missed[other],
             "block": np.searchsorted(blocks, found.block).astype(np.int64),
         },
         dims={
-            "agreements": ("pair",), "looks": ("pair",), "x": ("pair", "feature"), "category": ("pair",),
-            "reviewed": ("pair",), "x_other": ("other", "feature"), "category_other": ("other",),
-            "reviewed_other": ("other",),
+            "agreements": ("pair",), "looks": ("pair",), "x": ("pair", "feature"), "vote": ("pair",),
+            "category": ("pair",), "reviewed": ("pair",), "x_other": ("other", "feature"),
+            "vote_other": ("other",), "category_other": ("other",), "reviewed_other": ("other",),
             "block": ("feature",),
         },
         coords={
-            "pair": tuple(items[used]), "feature": found.names, "other": tuple(items[~verified]),
+            "pair": tuple(items[used]), "feature": found.names, "other": tuple(items[other]),
             "block": tuple(BLOCKS[b] for b in blocks), "category_name": tuple(names),
         },
         observed="agreements", ragged=("pair",), facts={"positives": positives},
-        units={"unverified": int((~verified).sum())},
+        units={"unverified": int(other.sum())},
     )  # fmt: skip
 
 
@@ -85,7 +96,7 @@ def _problems(pairs: Pairs) -> list[Problem]:
     keys = pairs.frame[["judge", "attack"]].drop_duplicates()
     if len(keys) > 1:
         found.append(Problem(column="judge", found=f"{len(keys)} judges or attacks in one table",
-                             allowed="decisions of one judge under one attack",
+                             allowed="verdicts of one judge under one attack",
                              fix="Choose: pairs.of(judge='...', attack='none')."))  # fmt: skip
     if not pairs.verified.any():
         found.append(Problem(column="human_prefers", found="no verified pair",

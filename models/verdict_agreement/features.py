@@ -1,7 +1,9 @@
-"""What is known of a judge's decision before people look at it: features, in blocks with one scale each.
+"""What is known of a judge's verdicts before people look at the pair: features in blocks.
 
-Scalars are turned the way the judge chose and standardised over all rows, verified or not; directions are the
-first principal directions of the normalised embedding differences, uncentred, on one common scale.
+Scalars are turned the way the judge chose and standardised over all verdicts, verified or not; directions are
+the first principal directions of the normalised embedding differences, uncentred, on one common scale. A pair
+judged in both orders has the mean of its two verdicts' features, both seen from one of its responses: where
+they disagree, what does not depend on the side cancels, the base rate of agreement included.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.counts.pairs import Directions, directions
+from bayesjudge.counts.pairs import Directions, Presentations, directions, presentations
 from bayesjudge.errors import UsageError
 from bayesjudge.tables.pairs import SAME_AS
 
@@ -24,18 +26,22 @@ __all__ = ["BLOCKS", "Features", "features"]
 
 #: Blocks of features, in order; each has a scale of its own.
 BLOCKS = ("scalar", "category", "strength", "direction")
+#: Differences below this are rounding.
+SAME = 1e-9
 #: Verified questions that a direction needs where other questions are audited.
 QUESTIONS_A_DIRECTION = 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Features:
-    """Features of n decisions.
+    """Features of p pairs.
 
     Attributes
     ----------
-    x : float array (n, k)
-        One row a decision.
+    of : Presentations
+        Which verdicts are about which pair, and its mean vote: what the base rate of agreement counts with.
+    x : float array (p, k)
+        One row a pair, seen from the response that `of` looks from.
     names : tuple of str (k,)
         One name a feature.
     block : int array (k,)
@@ -44,6 +50,7 @@ class Features:
         What was left out or filled in.
     """
 
+    of: Presentations
     x: NDArray[np.float64]
     names: tuple[str, ...]
     block: NDArray[np.int64]
@@ -51,7 +58,7 @@ class Features:
 
 
 def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -> Features:
-    """Features of every row of a table.
+    """Features of every pair of a table.
 
     Parameters
     ----------
@@ -70,7 +77,9 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
 
     Notes
     -----
-    A feature that is the same on every row says nothing and is left out; a missing value counts as the mean.
+    A feature that is the same for every pair says nothing and is left out; a missing value counts as the
+    mean. Where every pair was judged in both orders, that goes for the order and for whether the verdict
+    changes with it: the model knows of the latter through the vote, which is 0 then.
 
     Where most unverified pairs are about questions that nobody verified, evidence comes in questions: pairs
     of one question have like directions and like outcomes, so that more directions than the verified
@@ -85,6 +94,21 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
     >>> features(Pairs.from_frame(pd.DataFrame({"item": [1, 2, 3], **choices}))).names
     ('first shown',)
     """
+    ranked = np.argsort(pairs.rank)
+    # Sums in one order whatever the table's, so that equal logs give equal digits.
+    names, rows, block, warnings = _of_rows(pairs.take(ranked), components, extra)
+    of = presentations(pairs)
+    x = of.mean(of.side[:, None] * rows[pairs.rank])
+    tells = ~_constant(x, of.vote)
+    kept = tuple(names[k] for k in np.flatnonzero(tells))
+    code = np.array(block, dtype=np.int64)[tells]
+    return Features(of=of, x=x[:, tells], names=kept, block=code, warnings=tuple(warnings))
+
+
+def _of_rows(
+    pairs: Pairs, components: int, extra: Sequence[str]
+) -> tuple[list[str], NDArray[np.float64], list[int], list[str]]:
+    """Names, values (n, k) and blocks of every verdict's features, and what was left out or filled in."""
     turned = directions(pairs)
     components, warnings = _carried(pairs, components)
     names: list[str] = []
@@ -101,12 +125,18 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
         columns += [column for _, column in found]
         block += [code] * len(found)
     x = np.column_stack(columns) if columns else np.zeros((len(pairs), 0))
-    return Features(x=x, names=tuple(names), block=np.array(block, np.int64), warnings=tuple(warnings))
+    return names, x, block, warnings
+
+
+def _constant(x: NDArray[np.float64], vote: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which features (p, k) are the vote (p,) times a number: the base rate says as much."""
+    level = x.T @ vote / max(float(vote @ vote), 1.0)
+    return np.asarray((np.abs(x - np.outer(vote, level)) < SAME).all(axis=0))
 
 
 def _carried(pairs: Pairs, components: int) -> tuple[int, list[str]]:
     """How many directions the verified pairs can teach about the others."""
-    question = pairs.frame["question"][pairs.verified]
+    question = pairs.frame[["item", "question"]][pairs.verified].drop_duplicates()["question"]
     if not (pairs.mostly_unseen and pairs.dimensions and question.duplicated().any()):
         return components, []
     most = min(components, question.nunique() // QUESTIONS_A_DIRECTION)
@@ -121,8 +151,9 @@ def _scalars(
     pairs: Pairs, turned: Directions, extra: Sequence[str]
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
     frame, sign = pairs.frame, np.where(pairs.prefers_a, 1.0, -1.0)
-    gap = np.log1p(_positive(frame["length_a"])) - np.log1p(_positive(frame["length_b"]))
-    yield "length gap", sign * gap
+    chosen, other = _lengths(frame, first=pairs.prefers_a)
+    gap = np.log(chosen / other)
+    yield "length gap", gap
     yield "length gap, size", np.abs(gap)
     yield "first shown", sign * np.asarray(frame["order"].map({"ab": 1.0, "ba": -1.0}), dtype=np.float64)
     yield "order flip", frame["flip"].to_numpy(dtype=float)
@@ -136,10 +167,16 @@ def _scalars(
         yield name, _extra(frame, name, sign)
 
 
-def _positive(values: Any) -> NDArray[np.float64]:
-    """Lengths as they are; a negative one is no length and counts as missing."""
-    found = values.to_numpy(dtype=float)
-    return np.where(found >= 0, found, np.nan)
+def _lengths(frame: Any, *, first: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lengths of the chosen and of the other response, of which only the ratio is used: units do not matter.
+
+    An empty response counts as half as long as the shortest other one; a negative length is none.
+    """
+    both = frame[["length_a", "length_b"]].to_numpy(dtype=float)
+    positive = both[both > 0]
+    least = positive.min() / 2 if len(positive) else 1.0
+    both = np.where(both >= 0, np.maximum(both, least), np.nan)
+    return np.where(first, both[:, 0], both[:, 1]), np.where(first, both[:, 1], both[:, 0])
 
 
 def _extra(frame: Any, name: str, sign: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -162,10 +199,10 @@ def _standard(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.float6
         return None, []
     mean, spread = values[known].mean(), values[known].std()
     # Equal numbers can differ in the last digit after a logarithm.
-    if spread <= 1e-9 * max(abs(mean), 1.0):
-        return None, [f"{name} is the same for every pair and was left out"]
+    if spread <= SAME * max(abs(mean), 1.0):
+        return None, [f"{name} is the same for every verdict and was left out"]
     lost = int((~known).sum())
-    told = [f"{name} is missing for {lost} of {len(values)} pairs, which count as average"] if lost else []
+    told = [f"{name} is missing for {lost} of {len(values)} verdicts, which count as average"] if lost else []
     return np.where(known, (values - mean) / spread, 0.0), told
 
 
@@ -188,9 +225,13 @@ def _strengths(pairs: Pairs) -> Iterator[tuple[str, NDArray[np.float64]]]:
     frame, sign = pairs.frame, np.where(pairs.prefers_a, 1.0, -1.0)
     known = frame["model_a"].notna() & frame["model_b"].notna()
     names = sorted({*frame.loc[known, "model_a"], *frame.loc[known, "model_b"]})
+    columns = {}
     for name in names if len(names) > 1 else []:
         side = (frame["model_a"] == name).astype(float) - (frame["model_b"] == name).astype(float)
-        yield f"strength: {name}", sign * np.where(known, side, 0.0)
+        columns[name] = sign * np.where(known, side, 0.0)
+    # In an order that the rows decide, so that the models' names have no part in it.
+    for name in sorted(columns, key=lambda name: columns[name].tolist()):
+        yield f"strength: {name}", columns[name]
 
 
 def _principal(turned: Directions, components: int) -> Iterator[tuple[str, NDArray[np.float64]]]:

@@ -1,17 +1,23 @@
-"""`verdict_agreement`: the probability that people would agree with a judge's single decision.
+"""`verdict_agreement`: the probability that people would agree with a judge's single verdict.
 
-For decision j with features x_j in blocks b (METHODS 3.2)::
+For pair i with features x_i, looked at from one of its responses, in blocks b (METHODS 3.2)::
 
     α ~ N(0, 1.5)
     τ_b ~ scale_b χ(k_b)                          one scale a block, learned: half-normal (k = 1), and
                                                   Rayleigh (k = 2) for question types
     z_k ~ N(0, 1),   β_k = τ_b(k) z_k             non-centred
-    A_j ~ Bernoulli(σ(α + x_j'β))                 1 where people agree with the judge
+    A_i ~ Bernoulli(σ(α v_i + x_i'β))             1 where people choose that response too
+
+v_i is the mean of the pair's verdicts, each +1 where it chose that response and −1 where it chose the other,
+and x_i the mean of their features with the same signs. Of one verdict, or of two that agree, v_i = 1 and A_i
+is agreement with the judge. Where the verdicts of two orders disagree v_i = 0: the base rate and whatever
+does not depend on the side cancel, and the two verdicts' probabilities sum to 1. Looked at from the other
+response all signs change, and the likelihood stays.
 
 Blocks: scalars turned the way the judge chose (length, order, score gap, relevance, other judges), question
 types, strengths of the two models, and principal directions of the embedding difference. With
-``labels="positives"`` only agreements were recorded: decision j is seen to agree with probability
-``e_j σ(η_j)``, where the share e_j of agreements that were reviewed must be known.
+``labels="positives"`` only agreements were recorded: pair i is seen to agree with probability
+``e_i σ(η_i)``, where the share e_i of agreements that were reviewed must be known.
 
 A scale ``τ = s χ_k`` is half-normal with k = 1, which allows that a whole block says nothing, and Rayleigh
 with k = 2, whose density falls to 0 there. Of many features, as of an encoder's directions, most may well say
@@ -50,7 +56,7 @@ FREEDOM = {"scalar": 1, "category": 2, "strength": 1, "direction": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictAgreement:
-    """Which of a judge's decisions people would agree with.
+    """Which of a judge's verdicts people would agree with.
 
     Parameters
     ----------
@@ -125,7 +131,7 @@ class VerdictAgreement:
         return f"bayes:verdict_agreement[{self.labels}]"
 
     def prepare(self, table: Pairs) -> Data:
-        """Features of every decision, and what people said of some."""
+        """Features of every pair, and what people said of some."""
         return verdict_agreement_data.prepare(
             table, positives=self.labels == "positives", reviewed=self.reviewed,
             components=self.components, extra=self.extra,
@@ -138,7 +144,7 @@ class VerdictAgreement:
         from jax.nn import log_sigmoid, sigmoid
         from numpyro import distributions as dist
 
-        eta: Any = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale))
+        eta: Any = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale)) * data["vote"]
         if data.coords["feature"]:
             scale, freedom = self.priors(data)
             with numpyro.plate("block", len(scale), dim=-1):
@@ -161,7 +167,7 @@ class VerdictAgreement:
 
         names = ("block", "feature") if data.coords["feature"] else ()
         with pm.Model(coords={name: list(data.coords[name]) for name in names}) as model:
-            eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale))
+            eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale)) * data["vote"]
             if names:
                 scale, freedom = self.priors(data)
                 tau = pm.CustomDist("tau", scale, freedom, logp=log_density, dims="block", initval=scale,
@@ -177,11 +183,14 @@ class VerdictAgreement:
         return model
 
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
-        """Expected consistency of the unverified decisions, and what drives it."""
+        """Expected consistency of the unverified verdicts, and what drives it."""
         return results.estimates(posterior, data, prob=prob, method=self.label)
 
     def trust(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
-        """P(people agree) of every unverified decision: ``item, category, trust, lower, upper``."""
+        """P(people agree) of every unverified pair, looked at from the response of `Presentations`.
+
+        Columns ``item, category, vote, trust, lower, upper``; a verdict for the other response has 1 − trust.
+        """
         return results.trust(posterior, data, prob=prob)
 
     @property
@@ -190,9 +199,11 @@ class VerdictAgreement:
         return ("z",)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: expected consistency of all unverified."""
-        draws = results.expected(posterior, data)
-        return {"consistency": draws.sel(unit=["unverified"])}
+        """Draws whose sensitivity to the prior is checked: expected consistency of what nobody verified.
+
+        Of what people verified, where that is all there is.
+        """
+        return {"consistency": results.expected(posterior, data).isel(unit=[0])}
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

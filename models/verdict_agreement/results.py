@@ -1,4 +1,4 @@
-"""What the posterior of `verdict_agreement` says of decisions that nobody verified, and why."""
+"""What the posterior of `verdict_agreement` says of verdicts that nobody verified, and why."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ BLOCK = 1000
 def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
     """Rows of `VerdictAgreement.estimates`.
 
-    ``consistency``: share of the unverified decisions that people would agree with, over all and by category;
+    ``consistency``: share of the unverified verdicts that people would agree with, a pair's verdicts counted
+    as one, over all and by category;
     ``effect``: change in the log odds of agreement for one standard deviation (or one category, one
     model's strength); ``spread``: scale τ of each block of effects.
     """
@@ -50,7 +51,7 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
 
 
 def counts(data: Data) -> dict[str, int]:
-    """Number of unverified decisions of each category."""
+    """Number of unverified pairs of each category."""
     codes = np.asarray(data["category_other"])
     return {name: int((codes == k).sum()) for k, name in enumerate(data.coords["category_name"])}
 
@@ -62,72 +63,101 @@ def effects(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     return z * tau[..., np.asarray(data["block"])]
 
 
-def expected(posterior: xr.Dataset, data: Data, *, turned: NDArray[np.bool_] | None = None) -> xr.DataArray:
-    """Draws of the expected consistency of the unverified decisions, over all and by category.
+def expected(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] | None = None) -> xr.DataArray:
+    """Draws of the expected consistency of the unverified verdicts, over all and by category.
 
-    ``turned`` (other,) marks decisions to take the other way round.
+    Where nobody left anything unverified, of all pairs (unit ``verified``).
+
+    Parameters
+    ----------
+    side : array (other,), optional
+        Mean side of each unverified pair's verdicts after some were turned around; by default its vote.
     """
     import xarray as xr
 
-    codes = np.asarray(data["category_other"])
+    kind = "other" if len(data["category_other"]) else "pair"
+    codes = np.asarray(data["category_other"] if kind == "other" else data["category"])
+    vote = np.asarray(data["vote_other"] if kind == "other" else data["vote"]) if side is None else side
     named = {name: codes == k for k, name in enumerate(data.coords["category_name"]) if (codes == k).any()}
-    groups = {"unverified": np.ones(len(codes), dtype=bool), **(named if len(named) > 1 else {})}
+    all_of_them = "unverified" if kind == "other" else "verified"
+    groups = {all_of_them: np.ones(len(codes), dtype=bool), **(named if len(named) > 1 else {})}
     total: dict[str, Any] = dict.fromkeys(groups, 0.0)
-    for rows, agree in _in_blocks(posterior, data):
-        p = agree if turned is None else np.where(turned[rows], 1 - agree, agree)
+    for rows, agree in _in_blocks(posterior, data, kind):
+        # Of verdicts that disagree one is right, whichever it is.
+        p = 0.5 + vote[rows] * (agree - 0.5)
         for name, mine in groups.items():
             total[name] = total[name] + p[..., mine[rows]].sum(axis=-1)
-    shares = np.stack([total[name] / max(int(mine.sum()), 1) for name, mine in groups.items()], axis=-1)
+    shares = np.stack([total[name] / int(mine.sum()) for name, mine in groups.items()], axis=-1)
     return xr.DataArray(shares, dims=("chain", "draw", "unit"), coords={"unit": list(groups)})
 
 
 def trust(posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
-    """P(people agree) of every unverified decision with its equal-tailed interval."""
+    """P(people agree) of every unverified pair with its equal-tailed interval."""
     parts = []
-    for _, p in _in_blocks(posterior, data):
+    for _, p in _in_blocks(posterior, data, "other"):
         low, high = np.quantile(p, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
         parts.append(np.column_stack([p.mean(axis=(0, 1)), low, high]))
     figures = np.concatenate(parts) if parts else np.zeros((0, 3))
     names = np.array(data.coords["category_name"], dtype=object)
     return pd.DataFrame({"item": list(data.coords["other"]), "category": names[data["category_other"]],
-                         "trust": figures[:, 0], "lower": figures[:, 1], "upper": figures[:, 2]})  # fmt: skip
+                         "vote": data["vote_other"], "trust": figures[:, 0], "lower": figures[:, 1],
+                         "upper": figures[:, 2]})  # fmt: skip
 
 
-def _in_blocks(posterior: xr.Dataset, data: Data) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """P(agree given not seen to) (chains, draws, rows) of the unverified decisions, in blocks of rows."""
-    x = np.asarray(data["x_other"])
+def _in_blocks(posterior: xr.Dataset, data: Data, kind: str) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """P(agree given not seen to) (chains, draws, rows): of the unverified pairs or of the others."""
+    end = "_other" if kind == "other" else ""
+    x, vote = np.asarray(data[f"x{end}"]), np.asarray(data[f"vote{end}"])
+    reviewed = np.asarray(data["reviewed_other"]) if kind == "other" else np.zeros(len(x))
     alpha = posterior["alpha"].transpose("chain", "draw").to_numpy()
     beta = effects(posterior, data).to_numpy() if data.coords["feature"] else np.zeros((*alpha.shape, 0))
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)
-        p = 0.5 * (1.0 + np.tanh(0.5 * (alpha[..., None] + beta @ x[rows].T)))
+        p = 0.5 * (1.0 + np.tanh(0.5 * (alpha[..., None] * vote[rows] + beta @ x[rows].T)))
         # An agreement had its chance to be seen: not having been, it is less likely one.
-        e = np.asarray(data["reviewed_other"])[rows]
+        e = reviewed[rows]
         yield rows, p * (1 - e) / (1 - e * p)
 
 
-def _rate(seen: Any, mine: NDArray[np.bool_]) -> Any:
-    return seen[..., mine].mean(axis=-1)
+def _rate(seen: Any, mine: NDArray[np.bool_], data: Data) -> Any:
+    """Share of verdicts that people agree with: ½ where a pair's two disagree, whichever is right."""
+    vote = np.asarray(data["vote"])[mine]
+    return 0.5 + (vote * (seen[..., mine] - 0.5)).mean(axis=-1)
 
 
 def _overall(seen: Any, data: Data) -> dict[str, Any]:
-    return {"all": _rate(seen, np.asarray(data["looks"]) > 0)}
+    return {"all": _rate(seen, np.asarray(data["looks"]) > 0, data)}
 
 
 def _by_category(seen: Any, data: Data) -> dict[str, Any]:
     code, looked = np.asarray(data["category"]), np.asarray(data["looks"]) > 0
     masks = {name: looked & (code == k) for k, name in enumerate(data.coords["category_name"])}
-    return {name: _rate(seen, mine) for name, mine in masks.items() if mine.any()}
+    return {name: _rate(seen, mine, data) for name, mine in masks.items() if mine.any()}
 
 
 def _by_feature(seen: Any, data: Data) -> dict[str, Any]:
-    """Rate where a scalar is above its median, minus the rate where it is not."""
+    """Rate where a scalar is above its median, minus the rate where it is not; of agreeing verdicts."""
     x, looked, found = np.asarray(data["x"]), np.asarray(data["looks"]) > 0, {}
+    looked &= np.asarray(data["vote"]) > 0
     scalar = [k for k, b in enumerate(np.asarray(data["block"])) if data.coords["block"][b] == "scalar"]
-    for k in scalar:
+    for k in scalar if looked.any() else []:
         high = x[:, k] > np.median(x[looked, k])
         if (high & looked).any() and (~high & looked).any():
-            found[data.coords["feature"][k]] = _rate(seen, high & looked) - _rate(seen, ~high & looked)
+            difference = _rate(seen, high & looked, data) - _rate(seen, ~high & looked, data)
+            found[data.coords["feature"][k]] = difference
+    return found
+
+
+def _where_orders_disagree(seen: Any, data: Data) -> dict[str, Any]:
+    """Where a pair's verdicts disagree: how often people choose the response with more of a scalar."""
+    x, found = np.asarray(data["x"]), {}
+    disagree = (np.asarray(data["looks"]) > 0) & (np.asarray(data["vote"]) == 0)
+    scalar = [k for k, b in enumerate(np.asarray(data["block"])) if data.coords["block"][b] == "scalar"]
+    for k in scalar:
+        mine = disagree & (x[:, k] != 0)
+        if mine.any():
+            share = 0.5 + (np.sign(x[mine, k]) * (seen[..., mine] - 0.5)).mean(axis=-1)
+            found[data.coords["feature"][k]] = share
     return found
 
 
@@ -136,4 +166,5 @@ STATISTICS: Mapping[str, Statistic] = {
     "agreement rate": _overall,
     "agreement rate by category": _by_category,
     "agreement where high minus low": _by_feature,
+    "people's choice of more, where orders disagree": _where_orders_disagree,
 }

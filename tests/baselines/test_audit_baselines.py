@@ -179,17 +179,11 @@ def test_denoising_drops_the_outlier_of_each_stage() -> None:
 # What cannot be done
 
 
-def _no_positive() -> Pairs:
-    pairs = cones(right=3, wrong=3, verified=3)
-    return Pairs(pairs.frame.assign(human_prefers=["b"] * 3 + [None] * 6), pairs.a, pairs.b, pairs.prompt)
-
-
 @pytest.mark.parametrize(
     ("pairs", "said"),
     [
         (cones(right=3, wrong=2, verified=2).hide(np.ones(7, bool)), "no verified pair"),
         (cones(right=0, wrong=0, verified=4), "no unverified pair"),
-        (_no_positive(), "no verified pair that people agree with"),
         (replace(cones(right=3, wrong=2, verified=2), a=np.zeros((7, 0))), "no embeddings"),
     ],
 )
@@ -206,13 +200,53 @@ def test_tables_that_cannot_be_audited_are_refused(pairs: Pairs, said: str) -> N
     ("options", "said"),
     [
         ({"share": 0.0}, "share=0.0"), ({"share": 1.1}, "share=1.1"), ({"solver": "fast"}, "exact, entropic"),
-        ({"threshold": 2.0}, "threshold"), ({"keep": (0.0, 1.0)}, "keep"), ({"held_out": 1.0}, "held_out"),
+        ({"threshold": 2.0}, "threshold"), ({"keep": (0.0, 1.0)}, "keep"), ({"anchors": "x"}, "anchors='x'"),
         ({"share": 0.5, "solver": "entropic", "epsilon": 1e-9}, "epsilon"),
     ],
 )  # fmt: skip
 def test_options_out_of_range_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         partial_ot(cones(right=5, wrong=3, verified=4), **options)
+
+
+def test_anchors_are_what_people_chose_whether_the_judge_did_or_not() -> None:
+    agreed = cones(right=20, wrong=10, verified=10)
+    # The judge chose the other response of every verified pair: people's direction is the same.
+    turned = agreed.frame["judge_prefers"].where(~agreed.verified, "b")
+    denied = Pairs(agreed.frame.assign(judge_prefers=turned), agreed.a, agreed.b, agreed.prompt)
+    found = partial_ot(denied, share=2 / 3)
+    np.testing.assert_array_equal(found.flips, partial_ot(agreed, share=2 / 3).flips)
+    np.testing.assert_array_equal(found.flips, np.arange(30) >= 20)
+    with pytest.raises(InputError, match="no verified pair that people agree with"):
+        partial_ot(denied, share=2 / 3, anchors="agreements")
+
+
+def test_the_share_is_measured_on_every_verified_pair_once() -> None:
+    pairs = cones(right=20, wrong=10, verified=10)
+    human = np.where(np.arange(40) < 6, "a", np.where(np.arange(40) < 10, "b", None))
+    once = Pairs(pairs.frame.assign(human_prefers=human), pairs.a, pairs.b, pairs.prompt)
+    assert partial_ot(once).figures["share"] == pytest.approx(0.6)
+    # The first ten again in the other order, five of them with the other choice: .5 each.
+    again = once.frame[:10].assign(order="ba", judge_prefers=["b"] * 5 + ["a"] * 5)
+    both = Pairs(pd.concat([once.frame, again], ignore_index=True), np.concatenate([once.a, once.a[:10]]),
+                 np.concatenate([once.b, once.b[:10]]), once.prompt)  # fmt: skip
+    # Two verdicts that disagree are worth ½: (5 · .5 + 1 + 0 · 4) / 10.
+    found = partial_ot(both)
+    assert found.figures["share"] == pytest.approx(0.35)
+    assert found.figures["anchors"] == partial_ot(once).figures["anchors"]
+
+
+def test_a_pair_counts_once_and_one_of_two_verdicts_that_disagree_is_right() -> None:
+    agrees, pair = np.array([1, 1, 1, 0, 0, 0]), list("xxyyzz")
+    flips = np.array([0, 0, 0, 1, 1, 1], dtype=bool)
+    rows = {row["estimand"]: row for row in consistency(agrees, flips, method="m", pair=pair)}
+    assert rows["consistency"]["point"] == 1
+    assert rows["gain"]["point"] == pytest.approx((0 + 0.5 + 1) / 3)
+    assert rows["gain"]["n"] == 3
+    # Nothing but verdicts that disagree: ½ by definition, with nothing left to learn.
+    known = consistency(np.array([1, 0, 0, 1]), np.zeros(4, bool), method="m", pair=list("xxyy"))[0]
+    assert known["lower"] == pytest.approx(0.5, abs=1e-5)
+    assert known["upper"] == pytest.approx(0.5, abs=1e-5)
 
 
 def test_pairs_without_a_direction_are_never_flipped() -> None:
@@ -228,7 +262,7 @@ def test_pairs_without_a_direction_are_never_flipped() -> None:
 def test_one_category_at_a_time_may_hold_a_single_pair() -> None:
     pairs = cones(right=10, wrong=4, verified=6)
     types = pairs.frame.assign(category=["x"] * 5 + ["y"] + ["z"] * 14)
-    assert partial_ot(Pairs(types, pairs.a, pairs.b, pairs.prompt), share=0.7).figures["positives"] == 6
+    assert partial_ot(Pairs(types, pairs.a, pairs.b, pairs.prompt), share=0.7).figures["anchors"] == 6
 
 
 # What it must beat

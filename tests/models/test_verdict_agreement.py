@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import error_budget
 import jax
 import numpy as np
 import pandas as pd
 import pytest
+import twins
 
 from bayesjudge.datasets import SimulatedPairs, simulate_pairs
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.inference import ManyFits, fit_many
+from bayesjudge.model import Data
+from bayesjudge.models.common.pattern_counts import simulate
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.models.verdict_agreement.block_logistic import fit_blocks
 from bayesjudge.models.verdict_agreement.features import features
+from bayesjudge.simulation import sbc
 from bayesjudge.studies.audit.guard import fast_audit
 from bayesjudge.tables import Pairs
 
@@ -105,7 +110,7 @@ def test_trust_covers_the_true_probability(fitted: ManyFits, simulated: Simulate
     found = model.trust(fitted.posterior(0), fitted.data[0], prob=0.9)
     hidden = ~simulated.pairs.verified
     truth = simulated.probability[hidden]
-    assert found["item"].tolist() == simulated.pairs.frame["item"][hidden].tolist()
+    found = found.set_index("item").loc[simulated.pairs.frame["item"][hidden]]
     inside = ((found["lower"] <= truth) & (truth <= found["upper"])).mean()
     # Intervals of one posterior share its few effects, so their coverage varies far more than 200 coins.
     assert 0.75 <= inside <= 1.0
@@ -146,6 +151,84 @@ def test_positives_alone_recover_consistency_when_the_review_is_known() -> None:
     found = fit_many(VerdictAgreement(labels="positives", reviewed=0.4), [pairs], chains=2)
     row = found.estimates(prob=0.99)[0].where(estimand="consistency", unit="unverified").frame.iloc[0]
     assert row["lower"] <= made.agrees[pairs.frame["human_prefers"].isna()].mean() <= row["upper"]
+
+
+# Pairs judged in both orders
+
+
+@pytest.fixture(scope="module")
+def in_both_orders() -> SimulatedPairs:
+    return simulate_pairs(seed=3, n=300, verified=150, dimensions=4, flips=0.4)
+
+
+def test_two_verdicts_that_agree_are_one_observation() -> None:
+    once = simulate_pairs(seed=3, n=60, verified=40, dimensions=4).pairs
+    twice = simulate_pairs(seed=3, n=60, verified=40, dimensions=4, flips=0.0).pairs
+    one, two = (VerdictAgreement().prepare(pairs) for pairs in (once, twice))
+    assert len(twice) == 2 * len(once)
+    assert one.coords == two.coords
+    for name, values in one.arrays.items():
+        np.testing.assert_allclose(two.arrays[name], values, atol=1e-12, err_msg=name)
+
+
+def test_of_two_verdicts_that_disagree_one_is_right(in_both_orders: SimulatedPairs) -> None:
+    pairs = in_both_orders.pairs
+    found = fast_audit(pairs, VerdictAgreement())
+    frame = pairs.frame.iloc[found.rows].assign(trust=found.scores, flip_it=found.flips)
+    changing = frame[frame["flip"] == 1].groupby("item")["trust"].agg(["sum", "size"])
+    np.testing.assert_allclose(changing["sum"], 1, atol=1e-12)
+    assert changing["size"].eq(2).all()
+    assert frame[frame["flip"] == 0].groupby("item")["trust"].nunique().eq(1).all()
+    assert found.figures["open"]
+    # The features say which of the two: better than a coin by more than its chance.
+    right = in_both_orders.agrees[found.rows][(frame["flip"] == 1) & (frame["trust"] > 0.5)]
+    assert right.mean() > 0.5 + error_budget.standard_errors(1) * 0.5 / np.sqrt(len(right))
+
+
+def test_the_side_a_pair_is_looked_from_does_not_matter(in_both_orders: SimulatedPairs) -> None:
+    data = VerdictAgreement().prepare(in_both_orders.pairs)
+    turned = np.where(data["vote"] == 0, -1.0, 1.0)
+    other = data.with_arrays({**data.arrays, "x": data["x"] * turned[:, None],
+                              "agreements": np.where(turned < 0, 1 - data["agreements"],
+                                                     data["agreements"])})  # fmt: skip
+    at = twins.random_points(VerdictAgreement(), data, points=10, scale=1.0, seed=1)
+    ours, theirs = (twins.numpyro_log_densities(VerdictAgreement(), one, at)[0] for one in (data, other))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_calibrated_where_orders_disagree_and_a_lost_vote_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = VerdictAgreement()
+    data = model.prepare(simulate_pairs(seed=4, n=50, verified=45, dimensions=2, flips=0.6).pairs)
+    options: dict[str, Any] = {"replicates": 100, "ranked": 31, "draws": 40, "tune": 80, "seed": 11}
+    right = sbc(model, data, **options)
+    assert right.frame["adjusted"].min() > error_budget.level(), right.summary
+
+    def blind(_: Any, key: Any, design: Data) -> Any:
+        return simulate(model, key, design.with_arrays({**design.arrays, "vote": np.ones(len(data["vote"]))}))
+
+    monkeypatch.setattr(VerdictAgreement, "simulate", blind)
+    assert sbc(model, data, **options).frame["adjusted"].min() < error_budget.level()
+
+
+def test_what_only_the_order_decides_is_left_out_where_both_orders_are_known() -> None:
+    pairs = simulate_pairs(seed=3, n=60, verified=40, dimensions=2, flips=0.3).pairs
+    assert not {"first shown", "order flip"} & set(features(pairs).names)
+    one_order = features(pairs.take((pairs.frame["order"] == "ab").to_numpy()))
+    assert {"first shown", "order flip"} <= set(one_order.names)
+
+
+def test_positives_of_pairs_judged_in_both_orders(same_density: Callable[..., None]) -> None:
+    made = simulate_pairs(seed=2, n=30, verified=20, dimensions=2, flips=0.5)
+    frame = made.pairs.frame
+    model = VerdictAgreement(labels="positives", reviewed=0.4)
+    data = model.prepare(made.pairs)
+    unseen = frame["item"][(frame["flip"] == 1) & ~made.pairs.verified].unique()
+    # One of its verdicts is right whatever else: not having been seen to agree says nothing of which.
+    assert not set(unseen) & set(data.coords["pair"])
+    assert set(unseen) <= set(data.coords["other"])
+    assert data["agreements"][data["vote"] == 0].all()
+    same_density(model, data, points=10)
 
 
 # Features
@@ -204,7 +287,7 @@ def test_more_dimensions_than_rows() -> None:
 def test_missing_values_count_as_average_and_are_told() -> None:
     found = features(table(length_a=[1, 2, None, 8], length_b=[5, 1, 2, 2]))
     assert found.x[2].tolist() == [0, 0]
-    assert found.warnings[0] == "length gap is missing for 1 of 4 pairs, which count as average"
+    assert found.warnings[0] == "length gap is missing for 1 of 4 verdicts, which count as average"
 
 
 def test_strengths_are_won_minus_lost() -> None:
@@ -271,7 +354,7 @@ def test_one_class_only_is_answered_and_flips_nothing() -> None:
     # 30 of 30 agree: confident, and short of certain.
     assert 0.85 < found.scores.mean() < 1
     assert not found.flips.any()
-    assert found.warnings[0].startswith("flip nothing, because no verified decision looked wrong")
+    assert found.warnings[0].startswith("flip nothing, because no verified verdict looked wrong")
 
 
 def test_a_category_nobody_verified_is_answered_by_the_others() -> None:

@@ -162,29 +162,32 @@ def test_other_things_are_refused(source: object) -> None:
 
 
 def test_two_names_that_could_be_meant_are_a_named_error() -> None:
-    frame = FRAME.drop(columns="label").assign(gold=1, human=0)
+    frame = FRAME.drop(columns="label").assign(gold_label=1, human=0)
     with pytest.raises(
-        InputError, match=r"2 columns that could be meant: 'gold', 'human'.*--column label=gold"
+        InputError, match=r"2 columns that could be meant: 'gold_label', 'human'.*--column label=gold_label"
     ):
         read_verdicts(frame)
     assert read_verdicts(frame, columns={"label": "human"}).frame["label"].tolist() == [0] * 4
 
 
 def test_our_own_name_wins_with_a_warning() -> None:
-    verdicts = read_verdicts(FRAME.assign(gold=0))
+    verdicts = read_verdicts(FRAME.assign(gold_label=0))
     assert verdicts.frame["label"].tolist()[:2] == [1, 0]
-    assert "'gold' could be meant too" in verdicts.warnings[0]
+    assert "'gold_label' could be meant too" in verdicts.warnings[0]
 
 
 @pytest.mark.parametrize(("found", "mapping"), [
     (["question_id", "model_name", "judge_model", "score", "human_label"],
      {"item": "question_id", "model": "model_name", "judge": "judge_model", "verdict": "score",
       "label": "human_label"}),
-    (["instanceId", "Generator", "Annotator", "is_correct", "Ground Truth"],
+    (["instanceId", "Generator", "Annotator", "is_correct", "Gold Label"],
      {"item": "instanceId", "model": "Generator", "judge": "Annotator", "verdict": "is_correct",
-      "label": "Ground Truth"}),
-    (["id", "question_id", "system", "judgement", "target", "trial"],
-     {"item": "question_id", "model": "system", "verdict": "judgement", "label": "target", "run": "trial"}),
+      "label": "Gold Label"}),
+    (["id", "question_id", "system", "judgement", "human_rating", "trial"],
+     {"item": "question_id", "model": "system", "verdict": "judgement", "label": "human_rating",
+      "run": "trial"}),
+    # Who labelled is no label, and a task's own answer is no person's judgement.
+    (["id", "verdict", "human_id", "target"], {"item": "id"}),
     (["id", "model", "verdict"], {"item": "id"}),
 ])  # fmt: skip
 def test_names_of_known_formats_are_recognised(found: list[str], mapping: dict[str, str]) -> None:

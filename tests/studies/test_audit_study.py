@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -235,9 +237,10 @@ def test_whole_questions_are_held_out_where_the_others_are_unseen() -> None:
     few = with_columns(pairs, question=question)
     split = make_folds(few, folds=4, seed=0)
     assert split.by_question
+    known = split.fold >= 0
     for fold in range(split.number):
         inside = set(split.question[split.fold == fold])
-        assert not inside & set(split.question[split.fold != fold])
+        assert not inside & set(split.question[known & (split.fold != fold)])
     model = VerdictAgreement()
     guard = guard_of(few, model.prepare(few), model, seed=0)
     assert not guard.open
@@ -305,9 +308,11 @@ def test_a_method_that_a_fold_leaves_nothing_to_work_on_is_told_and_left_out() -
     human = pairs.frame["judge_prefers"].map({"a": "b", "b": "a"}).where(pairs.verified)
     wrong = with_columns(pairs, human_prefers=human)
 
-    split = make_folds(wrong, folds=2, seed=0)
-    frame, told = compare_methods(wrong, {"partial-ot": partial_ot, "judge": flip_nothing}, split)
-    assert set(frame["method"]) == {"judge"}
+    model = VerdictAgreement()
+    guard = guard_of(wrong, model.prepare(wrong), model, seed=0, folds=2)
+    methods = {"partial-ot": partial(partial_ot, anchors="agreements"), "judge": flip_nothing}
+    frame, told = compare_methods(wrong, methods, guard, label="model")
+    assert set(frame["method"]) == {"model", "judge"}
     assert told[0].startswith(
         "partial-ot left out of the comparison: no verified pair that people agree with"
     )
@@ -326,9 +331,54 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) 
         audit(MADE.pairs, **options)
 
 
-def test_nothing_to_audit_and_nothing_verified_are_refused() -> None:
-    with pytest.raises(InputError, match="a human preference for every pair"):
-        audit(MADE.pairs.take(MADE.pairs.verified))
+VERIFIED = simulate_pairs(seed=1, n=80, verified=80, dimensions=2, verbosity=-2.5, flips=0.3).pairs
+
+
+@pytest.fixture(scope="module")
+def wholly_verified() -> Comparison:
+    return audit(VERIFIED, **SMALL)
+
+
+def test_a_wholly_verified_log_is_answered_and_nothing_is_flipped(wholly_verified: Comparison) -> None:
+    pairs = VERIFIED
+    row = wholly_verified.estimates.where(estimand="consistency", unit="verified").frame.iloc[0]
+    assert row["point"] == pytest.approx(pairs.agrees.mean())
+    assert row["lower"] < row["point"] < row["upper"]
+    assert row["n"] == 80
+    trust = wholly_verified.checks["trust"]
+    assert trust["item"].tolist() == pairs.frame["item"].tolist()
+    assert trust["trust"].between(0, 1).all()
+    assert (trust["lower"] <= trust["trust"]).all()
+    assert (trust["trust"] <= trust["upper"]).all()
+    assert not trust["flip"].any()
+    # The guard says what it would do elsewhere, and its folds are the table of held-out pairs.
+    assert wholly_verified.settings["open"]
+    own = wholly_verified.held_out["bayes:verdict_agreement[both]"]
+    held = wholly_verified.checks["held_out"]
+    mine = held[held["method"] == "bayes:verdict_agreement[both]"]
+    mine = mine.drop_duplicates(["item", "agrees"]).set_index(["item", "agrees"])["score"]
+    np.testing.assert_array_equal(
+        mine.loc[list(zip(trust["item"], pairs.agrees, strict=True))], trust["trust"]
+    )
+    wins, all_flips = (
+        float(text) for text in re.findall(r"([\d.]+) of ([\d.]+)", wholly_verified.settings["guard"])[0]
+    )
+    assert own["gain"] == pytest.approx((2 * wins - all_flips) / 80)
+    assert {"effect", "auc"} <= set(wholly_verified.diagnostics.frame["estimand"])
+    assert len(wholly_verified.checks["reliability"])
+    assert {"share", "verified"} <= set(wholly_verified.checks)
+
+
+def test_a_wholly_verified_log_has_its_screen_and_page(wholly_verified: Comparison, tmp_path: Path) -> None:
+    said = " ".join(screen_of(wholly_verified).split())
+    assert "Every pair is verified: nothing is turned around. Of other pairs like these, flip:" in said
+    assert "Consistency when verified" in said
+    assert "unverified verdicts" not in said
+    text = wholly_verified.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "of the verified verdicts as they are" in text
+
+
+def test_nothing_verified_is_refused() -> None:
     with pytest.raises(InputError, match="no verified pair"):
         audit(MADE.pairs.hide(np.ones(120, dtype=bool)))
 

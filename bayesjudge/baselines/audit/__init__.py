@@ -1,6 +1,6 @@
 """Audits of single verdicts that need no generative model: partial optimal transport, and what it must beat.
 
-Every method takes `Pairs` and gives an `Audit`: a score for each unverified decision and whether to flip it.
+Every method takes `Pairs` and gives an `Audit`: a score for each unverified verdict and whether to flip it.
 """
 
 from __future__ import annotations

@@ -107,20 +107,22 @@ def consistency_by_attack(
         raise UsageError("no verified pair without attack is left to learn from: hold fewer items out")
     rows: list[dict[str, Any]] = []
     for attack in dict.fromkeys(frame["attack"]):
-        mine = np.flatnonzero((frame["attack"] == attack).to_numpy(dtype=bool) & tested & pairs.verified)
-        if not len(mine):
+        hit = np.flatnonzero((frame["attack"] == attack).to_numpy(dtype=bool) & tested & pairs.verified)
+        if not len(hit):
             raise UsageError(
                 f"no held-out pair after attack {attack!r} is verified, so nothing can be scored"
             )
-        joined = pairs.take(np.concatenate([anchors, mine]))
+        joined = pairs.take(np.concatenate([anchors, hit]))
         # To the method they are one table: which of its rows were attacked is what it must not know.
         joined = replace(joined, frame=joined.frame.assign(attack="none"))
         target = np.arange(len(joined)) >= len(anchors)
         found = audit(joined.hide(target))
         flipped, agrees = found.flipped(len(joined))[target], joined.agrees[target]
-        types = joined.frame.loc[target, "category"].fillna("(none)").to_numpy()
+        mine = joined.frame[target]
+        types = mine["category"].fillna("(none)").to_numpy()
         for method, flips in (("judge", np.zeros_like(flipped)), (found.method, flipped)):
             rows += [{**row, "estimand": f"{row['estimand']} ({attack})"}
-                     for row in consistency(agrees, flips, method=method, prob=prob, category=types)
+                     for row in consistency(agrees, flips, method=method, prob=prob, category=types,
+                                            pair=mine["item"].to_numpy())
                      if method != "judge" or row["estimand"] == "consistency"]  # fmt: skip
     return rows

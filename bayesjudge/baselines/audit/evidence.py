@@ -1,16 +1,17 @@
-"""What every audit method starts from: verified positives, unverified decisions, and the share consistent."""
+"""What every audit method starts from: what people chose, unverified verdicts, and the share consistent."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.intervals import normal_quantile, wald, wilson
-from bayesjudge.counts.pairs import Directions, directions
+from bayesjudge.counts.pairs import directions
 from bayesjudge.errors import InputError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -18,49 +19,72 @@ if TYPE_CHECKING:
 
     from bayesjudge.tables import Pairs
 
-__all__ = ["Audit", "Evidence", "by_item", "consistency", "gather", "measured_share"]
+__all__ = ["Anchors", "Audit", "Evidence", "consistency", "gather", "mean_by_pair", "measured_share",
+           "response_of"]  # fmt: skip
 
+type Anchors = Literal["people", "agreements"]
+
+ANCHORS = ("people", "agreements")
 NOTHING_VERIFIED = ("no verified pair", "Let people choose on some pairs (human_prefers).")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """Places of the decisions that a method works on, and their directions.
+    """What people chose, and the verdicts that a method works on.
 
     Attributes
     ----------
-    about : Directions
-        Of every row of the table.
-    positive : int array (p,)
-        Verified decisions that people agree with and that have a direction.
-    negative : int array
-        Verified ones that people disagree with and that have a direction.
+    z : float32 array (n, d)
+        Direction of every verdict, zeros where it has none.
+    anchors, chosen : float32 array (p, d)
+        Direction of people's choice and embedding of the response they chose, one a verified pair.
+    category : int array (p,)
+        Question type of each of these, −1 where it has none.
+    verified : int array (v,)
+        Rows of verified verdicts that have a direction, one for each response of a pair that was chosen.
     unverified : int array (u,)
-        Rows that nobody verified.
-    category : int array (n,)
-        Code of every row's question type, −1 where it has none.
+        Rows that nobody verified, in the order of `Pairs.rank`, in which sums and ties do not hang on names.
+    usable : bool array (u,)
+        Which of these have a direction.
     """
 
-    about: Directions
-    positive: NDArray[np.int64]
-    negative: NDArray[np.int64]
-    unverified: NDArray[np.int64]
+    z: NDArray[np.float32]
+    anchors: NDArray[np.float32]
+    chosen: NDArray[np.float32]
     category: NDArray[np.int64]
+    verified: NDArray[np.int64]
+    unverified: NDArray[np.int64]
+    usable: NDArray[np.bool_]
 
-    @property
-    def usable(self) -> NDArray[np.bool_]:
-        """Which of the unverified decisions have a direction (u,)."""
-        return self.about.usable[self.unverified]
+    def audit(
+        self, method: str, scores: NDArray[np.float64], flips: NDArray[np.bool_], **figures: float
+    ) -> Audit:
+        """Scores and flips (u,) as an audit, whose rows are in the table's order."""
+        order = np.argsort(self.unverified)
+        return Audit(method=method, rows=self.unverified[order], scores=scores[order], flips=flips[order],
+                     figures=figures)  # fmt: skip
 
 
-def gather(pairs: Pairs, *, without: NDArray[np.int64] | None = None) -> Evidence:
-    """Evidence of a table, leaving some verified rows out of the positives and negatives.
+def gather(pairs: Pairs, *, anchors: Anchors = "people") -> Evidence:
+    """Evidence of a table.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Of one judge.
+    anchors : {"people", "agreements"}
+        Whose directions are anchors: those of every verified pair, turned the way people chose (PUAudit's
+        set P), or those of verified verdicts that people agree with.
 
     Raises
     ------
     InputError
-        No embeddings, nobody verified anything, nothing to audit, or no positive with a direction.
+        No embeddings, nobody verified anything, nothing to audit, or no anchor with a direction.
+    UsageError
+        Other anchors.
     """
+    if anchors not in ANCHORS:
+        raise UsageError(f"anchors={anchors!r} is not one of {', '.join(ANCHORS)}")
     if not pairs.dimensions:
         raise InputError([_problem("no embeddings", "Give embeddings of both responses, or an encoder.")])
     if not pairs.verified.any():
@@ -69,47 +93,61 @@ def gather(pairs: Pairs, *, without: NDArray[np.int64] | None = None) -> Evidenc
         raise InputError(
             [_problem("no unverified pair", "There is nothing left to audit: all are verified.")]
         )
-    about, agrees = directions(pairs), pairs.agrees
-    used = about.usable.copy()
-    if without is not None:
-        used[without] = False
-    positive = np.flatnonzero(used & (agrees == 1))
-    if not len(positive):
-        told = "no verified pair that people agree with and that has a direction"
+    about, agrees, item = directions(pairs), pairs.agrees == 1, pairs.frame["item"]
+    verified = np.argsort(pairs.rank)
+    verified = verified[(pairs.verified & about.usable)[verified]]
+    rows = verified[agrees[verified]] if anchors == "agreements" else verified
+    rows = rows[~item.iloc[rows].duplicated().to_numpy()]
+    if not len(rows):
+        kind = "that people agree with and " if anchors == "agreements" else ""
+        told = f"no verified pair {kind}that has a direction"
         fix = "Verify more pairs, or use embeddings that tell the responses apart."
         raise InputError([_problem(told, fix)])
+    right = agrees[rows][:, None]
     codes = np.asarray(pairs.frame["category"].astype("category").cat.codes, dtype=np.int64)
-    return Evidence(about=about, positive=positive, negative=np.flatnonzero(used & (agrees == 0)),
-                    unverified=np.flatnonzero(~pairs.verified), category=codes)  # fmt: skip
+    unverified = np.argsort(pairs.rank)
+    unverified = unverified[~pairs.verified[unverified]]
+    return Evidence(
+        z=about.z, anchors=np.where(right, about.z[rows], -about.z[rows]),
+        chosen=np.where(right, about.chosen[rows], about.rejected[rows]), category=codes[rows],
+        verified=verified[~response_of(pairs, verified).duplicated().to_numpy()],
+        unverified=unverified, usable=about.usable[unverified],
+    )  # fmt: skip
 
 
-def measured_share(
-    pairs: Pairs, share: float | None, *, held_out: float, seed: int
-) -> tuple[float, NDArray[np.int64]]:
-    """The share s of consistent decisions, and the verified rows that were held out to measure it.
+def response_of(pairs: Pairs, rows: NDArray[np.int64]) -> pd.Series[int]:
+    """Code of the response that each of some rows chose: verdicts of one pair for one response share it."""
+    return pairs.frame.iloc[rows].groupby(["item", "judge_prefers"], sort=False).ngroup()
 
-    A share that was given is taken as it is. Measured, it is kept half a pair away from 0 and 1: no number
-    of held-out pairs shows that a judge is never wrong, or always.
+
+def measured_share(pairs: Pairs, share: float | None) -> float:
+    """The share s of consistent verdicts: as given, or the mean over all verified pairs.
+
+    No anchor has a part in whether people agree with the judge, so that nothing need be held out to measure
+    it. Measured, it is kept half a pair away from 0 and 1: no number of pairs shows that a judge is never
+    wrong, or always.
     """
-    verified = np.flatnonzero(pairs.verified)
-    if not len(verified):
+    if not pairs.verified.any():
         raise InputError([_problem(*NOTHING_VERIFIED)])
     if share is not None:
         if not 0 < share <= 1:
             raise UsageError(f"share={share} must lie above 0 and not above 1")
-        return share, verified[:0]
-    if not 0 < held_out < 1:
-        raise UsageError(f"held_out={held_out} must lie between 0 and 1")
-    count = max(round(held_out * len(verified)), 1)
-    rows = np.random.default_rng(seed).permutation(by_item(pairs, verified))[:count]
-    found = float(pairs.agrees[rows].mean())
-    return float(np.clip(found, 0.5 / count, 1 - 0.5 / count)), rows
+        return share
+    rows = np.flatnonzero(pairs.verified)
+    right = mean_by_pair(pairs.agrees[rows], pairs.frame["item"].to_numpy()[rows])
+    return float(np.clip(right.mean(), 0.5 / len(right), 1 - 0.5 / len(right)))
 
 
-def by_item(pairs: Pairs, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows in order of their items' names, so that what is drawn at random does not hang on row order."""
-    names = pairs.frame["item"].to_numpy(dtype=str)[rows]
-    return rows[np.argsort(names, kind="stable")]
+def mean_by_pair(values: NDArray[Any], item: NDArray[Any]) -> NDArray[np.float64]:
+    """Means over the rows of each pair, in order of appearance.
+
+    Examples
+    --------
+    >>> mean_by_pair(np.array([1.0, 0.0, 1.0]), np.array(["x", "x", "y"])).tolist()
+    [0.5, 1.0]
+    """
+    code = pd.factorize(item)[0]
+    return np.asarray(np.bincount(code, weights=values) / np.bincount(code))
 
 
 def _problem(found: str, fix: str) -> Problem:
@@ -119,21 +157,21 @@ def _problem(found: str, fix: str) -> Problem:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Audit:
-    """Scores and flips of the unverified decisions of a table.
+    """Scores and flips of the unverified verdicts of a table.
 
     Attributes
     ----------
     method : str
         Name in tables.
     rows : int array (u,)
-        Places of the unverified decisions in the table.
+        Places of the unverified verdicts in the table.
     scores : float array (u,)
         Higher means more like what people confirm, from 0 to 1; NaN where the method cannot say.
     flips : bool array (u,)
-        Decisions to turn around.
+        Verdicts to turn around.
     figures : mapping of str to float
-        What the method found on the way: the share ``s`` of consistent decisions it was given or measured,
-        how many positives it used.
+        What the method found on the way: the share ``s`` of consistent verdicts it was given or measured,
+        how many anchors it used.
     warnings : tuple of str
         What a reader must know.
     """
@@ -154,27 +192,31 @@ class Audit:
 
 def consistency(
     agrees: NDArray[Any], flipped: NDArray[np.bool_], *, method: str, prob: float = 0.95,
-    category: Sequence[str] | NDArray[Any] | None = None,
+    pair: Sequence[Any] | NDArray[Any] | None = None, category: Sequence[str] | NDArray[Any] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Rows for `Estimates`: consistency after the audit, and the gain over leaving everything.
 
     Parameters
     ----------
     agrees : array (n,)
-        Whether people agree with the judge, on pairs the method did not learn from.
+        Whether people agree with each verdict, on pairs the method did not learn from.
     flipped : bool array (n,)
-        Whether the method turned the decision around.
+        Whether the method turned the verdict around.
     method : str
         Written to each row.
     prob : float
-        Probability of the intervals: Wilson for the share, normal for the gain, whose terms are −1, 0 and 1.
+        Probability of the intervals: Wilson's for the share, at the number of pairs that a binomial share
+        with its variance would have (with ½ among 0 and 1 it is larger); normal for the gain.
+    pair : array (n,), optional
+        Pair of each verdict; the two verdicts of a pair count as one, with their mean. By default every
+        verdict is about a pair of its own.
     category : array of str (n,), optional
         Also rows for each category, in column ``group``.
 
     Returns
     -------
     list of dict
-        Estimands ``consistency`` and ``gain``; unit ``all`` or the category.
+        Estimands ``consistency`` and ``gain``; unit ``all`` or the category; ``n`` counts pairs.
 
     Examples
     --------
@@ -184,12 +226,14 @@ def consistency(
     """
     right = np.asarray(agrees, dtype=float)
     after = np.where(flipped, 1.0 - right, right)
-    rows = _rows(right, after, "all", method, prob)
+    item = np.arange(len(right)) if pair is None else np.asarray(pair)
+    rows = _rows(mean_by_pair(right, item), mean_by_pair(after, item), "all", method, prob)
     if category is not None:
-        names = np.asarray(category, dtype=object)
-        for name in dict.fromkeys(sorted(str(one) for one in names)):
-            mine = np.array([str(one) == name for one in names], dtype=bool)
-            rows += _rows(right[mine], after[mine], name, method, prob)
+        names = np.array([str(one) for one in category], dtype=object)
+        for name in sorted(set(names.tolist())):
+            mine = names == name
+            before, now = (mean_by_pair(values[mine], item[mine]) for values in (right, after))
+            rows += _rows(before, now, name, method, prob)
     return rows
 
 
@@ -199,7 +243,7 @@ def _rows(
     n, z = len(before), normal_quantile(prob)
     common = {"unit": unit, "method": method, "prob": prob, "n": n, "group": "" if unit == "all" else unit}
     share, gain = after.mean(), after - before
-    low, high = wilson(np.asarray(share), np.asarray(float(n)), z)
+    low, high = wilson(np.asarray(share), np.asarray(_as_binomial(after)), z)
     spread = gain.var(ddof=1) / n if n > 1 else np.nan
     below, above = wald(np.asarray(gain.mean()), np.asarray(spread), z)
     note = "" if n > 1 else "one pair: no interval"
@@ -209,3 +253,11 @@ def _rows(
         {**common, "estimand": "gain", "point": float(gain.mean()), "note": note,
          "lower": float(np.nan_to_num(below, nan=-1.0)), "upper": float(np.nan_to_num(above, nan=1.0))},
     ]  # fmt: skip
+
+
+def _as_binomial(values: NDArray[np.float64]) -> float:
+    """Number of zeros and ones whose mean would vary as the mean of these values does."""
+    share = float(values.mean())
+    most, spread = share * (1 - share), float(values.var())
+    # Equal values leave rounding errors as their variance; 1e12 pairs have no interval to speak of.
+    return len(values) * (min(most / max(spread, 1e-15), 1e12) if most > 0 else 1.0)

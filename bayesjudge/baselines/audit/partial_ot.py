@@ -1,6 +1,6 @@
-"""Partial optimal transport from verified positives to unverified decisions (PUAudit, section 3).
+"""Partial optimal transport from what people chose to unverified verdicts (PUAudit, section 3).
 
-The decisions that receive no mass are those least like what people confirmed; PUAudit flips them.
+The verdicts that receive no mass are those least like what people chose; PUAudit flips them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.audit.evidence import Audit, gather, measured_share
+from bayesjudge.baselines.audit.evidence import Anchors, Audit, gather, measured_share, response_of
 from bayesjudge.baselines.audit.transport import BYTES_A_CELL, denoise, entropic_masses, exact_masses
 from bayesjudge.errors import UsageError
 
@@ -31,31 +32,30 @@ class LargeProblemWarning(UserWarning):
 
 
 def partial_ot(
-    pairs: Pairs, *, share: float | None = None, keep: tuple[float, float] = (0.9, 0.9),
-    threshold: float = 0.5, held_out: float = 0.3, solver: str = "auto", epsilon: float = 0.002,
-    seed: int = 0, report: Callable[[int, int], None] | None = None,
+    pairs: Pairs, *, share: float | None = None, anchors: Anchors = "people",
+    keep: tuple[float, float] = (0.9, 0.9), threshold: float = 0.5, solver: str = "auto",
+    epsilon: float = 0.002, report: Callable[[int, int], None] | None = None,
 ) -> Audit:  # fmt: skip
-    """Flip the unverified decisions that partial optimal transport leaves unmatched.
+    """Flip the unverified verdicts that partial optimal transport leaves unmatched.
 
     Parameters
     ----------
     pairs : Pairs
         Of one judge, some verified; see `Pairs.of`.
     share : float, optional
-        Transported mass s, the share of decisions taken as consistent. By default it is measured on verified
-        pairs held out for it; they are then no anchors.
+        Transported mass s, the share of verdicts taken as consistent. By default the share of all verified
+        pairs, on which no anchor has a part.
+    anchors : {"people", "agreements"}
+        From where mass comes: every verified pair, turned the way people chose (PUAudit's set P), or the
+        verified verdicts that people agree with.
     keep : (float, float)
-        Shares ρ1 and ρ2 of the positives that the two stages of denoising keep.
+        Shares ρ1 and ρ2 of the anchors that the two stages of denoising keep.
     threshold : float
-        Decisions with a score below it are flipped.
-    held_out : float
-        Share of the verified pairs that s is measured on.
+        Verdicts with a score below it are flipped.
     solver : {"auto", "exact", "entropic"}
         Exact up to 25 million cells, entropic beyond; the exact one needs some 50 bytes a cell.
     epsilon : float
         Temperature of the entropic solver.
-    seed : int
-        Of the choice of held-out pairs.
     report : callable, optional
         ``report(done, total)``, called between the steps.
 
@@ -63,12 +63,12 @@ def partial_ot(
     -------
     Audit
         Scores ``w_j = |U| Σ_i T_ij`` from 0 to 1, summing to s|U|; NaN, and no flip, where both responses
-        have one embedding.
+        have one embedding. Verdicts of one pair for one response share their score.
 
     Raises
     ------
     InputError
-        No embeddings, nothing verified or nothing to audit, no positive.
+        No embeddings, nothing verified or nothing to audit, no anchor.
     UsageError
         An option out of range.
     EngineError
@@ -82,7 +82,7 @@ def partial_ot(
     Notes
     -----
     At a vertex of the polytope nearly all scores are 0 or 1, so the threshold hardly matters and about
-    (1 − s)|U| decisions flip: s sets their number, it does not estimate it. With a general-purpose encoder
+    (1 − s)|U| verdicts flip: s sets their number, it does not estimate it. With a general-purpose encoder
     this lowered agreement with people in 13 of 17 settings (METHODS 3.1); look at what it gains on verified
     pairs before acting on it.
 
@@ -103,20 +103,20 @@ def partial_ot(
     _check(solver, threshold)
     told = report or _silent
     told(0, 3)
-    s, aside = measured_share(pairs, share, held_out=held_out, seed=seed)
-    evidence = gather(pairs, without=aside)
-    about, positive = evidence.about, evidence.positive
-    kept = denoise(about.chosen[positive], about.z[positive], evidence.category[positive], keep=keep)
-    anchors, rows = positive[kept], evidence.unverified[evidence.usable]
+    s, evidence = measured_share(pairs, share), gather(pairs, anchors=anchors)
+    kept = denoise(evidence.chosen, evidence.anchors, evidence.category, keep=keep)
+    rows = evidence.unverified[evidence.usable]
     told(1, 3)
-    scores = np.full(len(evidence.unverified), np.nan)
-    scores[evidence.usable] = transport_scores(
-        about.z[anchors], about.z[rows], share=s, solver=solver, epsilon=epsilon
+    found = transport_scores(
+        evidence.anchors[kept], evidence.z[rows], share=s, solver=solver, epsilon=epsilon
     )
+    # Two verdicts for one response have one direction: mass could lie on either of them.
+    found = pd.Series(found).groupby(response_of(pairs, rows).to_numpy()).transform("mean").to_numpy()
+    scores = np.full(len(evidence.unverified), np.nan)
+    scores[evidence.usable] = found
     told(3, 3)
-    figures = {"share": s, "positives": float(len(anchors)), "held_out": float(len(aside))}
     flips = np.nan_to_num(scores, nan=1.0) < threshold
-    return Audit(method="partial-ot", rows=evidence.unverified, scores=scores, flips=flips, figures=figures)
+    return evidence.audit("partial-ot", scores, flips, share=s, anchors=float(kept.sum()))
 
 
 def transport_scores(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.audit.evidence import Audit, by_item
+from bayesjudge.baselines.audit.evidence import Audit, mean_by_pair
 from bayesjudge.baselines.audit.partial_ot import partial_ot
 from bayesjudge.errors import UsageError
 
@@ -79,28 +79,29 @@ def over_verified(
         As `over_share`, with ``fraction`` and ``verified`` (pairs used) in place of ``share``.
     """
     method = audit or partial_ot
-    free = by_item(pairs, np.flatnonzero(pairs.verified & ~held_out))
-    order = np.random.default_rng(seed).permutation(free)
+    item, free = pairs.codes("item"), pairs.verified & ~held_out
+    order = np.random.default_rng(seed).permutation(np.unique(item[free]))
     hidden, rows = _hidden(pairs, held_out), []
     for fraction in fractions:
         count = min(max(round(fraction * len(order)), 2), len(order))
-        # Rows beyond the fraction are left out: as unverified ones they would change what is audited.
-        keep = np.ones(len(pairs), dtype=bool)
-        keep[order[count:]] = False
+        # Pairs beyond the fraction are left out: as unverified ones they would change what is audited.
+        keep = ~np.isin(item, order[count:])
         found = score_audit(method(hidden.take(keep)), pairs.take(keep), held_out[keep])
         rows.append({"fraction": fraction, "verified": count, **found})
     return pd.DataFrame(rows)
 
 
 def score_audit(audit: Audit, pairs: Pairs, held_out: NDArray[np.bool_]) -> dict[str, float]:
-    """Consistency before and after, share of flips and their precision, on held-out verified rows."""
-    right = pairs.agrees[held_out]
+    """Consistency before and after, share of flips and their precision, on held-out verified pairs."""
+    right, item = pairs.agrees[held_out], pairs.frame["item"].to_numpy()[held_out]
     flipped = audit.flipped(len(pairs))[held_out]
-    after = np.where(flipped, 1 - right, right)
-    precision = float(1 - right[flipped].mean()) if flipped.any() else np.nan
-    return {"before": float(right.mean()), "after": float(after.mean()),
-            "gain": float(after.mean() - right.mean()), "flips": float(flipped.mean()),
-            "precision": precision}  # fmt: skip
+    before, after, flips = (mean_by_pair(values, item)
+                            for values in (right, np.where(flipped, 1 - right, right), flipped))  # fmt: skip
+    gain = float((after - before).mean())
+    # A flip that is right gains what one that is wrong loses.
+    precision = (1 + gain / float(flips.mean())) / 2 if flipped.any() else np.nan
+    return {"before": float(before.mean()), "after": float(after.mean()), "gain": gain,
+            "flips": float(flips.mean()), "precision": precision}  # fmt: skip
 
 
 def _hidden(pairs: Pairs, held_out: NDArray[np.bool_]) -> Pairs:

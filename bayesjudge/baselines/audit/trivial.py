@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from bayesjudge.baselines.audit.evidence import Audit, by_item, gather, measured_share
+from bayesjudge.baselines.audit.evidence import Anchors, Audit, gather, measured_share, response_of
 from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,49 +20,52 @@ __all__ = ["auc", "break_even_auc", "centroid", "flip_nothing", "flip_random", "
 
 
 def flip_nothing(pairs: Pairs) -> Audit:
-    """Leave every decision as it is; the score is the verified share of agreement."""
+    """Leave every verdict as it is; the score is the verified share of agreement."""
     rows = np.flatnonzero(~pairs.verified)
     share = float(np.nanmean(pairs.agrees)) if pairs.verified.any() else np.nan
     return Audit(method="flip-nothing", rows=rows, scores=np.full(len(rows), share),
                  flips=np.zeros(len(rows), dtype=bool))  # fmt: skip
 
 
-def flip_random(pairs: Pairs, *, share: float | None = None, held_out: float = 0.3, seed: int = 0) -> Audit:
-    """Flip a random 1 − s of the decisions.
+def flip_random(pairs: Pairs, *, share: float | None = None, seed: int = 0) -> Audit:
+    """Flip a random 1 − s of the verdicts.
 
     Parameters
     ----------
     pairs : Pairs
         Some verified.
-    share, held_out, seed
-        As in `partial_ot`; the seed also chooses the flips.
+    share
+        As in `partial_ot`.
+    seed : int
+        Of the choice.
     """
-    s, _ = measured_share(pairs, share, held_out=held_out, seed=seed)
-    rows = by_item(pairs, np.flatnonzero(~pairs.verified))
-    scores = np.random.default_rng([seed, 1]).random(len(rows))
+    s = measured_share(pairs, share)
+    rows = np.flatnonzero(~pairs.verified)
+    ranked = rows[np.argsort(pairs.rank[rows])]
+    response = response_of(pairs, ranked).to_numpy()
+    drawn = np.full(len(pairs), np.nan)
+    drawn[ranked] = np.random.default_rng([seed, 1]).random(len(ranked))[response]
+    scores = drawn[rows]
     flips = lowest(scores, round((1 - s) * len(rows)))
     return Audit(method="random", rows=rows, scores=scores, flips=flips, figures={"share": s})
 
 
-def centroid(pairs: Pairs, *, share: float | None = None, held_out: float = 0.3, seed: int = 0) -> Audit:
-    """Flip the 1 − s of the decisions whose direction lies furthest from the positives' mean direction.
+def centroid(pairs: Pairs, *, share: float | None = None, anchors: Anchors = "people") -> Audit:
+    """Flip the 1 − s of the verdicts whose direction lies furthest from the anchors' mean direction.
 
-    The score is ``(1 + cosine)/2``.
+    The score is ``(1 + cosine)/2``; the options are those of `partial_ot`.
     """
-    s, aside = measured_share(pairs, share, held_out=held_out, seed=seed)
-    evidence = gather(pairs, without=aside)
-    z = evidence.about.z
-    mean = z[evidence.positive].mean(axis=0)
+    s, evidence = measured_share(pairs, share), gather(pairs, anchors=anchors)
+    mean = evidence.anchors.mean(axis=0)
     length = float(np.linalg.norm(mean))
-    cosine = (z[evidence.unverified] @ mean / (length or 1.0)).astype(np.float64)
+    cosine = (evidence.z[evidence.unverified] @ mean / (length or 1.0)).astype(np.float64)
     scores = np.where(evidence.usable, np.clip((1 + cosine) / 2, 0.0, 1.0), np.nan)
     flips = lowest(scores, round((1 - s) * int(evidence.usable.sum())))
-    return Audit(method="centroid", rows=evidence.unverified, scores=scores, flips=flips,
-                 figures={"share": s})  # fmt: skip
+    return evidence.audit("centroid", scores, flips, share=s)
 
 
 def nearest_neighbours(pairs: Pairs, *, neighbours: int = 15) -> Audit:
-    """Flip decisions most of whose nearest verified neighbours people disagree with.
+    """Flip verdicts most of whose nearest verified neighbours people disagree with.
 
     Parameters
     ----------
@@ -79,12 +82,11 @@ def nearest_neighbours(pairs: Pairs, *, neighbours: int = 15) -> Audit:
     if neighbours < 1:
         raise UsageError(f"neighbours={neighbours} must be at least 1")
     evidence = gather(pairs)
-    verified = np.concatenate([evidence.positive, evidence.negative])
-    agrees = pairs.agrees[verified]
-    cosine = evidence.about.z[evidence.unverified] @ evidence.about.z[verified].T
+    agrees = pairs.agrees[evidence.verified]
+    cosine = evidence.z[evidence.unverified] @ evidence.z[evidence.verified].T
     scores = np.where(evidence.usable, _share_of_nearest(cosine, agrees, neighbours), np.nan)
     flips = np.nan_to_num(scores, nan=1.0) < 0.5
-    return Audit(method="neighbours", rows=evidence.unverified, scores=scores, flips=flips)
+    return evidence.audit("neighbours", scores, flips)
 
 
 def _share_of_nearest(
@@ -140,14 +142,16 @@ def break_even_auc(share: float) -> float:
 
 
 def lowest(scores: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
-    """Mask of the ``count`` lowest scores, the first ones among equals; NaN is never chosen.
+    """Mask of the lowest scores, about ``count`` of them: equal scores are chosen together; NaN never is.
 
     Examples
     --------
+    >>> lowest(np.array([0.3, np.nan, 0.1, 0.3]), 3).tolist()
+    [True, False, True, True]
     >>> lowest(np.array([0.3, np.nan, 0.1, 0.3]), 2).tolist()
-    [True, False, True, False]
+    [False, False, True, False]
     """
-    order = np.argsort(scores, kind="stable")
-    chosen = np.zeros(len(scores), dtype=bool)
-    chosen[order[: min(count, int(np.isfinite(scores).sum()))]] = True
-    return chosen
+    values, sizes = np.unique(scores[np.isfinite(scores)], return_counts=True)
+    reached = np.append(0, np.cumsum(sizes))
+    taken = int(np.abs(reached - count).argmin())
+    return np.isin(scores, values[:taken])

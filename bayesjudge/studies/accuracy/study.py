@@ -121,6 +121,7 @@ def accuracy(
     settings = {
         **options.settings, "judges": chosen, "group": group, "cluster": clusters, "compare": compared,
         "panel": votes is not None,
+        "label_source": table.label_source if isinstance(table, Verdicts) else None,
     }  # fmt: skip
     return _assemble(counts, parts, settings, truth or {}, told)
 

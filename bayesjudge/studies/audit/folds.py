@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,14 @@ class Folds:
 
     Attributes
     ----------
-    rows : int array (v,)
-        Places of the verified pairs in the table.
-    fold : int array (v,)
-        Fold of each.
-    question : int array (v,)
+    fold : int array (n,)
+        Fold of each row of the table, −1 where nobody verified it.
+    question : int array (n,)
         Code of each one's question.
     by_question : bool
         Whether whole questions are held out, because the unverified pairs are about questions unseen.
     """
 
-    rows: NDArray[np.int64]
     fold: NDArray[np.int64]
     question: NDArray[np.int64]
     by_question: bool
@@ -43,7 +40,7 @@ class Folds:
     @property
     def questions(self) -> int:
         """Number of verified questions."""
-        return len(np.unique(self.question))
+        return len(np.unique(self.question[self.fold >= 0]))
 
 
 def make_folds(pairs: Pairs, *, folds: int, seed: int) -> Folds:
@@ -59,12 +56,11 @@ def make_folds(pairs: Pairs, *, folds: int, seed: int) -> Folds:
     >>> found.number, found.by_question
     (5, False)
     """
-    question: NDArray[Any] = np.unique(pairs.frame["question"].to_numpy(dtype=str), return_inverse=True)[1]
-    verified = pairs.verified
-    rows = np.flatnonzero(verified)
-    mine, by_question = question[verified], pairs.mostly_unseen
-    # Named units, so that folds do not hang on row order.
-    unit = mine if by_question else pairs.frame["item"].to_numpy(dtype=str)[rows]
-    names, place = np.unique(unit, return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(names)) % min(folds, len(names))
-    return Folds(rows=rows, fold=order[place], question=mine, by_question=by_question)
+    verified, by_question = pairs.verified, pairs.mostly_unseen
+    question = pairs.codes("question")
+    unit = question if by_question else pairs.codes("item")
+    known = np.unique(unit[verified])
+    part = np.full(int(unit.max(initial=-1)) + 1, -1)
+    part[known] = np.random.default_rng(seed).permutation(len(known)) % max(min(folds, len(known)), 1)
+    fold = np.where(verified, part[unit], -1)
+    return Folds(fold=fold, question=question, by_question=by_question)

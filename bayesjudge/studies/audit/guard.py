@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from bayesjudge.baselines.audit import Audit
-from bayesjudge.counts.pairs import directions
+from bayesjudge.baselines.audit.evidence import mean_by_pair
+from bayesjudge.baselines.common.intervals import normal_quantile
+from bayesjudge.counts.pairs import directions, presentations
 from bayesjudge.models.verdict_agreement.block_logistic import BlockLogistic, fit_blocks
 from bayesjudge.studies.audit.folds import Folds, make_folds
 
@@ -40,23 +42,28 @@ class Guard:
         Flips may be applied.
     reason : str
         Why, in a sentence.
-    wins, losses : int
-        Held-out flips that people would confirm, and that they would not.
+    wins, losses : float
+        Pairs that held-out flips would gain, and lose: half a pair where one of two verdicts that disagree is
+        turned around, since one of them was right already.
     probability : float
         P(precision of flips > ½).
-    held_out : float array (v,)
-        P(people agree) of every verified pair, by a model that did not see it.
-    rows : int array (v,)
-        Places of the verified pairs in the table.
+    folds : Folds
+        Which verified pairs were held out together.
+    trust : float array (n, 3)
+        P(people agree) of every verified verdict by a model that did not see its pair, and its interval; NaN
+        elsewhere.
+    flips : bool array (n,)
+        Held-out flips, whether the guard is open or not.
     """
 
     open: bool
     reason: str
-    wins: int
-    losses: int
+    wins: float
+    losses: float
     probability: float
-    held_out: NDArray[np.float64]
-    rows: NDArray[np.int64]
+    folds: Folds
+    trust: NDArray[np.float64]
+    flips: NDArray[np.bool_]
 
 
 def fast_audit(pairs: Pairs, model: VerdictAgreement, *, seed: int = 0, guarded: bool = True) -> Audit:
@@ -87,16 +94,19 @@ def fast_audit(pairs: Pairs, model: VerdictAgreement, *, seed: int = 0, guarded:
     >>> bool(found.figures["open"]), bool(found.flips.any())
     (True, True)
     """
-    data = model.prepare(pairs)
-    scores = _fitted(data, model, slice(None)).probability(np.asarray(data["x_other"]))
+    data, of = model.prepare(pairs), presentations(pairs)
+    fitted = _fitted(data, model, np.ones(len(data["agreements"]), dtype=bool))
+    p = np.full(len(of.first), np.nan)
+    p[of.where(~pairs.verified)] = fitted.probability(data["x_other"], data["vote_other"])
     rows = np.flatnonzero(~pairs.verified)
+    scores = of.of_rows(p)[rows]
     flips = (scores < 0.5) & flippable(pairs)[rows]
     figures: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
     if guarded:
         found = guard_of(pairs, data, model, seed=seed)
         flips &= found.open
-        figures = {"wins": float(found.wins), "losses": float(found.losses), "open": float(found.open),
+        figures = {"wins": found.wins, "losses": found.losses, "open": float(found.open),
                    "probability": found.probability}  # fmt: skip
         warnings = (found.reason,)
     return Audit(
@@ -109,72 +119,86 @@ def flippable(pairs: Pairs) -> NDArray[np.bool_]:
     return directions(pairs).usable if pairs.dimensions else np.ones(len(pairs), dtype=bool)
 
 
-def guard_of(pairs: Pairs, data: Data, model: VerdictAgreement, *, seed: int, folds: int = FOLDS) -> Guard:
+def guard_of(
+    pairs: Pairs, data: Data, model: VerdictAgreement, *, seed: int, folds: int = FOLDS, prob: float = 0.95
+) -> Guard:
     """Cross-validate flips on the verified pairs (METHODS 3.2).
 
-    Flips with P(agree) below ½ are counted as wins where people disagree with the judge; the precision's
-    posterior is Beta(1 + wins, 1 + losses), and where whole questions are unseen a Bayesian bootstrap over
-    questions must agree.
+    Flips are verdicts with P(agree) below ½. What they gain in pairs are wins, what they lose losses; the
+    precision's posterior is Beta(1 + wins, 1 + losses), and where whole questions are unseen a Bayesian
+    bootstrap over questions must agree.
     """
     split = make_folds(pairs, folds=folds, seed=seed)
-    y = np.asarray(data["agreements"], dtype=float)
-    held_out = _cross_validated(data, model, split, y)
-    flips = (held_out < 0.5) & flippable(pairs)[split.rows]
-    wins, losses = int((flips & (y == 0)).sum()), int((flips & (y == 1)).sum())
+    trust = _cross_validated(pairs, data, model, split, prob)
+    flips = (trust[:, 0] < 0.5) & flippable(pairs)
+    rows = np.flatnonzero(pairs.verified)
+    item = pairs.codes("item")[rows]
+    gain = mean_by_pair(np.where(flips, 1 - 2 * pairs.agrees, 0.0)[rows], item)
+    wins, losses = float(gain[gain > 0].sum()), float(-gain[gain < 0].sum())
     sure = float(beta.sf(0.5, 1 + wins, 1 + losses))
     if split.by_question:
-        sure = min(sure, _over_questions(flips, y, split.question, seed))
+        sure = min(sure, _over_questions(gain, mean_by_pair(split.question[rows], item), seed))
     refused = _refused(wins, losses, sure, split)
-    told = f"{wins} of {wins + losses} held-out flips were right, P(more right than wrong) = {sure:.2f}"
+    told = f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) = {sure:.2f}"
     return Guard(open=not refused, reason=f"flip nothing, because {refused}" if refused else f"flip: {told}",
-                 wins=wins, losses=losses, probability=sure, held_out=held_out, rows=split.rows)  # fmt: skip
+                 wins=wins, losses=losses, probability=sure, folds=split, trust=trust,
+                 flips=flips)  # fmt: skip
 
 
-def closed_guard() -> Guard:
+def closed_guard(pairs: Pairs, *, seed: int) -> Guard:
     """The guard where only agreements were recorded: there is no disagreement to check a flip against."""
     reason = "flip nothing, because only agreements were recorded and no flip can be checked"
-    return Guard(open=False, reason=reason, wins=0, losses=0, probability=0.5, held_out=np.zeros(0),
-                 rows=np.zeros(0, dtype=np.int64))  # fmt: skip
+    return Guard(open=False, reason=reason, wins=0.0, losses=0.0, probability=0.5,
+                 folds=make_folds(pairs, folds=FOLDS, seed=seed), trust=np.full((len(pairs), 3), np.nan),
+                 flips=np.zeros(len(pairs), dtype=bool))  # fmt: skip
 
 
-def _refused(wins: int, losses: int, sure: float, split: Folds) -> str:
+def _refused(wins: float, losses: float, sure: float, split: Folds) -> str:
     """Why nothing may be flipped; empty where it may."""
     if not wins + losses:
-        return "no verified decision looked wrong to a model that had not seen it"
+        return "no verified verdict looked wrong to a model that had not seen it"
     if split.by_question and split.questions < LEAST_QUESTIONS:
         return (f"only {split.questions} questions are verified and the others are unseen: verify "
                 f"{LEAST_QUESTIONS} or more")  # fmt: skip
     if sure <= SURE:
-        return (f"flipping is not sure to gain: {wins} of {wins + losses} held-out flips were right, "
+        return (f"flipping is not sure to gain: {wins:g} of {wins + losses:g} held-out flips were right, "
                 f"P(more right than wrong) = {sure:.2f}, and {SURE} is needed")  # fmt: skip
     return ""
 
 
 def _cross_validated(
-    data: Data, model: VerdictAgreement, split: Folds, y: NDArray[np.float64]
+    pairs: Pairs, data: Data, model: VerdictAgreement, split: Folds, prob: float
 ) -> NDArray[np.float64]:
-    """P(agree) of every verified row by a fit without its fold."""
-    x, found = np.asarray(data["x"]), np.full(len(y), y.mean() if len(y) else np.nan)
-    if split.number < 2:
-        return found
-    for fold in range(split.number):
-        out = split.fold == fold
-        found[out] = _fitted(data, model, ~out).probability(x[out])
-    return found
+    """P(agree) of every verified verdict by a fit without its fold, with its interval (n, 3)."""
+    of, y = presentations(pairs), np.asarray(data["agreements"], dtype=float)
+    verified = of.where(pairs.verified)
+    x, vote, fold = data["x"], data["vote"], split.fold[of.first][verified]
+    found = np.full((len(y), 3), y.mean() if len(y) else np.nan)
+    for part in range(split.number if split.number > 1 else 0):
+        out = fold == part
+        fitted = _fitted(data, model, ~out)
+        limits = fitted.interval(x[out], vote[out], z=normal_quantile(prob))
+        found[out] = np.column_stack([fitted.probability(x[out], vote[out]), *limits])
+    # Pairs with the same data are in folds by chance: each has their mean, so that names decide nothing.
+    alike = np.unique(np.column_stack([x, vote, y]), axis=0, return_inverse=True)[1].ravel()
+    by_pair = np.full((len(of.first), 3), np.nan)
+    means = [np.bincount(alike, weights=column) / np.bincount(alike) for column in found.T]
+    by_pair[verified] = np.column_stack(means)[alike]
+    rows = np.column_stack([of.of_rows(column) for column in by_pair.T])
+    # The interval of the other response's probability ends where this one's begins.
+    return np.where(of.side[:, None] > 0, rows, rows[:, [0, 2, 1]])
 
 
-def _fitted(data: Data, model: VerdictAgreement, rows: NDArray[np.bool_] | slice) -> BlockLogistic:
+def _fitted(data: Data, model: VerdictAgreement, rows: NDArray[np.bool_]) -> BlockLogistic:
     scale, freedom = model.priors(data)
-    return fit_blocks(np.asarray(data["x"])[rows], np.asarray(data["agreements"], dtype=float)[rows],
-                      block=np.asarray(data["block"]), prior_scale=scale, freedom=freedom,
+    return fit_blocks(data["x"][rows], np.asarray(data["agreements"], dtype=float)[rows],
+                      block=data["block"], prior_scale=scale, vote=data["vote"][rows], freedom=freedom,
                       intercept_scale=model.intercept_scale)  # fmt: skip
 
 
-def _over_questions(
-    flips: NDArray[np.bool_], y: NDArray[np.float64], question: NDArray[np.int64], seed: int
-) -> float:
+def _over_questions(gain: NDArray[np.float64], question: NDArray[np.float64], seed: int) -> float:
     """P(more wins than losses) when questions are weighted at random (Rubin 1981)."""
     _, place = np.unique(question, return_inverse=True)
-    balance = np.bincount(place, weights=np.where(flips, 1 - 2 * y, 0.0))
+    balance = np.bincount(place, weights=gain)
     weights = np.random.default_rng([seed, 2]).exponential(size=(REPLICATES, len(balance)))
     return float((weights @ balance > 0).mean())

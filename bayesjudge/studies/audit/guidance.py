@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bayesjudge.baselines.audit import break_even_auc
+from bayesjudge.baselines.audit.evidence import mean_by_pair
 from bayesjudge.studies.common.checks import predictive_warnings, sensitivity_warnings
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.estimates import Estimates
     from bayesjudge.report import ChecklistItem
-    from bayesjudge.studies.audit.folds import Folds
     from bayesjudge.studies.audit.guard import Guard
     from bayesjudge.tables import Pairs
 
@@ -26,18 +24,18 @@ ENOUGH, GOOD_FEATURE, WORTH_BELOW = 150, 0.7, 0.75
 
 
 def audit_warnings(
-    pairs: Pairs, guard: Guard, folds: Folds, *, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame]
+    pairs: Pairs, guard: Guard, *, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame]
 ) -> list[str]:
     """Most serious first."""
-    found = [*pairs.warnings, *_verified(pairs, folds)]
+    found = [*pairs.warnings, *_verified(pairs, guard)]
     found += [] if guard.open else [guard.reason]
     found += _worth(pairs, checks["features"])
     found += _transport(diagnostics, pairs)
     return found + predictive_warnings(checks) + sensitivity_warnings(checks)
 
 
-def _verified(pairs: Pairs, folds: Folds) -> list[str]:
-    verified, right = int(pairs.verified.sum()), pairs.agrees[pairs.verified]
+def _verified(pairs: Pairs, guard: Guard) -> list[str]:
+    verified, right = _verified_pairs(pairs), pairs.agrees[pairs.verified]
     found = []
     if verified < ENOUGH:
         found.append(f"only {verified} pairs are verified: {ENOUGH} are a start")
@@ -46,17 +44,29 @@ def _verified(pairs: Pairs, folds: Folds) -> list[str]:
         found.append(f"people {said} verified verdict: nothing tells right from wrong verdicts")
     lost = ~pairs.verified & ~pairs.frame["category"].isin(pairs.frame["category"][pairs.verified])
     if pairs.frame["category"].notna().any() and lost.any():
-        found.append(f"{int(lost.sum())} unverified pairs are of categories nobody verified: their trust "
-                     "rests on the other features")  # fmt: skip
-    if folds.by_question:
+        count = pairs.frame["item"][lost].nunique()
+        found.append(f"{count} unverified pairs are of categories nobody verified: their trust rests on the "
+                     "other features")  # fmt: skip
+    if guard.folds.by_question:
         found.append("most unverified pairs are about questions nobody verified: whole questions were held "
-                     f"out ({folds.questions} verified), and trust on unseen questions is less sure than its "
-                     "intervals say")  # fmt: skip
+                     f"out ({guard.folds.questions} verified), and trust on unseen questions is less sure "
+                     "than its intervals say")  # fmt: skip
     return found
 
 
+def _verified_pairs(pairs: Pairs) -> int:
+    """Number of pairs that people chose between."""
+    return int(pairs.frame["item"][pairs.verified].nunique())
+
+
+def _measured_consistency(pairs: Pairs) -> float:
+    """Share of verified verdicts that people agree with, a pair's verdicts counted as one."""
+    item = pairs.frame["item"].to_numpy()[pairs.verified]
+    return float(mean_by_pair(pairs.agrees[pairs.verified], item).mean())
+
+
 def _worth(pairs: Pairs, features: pd.DataFrame) -> list[str]:
-    share, best = float(np.nanmean(pairs.agrees)), features["auc"].max()
+    share, best = _measured_consistency(pairs), features["auc"].max()
     told = []
     if share > WORTH_BELOW:
         told.append(f"people agree with {share:.0%} of the verified verdicts: flipping seldom pays above "
@@ -72,7 +82,7 @@ def _transport(diagnostics: Estimates, pairs: Pairs) -> list[str]:
     rows = diagnostics.where(method="partial-ot", estimand="precision of flips").frame
     if rows.empty or not rows["point"].iloc[0] < 0.5:
         return []
-    share = float(np.nanmean(pairs.agrees))
+    share = _measured_consistency(pairs)
     ranked = diagnostics.where(method="partial-ot", estimand="auc").frame
     needed = f"; its AUC is {ranked['point'].iloc[0]:.2f}" if len(ranked) else ""
     needed += f", {break_even_auc(share):.2f} breaks even" if 0.5 < share < 1 else ""
@@ -84,14 +94,14 @@ def audit_checklist(
     pairs: Pairs, guard: Guard, features: pd.DataFrame, bins: pd.DataFrame
 ) -> tuple[ChecklistItem, ...]:
     """The conditions under which an audit can be believed, filled from the data."""
-    verified, share = int(pairs.verified.sum()), float(np.nanmean(pairs.agrees))
+    verified, share = _verified_pairs(pairs), _measured_consistency(pairs)
     best = features["auc"].max()
     inside = float(((bins["lower"] <= bins["predicted"]) & (bins["predicted"] <= bins["upper"])).mean())
     checked = f"{guard.reason[:1].upper()}{guard.reason[1:]}."
     about = f"{inside:.0%} of the bins' intervals hold the predicted share." if len(bins) else "Not measured."
     return (
         ("Enough pairs verified", "yes" if verified >= ENOUGH else "no",
-         f"{verified} of {len(pairs)} pairs."),
+         f"{verified} of {pairs.frame['item'].nunique()} pairs."),
         ("Room to gain", "yes" if share <= WORTH_BELOW else "warn",
          f"Consistency {share:.3f} when verified."),
         ("A feature that tells right from wrong", "yes" if best >= GOOD_FEATURE else "warn",

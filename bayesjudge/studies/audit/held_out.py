@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.stats import beta, rankdata
 
 from bayesjudge.baselines.audit import (
     Audit,
@@ -21,13 +21,12 @@ from bayesjudge.baselines.audit import (
     nearest_neighbours,
     partial_ot,
 )
+from bayesjudge.baselines.audit.evidence import mean_by_pair
 from bayesjudge.baselines.common.intervals import normal_quantile, wilson
 from bayesjudge.errors import InputError
-from bayesjudge.studies.audit.folds import Folds
-from bayesjudge.studies.audit.guard import fast_audit
 
 if TYPE_CHECKING:
-    from bayesjudge.models.verdict_agreement import VerdictAgreement
+    from bayesjudge.studies.audit.guard import Guard
     from bayesjudge.studies.audit.options import AuditOptions
     from bayesjudge.tables import Pairs
 
@@ -44,64 +43,77 @@ BINS = 10
 REPLICATES = 1000
 
 
-def methods_of(pairs: Pairs, model: VerdictAgreement, options: AuditOptions) -> dict[str, Method]:
-    """Every method that the table allows, the model first."""
-    seed, share = options.seed, options.share
+def methods_of(pairs: Pairs, options: AuditOptions) -> dict[str, Method]:
+    """Every method without a guard that the table allows."""
+    share = options.share
     found: dict[str, Method] = {JUDGE: flip_nothing}
-    if options.labels == "both":
-        found = {model.label: lambda part: fast_audit(part, model, seed=seed), **found}
     if pairs.dimensions:
         found |= {
-            "partial-ot": lambda part: partial_ot(part, share=share, seed=seed),
-            "centroid": lambda part: centroid(part, share=share, seed=seed),
+            "partial-ot": lambda part: partial_ot(part, share=share),
+            "centroid": lambda part: centroid(part, share=share),
             "neighbours": nearest_neighbours,
         }
-    return found | {"random": lambda part: flip_random(part, share=share, seed=seed)}
+    return found | {"random": lambda part: flip_random(part, share=share, seed=options.seed)}
 
 
 def compare_methods(
-    pairs: Pairs, methods: Mapping[str, Method], folds: Folds,
-    *, report: Callable[[int, int], None] | None = None,
+    pairs: Pairs, methods: Mapping[str, Method], guard: Guard, *, label: str,
+    report: Callable[[int, int], None] | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:  # fmt: skip
-    """Hide each fold in turn, audit, and look what was made of it.
+    """Hide each of the guard's folds in turn, audit, and look what was made of it.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Of one judge.
+    methods : mapping of str to callable
+        From a table to an `Audit`.
+    guard : Guard
+        Its own scores and flips stand first, under ``label``.
+    label : str
+        Name of the model behind the guard.
+    report : callable, optional
+        ``report(done, total)``, called after each fold.
 
     Returns
     -------
     frame : pandas.DataFrame
-        One row a verified pair and method: ``item, category, agrees, method, score, flip``.
+        One row a verified verdict and method, in the order of `Pairs.rank`: ``item, category, agrees,
+        method, score, flip``.
     warnings : list of str
         Methods that some fold gave too little to work on.
     """
-    parts, warnings, done = [], [], 0
+    fold, warnings, done = guard.folds.fold, [], 0
+    parts = [_of_method(pairs, label, guard.trust[:, 0], guard.flips)]
     for name, method in methods.items():
-        scores, flips = np.full(len(folds.rows), np.nan), np.zeros(len(folds.rows), dtype=bool)
-        for fold in range(folds.number):
-            out = folds.fold == fold
-            mask = np.zeros(len(pairs), dtype=bool)
-            mask[folds.rows[out]] = True
+        scores, flips = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=bool)
+        for part in range(guard.folds.number):
+            out = fold == part
             try:
-                found = method(pairs.hide(mask))
+                found = method(pairs.hide(out))
             except InputError as error:
                 # Told, not hidden: too few verified pairs are a finding about the data.
                 warnings.append(f"{name} left out of the comparison: {error.problems[0].found} in a fold")
                 break
-            at = pd.Series(np.arange(len(found.rows)), index=found.rows)[folds.rows[out]].to_numpy()
-            scores[out], flips[out] = found.scores[at], found.flips[at]
+            mine = out[found.rows]
+            scores[found.rows[mine]], flips[found.rows[mine]] = found.scores[mine], found.flips[mine]
             done += 1
             if report is not None:
-                report(done, len(methods) * folds.number)
+                report(done, len(methods) * guard.folds.number)
         else:
-            parts.append(_of_method(pairs, folds, name, scores, flips))
+            parts.append(_of_method(pairs, name, scores, flips))
     return pd.concat(parts, ignore_index=True), warnings
 
 
 def _of_method(
-    pairs: Pairs, folds: Folds, name: str, scores: NDArray[np.float64], flips: NDArray[np.bool_]
+    pairs: Pairs, name: str, scores: NDArray[np.float64], flips: NDArray[np.bool_]
 ) -> pd.DataFrame:
-    mine = pairs.frame.iloc[folds.rows]
+    rows = np.argsort(pairs.rank)
+    rows = rows[pairs.verified[rows]]
+    mine = pairs.frame.iloc[rows]
     return pd.DataFrame({"item": mine["item"].to_numpy(), "category": mine["category"].fillna("").to_numpy(),
-                         "agrees": pairs.agrees[folds.rows], "method": name, "score": scores,
-                         "flip": flips})  # fmt: skip
+                         "agrees": pairs.agrees[rows], "method": name, "score": scores[rows],
+                         "flip": flips[rows]})  # fmt: skip
 
 
 def summaries(frame: pd.DataFrame, *, prob: float) -> list[dict[str, Any]]:
@@ -110,6 +122,7 @@ def summaries(frame: pd.DataFrame, *, prob: float) -> list[dict[str, Any]]:
     for name, mine in frame.groupby("method", sort=False):
         types = mine["category"].to_numpy()
         found = consistency(mine["agrees"].to_numpy(), mine["flip"].to_numpy(), method=str(name), prob=prob,
+                            pair=mine["item"].to_numpy(),
                             category=types if len(set(types)) > 1 else None)  # fmt: skip
         rows += [{**row, "estimand": f"{row['estimand']} (held out)"} for row in found
                  if name != JUDGE or row["estimand"] == "consistency"]  # fmt: skip
@@ -117,23 +130,27 @@ def summaries(frame: pd.DataFrame, *, prob: float) -> list[dict[str, Any]]:
 
 
 def quality_rows(frame: pd.DataFrame, *, prob: float, seed: int) -> list[dict[str, Any]]:
-    """Rows for `Estimates`: AUC and precision of flips of each method, and the break-even AUC."""
-    share, rows = float(frame.drop_duplicates("item")["agrees"].mean()), []
+    """Rows for `Estimates`: AUC and precision of flips of each method, and the break-even AUC.
+
+    A pair counts as one: of the flips of its verdicts, each counts with its share of them.
+    """
+    share, rows = float(frame.groupby(["method", "item"])["agrees"].mean().mean()), []
     for name, mine in frame.groupby("method", sort=False):
         known = mine[np.isfinite(mine["score"])]
         score, right = known["score"].to_numpy(), known["agrees"].to_numpy()
-        common = {"unit": "held out", "method": str(name), "prob": prob, "n": len(known)}
+        item, common = known["item"].to_numpy(), {"unit": "held out", "method": str(name), "prob": prob}
         # Leaving everything has one score a fold, which ranks nothing.
         if name != JUDGE and len(score) and np.ptp(score) > 0:
             note = "" if 0 < share < 1 else "undefined: people always say the same"
-            limits = _bootstrapped(score, right, prob, seed)
+            limits = _bootstrapped(score, right, item, prob=prob, seed=seed)
             rows.append({**common, "estimand": "auc", "point": auc(score, right), "lower": limits[0],
-                         "upper": limits[1], "note": note})  # fmt: skip
-        flips = mine[mine["flip"]]
-        if len(flips):
-            wins = 1 - float(flips["agrees"].mean())
-            low, high = wilson(np.asarray(wins), np.asarray(float(len(flips))), normal_quantile(prob))
-            rows.append({**common, "estimand": "precision of flips", "n": len(flips), "point": wins,
+                         "upper": limits[1], "note": note, "n": known["item"].nunique()})  # fmt: skip
+        weight = (1 / mine.groupby("item")["item"].transform("size"))[mine["flip"]]
+        if len(weight):
+            wins = float(np.average(1 - mine["agrees"][mine["flip"]], weights=weight))
+            low, high = wilson(np.asarray(wins), np.asarray(float(weight.sum())), normal_quantile(prob))
+            pairs = mine["item"][mine["flip"]].nunique()
+            rows.append({**common, "estimand": "precision of flips", "n": pairs, "point": wins,
                          "lower": float(low), "upper": float(high)})  # fmt: skip
     if 0.5 < share < 1:
         needed = break_even_auc(share)
@@ -144,11 +161,17 @@ def quality_rows(frame: pd.DataFrame, *, prob: float, seed: int) -> list[dict[st
 
 
 def _bootstrapped(
-    score: NDArray[np.float64], right: NDArray[np.float64], prob: float, seed: int
+    score: NDArray[np.float64], right: NDArray[np.float64], item: NDArray[Any], *, prob: float, seed: int
 ) -> tuple[float, float]:
     """Percentile interval of the AUC over resampled pairs; replicates without both classes are left out."""
-    rng = np.random.default_rng([seed, 3])
-    draws = [auc(score[k], right[k]) for k in rng.integers(len(score), size=(REPLICATES, len(score)))]
+    rng, pair = np.random.default_rng([seed, 3]), pd.factorize(item)[0]
+    rows, size = np.argsort(pair, kind="stable"), np.bincount(pair)
+    start, draws = np.cumsum(size) - size, []
+    for drawn in rng.integers(len(size), size=(REPLICATES, len(size))):
+        count = size[drawn]
+        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        k = rows[np.repeat(start[drawn], count) + within]
+        draws.append(auc(score[k], right[k]))
     known = np.array([value for value in draws if np.isfinite(value)])
     if not len(known):
         return np.nan, np.nan
@@ -156,8 +179,8 @@ def _bootstrapped(
     return float(low), float(high)
 
 
-def exact_band(hits: int, n: int, *, prob: float) -> tuple[float, float]:
-    """Exact binomial interval of a share (Clopper & Pearson 1934).
+def exact_band(hits: float, n: float, *, prob: float) -> tuple[float, float]:
+    """Exact binomial interval of a share (Clopper & Pearson 1934); halves count as they are.
 
     Examples
     --------
@@ -171,21 +194,24 @@ def exact_band(hits: int, n: int, *, prob: float) -> tuple[float, float]:
 
 
 def reliability_bins(frame: pd.DataFrame, *, methods: Iterable[str], prob: float) -> pd.DataFrame:
-    """Held-out scores in ten bins of equal mass, with exact intervals of the observed share."""
+    """Held-out scores in ten bins of equal mass, with exact intervals of the observed share.
+
+    Verdicts with equal scores share a bin, and each of a pair's verdicts counts with its share of them.
+    """
     rows = []
     for name in methods:
-        mine = frame[(frame["method"] == name) & np.isfinite(frame["score"])].sort_values(
-            "score", kind="stable"
-        )
-        for part in np.array_split(np.arange(len(mine)), min(BINS, max(len(mine) // 5, 1))):
-            one = mine.iloc[part]
-            if one.empty:
-                continue
-            hits = int(one["agrees"].sum())
-            low, high = exact_band(hits, len(one), prob=prob)
-            rows.append({"method": name, "predicted": float(one["score"].mean()),
-                         "observed": hits / len(one), "lower": low, "upper": high,
-                         "n": len(one)})  # fmt: skip
+        mine = frame[(frame["method"] == name) & np.isfinite(frame["score"])]
+        if mine.empty:
+            continue
+        weight = (1 / mine.groupby("item")["item"].transform("size")).to_numpy()
+        bins = min(BINS, max(int(weight.sum()) // 5, 1))
+        place = np.floor((rankdata(mine["score"]) - 0.5) / len(mine) * bins)
+        for part in np.unique(place):
+            one, share = mine[place == part], weight[place == part]
+            hits, n = float(share @ one["agrees"]), float(share.sum())
+            low, high = exact_band(hits, n, prob=prob)
+            rows.append({"method": name, "predicted": float(share @ one["score"]) / n, "observed": hits / n,
+                         "lower": low, "upper": high, "n": n})  # fmt: skip
     return pd.DataFrame(rows, columns=["method", "predicted", "observed", "lower", "upper", "n"])
 
 
@@ -197,13 +223,15 @@ def held_out_figures(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
         after = np.where(flip, 1 - right, right)
         known = mine[np.isfinite(mine["score"])]
         score, seen = known["score"].to_numpy(), known["agrees"].to_numpy()
+        item, scored = mine["item"].to_numpy(), known["item"].to_numpy()
         bins = reliability_bins(mine, methods=[str(name)], prob=0.95)
         error = (bins["predicted"] - bins["observed"]).abs()
+        before, now, flips = (mean_by_pair(values, item).mean() for values in (right, after, flip))
         found[str(name)] = {
-            "n": float(len(mine)), "before": float(right.mean()), "after": float(after.mean()),
-            "gain": float((after - right).mean()), "flips": float(flip.mean()),
+            "n": float(mine["item"].nunique()), "before": float(before), "after": float(now),
+            "gain": float(mean_by_pair(after - right, item).mean()), "flips": float(flips),
             "auc": np.nan if name == JUDGE else auc(score, seen),
-            "brier": float(((score - seen) ** 2).mean()) if len(known) else np.nan,
+            "brier": float(mean_by_pair((score - seen) ** 2, scored).mean()) if len(known) else np.nan,
             "ece": float(np.average(error, weights=bins["n"])) if len(bins) else np.nan,
         }  # fmt: skip
     return found

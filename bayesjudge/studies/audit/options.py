@@ -34,7 +34,7 @@ class AuditOptions(SamplingOptions):
     features: tuple[str, ...] = ()
     components: int = 32
     share: float | None = None
-    folds: int = 5
+    folds: int = 10
 
     def __post_init__(self) -> None:
         super().__post_init__()

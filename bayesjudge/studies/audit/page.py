@@ -31,12 +31,17 @@ _METHOD = (
     scores, another judge, question type, strengths of the two models, and principal directions of the
     embeddings. Each block of effects has a learned scale. Every unverified verdict gets a probability that
     people agree, with an interval.""",
+    """A pair judged in both orders has two verdicts and one choice of people. Where the two agree they have
+    one probability; where they disagree one is right, their probabilities sum to 1, and what does not depend
+    on the side says nothing. Consistency and gains count a pair once.""",
     """A verdict is turned around where that probability is below one half, and only if cross-validation on
     the verified pairs shows flips to be right more often than wrong with probability above .9; where the
-    unverified pairs are about other questions, whole questions are held out.""",
-    """Partial optimal transport (PUAudit) matches unverified directions of preference to verified ones and
-    flips what stays unmatched: their number is set by the share of consistent verdicts it is given. It and
-    the trivial methods are shown on the same held-out pairs; nothing is flipped by them.""",
+    unverified pairs are about other questions, whole questions are held out. The model's row among the
+    held-out pairs is this cross-validation.""",
+    """Partial optimal transport (PUAudit) matches unverified directions of preference to those of verified
+    pairs, turned the way people chose, and flips what stays unmatched: their number is set by the share of
+    consistent verdicts it is given. It and the trivial methods are shown on the
+    same held-out pairs; nothing is flipped by them.""",
 )
 
 
@@ -52,17 +57,20 @@ def audit_page(answer: Comparison) -> Page:
 
 
 def _headline(answer: Comparison) -> list[str]:
-    told = [_share_of(answer, "consistency", "as they are")]
-    flipped = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
-    if len(flipped) and answer.checks["trust"]["flip"].any():
-        told.append(_share_of(answer, "consistency (flipped)", "after the flips"))
-    return [guard_sentence(answer), f"People are expected to agree with {', and '.join(told)}."]
+    if answer.settings["verified"] == "all":
+        told = _share_of(answer, "consistency", "verified", "as they are")
+        return [guard_sentence(answer), f"People agree with {told}."]
+    shares = [_share_of(answer, "consistency", "unverified", "as they are")]
+    after = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
+    if len(after) and answer.checks["trust"]["flip"].any():
+        shares.append(_share_of(answer, "consistency (flipped)", "unverified", "after the flips"))
+    return [guard_sentence(answer), f"People are expected to agree with {', and '.join(shares)}."]
 
 
-def _share_of(answer: Comparison, estimand: str, when: str) -> str:
-    row = answer.estimates.where(estimand=estimand, unit="unverified").frame.iloc[0]
+def _share_of(answer: Comparison, estimand: str, unit: str, when: str) -> str:
+    row = answer.estimates.where(estimand=estimand, unit=unit).frame.iloc[0]
     interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
-    return f"{row['point']:.1%} of the unverified verdicts {when} ({interval})"
+    return f"{row['point']:.1%} of the {unit} verdicts {when} ({interval})"
 
 
 def _gains(answer: Comparison) -> Section | None:
@@ -71,7 +79,7 @@ def _gains(answer: Comparison) -> Section | None:
         return None
     text = (
         "Verified pairs were hidden from each method in turn, and its flips compared with what people said. "
-        "The model's guard is asked anew on the verified pairs that are left, so that it may stay shut there."
+        "The model's row has every flip it would make there: by these its guard decides."
     )
     there = [name for name in _HELD if len(overall.where(estimand=name))]
     figures = [figure_of(forest(overall, estimand=there[-1]), f"{there[-1].capitalize()}.", text)]
@@ -88,14 +96,17 @@ def _trust(answer: Comparison) -> Section:
     own = next(iter(answer.fits))
     held = answer.checks.get("held_out")
     mine = None if held is None else held[held["method"] == own]
-    caption = "Distribution of trust, and every unverified verdict's trust with its interval, in order."
-    figures.append(figure_of(trust_scores(trust, mine), caption, f"{caption} {guard_sentence(answer)}"))
+    kind = "verified" if answer.settings["verified"] == "all" else "unverified"
+    caption = f"Distribution of trust, and every {kind} verdict's trust with its interval, in order."
+    figures.append(
+        figure_of(trust_scores(trust, mine, kind=kind), caption, f"{caption} {guard_sentence(answer)}")
+    )
     if "reliability" in answer.checks and len(answer.checks["reliability"]):
         caption = "Share that people agreed with, by the trust of a model that had not seen them."
         drawing = reliability_diagram(answer.checks["reliability"], xlabel="P(people agree)")
         figures.append(figure_of(drawing, caption, caption))
     if {"direction_1", "direction_2"} <= set(trust.columns):
-        caption = "Unverified verdicts among the two main directions of the embedding differences."
+        caption = f"{kind.capitalize()} verdicts among the two main directions of the embedding differences."
         figures.append(figure_of(trust_map(trust), caption, caption))
     return Section(title="Trust in single verdicts", figures=figures)
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from bayesjudge.baselines.audit import consistency, partial_ot
 from bayesjudge.baselines.audit.attacks import consistency_by_attack
+from bayesjudge.counts.pairs import presentations
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.programs.progress import bar
 from bayesjudge.models.verdict_agreement.features import features
 from bayesjudge.readers import read_pairs
-from bayesjudge.studies.audit.folds import Folds, make_folds
-from bayesjudge.studies.audit.guard import Guard, closed_guard, guard_of
+from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
 from bayesjudge.studies.audit.guidance import audit_checklist, audit_warnings
 from bayesjudge.studies.audit.held_out import (
+    Method,
     compare_methods,
     held_out_figures,
     methods_of,
@@ -50,7 +53,7 @@ __all__ = ["audit"]
 def audit(
     pairs: Any, *, embeddings: Any = None, judge: str | None = None, labels: str = "both",
     reviewed: float | str | None = None, features: Sequence[str] = (), components: int = 32,
-    share: float | None = None, folds: int = 5, engine: str = "nuts", prob: float = 0.95, seed: int = 0,
+    share: float | None = None, folds: int = 10, engine: str = "nuts", prob: float = 0.95, seed: int = 0,
     chains: int = 4, draws: int = 1000, tune: int = 1000, progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """Trust in every unverified verdict, what to flip if anything, and what each method would gain.
@@ -58,7 +61,7 @@ def audit(
     Parameters
     ----------
     pairs : Pairs, or anything that `read_pairs` takes
-        Decisions of a judge, some verified by people.
+        Verdicts of a judge, some or all verified by people.
     embeddings : path, mapping or tuple of arrays, optional
         As in `read_pairs`, where ``pairs`` is not a `Pairs`.
     judge : str, optional
@@ -74,7 +77,7 @@ def audit(
     share : float, optional
         Share s of consistent verdicts for partial optimal transport; by default measured.
     folds : int
-        Parts in which verified pairs are held out to compare the methods.
+        Parts in which verified pairs are held out: for the guard, and to compare the methods.
     engine : {"nuts", "hmc", "laplace", "pymc"}
         As in `fit`, with ``chains, draws, tune``.
     prob : float
@@ -87,11 +90,12 @@ def audit(
     Returns
     -------
     Comparison
-        ``estimates``: expected consistency of the unverified verdicts, held-out consistency and gain of every
-        method, consistency after attacks; ``diagnostics``: effects, AUC, precision of flips; among ``checks``
-        the tables ``trust`` (one row a verdict), ``features``, ``held_out``, ``reliability``, ``share``,
-        ``verified``, and where the models are named ``battles``, which `elo` takes as it is: ``prob_a`` is
-        the soft target of a decision.
+        ``estimates``: expected consistency of the unverified verdicts (or, where people verified every pair,
+        the consistency observed), held-out consistency and gain of every method, consistency after attacks;
+        ``diagnostics``: effects, AUC, precision of flips; among ``checks`` the tables
+        ``trust`` (one row a verdict), ``features``, ``held_out``, ``reliability``, ``share``, ``verified``,
+        and where the models are named ``battles``, which `elo` takes as it is: ``prob_a`` is the soft target
+        of a pair.
 
     Raises
     ------
@@ -113,15 +117,16 @@ def audit(
     )  # fmt: skip
     whole = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=embeddings)
     mine = whole.of(judge=judge)
-    _require_work(mine)
+    _require_people(mine)
     return _answer(whole, mine, options)
 
 
-def _require_work(pairs: Pairs) -> None:
-    if pairs.verified.all():
-        raise InputError([Problem(column="human_prefers", found="a human preference for every pair",
-                                  allowed="some pairs that nobody verified, too",
-                                  fix="Leave human_prefers empty where it is to be audited.")])  # fmt: skip
+def _require_people(pairs: Pairs) -> None:
+    """Where nobody verified anything, say so with the column that may have been meant."""
+    meant = [text for text in pairs.warnings if "looks like reference answers" in text]
+    if meant and not pairs.verified.any():
+        raise InputError([Problem(column="human_prefers", found="no verified pair", fix=". ".join(meant),
+                                  allowed="some pairs that people chose between, too")])  # fmt: skip
 
 
 def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
@@ -129,11 +134,11 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
     single = fit(model, mine, **options.sampling)
     found = features(mine, components=options.components, extra=options.features)
     known = options.labels == "both"
-    guard = guard_of(mine, single.data, model, seed=options.seed) if known else closed_guard()
-    split = make_folds(mine, folds=options.folds, seed=options.seed)
+    guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
+             if known else closed_guard(mine, seed=options.seed))  # fmt: skip
     transport, told = transported(mine, options)
-    compared, left_out = _compared(mine, split, options) if known else (pd.DataFrame(), [_UNKNOWN])
-    moved, not_moved = sensitivity_tables(mine, transport, options)
+    compared, left_out = _compared(mine, guard, options) if known else (pd.DataFrame(), [_UNKNOWN])
+    moved, not_moved = sensitivity_tables(mine, options)
     trust = trust_table(mine, single, guard, found, transport, prob=options.prob)
     battles = battle_table(mine, trust, guard)
     checks = {
@@ -148,18 +153,20 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
         single.estimates(prob=options.prob).where(estimand=("effect", "spread", "intercept")),
         Estimates.from_rows(quality_rows(compared, prob=options.prob, seed=options.seed) if known else []),
     ])  # fmt: skip
-    attacks, more = _attacks(whole, options)
-    warnings = audit_warnings(mine, guard, split, diagnostics=diagnostics, checks=checks)
+    attacks = _attacks(whole, options)
+    warnings = audit_warnings(mine, guard, diagnostics=diagnostics, checks=checks)
     return Comparison(
         question="audit", estimates=_estimates(
-            single, guard, checks=checks, compared=compared, attacks=attacks, options=options
+            mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options
         ),
         diagnostics=diagnostics, fits={model.label: single}, checks=checks,
-        warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *told, *left_out, *not_moved, *more,
+        warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *told, *left_out, *not_moved,
                                       *fallback_warnings({model.label: single})])),
         checklist=audit_checklist(mine, guard, checks["features"], checks.get("reliability", _NO_BINS)),
         gate=single.gate, page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),
-        dropped=whole.dropped, settings={**options.settings, "guard": guard.reason, "open": guard.open},
+        dropped=whole.dropped, settings={**options.settings, "guard": guard.reason, "open": guard.open,
+                                         "verified": "all" if mine.verified.all() else "some",
+                                         "label_source": whole.label_source},
     )  # fmt: skip
 
 
@@ -167,9 +174,10 @@ _UNKNOWN = "only agreements were recorded: no method's flips can be checked, and
 _NO_BINS = pd.DataFrame(columns=["predicted", "lower", "upper"], dtype=float)
 
 
-def _compared(pairs: Pairs, split: Folds, options: AuditOptions) -> tuple[pd.DataFrame, list[str]]:
+def _compared(pairs: Pairs, guard: Guard, options: AuditOptions) -> tuple[pd.DataFrame, list[str]]:
     with bar("audits of held-out pairs") if options.progress else nullcontext() as report:
-        return compare_methods(pairs, methods_of(pairs, options.model, options), split, report=report)
+        return compare_methods(pairs, methods_of(pairs, options), guard, label=options.model.label,
+                               report=report)  # fmt: skip
 
 
 def _held_out_tables(compared: pd.DataFrame, label: str, options: AuditOptions) -> dict[str, pd.DataFrame]:
@@ -182,43 +190,60 @@ def _held_out_tables(compared: pd.DataFrame, label: str, options: AuditOptions) 
 
 
 def _estimates(
-    single: Fit, guard: Guard, *, checks: Mapping[str, pd.DataFrame], compared: pd.DataFrame,
+    pairs: Pairs, single: Fit, guard: Guard, *, checks: Mapping[str, pd.DataFrame], compared: pd.DataFrame,
     attacks: list[dict[str, Any]], options: AuditOptions,
 ) -> Estimates:  # fmt: skip
     rows = [] if compared.empty else summaries(compared, prob=options.prob)
+    if pairs.verified.all():
+        return Estimates.from_rows([*_observed(pairs, options), *rows, *attacks])
     parts = [single.estimates(prob=options.prob).where(estimand="consistency")]
     if guard.open:
-        parts.append(_after_flips(single, checks["trust"], options))
+        parts.append(_after_flips(pairs, single, checks["trust"], options))
     return Estimates.concat([*parts, Estimates.from_rows([*rows, *attacks])])
 
 
-def _after_flips(single: Fit, trust: pd.DataFrame, options: AuditOptions) -> Estimates:
+def _observed(pairs: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
+    """Consistency where people verified every pair, over all (unit ``verified``) and by category."""
+    types = pairs.frame["category"].fillna("(none)")
+    rows = consistency(pairs.agrees, np.zeros(len(pairs), dtype=bool), method="judge", prob=options.prob,
+                       pair=pairs.frame["item"].to_numpy(),
+                       category=types.to_numpy() if len(set(types)) > 1 else None)  # fmt: skip
+    return [{**row, "unit": "verified" if row["unit"] == "all" else row["unit"]}
+            for row in rows if row["estimand"] == "consistency"]  # fmt: skip
+
+
+def _after_flips(pairs: Pairs, single: Fit, trust: pd.DataFrame, options: AuditOptions) -> Estimates:
     """Expected consistency of the unverified verdicts once some are turned around."""
     from bayesjudge.estimates.posterior import summary_rows
     from bayesjudge.models.verdict_agreement.results import counts, expected
 
-    draws = expected(single.posterior, single.data, turned=trust["flip"].to_numpy(dtype=bool))
-    n = {"unverified": len(trust), **counts(single.data)}
+    of, hidden = presentations(pairs), ~pairs.verified
+    side = of.side.copy()
+    side[hidden] *= np.where(trust["flip"], -1.0, 1.0)
+    draws = expected(single.posterior, single.data, side=of.mean(side)[of.where(hidden)])
+    n = {"unverified": single.data.units["unverified"], **counts(single.data)}
     return Estimates.from_rows(summary_rows(
         draws, estimand="consistency (flipped)", method=single.model.label, prob=options.prob, n=n,
     )).with_note(single.gate.note)  # fmt: skip
 
 
-def _attacks(whole: Pairs, options: AuditOptions) -> tuple[list[dict[str, Any]], list[str]]:
+def _attacks(whole: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
     """Consistency after each attack, half of the verified items held out; by the model and by transport."""
     mine = whole.frame if options.judge is None else whole.frame[whole.frame["judge"] == options.judge]
     if mine["attack"].nunique() < 2 or options.labels != "both":
-        return [], []
+        return []
     one = whole.take(mine.index.to_numpy())
-    items = np.sort(one.frame.loc[one.verified, "item"].unique())
-    chosen = np.random.default_rng([options.seed, 5]).permutation(items)[: len(items) // 2]
-    held = one.frame["item"].isin(list(chosen)).to_numpy(dtype=bool)
+    item = one.codes("item")
+    chosen = np.random.default_rng([options.seed, 5]).permutation(np.unique(item[one.verified]))
+    held = np.isin(item, chosen[: len(chosen) // 2])
+    methods: dict[str, Method] = {options.model.label: partial(fast_audit, model=options.model)}
+    if one.dimensions:
+        methods["partial-ot"] = partial(partial_ot, share=options.share)
     rows: list[dict[str, Any]] = []
-    methods = methods_of(one, options.model, options)
-    for name in [name for name in (options.model.label, "partial-ot") if name in methods]:
-        found = consistency_by_attack(one, methods[name], held_out=held, prob=options.prob)
+    for method in methods.values():
+        found = consistency_by_attack(one, method, held_out=held, prob=options.prob)
         rows += [row for row in found if not rows or row["method"] != "judge"]
-    return rows, []
+    return rows
 
 
 def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.audit import Audit, auc, partial_ot
-from bayesjudge.baselines.audit.evidence import by_item
 from bayesjudge.baselines.audit.sensitivity import over_share, over_verified
+from bayesjudge.counts.pairs import Presentations
 from bayesjudge.errors import InputError
 from bayesjudge.inference.programs.progress import bar
 from bayesjudge.studies.audit.guard import Guard, fast_audit, flippable
@@ -36,23 +36,24 @@ ABOUT = {"share": "share s of partial optimal transport", "verified": "share of 
 def trust_table(
     pairs: Pairs, fit: Fit, guard: Guard, found: Features, transport: Audit | None, *, prob: float
 ) -> pd.DataFrame:
-    """One row an unverified verdict.
+    """One row an unverified verdict; where there is none, one row a verified verdict.
 
     Returns
     -------
     pandas.DataFrame
-        ``item, judge, category, model_a, model_b, judge_prefers``; ``trust, lower, upper``: P(people agree)
-        with its interval; ``flip``: turned around (only where the guard is open); ``corrected``: the
+        ``item, judge, category, model_a, model_b, order, judge_prefers``; ``trust, lower, upper``: P(people
+        agree) with its interval, for verified verdicts by a model that had not seen their pair; ``flip``:
+        turned around (only where the guard is open, and nothing that is verified); ``corrected``: the
         preference after that; ``prob_a``: P(people prefer a), a soft target for `bj.elo`; ``partial_ot``: the
         transport score; ``direction_1, direction_2``: place among the principal directions.
     """
-    model: Any = fit.model
-    rows = np.flatnonzero(~pairs.verified)
-    mine = pairs.frame.iloc[rows].reset_index(drop=True)
-    table = mine[["item", "judge", "category", "model_a", "model_b", "judge_prefers"]].copy()
-    trust = model.trust(fit.posterior, fit.data, prob=prob)
-    table = table.assign(**{name: trust[name] for name in ("trust", "lower", "upper")})
-    table["flip"] = guard.open & (table["trust"] < 0.5) & flippable(pairs)[rows]
+    hidden = ~pairs.verified
+    rows = np.flatnonzero(hidden) if hidden.any() else np.arange(len(pairs))
+    trust = _trust(pairs, fit, found.of, prob=prob) if hidden.any() else guard.trust
+    kept = ["item", "judge", "category", "model_a", "model_b", "order", "judge_prefers"]
+    table = pairs.frame.iloc[rows].reset_index(drop=True)[kept].copy()
+    table = table.assign(**dict(zip(("trust", "lower", "upper"), trust[rows].T, strict=True)))
+    table["flip"] = guard.open & hidden[rows] & (table["trust"] < 0.5) & flippable(pairs)[rows]
     other = table["judge_prefers"].map({"a": "b", "b": "a"})
     table["corrected"] = other.where(table["flip"], table["judge_prefers"])
     table["prob_a"] = table["trust"].where(table["judge_prefers"] == "a", 1 - table["trust"])
@@ -60,12 +61,24 @@ def trust_table(
         table["partial_ot"] = transport.scores
     for name in ("direction 1", "direction 2"):
         if name in found.names:
-            table[name.replace(" ", "_")] = found.x[rows, found.names.index(name)]
+            place = found.x[:, found.names.index(name)]
+            table[name.replace(" ", "_")] = (found.of.side * place[found.of.pair])[rows]
     return table
 
 
+def _trust(pairs: Pairs, fit: Fit, of: Presentations, *, prob: float) -> NDArray[np.float64]:
+    """Trust of every unverified verdict with its interval (n, 3), from the posterior of its pair."""
+    model: Any = fit.model
+    by_pair = np.full((len(of.first), 3), np.nan)
+    posterior = model.trust(fit.posterior, fit.data, prob=prob)
+    by_pair[of.where(~pairs.verified)] = posterior[["trust", "lower", "upper"]]
+    rows = np.column_stack([of.of_rows(column) for column in by_pair.T])
+    # The interval of the other response's probability ends where this one's begins.
+    return np.where(of.side[:, None] > 0, rows, rows[:, [0, 2, 1]])
+
+
 def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard) -> pd.DataFrame:
-    """Every decision between two named models as a battle, with a soft target for `bj.elo`.
+    """Every pair of two named models as a battle, with a soft target for `bj.elo`.
 
     Returns
     -------
@@ -75,23 +88,26 @@ def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard) -> pd.DataFram
         far the probabilities can be trusted, and uses the others at that temperature. No rows where no
         models are named.
     """
-    frame = pairs.frame
-    agree = np.full(len(frame), np.nan)
-    agree[~pairs.verified] = trust["trust"]
-    agree[guard.rows] = guard.held_out
+    frame, agree = pairs.frame, guard.trust[:, 0].copy()
+    if not pairs.verified.all():
+        agree[~pairs.verified] = trust["trust"]
     table = frame[["item", "judge", "model_a", "model_b"]].assign(
         human=frame["human_prefers"], prob_a=np.where(pairs.prefers_a, agree, 1 - agree)
     )
+    # Verdicts of one pair say the same of it.
+    table = table[~table["item"].duplicated()]
     return table[table["model_a"].notna() & table["model_b"].notna()].reset_index(drop=True)
 
 
 def transported(pairs: Pairs, options: AuditOptions) -> tuple[Audit | None, list[str]]:
     """Partial optimal transport of the unverified verdicts, where the table allows it."""
+    if pairs.verified.all():
+        return None, []
     if not pairs.dimensions:
         return None, ["no embeddings: partial optimal transport and directions are left out"]
     try:
         with bar("partial optimal transport") if options.progress else nullcontext() as report:
-            return partial_ot(pairs, share=options.share, seed=options.seed, report=report), []
+            return partial_ot(pairs, share=options.share, report=report), []
     except InputError as error:
         return None, [f"partial optimal transport left out: {error.problems[0].found}"]
 
@@ -110,8 +126,9 @@ def feature_table(pairs: Pairs, fit: Fit, found: Features, *, prob: float) -> pd
         return pd.DataFrame(columns=columns)
     beta = effects(fit.posterior, fit.data).to_numpy()
     low, high = np.quantile(beta, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
-    right = pairs.agrees[pairs.verified]
-    alone = np.array([auc(column, right) for column in found.x[pairs.verified].T])
+    of, right = found.of, pairs.agrees[pairs.verified]
+    rows = (of.side[:, None] * found.x[of.pair])[pairs.verified]
+    alone = np.array([auc(column, right) for column in rows.T])
     table = pd.DataFrame({
         "feature": found.names, "block": [BLOCKS[code] for code in found.block],
         "auc": np.maximum(alone, 1 - alone), "effect": beta.mean(axis=(0, 1)), "lower": low, "upper": high,
@@ -120,9 +137,7 @@ def feature_table(pairs: Pairs, fit: Fit, found: Features, *, prob: float) -> pd
     return table.loc[order, columns].reset_index(drop=True)
 
 
-def sensitivity_tables(
-    pairs: Pairs, transport: Audit | None, options: AuditOptions
-) -> tuple[dict[str, pd.DataFrame], list[str]]:
+def sensitivity_tables(pairs: Pairs, options: AuditOptions) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Held-out consistency over s (partial optimal transport) and over how much is verified (the model).
 
     Also what could not be had, since a third of the verified pairs is held out for it, and why.
@@ -135,12 +150,11 @@ def sensitivity_tables(
         audit=lambda part: fast_audit(part, model, seed=options.seed))}  # fmt: skip
     tables: dict[str, pd.DataFrame] = {}
     told = []
-    cells = 0 if transport is None else transport.figures["positives"] * len(transport.rows)
-    if cells > MOST_AGAIN:
+    cells = pairs.frame["item"][pairs.verified].nunique() * int((held | ~pairs.verified).sum())
+    if pairs.dimensions and cells > MOST_AGAIN:
         told.append(f"no sensitivity to the {ABOUT['share']}: {cells:,.0f} cells are too many to solve again")
-    elif transport is not None:
-        share = {"share": lambda: over_share(pairs, held, shares=SHARES, seed=options.seed)}
-        makers = {**share, **makers}
+    elif pairs.dimensions:
+        makers = {"share": lambda: over_share(pairs, held, shares=SHARES), **makers}
     for name, make in makers.items():
         try:
             tables[name] = make()
@@ -151,7 +165,6 @@ def sensitivity_tables(
 
 def _third(pairs: Pairs, seed: int) -> NDArray[np.bool_]:
     """A random third of the verified pairs."""
-    rows = np.random.default_rng([seed, 4]).permutation(by_item(pairs, np.flatnonzero(pairs.verified)))
-    held = np.zeros(len(pairs), dtype=bool)
-    held[rows[: len(rows) // 3]] = True
-    return held
+    item = pairs.codes("item")
+    known = np.random.default_rng([seed, 4]).permutation(np.unique(item[pairs.verified]))
+    return np.isin(item, known[: len(known) // 3])

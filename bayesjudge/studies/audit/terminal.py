@@ -22,7 +22,7 @@ MOST_FEATURES, MOST_VERDICTS = 8, 8
 #: Categories that are printed, the largest.
 MOST_CATEGORIES = 12
 
-_OWN_GUARD = "The model's guard is asked anew on the verified pairs left in each part"
+_ALL_FLIPS = "The model's row has every held-out flip: by these its guard decides"
 
 
 def audit_screen(answer: Comparison, _width: int) -> list[Table | str]:
@@ -34,18 +34,20 @@ def audit_screen(answer: Comparison, _width: int) -> list[Table | str]:
 
 def guard_sentence(answer: Comparison) -> str:
     """Flip so many, or flip nothing, because."""
-    flips = int(answer.checks["trust"]["flip"].sum())
-    reason = str(answer.settings["guard"])
-    text = f"{reason[:1].upper()}{reason[1:]}"
-    return f"{text}. {flips} of {len(answer.checks['trust'])} unverified verdicts are turned around."
+    reason, trust = str(answer.settings["guard"]), answer.checks["trust"]
+    if answer.settings["verified"] == "all":
+        return f"Every pair is verified: nothing is turned around. Of other pairs like these, {reason}."
+    flips = int(trust["flip"].sum())
+    return f"{reason[:1].upper()}{reason[1:]}. {flips} of {len(trust)} unverified verdicts are turned around."
 
 
 def _expected(answer: Comparison) -> Table:
     rows = answer.estimates.where(estimand=("consistency", "consistency (flipped)")).frame
     after = rows[rows["estimand"] == "consistency (flipped)"].set_index("unit")
     columns = ["as judged", *(["after flips"] if len(after) else [])]
-    title = f"Expected consistency of the unverified verdicts, {percent(answer)} intervals"
-    table = empty_table(title, ["verdicts"], columns)
+    known = answer.settings["verified"] == "all"
+    kind = "Consistency when verified" if known else "Expected consistency of unverified verdicts"
+    table = empty_table(f"{kind}, {percent(answer)} intervals", ["verdicts"], columns)
     before = rows[rows["estimand"] == "consistency"]
     shown = before.nlargest(MOST_CATEGORIES + 1, "n")
     table.caption = _hidden(len(before) - len(shown))
@@ -77,7 +79,7 @@ def _methods(answer: Comparison) -> list[Table]:
                   for key in (("precision of flips", method), ("auc", method))]  # fmt: skip
         table.add_row(escape(str(method)), *cells)
     needed = points.get(("break-even auc", "normal scores"))
-    told = [_OWN_GUARD]
+    told = [_ALL_FLIPS]
     told += [] if needed is None else [f"AUC at which flipping the lowest breaks even: {needed:.2f}"]
     table.caption = "\n".join(told)
     return [table]
@@ -130,11 +132,16 @@ def _features(answer: Comparison) -> list[Table]:
 
 
 def _verdicts(answer: Comparison) -> Table:
-    rows = answer.checks["trust"].sort_values("trust", kind="stable").head(MOST_VERDICTS)
-    table = empty_table(f"Least trusted verdicts, {percent(answer)} intervals", ["item", "judge prefers"],
-                        ["P(people agree)", "turned around"])  # fmt: skip
+    # Verdicts of one pair for one response say the same of it.
+    rows = answer.checks["trust"].sort_values("trust", kind="stable")
+    response = rows.groupby(["item", "judge_prefers"], sort=False)
+    shown = response["order"].agg(lambda orders: ", ".join(sorted(orders.dropna()))).to_numpy()
+    rows = response.head(1).assign(shown=shown).head(MOST_VERDICTS)
+    ordered = ["shown"] if (rows["shown"] != "").any() else []
+    columns, figures = ["item", *ordered, "judge prefers"], ["P(people agree)", "turned around"]
+    table = empty_table(f"Least trusted verdicts, {percent(answer)} intervals", columns, figures)
     for _, row in rows.iterrows():
         trust = f"{figure(row['trust'])} [{figure(row['lower'])}, {figure(row['upper'])}]"
-        table.add_row(escape(str(row["item"])), str(row["judge_prefers"]), escape(trust),
-                      "yes" if row["flip"] else "no")  # fmt: skip
+        table.add_row(escape(str(row["item"])), *(row[name] for name in ordered), str(row["judge_prefers"]),
+                      escape(trust), "yes" if row["flip"] else "no")  # fmt: skip
     return table

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ChecklistItem", "Comparison", "file_name", "json_schema", "require_writable", "write_text"]
 
+#: Where people's labels came from, as the header of a page says it.
+LABELS = {
+    "human": "Human labels: recognised by the name of their column.",
+    "mapped": "Human labels: a column that whoever ran this named as such.",
+}
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
 type ChecklistItem = tuple[str, str, str]
 
@@ -124,7 +129,8 @@ class Comparison:
 
     def page(self) -> Page:
         """The report, not yet written."""
-        return self.page_of(self)
+        page, source = self.page_of(self), self.settings.get("label_source")
+        return replace(page, facts=[LABELS[source]]) if source else page
 
     def to_html(self, path: str | PathLike[str]) -> Path:
         """Write the self-contained page; returns its path."""

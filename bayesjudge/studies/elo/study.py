@@ -110,23 +110,29 @@ def elo(
         families=families or {},
         covariates=(covariates,) if isinstance(covariates, str) else tuple(covariates),
     )  # fmt: skip
-    counts = _chosen(_counted(battles, group, options), judges)
+    table = _table(battles)
+    counts = _chosen(_counted(table, group, options), judges)
     asked = [held_out] if isinstance(held_out, str) else list(held_out)
     predicted, told = predict_held_out(counts, asked, options) if asked else (Estimates.from_rows([]), ())
     fits = fit_leaderboards(counts, options)
-    settings = {**options.settings, "judges": list(counts.judges), "group": group, "held_out": asked}
+    settings = {**options.settings, "judges": list(counts.judges), "group": group, "held_out": asked,
+                "label_source": table.label_source if isinstance(table, Battles) else None}  # fmt: skip
     return _assemble(counts, fits, options, predicted=predicted, told=told, settings=settings,
                      truth=truth or {})  # fmt: skip
 
 
-def _counted(battles: Any, group: str | None, options: EloOptions) -> BattleCounts:
-    if isinstance(battles, BattleCounts):
+def _table(battles: Any) -> Any:
+    """What can be counted: an Ibis table where it lives, everything else read into a validated table."""
+    lives_elsewhere = type(battles).__module__.startswith("ibis.")
+    ready = isinstance(battles, Battles | BattleCounts) or lives_elsewhere
+    return battles if ready else read_battles(battles)
+
+
+def _counted(table: Any, group: str | None, options: EloOptions) -> BattleCounts:
+    if isinstance(table, BattleCounts):
         if group:
             raise UsageError("these are counts already: give group= to count_battles")
-        return battles
-    # An Ibis table is counted where it lives; everything else is read into a validated table first.
-    lives_elsewhere = type(battles).__module__.startswith("ibis.")
-    table = battles if isinstance(battles, Battles) or lives_elsewhere else read_battles(battles)
+        return table
     # Lengths make a pattern of nearly every battle: they are kept where someone looks at them.
     few = isinstance(table, Battles) and len(table) <= KEEP_LENGTHS
     counts = count_battles(table, group=group, lengths=options.length_effect or few,
