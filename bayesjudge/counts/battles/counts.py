@@ -17,6 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.battles.cells import BattleCells, make_battle_cells
+from bayesjudge.counts.battles.cluster_columns import cluster_columns
+from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, battle_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys
 from bayesjudge.counts.battles.patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
 from bayesjudge.counts.rows import IbisTable, fetch
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 __all__ = [
+    "BattleClusters",
     "BattleCounts",
     "HumanVotes",
     "JudgedBattles",
@@ -59,6 +62,9 @@ class BattleCounts:
         How labels and gaps change with the order.
     covariates : tuple of str
         Names of the covariates that were counted, the columns of `HumanVotes.covariates`.
+    clusters : tuple of BattleClusters
+        For each column that clusters the battles, all raters' battles by cluster; empty where battles are
+        taken as independent.
     dropped : mapping of str to int
         Rows of the input that could not be used, by reason.
     warnings : tuple of str
@@ -73,6 +79,7 @@ class BattleCounts:
     shown: JudgedBattles
     swaps: Swaps
     covariates: tuple[str, ...] = ()
+    clusters: tuple[BattleClusters, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -102,6 +109,7 @@ class BattleCounts:
             judged=_recoded(self.judged, recode),
             shown=_recoded(self.shown, recode),
             swaps=self.swaps.keep(np.array(chosen, dtype=np.int64)),
+            clusters=tuple(_recoded_raters(rows, recode) for rows in self.clusters),
         )
 
     def for_groups(self, groups: Iterable[str]) -> BattleCounts:
@@ -111,20 +119,23 @@ class BattleCounts:
     def without(self, models: str | Iterable[str]) -> BattleCounts:
         """Counts as if these models had fought no battle; names and codes stay. `swaps` stays too."""
         codes = self._codes(models)
-        return self._only(lambda rows: ~(np.isin(rows.first, codes) | np.isin(rows.second, codes)))
+        return self._only(lambda rows: ~_involved(rows, codes))
 
     def without_votes_on(self, models: str | Iterable[str]) -> BattleCounts:
         """Counts as if only judges had seen these models: people's votes on their battles are hidden."""
         codes = self._codes(models)
 
         def hidden(rows: JudgedBattles) -> JudgedBattles:
-            mine = np.isin(rows.first, codes) | np.isin(rows.second, codes)
-            return replace(rows, votes=np.where(mine[:, None], 0, rows.votes))
+            return replace(rows, votes=np.where(_involved(rows, codes)[:, None], 0, rows.votes))
 
-        free = ~(np.isin(self.human.first, codes) | np.isin(self.human.second, codes))
-        return replace(
-            self, human=self.human.keep(free), judged=hidden(self.judged), shown=hidden(self.shown)
+        free = ~_involved(self.human, codes)
+        clusters = tuple(
+            rows.keep((rows.rater != PEOPLE) | ~_involved(rows, codes)) for rows in self.clusters
         )
+        return replace(
+            self, human=self.human.keep(free), judged=hidden(self.judged), shown=hidden(self.shown),
+            clusters=clusters,
+        )  # fmt: skip
 
     def _codes(self, models: str | Iterable[str]) -> list[int]:
         names = [models] if isinstance(models, str) else list(models)
@@ -132,7 +143,19 @@ class BattleCounts:
 
     def _only(self, wanted: Any) -> BattleCounts:
         parts: dict[str, Any] = {name: getattr(self, name) for name in ("human", "judged", "shown")}
-        return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()})
+        clusters = tuple(rows.keep(wanted(rows)) for rows in self.clusters)
+        return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()},
+                       clusters=clusters)  # fmt: skip
+
+
+def _involved(rows: HumanVotes | JudgedBattles | BattleClusters, codes: Sequence[int]) -> NDArray[np.bool_]:
+    return np.isin(rows.first, codes) | np.isin(rows.second, codes)
+
+
+def _recoded_raters(rows: BattleClusters, recode: Ints) -> BattleClusters:
+    codes = np.concatenate([[PEOPLE], np.where(recode >= 0, recode + 1, -1)])
+    kept = rows.keep(codes[rows.rater] >= 0)
+    return replace(kept, rater=codes[kept.rater])
 
 
 def _recoded(rows: JudgedBattles, recode: Ints) -> JudgedBattles:
@@ -147,6 +170,7 @@ def count_battles(
     lengths: bool = True,
     keep_battles: bool = False,
     covariates: Sequence[str] = (),
+    cluster: str | Sequence[str] | None = None,
     digits: int = 9,
 ) -> BattleCounts:
     """Count battles in one pass where the data lives.
@@ -167,6 +191,10 @@ def count_battles(
         Numeric columns by which the two answers of a battle differ (``X``, or ``X_a`` and ``X_b``). Patterns
         are told apart by them: where a covariate takes a few values the table stays small, else it grows
         with the number of battles. A missing value counts as no difference, and is warned about.
+    cluster : str or sequence of str, optional
+        Columns whose values are drawn as a whole: prompts, voters. By default the prompt (``prompt,
+        prompt_id, question_id, instruction_id, conversation``) where it comes back in several battles, else
+        the item; ``"none"`` takes battles as independent. A row that names none stands with its item alone.
     digits : int
         Decimal digits of gaps that are told apart; fewer make fewer patterns.
 
@@ -181,7 +209,8 @@ def count_battles(
     InputError
         Two votes of one voter on a battle, values that are no outcomes, no rows.
     UsageError
-        A group column or a covariate that the table does not have.
+        A group or cluster column or a covariate that the table does not have, a cluster column with one
+        value.
 
     Examples
     --------
@@ -192,7 +221,8 @@ def count_battles(
     >>> counts.human_pairs().n.tolist(), counts.judge_pairs("j").n.tolist()
     ([[2, 0, 0]], [[1, 0, 1]])
     """
-    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits, covariates=covariates)
+    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits, covariates=covariates,
+                              clusters=cluster_columns(battles, cluster))  # fmt: skip
     if not cells.models:
         raise InputError([Problem(column="(table)", found=f"no usable battle: {dict(cells.dropped)}",
                                   allowed="at least one", fix="Check the file.")])  # fmt: skip
@@ -200,9 +230,19 @@ def count_battles(
     human, judged = human_votes(cells), judged_battles(cells, cells.judged, keep_battles)
     return BattleCounts(
         **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown, keep_battles),
-        swaps=swaps_of(cells), covariates=cells.covariates, dropped=cells.dropped,
+        swaps=swaps_of(cells), covariates=cells.covariates, clusters=_clusters(cells, cluster),
+        dropped=cells.dropped,
         warnings=(*cells.warnings, *_unknown(human, judged, cells.covariates)),
     )  # fmt: skip
+
+
+def _clusters(cells: BattleCells, asked: str | Sequence[str] | None) -> tuple[BattleClusters, ...]:
+    found = battle_clusters(cells)
+    for rows in found:
+        if asked is not None and rows.count() < 2:
+            raise UsageError(f"column {rows.column!r} names {rows.count()} cluster: intervals need two or "
+                             "more; leave it out, or give 'none' for independent battles")  # fmt: skip
+    return found
 
 
 def _unknown(human: HumanVotes, judged: JudgedBattles, names: Sequence[str]) -> list[str]:

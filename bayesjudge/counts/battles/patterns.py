@@ -89,8 +89,9 @@ class JudgedBattles(_Rows):
     order : int array (R,)
         1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
     label : float array (R,)
-        The hard label: 1 the first model is preferred, 0 the second, .5 neither. It is the sign of the gap
-        where there is one, else the verdict; .5 also where the preference turns with the order of showing.
+        The hard label: 1 the first model is preferred, 0 the second, .5 neither. It is the stated verdict,
+        and the sign of the gap only where none was stated; .5 also where it changes with the order of
+        showing.
     verdict : float array (R,)
         The verdict that the judge stated, in the same code, NaN where it only gave scores.
     gap : float array (R,)

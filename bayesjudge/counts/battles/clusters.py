@@ -1,0 +1,174 @@
+"""Battles by rater, pair and cluster: what is known of errors that battles on one prompt share.
+
+A cluster is described by the battles it holds. Clusters of the same description are counted and kept once,
+so that the table grows with the pairs of models where every battle is its own cluster, and with the prompts
+where prompts come back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.counts.battles.cells import BattleCells
+from bayesjudge.counts.battles.cluster_columns import cluster_keys
+from bayesjudge.counts.rows import IbisTable, fetch
+
+__all__ = ["PEOPLE", "BattleClusters", "ClusterSums", "battle_clusters"]
+
+type Ints = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+
+#: Code of the people among the raters; judge j is rater j + 1.
+PEOPLE = 0
+_ROW = ["rater", "first", "second", "group", "label", "gap"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClusterSums:
+    """n, Σt and Σt² by rater, pair and cluster; R rows, each combination once.
+
+    Attributes
+    ----------
+    rater, first, second, cluster : int array (R,)
+        Codes; ``first < second``, clusters ``0 ... G − 1``.
+    n, total, squares : float array (R,)
+        Battles, and the sums of their targets t (for the first model) and of t².
+    times : int array (G,)
+        How many clusters of the log are exactly like this one.
+    """
+
+    rater: Ints
+    first: Ints
+    second: Ints
+    cluster: Ints
+    n: Floats
+    total: Floats
+    squares: Floats
+    times: Ints
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BattleClusters:
+    """Votes and judged battles by cluster, clusters of one column; R rows, G kinds of cluster.
+
+    Attributes
+    ----------
+    column : str
+        Whose values are the clusters.
+    rater : int array (R,)
+        0 for people (one battle is one vote), j + 1 for judge j (one battle is its view of both orders).
+    first, second, group : int array (R,)
+        Codes; ``first < second``.
+    cluster : int array (R,)
+        Kind of cluster, ``0 ... G − 1``.
+    label : float array (R,)
+        The vote or the judge's hard label: 1 the first model, .5 neither, 0 the second.
+    gap : float array (R,)
+        The judge's mean gap, NaN for people and without scores.
+    n : int array (R,)
+        Battles of the row in one cluster of the kind.
+    times : int array (G,)
+        How many clusters of the log are exactly like this one; `count` is their sum.
+    """
+
+    column: str
+    rater: Ints
+    first: Ints
+    second: Ints
+    group: Ints
+    cluster: Ints
+    label: Floats
+    gap: Floats
+    n: Ints
+    times: Ints
+
+    def __len__(self) -> int:
+        return len(self.rater)
+
+    def keep(self, rows: NDArray[Any]) -> BattleClusters:
+        """The rows of a mask (R,) or of places; the clusters stay, though some may now be empty."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in (*_ROW, "cluster", "n")})
+
+    def of(self, rater: int) -> BattleClusters:
+        """One rater's rows."""
+        return self.keep(self.rater == rater)
+
+    def count(self) -> int:
+        """Number of clusters with a battle.
+
+        Examples
+        --------
+        >>> from bayesjudge.counts.battles.counts import count_battles
+        >>> from bayesjudge.tables import Battles
+        >>> frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": [1, 0, 1], "prompt": [1, 1, 2]})
+        >>> count_battles(Battles.from_frame(frame)).clusters[0].count()
+        2
+        """
+        return int(self.times[np.unique(self.cluster[self.n > 0])].sum())
+
+    def sums(self, target: Floats | None = None) -> ClusterSums:
+        """n, Σt, Σt² of targets (R,), by default the labels, by rater, pair and cluster."""
+        t = self.label if target is None else target
+        keys = np.stack([self.rater, self.first, self.second, self.cluster])
+        distinct, place = np.unique(keys, axis=1, return_inverse=True)
+        place, size = place.reshape(-1), distinct.shape[1]
+        n, total, squares = (np.bincount(place, self.n * power, size) for power in (1.0, t, t * t))
+        return ClusterSums(rater=distinct[0], first=distinct[1], second=distinct[2], cluster=distinct[3],
+                           n=n, total=total, squares=squares, times=self.times)  # fmt: skip
+
+
+def battle_clusters(cells: BattleCells) -> tuple[BattleClusters, ...]:
+    """One table for each column that clusters."""
+    keys = zip(cells.clusters, cluster_keys(cells.clusters), strict=True)
+    return tuple(_by_column(cells, name, key) for name, key in keys)
+
+
+def _by_column(cells: BattleCells, name: str, key: str) -> BattleClusters:
+    rows = _rows(cells, key)
+    rows = rows.group_by([*_ROW, "cluster"]).aggregate(n=rows.count())
+    frame = fetch(_distinct_kinds(rows)).sort_values(["kind", *_ROW], ignore_index=True)
+    cluster, _ = pd.factorize(frame["kind"])
+    times = frame.drop_duplicates("kind")["times"].to_numpy(np.int64)
+    codes = {name: frame[name].to_numpy(np.int64) for name in ("rater", "first", "second", "n")}
+    group = pd.Index(cells.groups).get_indexer(pd.Index(frame["group"])).astype(np.int64)
+    return BattleClusters(
+        column=name, **codes, group=group,
+        cluster=cluster.astype(np.int64), label=(frame["label"].to_numpy(np.float64) + 1) / 2,
+        gap=frame["gap"].to_numpy(np.float64), times=times,
+    )  # fmt: skip
+
+
+def _rows(cells: BattleCells, key: str) -> IbisTable:
+    """One row for each vote and each judge's view: rater, pair, group, label as a side, gap, cluster."""
+    import ibis
+
+    pair = ["first", "second", "group"]
+    cast, judged = cells.cast, cells.judged
+    people = cast.select(*pair, rater=ibis.literal(PEOPLE).cast("int64"), label=2 * cast.human - 1,
+                         gap=ibis.null().cast("float64"), cluster=cast[key])  # fmt: skip
+    if not cells.judges:
+        return people
+    codes = pd.DataFrame({"judge": list(cells.judges), "rater": range(1, len(cells.judges) + 1)})
+    named = judged.inner_join(ibis.memtable(codes), "judge")
+    views = named.select(*pair, rater=named.rater.cast("int64"), label=named.label.cast("float64"),
+                         gap=named.gap, cluster=named[key])  # fmt: skip
+    return people.union(views)
+
+
+def _distinct_kinds(rows: IbisTable) -> IbisTable:
+    """Rows of one cluster of each kind, with its description and how often it occurs."""
+    parts = [rows[name].cast("string").fill_null("") for name in (*_ROW, "n")]
+    text = parts[0]
+    for part in parts[1:]:
+        text = text + "\x1f" + part
+    described = rows.mutate(text=text)
+    whole = described.group_by("cluster").aggregate(
+        kind=described.text.group_concat("\x1e", order_by=described.text)
+    )
+    kinds = whole.group_by("kind").aggregate(times=whole.count(), cluster=whole.cluster.min())
+    return rows.inner_join(kinds, "cluster").select(*_ROW, "n", "kind", "times")
