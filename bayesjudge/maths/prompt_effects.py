@@ -1,4 +1,9 @@
-"""Effects of models on prompts: what battles that share a prompt, or a voter, have in common: METHODS 4.6."""
+"""Covariances of strengths where battles share prompts or voters: a sandwich, and effects of prompts.
+
+The sandwich is for contrasts one at a time: with fewer clusters than models its rank is too small for a
+posterior. Effects of model × prompt, fitted by moments, have full rank with any number of prompts
+(METHODS 4.6).
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from bayesjudge.maths.battle_sums import Floats
+from bayesjudge.errors import UsageError
+from bayesjudge.maths.battle_sums import BattleSums, Floats
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.strengths import Clusters, Strengths
 
-__all__ = ["PromptEffects", "prompt_effects"]
+__all__ = ["PromptEffects", "prompt_effects", "sandwich_meat"]
 
 #: (16 √3 / 15 π)², and the flattened variance past which effects of any size look alike.
 _FLATTER, _FLATTEST = 0.346, 1.2
+
+
+def sandwich_meat(at: Strengths, clusters: BattleSums) -> Floats:
+    """``G/(G − 1) Σ_c S_c S_c'``: covariance of the score where clusters are the independent units, (RQ, RQ).
+
+    Intervals take Student's t with G − 1 degrees of freedom (Cameron & Miller 2015).
+
+    Raises
+    ------
+    UsageError
+        Fewer than two clusters.
+    """
+    groups = clusters.times[np.unique(clusters.cluster)].sum()
+    if groups < 2:
+        raise UsageError(f"clustered errors need 2 clusters or more, and there is {groups:.0f}: "
+                         "cluster='none' takes battles as independent")  # fmt: skip
+    return np.asarray(at.grouped(clusters).meat * groups / (groups - 1))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,7 +63,7 @@ class PromptEffects:
     error: Floats
 
     def spread(self, *, prob: float = 0.95) -> Floats:
-        """σ_u of each kind and rater in Elo, (L, R, 3): point and limits, none below 0."""
+        """σ_u of each kind of cluster and rater in Elo, (L, R, 3): point and limits, none below 0."""
         from scipy.stats import norm
 
         reach = float(norm.ppf((1 + prob) / 2)) * self.error
@@ -48,8 +71,15 @@ class PromptEffects:
         return np.asarray(PER_LOGIT * np.sqrt(np.maximum(ends, 0.0)))
 
 
-def prompt_effects(at: Strengths) -> PromptEffects:
-    """Effects of model × cluster for every kind of cluster that the sums tell apart, by moments.
+def prompt_effects(at: Strengths, clusters: Sequence[BattleSums]) -> PromptEffects:
+    """Effects of model × cluster by moments: ``[Σ_c |S_c|² − tr B] / Σ_c tr H_c²`` for each kind of cluster.
+
+    Parameters
+    ----------
+    at : Strengths
+    clusters : sequence of BattleSums
+        The same targets by prompt, by voter, ...; components add up. Where kinds overlap (a prompt of one
+        voter) each takes what they share, so that errors are too large rather than too small.
 
     Examples
     --------
@@ -59,26 +89,25 @@ def prompt_effects(at: Strengths) -> PromptEffects:
     >>> from bayesjudge.maths.battle_sums import sum_battles
     >>> from bayesjudge.maths.strengths import fit_strengths
     >>> zero, prompt = np.zeros(12, dtype=int), np.repeat(np.arange(3), 4)
-    >>> sums = sum_battles(battle=np.arange(12), rater=zero, first=zero, second=zero + 1,
-    ...                    target=np.array([1.0, 0.0, 0.0])[prompt], clusters=[prompt], models=2, raters=1)
-    >>> at = fit_strengths(sums)
-    >>> float((prompt_effects(at).meat[0, 0] / at.meat[0, 0]).round(2))
+    >>> rows = dict(rater=zero, first=zero, second=zero + 1, target=prompt == 0, models=2)
+    >>> battles, prompts = (sum_battles(**rows, raters=1, cluster=code) for code in (np.arange(12), prompt))
+    >>> at = fit_strengths(battles)
+    >>> float((prompt_effects(at, [prompts]).meat[0, 0] / at.meat[0, 0]).round(2))
     6.0
     """
     sums, width = at.sums, at.sums.width
-    kinds, raters = sums.cluster.shape[1], sums.raters
-    parts = [at.clusters(kind) for kind in range(kinds)]
-    moments = np.array([_excess(part, at) for part in parts]).reshape(kinds, raters, raters)
-    gram = np.array([[_overlap(at, k, m) for m in range(kinds)] for k in range(kinds)])
-    gram = gram.reshape(kinds, kinds, raters, raters)
-    working = np.array([_nearest(one) for one in _solved(gram, moments)]).reshape(kinds, raters, raters)
+    parts = [at.grouped(one) for one in clusters]
+    shape = (len(parts), sums.raters, sums.raters)
+    moments = np.array([_excess(part, at) for part in parts]).reshape(shape)
+    sizes = np.array([_sizes(part, at) for part in parts]).reshape(shape)
+    raw = np.divide(moments, sizes, out=np.zeros(shape), where=sizes > 0)
+    working = np.array([_nearest(one) for one in raw]).reshape(shape)
     meat = at.meat.copy()
     for kind, part in enumerate(parts):
-        for r in range(raters):
-            for s in range(raters):
-                block = (part.curvatures[r].T @ part.curvatures[s]).toarray()
-                meat[r * width : (r + 1) * width, s * width : (s + 1) * width] += working[kind, r, s] * block
-    variance, error = _unflattened(parts, at, gram, moments)
+        for r, s in np.ndindex(sums.raters, sums.raters):
+            block = working[kind, r, s] * part.curvature_products(r, s)
+            meat[r * width : (r + 1) * width, s * width : (s + 1) * width] += block
+    variance, error = _unflattened(parts, at, moments, sizes)
     return PromptEffects(working=working, meat=meat, variance=variance, error=error)
 
 
@@ -89,11 +118,11 @@ def _excess(part: Clusters, at: Strengths) -> Floats:
     """
     of_rater = np.repeat(np.eye(at.sums.raters), at.sums.width, axis=0)
     seen = (abs(part.scores) @ of_rater > 0).astype(float)
-    groups = seen.T @ seen
-    # Effects that two raters share cannot be told from one cluster.
+    groups = (seen.T * part.times) @ seen
+    # Effects that two raters share cannot be learned from one cluster.
     factor = np.divide(groups, groups - 1, out=np.zeros_like(groups), where=groups > 1)
     battles = np.where(groups > 1, _block_traces(at.meat, at), 0.0)
-    return np.asarray(factor * _block_traces((part.scores.T @ part.scores).toarray(), at) - battles)
+    return np.asarray(factor * _block_traces(part.meat, at) - battles)
 
 
 def _block_traces(matrix: Floats, at: Strengths) -> Floats:
@@ -103,42 +132,17 @@ def _block_traces(matrix: Floats, at: Strengths) -> Floats:
     return np.asarray(np.einsum("risi->rs", blocks))
 
 
-def _overlap(at: Strengths, one: int, other: int) -> Floats:
-    """``Σ tr(H_cr H_cs)`` over clusters c of both kinds at once, (R, R); strengths alone."""
-    cluster = at.sums.cluster[:, one]
-    if one != other:
-        crossed = np.unique(at.sums.cluster[:, [one, other]], axis=0, return_inverse=True)[1]
-        cluster = crossed.reshape(-1)
-    only = [_of_strengths(part, at) for part in at.grouped(cluster).curvatures]
-    return np.array([[a.multiply(b).sum() for b in only] for a in only])
+def _sizes(part: Clusters, at: Strengths) -> Floats:
+    """``Σ_c tr(H_cr H_cs)`` over strengths, (R, R)."""
+    only = [_of_strengths(curvature, at) for curvature in part.curvatures]
+    times = np.repeat(part.times, at.sums.models)
+    return np.array([[times @ np.asarray(a.multiply(b).sum(axis=1)).reshape(-1) for b in only] for a in only])
 
 
 def _of_strengths(curvature: Any, at: Strengths) -> Any:
     """Rows and columns of strengths, (G·M, M)."""
     rows = np.flatnonzero(np.arange(curvature.shape[0]) % at.sums.width < at.sums.models)
     return curvature[rows][:, : at.sums.models]
-
-
-def _solved(gram: Floats, moments: Floats) -> Floats:
-    """Variances (L, R, R) whose expected moments are those found.
-
-    With one kind of cluster it is a quotient, left negative where it is; of several kinds none is below 0.
-    """
-    from scipy.optimize import nnls
-
-    kinds, raters, _ = moments.shape
-    found = np.zeros_like(moments)
-    for r, s in np.ndindex(raters, raters):
-        system, right = gram[:, :, r, s], moments[:, r, s]
-        if not np.any(system):
-            continue
-        if kinds == 1:
-            found[:, r, s] = right / system[0, 0]
-        elif r == s:
-            found[:, r, s] = nnls(system, right)[0]
-        else:
-            found[:, r, s] = np.linalg.lstsq(system, right, rcond=None)[0]
-    return found
 
 
 def _nearest(matrix: Floats) -> Floats:
@@ -155,50 +159,40 @@ def _nearest(matrix: Floats) -> Floats:
 
 
 def _unflattened(
-    parts: Sequence[Clusters], at: Strengths, gram: Floats, moments: Floats
+    parts: Sequence[Clusters], at: Strengths, moments: Floats, sizes: Floats
 ) -> tuple[Floats, Floats]:
     """σ_rr and its standard error, (L, R).
 
-    A battle covaries with the others, not with itself, so that ``Σ_b tr h_b²`` leaves the curvature. What
+    A battle covaries with the others and not with itself, so that single battles leave ``Σ_c tr H_c²``. What
     covaries is ``σ(d + e)`` with ``e ~ N(0, 2 σ_rr)``, whose regression on e is flatter than the logistic
     function by ``κ² = 1 + .346 · 2 σ_rr`` (Zeger, Liang & Albert 1988): moments give ``σ_rr / κ²``.
     """
-    kinds, raters = len(parts), at.sums.raters
-    own, kind = np.arange(raters), np.arange(kinds)[:, None]
-    others = np.maximum(gram - _battle_traces(at), 0.0)
-    sizes = others[kind, kind, own, own].reshape(kinds, raters)
-    none = sizes <= 1e-9 * gram[kind, kind, own, own].reshape(kinds, raters)
-    flat = np.where(none, np.nan, _solved(others, moments)[:, own, own].reshape(kinds, raters))
+    own = np.arange(at.sums.raters)
+    whole = sizes[:, own, own]
+    others = whole - np.diag(_sizes(at.grouped(at.sums), at))
+    others = np.where(others > 1e-9 * whole, others, np.nan)
+    flat = moments[:, own, own] / others
     left = 1 - 2 * _FLATTER * np.clip(flat, 0.0, _FLATTEST)
-    error = np.array([_estimating(part, at, flat[k] * sizes[k]) for k, part in enumerate(parts)])
-    return flat / left, error.reshape(kinds, raters) / np.where(none, np.nan, sizes) / left**2
-
-
-def _battle_traces(at: Strengths) -> Floats:
-    """``Σ_b tr(h_br h_bs)`` of single battles, (R, R); of strengths alone, where ``(z'z)²`` is 4."""
-    sums, p = at.sums, at.expected
-    weight, half = p * (1 - p), np.where(at.sums.left == at.sums.right, 0.5, 1.0)
-    found = np.zeros((sums.raters, sums.raters))
-    terms = 4 * half * sums.nn * weight[sums.left] * weight[sums.right]
-    np.add.at(found, (sums.rater[sums.left], sums.rater[sums.right]), terms)
-    return np.asarray(found + found.T)
+    error = np.array([_estimating(part, at, flat[k] * others[k]) for k, part in enumerate(parts)])
+    return flat / left, error.reshape(flat.shape) / others / left**2
 
 
 def _estimating(part: Clusters, at: Strengths, excess: Floats) -> Floats:
     """Standard deviation of each rater's excess, from how its terms vary over clusters, (R,)."""
-    found, groups, models, width = [], part.number, at.sums.models, at.sums.width
-    battles = np.diag(_block_traces(at.meat, at))
+    found, models, width, times = [], at.sums.models, at.sums.width, part.times
+    groups, battles = len(times), np.diag(_block_traces(at.meat, at))
     for r, curvature in enumerate(part.curvatures):
         own = _of_strengths(curvature, at)
-        squares = part.scores[:, r * width : r * width + models].power(2).sum(axis=1)
-        sizes = own.power(2).sum(axis=1).reshape(groups, models).sum(axis=1)
+        squares = np.asarray(part.scores[:, r * width : r * width + models].power(2).sum(axis=1)).reshape(-1)
+        sizes = np.asarray(own.power(2).sum(axis=1)).reshape(groups, models).sum(axis=1)
         diagonal = own[np.arange(groups * models), np.tile(np.arange(models), groups)]
         traces = np.asarray(diagonal).reshape(groups, models).sum(axis=1)
         # Battles add to E|S_c|² as they add to the curvature, effects as they add to its square.
-        expected = battles[r] * _share(traces) + excess[r] * _share(sizes)
-        found.append(np.sqrt(((squares - expected) ** 2).sum() * groups / max(groups - 1, 1)))
+        expected = battles[r] * _share(traces, times) + excess[r] * _share(sizes, times)
+        count = times[traces > 0].sum()
+        found.append(np.sqrt((times * (squares - expected) ** 2).sum() * count / max(count - 1, 1)))
     return np.array(found)
 
 
-def _share(values: Floats) -> Floats:
-    return np.asarray(values / values.sum() if values.any() else values)
+def _share(values: Floats, times: Floats) -> Floats:
+    return np.asarray(values / (times @ values) if values.any() else values)

@@ -1,14 +1,12 @@
 """Bradley–Terry strengths of several raters together, with errors that know shared battles and prompts.
 
-Raters r have strengths θ_r and effects γ_r, stacked to one vector x (METHODS 4.6, 4.8). With targets t,
-fitted probabilities ``p = σ(θ_i − θ_k + x'γ)`` and design rows z, the penalised likelihood has scores and
-curvature::
+Raters r have strengths θ_r and effects γ_r, stacked to one vector (METHODS 4.6, 4.8). With targets t, fitted
+probabilities ``p = σ(θ_i − θ_k + x'γ)`` and rows z of the design, the penalised likelihood has::
 
     S = Σ (t − p) z        H = Σ n p (1 − p) z z' + penalty
 
-which for every cluster c are S_c and H_c, and for every battle b give the meat ``B = Σ_b S_b S_b'``. Raters
-who saw the same battles, or the same prompts, share entries of B and of ``Σ_c S_c S_c'``: all covariances
-here are joint.
+which of one cluster are S_c and H_c, and over single battles give the meat ``B = Σ_b S_b S_b'``. Raters who
+looked at the same battles, or prompts, share entries of it: all covariances here are joint.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _STEPS, _TOLERANCE, _LONGEST = 200, 1e-9, 2.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Clusters:
-    """Scores and curvatures of the G clusters of one kind.
+    """Scores and curvatures of G kinds of cluster.
 
     Attributes
     ----------
@@ -41,15 +39,24 @@ class Clusters:
         S_c in row c.
     curvatures : tuple of sparse array (G·Q, Q)
         For each rater, its H_c one below the other.
+    times : float array (G,)
+        How many clusters are of each kind.
     """
 
     scores: Any
     curvatures: tuple[Any, ...]
+    times: Floats
 
-    @property
-    def number(self) -> int:
-        """Number G of clusters."""
-        return int(self.scores.shape[0])
+    @functools.cached_property
+    def meat(self) -> Floats:
+        """``Σ_c S_c S_c'`` (RQ, RQ)."""
+        return np.asarray((self.scores.T @ self.scores.multiply(self.times[:, None]).tocsr()).toarray())
+
+    def curvature_products(self, one: int, other: int) -> Floats:
+        """``Σ_c H_cr H_cs'`` of two raters, (Q, Q)."""
+        left, right = self.curvatures[one], self.curvatures[other]
+        times = np.repeat(self.times, left.shape[1])[:, None]
+        return np.asarray((left.T @ right.multiply(times).tocsr()).toarray())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,9 +66,9 @@ class Strengths:
     Attributes
     ----------
     sums : BattleSums
-        What was fitted.
+        Targets by battle.
     estimate : float array (R, Q)
-        The point: strengths of the M models, each rater's with mean 0, then effects of the K covariates.
+        The point: strengths of the M models, of mean 0 at a fit, then effects of the K covariates.
     penalty : float array (Q,)
         Diagonal that the curvature is penalised by.
     information : float array (RQ, RQ)
@@ -93,39 +100,19 @@ class Strengths:
         """``H⁻¹ meat H⁻¹`` of all strengths and effects, (RQ, RQ)."""
         return np.asarray(self.inverse @ meat @ self.inverse)
 
-    def clusters(self, kind: int = 0) -> Clusters:
-        """Scores and curvatures by the clusters of one kind."""
-        return self.grouped(self.sums.cluster[:, kind])
-
-    def grouped(self, cluster: NDArray[np.int64]) -> Clusters:
-        """Scores and curvatures by any code of the cells (C,)."""
-        return _grouped(self, cluster)
-
-    @functools.cached_property
-    def expected(self) -> Floats:
-        """Fitted probability of each pattern (D,)."""
+    def expected(self, sums: BattleSums) -> Floats:
+        """Fitted probability of each row."""
         from scipy.special import expit
 
-        every = np.ones(len(self.sums.rater), dtype=bool)
-        return np.asarray(expit((_design(self.sums, every) * self.estimate[self.sums.rater]).sum(axis=1)))
+        return np.asarray(expit((_design(sums) * self.estimate[sums.rater]).sum(axis=1)))
 
-    def sandwich_meat(self, kind: int = 0) -> Floats:
-        """``G/(G − 1) Σ_c S_c S_c'``: covariance of the score where clusters are the independent units.
-
-        Intervals take Student's t with G − 1 degrees of freedom (Cameron & Miller 2015). The rank is at most
-        G − 1, so with fewer clusters than models this is for contrasts one at a time, not for a posterior.
-        """
-        scores = self.clusters(kind).scores
-        groups = scores.shape[0]
-        if groups < 2:
-            raise UsageError(
-                f"clustered errors need 2 clusters or more, and there is {groups}: cluster='none'"
-            )
-        return np.asarray((scores.T @ scores).toarray() * groups / (groups - 1))
+    def grouped(self, sums: BattleSums) -> Clusters:
+        """Scores and curvatures of the clusters of a table of the same targets."""
+        return _grouped(self, sums)
 
 
 def fit_strengths(
-    sums: BattleSums,
+    battles: BattleSums,
     *,
     ridge: float = RIDGE,
     effect_penalty: float = EFFECT_PENALTY,
@@ -135,7 +122,8 @@ def fit_strengths(
 
     Parameters
     ----------
-    sums : BattleSums
+    battles : BattleSums
+        Targets; each cluster is one battle.
     ridge, effect_penalty : float
         Penalties ``ridge/2 ‖θ‖² + effect_penalty/2 ‖γ‖²``, above 0.
     start : float array (R, Q), optional
@@ -152,37 +140,59 @@ def fit_strengths(
 
     Examples
     --------
-    Three wins of four, half of them on each of two prompts:
+    Three wins in four battles:
 
     >>> from bayesjudge.maths.battle_sums import sum_battles
     >>> zero = np.zeros(4, dtype=int)
-    >>> sums = sum_battles(battle=np.arange(4), rater=zero, first=zero, second=zero + 1,
-    ...                    target=np.array([1.0, 1.0, 1.0, 0.0]), clusters=[np.array([0, 0, 1, 1])],
-    ...                    models=2, raters=1)
+    >>> sums = sum_battles(cluster=np.arange(4), rater=zero, first=zero, second=zero + 1, models=2, raters=1,
+    ...                    target=np.array([1.0, 1.0, 1.0, 0.0]))
     >>> found = fit_strengths(sums, ridge=1e-6)
-    >>> found.estimate.round(2).tolist(), found.clusters().scores.toarray().round(2).tolist()
-    ([[0.55, -0.55]], [[0.5, -0.5], [-0.5, 0.5]])
+    >>> found.estimate.round(2).tolist(), found.meat.round(2).tolist()
+    ([[0.55, -0.55]], [[0.75, -0.75], [-0.75, 0.75]])
     """
     if not (ridge > 0 and effect_penalty > 0):
         raise UsageError(f"ridge={ridge:g}, effect_penalty={effect_penalty:g}: both must be above 0")
-    penalty = np.repeat([ridge, effect_penalty], [sums.models, sums.x.shape[1]])
-    n, t = sums.by_pattern()
-    estimate = np.zeros((sums.raters, sums.width)) if start is None else start.copy()
-    for r in range(sums.raters):
-        mine = sums.rater == r
-        estimate[r] = _newton(_design(sums, mine), n[mine], t[mine], penalty, estimate[r])
-    return linearised(sums, estimate, penalty=penalty)
+    penalty = np.repeat([ridge, effect_penalty], [battles.models, battles.x.shape[1]])
+    estimate = np.zeros((battles.raters, battles.width)) if start is None else start.copy()
+    for r in range(battles.raters):
+        z, n, t = _by_pattern(battles.keep(battles.rater == r))
+        estimate[r] = _newton(z, n, t, penalty, estimate[r])
+    return linearised(battles, estimate, penalty=penalty)
 
 
-def _newton(z: Any, n: Floats, t: Floats, penalty: Floats, x: Floats) -> Floats:
+def _by_pattern(sums: BattleSums) -> tuple[Floats, Floats, Floats]:
+    """Distinct rows of one rater's design, and the number and sum of their targets."""
+    keys = np.column_stack([sums.first, sums.second, sums.x]).astype(np.float64)
+    rows, place = np.unique(keys, axis=0, return_inverse=True)
+    place, times = place.reshape(-1), sums.times[sums.cluster]
+    n, t = (np.bincount(place, weights=values * times, minlength=len(rows)) for values in (sums.n, sums.t))
+    z = np.zeros((len(rows), sums.width))
+    pair = rows[:, :2].astype(np.int64)
+    _write(z, pair[:, 0], pair[:, 1], rows[:, 2:], sums.models)
+    return z, n, t
+
+
+def _design(sums: BattleSums) -> Floats:
+    """Rows z: +1 for the first model, −1 for the second, then the covariates; (N, Q)."""
+    z = np.zeros((len(sums.first), sums.width))
+    _write(z, sums.first, sums.second, sums.x, sums.models)
+    return z
+
+
+def _write(z: Floats, first: Any, second: Any, x: Floats, models: int) -> None:
+    at = np.arange(len(z))
+    z[at, first], z[at, second] = 1.0, -1.0
+    z[:, models:] = x
+
+
+def _newton(z: Floats, n: Floats, t: Floats, penalty: Floats, x: Floats) -> Floats:
     """Maximum of a concave penalised likelihood; steps of at most 2 logits keep Newton's method on course."""
     from scipy.special import expit
 
     for _ in range(_STEPS):
         p = expit(z @ x)
-        slope = z.T @ (t - n * p) - penalty * x
         hessian = (z.T * (n * p * (1 - p))) @ z
-        step = np.linalg.solve(hessian + np.diag(penalty), slope)
+        step = np.linalg.solve(hessian + np.diag(penalty), z.T @ (t - n * p) - penalty * x)
         longest = np.abs(step).max(initial=0.0)
         x = x + step * min(1.0, _LONGEST / max(longest, 1e-300))
         if longest <= _TOLERANCE:
@@ -190,100 +200,44 @@ def _newton(z: Any, n: Floats, t: Floats, penalty: Floats, x: Floats) -> Floats:
     raise UsageError(f"strengths do not converge at ridge={penalty[0]:g}; use {RIDGE:g}")
 
 
-def _design(sums: BattleSums, rows: NDArray[np.bool_]) -> Floats:
-    """Rows z of some patterns: +1 for the first model, −1 for the second, then the covariates; (D, Q)."""
-    first, second, x = sums.first[rows], sums.second[rows], sums.x[rows]
-    z, at = np.zeros((len(first), sums.width)), np.arange(len(first))
-    z[at, first], z[at, second] = 1.0, -1.0
-    z[:, sums.models :] = x
-    return z
+def linearised(battles: BattleSums, estimate: Floats, *, penalty: Floats) -> Strengths:
+    """Score, curvature and meat at any point, not only at the maximum."""
+    blank = np.zeros((battles.raters * battles.width,) * 2)
+    at = Strengths(sums=battles, estimate=estimate, penalty=penalty, information=blank, score=blank[0],
+                   meat=blank)  # fmt: skip
+    parts = at.grouped(battles)
+    information, width = blank.copy(), battles.width
+    for r, curvature in enumerate(parts.curvatures):
+        own = slice(r * width, (r + 1) * width)
+        weighted = curvature.multiply(np.repeat(parts.times, width)[:, None]).tocoo()
+        np.add.at(information[own, own], (weighted.row % width, weighted.col), weighted.data)
+    return Strengths(sums=battles, estimate=estimate, penalty=penalty, information=information,
+                     score=np.asarray(parts.scores.T @ parts.times), meat=parts.meat)  # fmt: skip
 
 
-def linearised(
-    sums: BattleSums, estimate: Floats, *, penalty: Floats, model_based: NDArray[np.bool_] | None = None
-) -> Strengths:
-    """Scores, curvature and meat at any point, not only at the maximum.
-
-    Parameters
-    ----------
-    sums : BattleSums
-    estimate : float array (R, Q)
-    penalty : float array (Q,)
-    model_based : bool array (D,), optional
-        Patterns whose own part of the meat is the curvature ``n p (1 − p)`` instead of the squares of the
-        residuals: where all outcomes agree, residuals at the maximum say that nothing is uncertain.
-    """
-    from scipy.special import expit
-
-    every = np.ones(len(sums.rater), dtype=bool)
-    z = _design(sums, every)
-    n, t = sums.by_pattern()
-    p = expit((z * estimate[sums.rater]).sum(axis=1))
-    weight = n * p * (1 - p)
-    stacked = _stacked(sums, z)
-    meat = _meat(sums, p, stacked, np.zeros_like(every) if model_based is None else model_based, weight)
-    return Strengths(
-        sums=sums, estimate=estimate, penalty=penalty, score=np.asarray(stacked.T @ (t - n * p)), meat=meat,
-        information=(stacked.T @ (stacked.multiply(weight[:, None]))).toarray(),
-    )  # fmt: skip
-
-
-def _stacked(sums: BattleSums, z: Floats) -> Any:
-    """Row z of each pattern at its rater's place among all parameters, sparse (D, RQ)."""
+def _grouped(at: Strengths, sums: BattleSums) -> Clusters:
     from scipy.sparse import csr_array
 
-    row, column = np.nonzero(z)
-    at = sums.rater[row] * sums.width + column
-    return csr_array((z[row, column], (row, at)), shape=(len(z), sums.raters * sums.width))
+    groups, width, p = len(sums.times), sums.width, at.expected(sums)
+    z = csr_array(_design(sums))
+    row = np.repeat(np.arange(len(p)), np.diff(z.indptr))
+    column = sums.rater[row] * width + z.indices
+    residual, weight = sums.t - sums.n * p, sums.n * p * (1 - p)
+    scores = csr_array((z.data * residual[row], (sums.cluster[row], column)),
+                       shape=(groups, sums.raters * width))  # fmt: skip
+    mine = [np.flatnonzero(sums.rater == r) for r in range(sums.raters)]
+    curvatures = tuple(_outer(z[rows], weight[rows], sums.cluster[rows], groups) for rows in mine)
+    return Clusters(scores=scores, curvatures=curvatures, times=sums.times)
 
 
-def _meat(sums: BattleSums, p: Floats, z: Any, model_based: NDArray[np.bool_], weight: Floats) -> Floats:
-    """``Σ_b S_b S_b'`` from the products: Σ (T_l − N_l p_l)(T_r − N_r p_r) for every two patterns."""
-    from scipy.sparse import csr_array
-
-    a, b = p[sums.left], p[sums.right]
-    residuals = sums.tt - a * sums.nt - b * sums.tn + a * b * sums.nn
-    own = sums.left == sums.right
-    residuals = np.where(own & model_based[sums.left], weight[sums.left], residuals)
-    rows = len(p)
-    half = csr_array((np.where(own, residuals / 2, residuals), (sums.left, sums.right)), shape=(rows, rows))
-    part = (z.T @ half @ z).toarray()
-    return np.asarray(part + part.T)
-
-
-def _grouped(at: Strengths, cluster: NDArray[np.int64]) -> Clusters:
-    """Sums over the cells of each cluster."""
-    from scipy.sparse import coo_array
-
-    sums = at.sums
-    _, code = np.unique(cluster, return_inverse=True)
-    code, groups, width = code.reshape(-1), int(code.max(initial=-1)) + 1, sums.width
-    z = _design(sums, np.ones(len(sums.rater), dtype=bool))
-    p = at.expected[sums.pattern]
-    stacked = _stacked(sums, z)[sums.pattern].tocoo()
-    residual = sums.t - sums.n * p
-    scores = coo_array((stacked.data * residual[stacked.row], (code[stacked.row], stacked.col)),
-                       shape=(groups, sums.raters * width)).tocsr()  # fmt: skip
-    weight = sums.n * p * (1 - p)
-    found = []
-    for r in range(sums.raters):
-        mine = sums.rater[sums.pattern] == r
-        found.append(_outer(z[sums.pattern[mine]], weight[mine], code[mine], groups))
-    return Clusters(scores=scores, curvatures=tuple(found))
-
-
-def _outer(z: Floats, weight: Floats, code: NDArray[np.int64], groups: int) -> Any:
+def _outer(z: Any, weight: Floats, cluster: NDArray[np.int64], groups: int) -> Any:
     """``Σ weight z z'`` of each cluster, one below the other, sparse (G·Q, Q)."""
-    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse import csr_array
 
-    width = z.shape[1]
-    sparse = csr_array(z)
-    own = np.diff(sparse.indptr)
+    width, own = z.shape[1], np.diff(z.indptr)
     # Every two nonzero entries of one row are a term of its outer product.
-    row = np.repeat(np.arange(len(z)), own**2)
+    row = np.repeat(np.arange(z.shape[0]), own**2)
     place = np.arange(len(row)) - np.repeat(np.cumsum(own**2) - own**2, own**2)
-    start, size = sparse.indptr[row], own[row]
-    i, j = start + place // size, start + place % size
-    values = sparse.data[i] * sparse.data[j] * weight[row]
-    at = (code[row] * width + sparse.indices[i], sparse.indices[j])
-    return coo_array((values, at), shape=(groups * width, width)).tocsr()
+    i, j = z.indptr[row] + place // own[row], z.indptr[row] + place % own[row]
+    at = (cluster[row] * width + z.indices[i], z.indices[j])
+    return csr_array((z.data[i] * z.data[j] * weight[row], at), shape=(groups * width, width))
