@@ -15,10 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.battles.cells import BattleCells
-from bayesjudge.counts.battles.cluster_columns import cluster_keys
+from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
 from bayesjudge.counts.rows import IbisTable, cached, fetch
 
-__all__ = ["PEOPLE", "BattleClusters", "ClusterSums", "battle_clusters"]
+__all__ = ["PEOPLE", "BattleClusters", "ClusterSums", "battle_clusters", "single_battles"]
 
 type Ints = NDArray[np.int64]
 type Floats = NDArray[np.float64]
@@ -141,6 +141,25 @@ def battle_clusters(cells: BattleCells) -> tuple[BattleClusters, ...]:
     """One table for each column that clusters."""
     keys = zip(cells.clusters, cluster_keys(cells.clusters), strict=True)
     return tuple(_by_column(cells, name, key) for name, key in keys)
+
+
+def single_battles(cells: BattleCells, clusters: tuple[BattleClusters, ...]) -> BattleClusters:
+    """The table by battle, the smallest cluster on which all raters look: an item's answers of two models."""
+    found = [rows for rows in clusters if rows.column == ITEM]
+    items = found[0] if found else _by_column(_with_items(cells), ITEM, ITEM_KEY)
+    keys = np.stack([items.cluster, items.first, items.second])
+    battles, cluster = np.unique(keys, axis=1, return_inverse=True)
+    return replace(items, column="battle", cluster=cluster.reshape(-1), times=items.times[battles[0]])
+
+
+def _with_items(cells: BattleCells) -> BattleCells:
+    named = {name: getattr(cells, name).mutate(**{ITEM_KEY: getattr(cells, name)["item"].cast("string")})
+             for name in ("cast", "judged")}  # fmt: skip
+    return replace(cells, **named)
+
+
+#: What items are called as clusters, where columns that were asked for have the other names.
+ITEM_KEY = "cluster_item"
 
 
 def _by_column(cells: BattleCells, name: str, key: str) -> BattleClusters:
