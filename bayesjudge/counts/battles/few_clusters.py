@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["FEW", "FEW_OF_A_MODEL", "clusters_of_models", "few_clusters"]
+__all__ = ["FEW", "FEW_OF_A_MODEL", "clusters_of_models", "few_clusters", "few_notes"]
 
 #: Clusters below which clustered errors are rough, in all and of one model (Cameron & Miller 2015).
 FEW, FEW_OF_A_MODEL = 20, 10
@@ -27,16 +28,23 @@ def few_clusters(counts: BattleCounts, judge: str | None) -> Mapping[str, str]:
     >>> few_clusters(count_battles(Battles.from_frame(frame)), None)["x"]
     'from 2 clusters (prompt): below 20 an interval is rough'
     """
-    rater = PEOPLE if judge is None else counts.code("judge", judge) + 1
+    rater, size = PEOPLE if judge is None else counts.code("judge", judge) + 1, len(counts.models)
+    mine = [rows.of(rater) for rows in counts.clusters]
+    own = [clusters_of_models(rows, size) for rows in mine]
+    return few_notes(counts.models, [rows.column for rows in mine], own, [rows.count() for rows in mine])
+
+
+def few_notes(
+    models: Sequence[Any], columns: Sequence[Any], own: Sequence[Any], total: Sequence[Any]
+) -> dict[str, str]:
+    """The notes, from each column's clusters of each model (K, M) and in all (K,)."""
     found: dict[str, str] = {}
-    for rows in counts.clusters:
-        mine = rows.of(rater)
-        own, total = clusters_of_models(mine, len(counts.models)), mine.count()
-        for name, n in zip(counts.models, own, strict=True):
-            if n > 0 and total < FEW:
-                found.setdefault(name, _rough(total, rows.column, FEW, ""))
+    for column, of_model, n_all in zip(columns, own, total, strict=True):
+        for name, n in zip(models, of_model, strict=True):
+            if n > 0 and n_all < FEW:
+                found.setdefault(str(name), _rough(int(n_all), str(column), FEW, ""))
             elif 0 < n < FEW_OF_A_MODEL:
-                found.setdefault(name, _rough(int(n), rows.column, FEW_OF_A_MODEL, f" with {name}"))
+                found.setdefault(str(name), _rough(int(n), str(column), FEW_OF_A_MODEL, f" with {name}"))
     return found
 
 
