@@ -25,12 +25,11 @@ from bayesjudge.baselines.elo import (
 )
 from bayesjudge.baselines.elo.conformal import least_size, lower_rank, upper_rank, weighted_rank
 from bayesjudge.baselines.elo.curves import subsample
-from bayesjudge.baselines.elo.targets import soft_probability
-from bayesjudge.baselines.elo.temperature import solve_beta
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets.battles import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.bradley_terry import solve_strengths, to_elo
+from bayesjudge.maths.temperature import soft_probability, solve_beta
 from bayesjudge.readers import read_battles
 
 STRENGTHS = (0.9, 0.6, 0.4, 0.2, 0.0, -0.2, -0.5, -0.7)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.baselines.elo.rows import Row, bootstrap_row, share_row
-from bayesjudge.baselines.elo.targets import Floats, soft_probability
-from bayesjudge.baselines.elo.temperature import solve_beta
+from bayesjudge.baselines.elo.targets import Floats
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
+from bayesjudge.maths.temperature import soft_probability, solve_beta
 
 __all__ = ["GapAgreement", "agreement_by_gap", "agreement_rows", "calibration_rows", "conflict_row",
            "gap_agreement", "reliability"]  # fmt: skip

@@ -22,12 +22,12 @@ from bayesjudge.baselines.elo.targets import (
     human_targets,
     judge_targets,
     smoothing,
-    soft_probability,
 )
-from bayesjudge.baselines.elo.temperature import gap_votes, solve_beta
+from bayesjudge.baselines.elo.temperature import gap_votes
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, anchored_strengths, solve_strengths, to_elo
+from bayesjudge.maths.temperature import soft_probability, solve_beta
 
 __all__ = ["HeldOut", "held_out"]
 

@@ -19,11 +19,12 @@ from bayesjudge.baselines.elo.targets import (
     judge_targets,
     smoothing,
 )
-from bayesjudge.baselines.elo.temperature import gap_votes, solve_beta
+from bayesjudge.baselines.elo.temperature import gap_votes
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.maths.bradley_terry import RIDGE, shown_pairs
+from bayesjudge.maths.temperature import solve_beta
 
 __all__ = ["METHODS", "elo_baselines", "fit_human", "fit_judge", "judge_beta"]
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
+from bayesjudge.maths.temperature import soft_probability
 
 __all__ = ["HARD", "SOFT", "Targets", "graded", "human_targets", "judge_targets", "smoothing",
-           "smoothing_name", "soft_probability"]  # fmt: skip
+           "smoothing_name"]  # fmt: skip
 
 HARD, SOFT = "hard-elo", "soft-elo"
 _SMOOTHING = re.compile(r"label-smoothing\[(0?\.\d+)\]")
@@ -140,21 +141,6 @@ def graded(rows: JudgedBattles, judge: str) -> JudgedBattles:
         raise UsageError(f"judge {judge!r} gave verdicts but no scores: soft-elo and β need score gaps; "
                          "use hard-elo or label-smoothing[0.75]")  # fmt: skip
     return kept
-
-
-def soft_probability(gap: NDArray[Any], beta: NDArray[Any] | float) -> Floats:
-    """``σ(βs)``; an infinite β gives the sign of s, and ½ at s = 0.
-
-    Examples
-    --------
-    >>> soft_probability(np.array([1.0, 0.0, -2.0]), np.inf).tolist()
-    [1.0, 0.5, 0.0]
-    """
-    from scipy.special import expit
-
-    gap = np.asarray(gap, dtype=np.float64)
-    logits = np.where(gap == 0, 0.0, np.where(gap == 0, 1.0, gap) * beta)
-    return np.asarray(expit(logits), dtype=np.float64)
 
 
 def smoothing(method: str) -> float:

@@ -46,7 +46,8 @@ class BattleCells:
         One row for each judge, battle and order: ``item, first, second, judge, place, group, gap, stated,
         label, length``.
     judged : ibis Table
-        The same with both orders averaged.
+        The same with both orders averaged; ``shown_first`` and ``shown_second`` are the labels with the
+        first model's answer shown first, and second.
     models, judges, groups : tuple of str
         Sorted names.
     covariates : tuple of str
@@ -171,6 +172,7 @@ def _both_orders(shown: IbisTable, digits: int, x: tuple[str, ...], clusters: tu
         gap=shown.gap.mean().round(digits), group=shown.group.max(), **_means(shown, x),
         stated=shown.stated.sum().sign().cast("float64"),
         high=shown.label.max(), low=shown.label.min(),
+        shown_first=shown.label.max(where=shown.place == 1), shown_second=shown.label.max(where=shown.place == -1),
         places=shown.place.sum(), n_places=shown.place.count(), **_cluster_names(shown, clusters),
     )  # fmt: skip
     by_gap = (both.high * both.low < 0).ifelse(0.0, both.gap.sign())

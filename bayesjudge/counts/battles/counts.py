@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.counts.battles.cells import BattleCells, make_battle_cells
 from bayesjudge.counts.battles.cluster_columns import cluster_columns
-from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, battle_clusters
+from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, battle_clusters, single_battles
 from bayesjudge.counts.battles.covariates import covariate_keys
 from bayesjudge.counts.battles.patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
 from bayesjudge.counts.rows import IbisTable, fetch
@@ -62,6 +62,8 @@ class BattleCounts:
         How labels and gaps change with the order.
     covariates : tuple of str
         Names of the covariates that were counted, the columns of `HumanVotes.covariates`.
+    battles : BattleClusters
+        All raters' views by battle: who looked at the same answers.
     clusters : tuple of BattleClusters
         For each column that clusters the battles, all raters' battles by cluster; empty where battles are
         taken as independent.
@@ -78,6 +80,7 @@ class BattleCounts:
     judged: JudgedBattles
     shown: JudgedBattles
     swaps: Swaps
+    battles: BattleClusters
     covariates: tuple[str, ...] = ()
     clusters: tuple[BattleClusters, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -109,6 +112,7 @@ class BattleCounts:
             judged=_recoded(self.judged, recode),
             shown=_recoded(self.shown, recode),
             swaps=self.swaps.keep(np.array(chosen, dtype=np.int64)),
+            battles=_recoded_raters(self.battles, recode),
             clusters=tuple(_recoded_raters(rows, recode) for rows in self.clusters),
         )
 
@@ -129,12 +133,11 @@ class BattleCounts:
             return replace(rows, votes=np.where(_involved(rows, codes)[:, None], 0, rows.votes))
 
         free = ~_involved(self.human, codes)
-        clusters = tuple(
-            rows.keep((rows.rater != PEOPLE) | ~_involved(rows, codes)) for rows in self.clusters
-        )
+        battles, *clusters = (rows.keep((rows.rater != PEOPLE) | ~_involved(rows, codes))
+                              for rows in (self.battles, *self.clusters))  # fmt: skip
         return replace(
             self, human=self.human.keep(free), judged=hidden(self.judged), shown=hidden(self.shown),
-            clusters=clusters,
+            battles=battles, clusters=tuple(clusters),
         )  # fmt: skip
 
     def _codes(self, models: str | Iterable[str]) -> list[int]:
@@ -142,7 +145,7 @@ class BattleCounts:
         return [self.code("model", name) for name in names]
 
     def _only(self, wanted: Any) -> BattleCounts:
-        parts: dict[str, Any] = {name: getattr(self, name) for name in ("human", "judged", "shown")}
+        parts: dict[str, Any] = {name: getattr(self, name) for name in ("human", "judged", "shown", "battles")}
         clusters = tuple(rows.keep(wanted(rows)) for rows in self.clusters)
         return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()},
                        clusters=clusters)  # fmt: skip
@@ -228,10 +231,11 @@ def count_battles(
                                   allowed="at least one", fix="Check the file.")])  # fmt: skip
     names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
     human, judged = human_votes(cells), judged_battles(cells, cells.judged, keep_battles)
+    clusters = _clusters(cells, cluster)
     return BattleCounts(
         **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown, keep_battles),
-        swaps=swaps_of(cells), covariates=cells.covariates, clusters=_clusters(cells, cluster),
-        dropped=cells.dropped,
+        swaps=swaps_of(cells), covariates=cells.covariates, clusters=clusters,
+        battles=single_battles(cells, clusters), dropped=cells.dropped,
         warnings=(*cells.warnings, *_unknown(human, judged, cells.covariates)),
     )  # fmt: skip
 
