@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesjudge.counts.battles.clusters import BattleClusters, ClusterSums
+from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
+from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.readers import read_battles
 from bayesjudge.tables import Battles
 
@@ -28,13 +29,13 @@ def counted(frame: pd.DataFrame, **options: Any) -> BattleCounts:
     return count_battles(Battles.from_frame(frame), **options)
 
 
-def scores(sums: ClusterSums, models: int) -> np.ndarray:
+def scores(sums: BattleSums, models: int) -> np.ndarray:
     """Scores Σ x (t − ½) of every cluster of the log, sorted: no coding of clusters changes them."""
     found = np.zeros((len(sums.times), models))
-    left = sums.total - sums.n / 2
+    left = sums.t - sums.n / 2
     np.add.at(found, (sums.cluster, sums.first), left)
     np.add.at(found, (sums.cluster, sums.second), -left)
-    return np.array(sorted(np.repeat(found, sums.times, axis=0).tolist()))
+    return np.array(sorted(np.repeat(found, sums.times.astype(int), axis=0).tolist()))
 
 
 def same(one: BattleClusters, other: BattleClusters) -> None:
@@ -47,9 +48,9 @@ def test_the_table_by_hand() -> None:
     (rows,) = counts.clusters
     assert counts.models == ("x", "y", "z")
     assert (rows.count(), len(rows)) == (3, 6)  # p, q, and item m, which names no prompt
-    sums = rows.sums()
+    sums = rows.sums(models=3, raters=2)
     found = {tuple(map(int, key)): (float(n), float(t)) for *key, n, t in
-             zip(sums.rater, sums.first, sums.second, sums.n, sums.total, strict=True)
+             zip(sums.rater, sums.first, sums.second, sums.n, sums.t, strict=True)
              if key[0] == 1 or tuple(key[1:]) != (0, 1)}  # fmt: skip
     # The judge's both runs on i say x, its verdict on m is a tie; people tie x with z and prefer z to y.
     assert found == {(1, 0, 1): (1, 1), (1, 1, 2): (1, 0.5), (0, 0, 2): (1, 0.5), (0, 1, 2): (1, 0)}
@@ -103,7 +104,7 @@ def test_merging_loses_nothing() -> None:
     by_hand = np.zeros((60, 3))
     np.add.at(by_hand, (prompt, a), frame["human"] - 0.5)
     np.add.at(by_hand, (prompt, (a + 1) % 3), 0.5 - frame["human"])
-    np.testing.assert_allclose(scores(rows.sums(), 3), sorted(by_hand.tolist()))
+    np.testing.assert_allclose(scores(rows.sums(models=3), 3), sorted(by_hand.tolist()))
 
 
 def test_sides_rows_and_names_of_clusters_do_not_matter() -> None:

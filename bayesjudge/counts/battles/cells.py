@@ -172,7 +172,8 @@ def _both_orders(shown: IbisTable, digits: int, x: tuple[str, ...], clusters: tu
         gap=shown.gap.mean().round(digits), group=shown.group.max(), **_means(shown, x),
         stated=shown.stated.sum().sign().cast("float64"),
         high=shown.label.max(), low=shown.label.min(),
-        shown_first=shown.label.max(where=shown.place == 1), shown_second=shown.label.max(where=shown.place == -1),
+        shown_first=shown.label.max(where=shown.place == 1),
+        shown_second=shown.label.max(where=shown.place == -1),
         places=shown.place.sum(), n_places=shown.place.count(), **_cluster_names(shown, clusters),
     )  # fmt: skip
     by_gap = (both.high * both.low < 0).ifelse(0.0, both.gap.sign())

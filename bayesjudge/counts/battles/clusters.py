@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from bayesjudge.counts.battles.cells import BattleCells
 from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
 from bayesjudge.counts.rows import IbisTable, cached, fetch
+from bayesjudge.maths.battle_sums import BattleSums
 
-__all__ = ["PEOPLE", "BattleClusters", "ClusterSums", "battle_clusters", "single_battles"]
+__all__ = ["PEOPLE", "BattleClusters", "battle_clusters", "single_battles"]
 
 type Ints = NDArray[np.int64]
 type Floats = NDArray[np.float64]
@@ -29,30 +30,6 @@ _KEYS = ["rater", "first", "second", "group"]
 _SIDES = ["label", "shown_first", "shown_second", "longer"]
 _VOTES = ["a", "tie", "b"]
 _ROW = [*_KEYS, *_SIDES, *_VOTES, "gap"]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ClusterSums:
-    """n, Σt and Σt² by rater, pair and cluster; R rows, each combination once.
-
-    Attributes
-    ----------
-    rater, first, second, cluster : int array (R,)
-        Codes; ``first < second``, clusters ``0 ... G − 1``.
-    n, total, squares : float array (R,)
-        Battles, and the sums of their targets t (for the first model) and of t².
-    times : int array (G,)
-        How many clusters of the log are exactly like this one.
-    """
-
-    rater: Ints
-    first: Ints
-    second: Ints
-    cluster: Ints
-    n: Floats
-    total: Floats
-    squares: Floats
-    times: Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,15 +103,29 @@ class BattleClusters:
         """
         return int(self.times[np.unique(self.cluster[self.n > 0])].sum())
 
-    def sums(self, target: Floats | None = None) -> ClusterSums:
-        """n, Σt, Σt² of targets (R,), by default the labels, by rater, pair and cluster."""
+    def sums(
+        self, *, models: int, target: Floats | None = None, raters: int | None = None, x: Floats | None = None
+    ) -> BattleSums:
+        """Sums of targets (R,), by default the labels, for the mathematics of strengths.
+
+        Parameters
+        ----------
+        models : int
+            Number M of models.
+        target : float array (R,), optional
+            What each row tells of its first model, 0 to 1.
+        raters : int, optional
+            Number of raters; by default all rows are taken as one rater's.
+        x : float array (R, K), optional
+            Covariates.
+        """
         t = self.label if target is None else target
-        keys = np.stack([self.rater, self.first, self.second, self.cluster])
-        distinct, place = np.unique(keys, axis=1, return_inverse=True)
-        place, size = place.reshape(-1), distinct.shape[1]
-        n, total, squares = (np.bincount(place, self.n * power, size) for power in (1.0, t, t * t))
-        return ClusterSums(rater=distinct[0], first=distinct[1], second=distinct[2], cluster=distinct[3],
-                           n=n, total=total, squares=squares, times=self.times)  # fmt: skip
+        return BattleSums(
+            models=models, raters=raters or 1, rater=self.rater if raters else np.zeros_like(self.rater),
+            first=self.first, second=self.second, x=np.zeros((len(self), 0)) if x is None else x,
+            cluster=self.cluster, n=self.n.astype(np.float64), t=self.n * t,
+            times=self.times.astype(np.float64),
+        )  # fmt: skip
 
 
 def battle_clusters(cells: BattleCells) -> tuple[BattleClusters, ...]:

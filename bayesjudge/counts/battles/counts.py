@@ -145,7 +145,9 @@ class BattleCounts:
         return [self.code("model", name) for name in names]
 
     def _only(self, wanted: Any) -> BattleCounts:
-        parts: dict[str, Any] = {name: getattr(self, name) for name in ("human", "judged", "shown", "battles")}
+        parts: dict[str, Any] = {
+            name: getattr(self, name) for name in ("human", "judged", "shown", "battles")
+        }
         clusters = tuple(rows.keep(wanted(rows)) for rows in self.clusters)
         return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()},
                        clusters=clusters)  # fmt: skip
