@@ -7,6 +7,7 @@ posterior. Effects of model × prompt, fitted by moments, have full rank with an
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,27 +48,50 @@ class PromptEffects:
 
     Attributes
     ----------
+    at : Strengths
+    parts : sequence of Clusters
+        Scores and curvatures of each kind of cluster.
+    moments, sizes : float array (L, R, R)
+        ``G/(G − 1) Σ_c S_cr · S_cs − tr B_rs`` and ``Σ_c tr(H_cr H_cs)``.
     working : float array (L, R, R)
-        Variances that match the traces of ``G/(G − 1) Σ_c S_c S_c'``; positive semi-definite. Two things make
-        them smaller than σ_rs: the curvature counts a battle with itself, and a logistic function flattens.
+        Their quotients; positive semi-definite. Two things make them smaller than σ_rs: the curvature counts a
+        battle with itself, and a logistic function flattens.
     meat : float array (RQ, RQ)
         ``P = B + Σ_l working_l Σ_c H_c H_c'``: of full rank with any number of clusters.
-    variance, error : float array (L, R)
-        σ_rr in squared logits, not cut off at 0, and its standard error; NaN where no cluster has two
-        battles.
     """
 
+    at: Strengths
+    parts: Sequence[Clusters]
+    moments: Floats
+    sizes: Floats
     working: Floats
     meat: Floats
-    variance: Floats
-    error: Floats
+
+    @functools.cached_property
+    def variance(self) -> tuple[Floats, Floats]:
+        """σ_rr in squared logits, not cut off at 0, and its standard error, (L, R) each.
+
+        NaN where no cluster has two battles. A battle covaries with the others and not with itself, so that
+        single battles leave ``Σ_c tr H_c²``. What covaries is ``σ(d + e)`` with ``e ~ N(0, 2 σ_rr)``, whose
+        regression on e is flatter than the logistic function by ``κ² = 1 + .346 · 2 σ_rr`` (Zeger, Liang &
+        Albert 1988): moments give ``σ_rr / κ²``.
+        """
+        own, at = np.arange(self.at.sums.raters), self.at
+        whole = self.sizes[:, own, own]
+        others = whole - np.diag(_sizes(at.grouped(at.sums), at))
+        others = np.where(others > 1e-9 * whole, others, np.nan)
+        flat = self.moments[:, own, own] / others
+        left = 1 - 2 * _FLATTER * np.clip(flat, 0.0, _FLATTEST)
+        error = np.array([_estimating(part, at, flat[k] * others[k]) for k, part in enumerate(self.parts)])
+        return flat / left, error.reshape(flat.shape) / others / left**2
 
     def spread(self, *, prob: float = 0.95) -> Floats:
         """σ_u of each kind of cluster and rater in Elo, (L, R, 3): point and limits, none below 0."""
         from scipy.stats import norm
 
-        reach = float(norm.ppf((1 + prob) / 2)) * self.error
-        ends = np.stack([self.variance, self.variance - reach, self.variance + reach], axis=-1)
+        variance, error = self.variance
+        reach = float(norm.ppf((1 + prob) / 2)) * error
+        ends = np.stack([variance, variance - reach, variance + reach], axis=-1)
         return np.asarray(PER_LOGIT * np.sqrt(np.maximum(ends, 0.0)))
 
 
@@ -107,8 +131,7 @@ def prompt_effects(at: Strengths, clusters: Sequence[BattleSums]) -> PromptEffec
         for r, s in np.ndindex(sums.raters, sums.raters):
             block = working[kind, r, s] * part.curvature_products(r, s)
             meat[r * width : (r + 1) * width, s * width : (s + 1) * width] += block
-    variance, error = _unflattened(parts, at, moments, sizes)
-    return PromptEffects(working=working, meat=meat, variance=variance, error=error)
+    return PromptEffects(at=at, parts=parts, moments=moments, sizes=sizes, working=working, meat=meat)
 
 
 def _excess(part: Clusters, at: Strengths) -> Floats:
@@ -156,25 +179,6 @@ def _nearest(matrix: Floats) -> Floats:
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
     unit = np.sqrt(np.diag(positive))
     return np.asarray(positive / np.outer(unit, unit) * scale)
-
-
-def _unflattened(
-    parts: Sequence[Clusters], at: Strengths, moments: Floats, sizes: Floats
-) -> tuple[Floats, Floats]:
-    """σ_rr and its standard error, (L, R).
-
-    A battle covaries with the others and not with itself, so that single battles leave ``Σ_c tr H_c²``. What
-    covaries is ``σ(d + e)`` with ``e ~ N(0, 2 σ_rr)``, whose regression on e is flatter than the logistic
-    function by ``κ² = 1 + .346 · 2 σ_rr`` (Zeger, Liang & Albert 1988): moments give ``σ_rr / κ²``.
-    """
-    own = np.arange(at.sums.raters)
-    whole = sizes[:, own, own]
-    others = whole - np.diag(_sizes(at.grouped(at.sums), at))
-    others = np.where(others > 1e-9 * whole, others, np.nan)
-    flat = moments[:, own, own] / others
-    left = 1 - 2 * _FLATTER * np.clip(flat, 0.0, _FLATTEST)
-    error = np.array([_estimating(part, at, flat[k] * others[k]) for k, part in enumerate(parts)])
-    return flat / left, error.reshape(flat.shape) / others / left**2
 
 
 def _estimating(part: Clusters, at: Strengths, excess: Floats) -> Floats:

@@ -104,7 +104,9 @@ class Strengths:
         """Fitted probability of each row."""
         from scipy.special import expit
 
-        return np.asarray(expit((_design(sums) * self.estimate[sums.rater]).sum(axis=1)))
+        strength, effects = self.estimate[:, : sums.models], self.estimate[:, sums.models :]
+        logit = strength[sums.rater, sums.first] - strength[sums.rater, sums.second]
+        return np.asarray(expit(logit + (sums.x * effects[sums.rater]).sum(axis=1)))
 
     def grouped(self, sums: BattleSums) -> Clusters:
         """Scores and curvatures of the clusters of a table of the same targets."""
@@ -162,27 +164,22 @@ def fit_strengths(
 
 def _by_pattern(sums: BattleSums) -> tuple[Floats, Floats, Floats]:
     """Distinct rows of one rater's design, and the number and sum of their targets."""
-    keys = np.column_stack([sums.first, sums.second, sums.x]).astype(np.float64)
-    rows, place = np.unique(keys, axis=0, return_inverse=True)
+    code = sums.first * sums.models + sums.second
+    for column in sums.x.T:
+        values, place = np.unique(column, return_inverse=True)
+        code = code * len(values) + place.reshape(-1)
+    _, at, place = np.unique(code, return_index=True, return_inverse=True)
     place, times = place.reshape(-1), sums.times[sums.cluster]
-    n, t = (np.bincount(place, weights=values * times, minlength=len(rows)) for values in (sums.n, sums.t))
-    z = np.zeros((len(rows), sums.width))
-    pair = rows[:, :2].astype(np.int64)
-    _write(z, pair[:, 0], pair[:, 1], rows[:, 2:], sums.models)
-    return z, n, t
+    n, t = (np.bincount(place, weights=values * times, minlength=len(at)) for values in (sums.n, sums.t))
+    return _design(sums)[at], n, t
 
 
 def _design(sums: BattleSums) -> Floats:
     """Rows z: +1 for the first model, −1 for the second, then the covariates; (N, Q)."""
-    z = np.zeros((len(sums.first), sums.width))
-    _write(z, sums.first, sums.second, sums.x, sums.models)
+    z, at = np.zeros((len(sums.first), sums.width)), np.arange(len(sums.first))
+    z[at, sums.first], z[at, sums.second] = 1.0, -1.0
+    z[:, sums.models :] = sums.x
     return z
-
-
-def _write(z: Floats, first: Any, second: Any, x: Floats, models: int) -> None:
-    at = np.arange(len(z))
-    z[at, first], z[at, second] = 1.0, -1.0
-    z[:, models:] = x
 
 
 def _newton(z: Floats, n: Floats, t: Floats, penalty: Floats, x: Floats) -> Floats:
@@ -219,7 +216,7 @@ def _grouped(at: Strengths, sums: BattleSums) -> Clusters:
     from scipy.sparse import csr_array
 
     groups, width, p = len(sums.times), sums.width, at.expected(sums)
-    z = csr_array(_design(sums))
+    z = _sparse_design(sums)
     row = np.repeat(np.arange(len(p)), np.diff(z.indptr))
     column = sums.rater[row] * width + z.indices
     residual, weight = sums.t - sums.n * p, sums.n * p * (1 - p)
@@ -228,6 +225,17 @@ def _grouped(at: Strengths, sums: BattleSums) -> Clusters:
     mine = [np.flatnonzero(sums.rater == r) for r in range(sums.raters)]
     curvatures = tuple(_outer(z[rows], weight[rows], sums.cluster[rows], groups) for rows in mine)
     return Clusters(scores=scores, curvatures=curvatures, times=sums.times)
+
+
+def _sparse_design(sums: BattleSums) -> Any:
+    from scipy.sparse import csr_array
+
+    rows, effects = len(sums.first), sums.x.shape[1]
+    values = np.column_stack([np.ones(rows), -np.ones(rows), sums.x])
+    columns = np.column_stack([sums.first, sums.second, *(np.full(rows, sums.models + k) for k in range(effects))])
+    used = values != 0
+    starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+    return csr_array((values[used], columns[used], starts), shape=(rows, sums.width))
 
 
 def _outer(z: Any, weight: Floats, cluster: NDArray[np.int64], groups: int) -> Any:

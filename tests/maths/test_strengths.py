@@ -146,7 +146,7 @@ def test_clusters_of_one_battle_each_add_nothing_but_the_small_sample_factor() -
     found = fit_strengths(sums_of(rows))
     effects = prompt_effects(found, [found.sums])
     assert np.trace(effects.meat) == pytest.approx(np.trace(found.meat), rel=0.02)
-    assert np.isnan(effects.variance).all()
+    assert np.isnan(effects.variance[0]).all()
 
 
 def _world(
@@ -177,11 +177,11 @@ def test_spread_over_prompts_is_recovered(elo: float, prompts: int, models: int)
     spread = elo / PER_LOGIT
     worlds = (_world(k, spread=spread, prompts=prompts, models=models, battles=2400) for k in range(12))
     found = [prompt_effects(at, [by_prompt]) for at, by_prompt, _ in worlds]
-    variance = np.concatenate([one.variance[0] for one in found])
+    variance = np.concatenate([one.variance[0][0] for one in found])
     # Two raters of one world share half of the variance: their estimates count for 1.6 of independent ones.
     bound = 4 * variance.std(ddof=1) / np.sqrt(len(variance) / 1.25) + 0.05 * spread**2
     assert abs(variance.mean() - spread**2) < bound
-    errors = np.concatenate([one.error[0] for one in found])
+    errors = np.concatenate([one.variance[1][0] for one in found])
     assert np.median(errors) == pytest.approx(variance.std(ddof=1), rel=0.6)
     if elo == 150 and prompts == 80:
         correlation = [one.working[0, 0, 1] / np.sqrt(np.diag(one.working[0]).prod()) for one in found]
@@ -193,7 +193,7 @@ def test_crossed_clusters_are_told_apart() -> None:
     found = []
     for seed in range(6):
         at, *both = _world(seed, spread=1.0, prompts=30, models=6, battles=2400)
-        found.append(prompt_effects(at, both).variance[:, 0])
+        found.append(prompt_effects(at, both).variance[0][:, 0])
     prompt, voter = np.mean(found, axis=0)
     assert prompt == pytest.approx(1.0, abs=0.3)
     assert voter < 0.1
@@ -213,7 +213,7 @@ def test_equal_clusters_are_kept_once() -> None:
     )
     np.testing.assert_allclose(at.estimate, expected.estimate, atol=1e-9)
     np.testing.assert_allclose(effects.meat, others.meat, atol=1e-8)
-    np.testing.assert_allclose(effects.error, others.error, atol=1e-9)
+    np.testing.assert_allclose(effects.variance[1], others.variance[1], atol=1e-9)
 
 
 def test_names_and_sides_change_nothing() -> None:
