@@ -14,10 +14,11 @@ from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
-from bayesjudge.models.judge_elo.model import Scores
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from bayesjudge.baselines.elo.held_out import Setting
 
 __all__ = ["EloFits", "EloOptions", "elo_of", "fit_leaderboards", "named_methods"]
 
@@ -79,13 +80,13 @@ class EloOptions(SamplingOptions):
 
     Examples
     --------
-    >>> EloOptions(scores="verdicts").judge_elo().label
-    'bayes:judge_elo[verdicts]'
+    >>> EloOptions(length_effect=True).judge_elo().label
+    'bayes:judge_elo[length]'
     """
 
     engine: str = "hmc"
     bootstrap: int = 1000
-    scores: Scores = "graded"
+    setting: Setting = "forward"
     length_effect: bool = False
     battle_effect: bool = False
     families: Mapping[str, str] = field(default_factory=dict)
@@ -95,19 +96,20 @@ class EloOptions(SamplingOptions):
         super().__post_init__()
         if self.bootstrap == 1:
             raise UsageError("bootstrap=1 has no spread; give 0 (sandwich errors) or some hundreds")
+        if self.battle_effect:
+            raise UsageError("battle_effect=True is now always on: raters of one battle share their errors "
+                             "through the clusters; leave it out")  # fmt: skip
         self.judge_elo()
 
     def judge_elo(self) -> JudgeElo:
         """The joint model of people and judges."""
         families = tuple(sorted(self.families.items()))
-        return JudgeElo(scores=self.scores, length_effect=self.length_effect, families=families,
-                        battle_effect=self.battle_effect)  # fmt: skip
+        return JudgeElo(length_effect=self.length_effect, families=families)
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """What the manifest of the answer records."""
-        return {**super().settings, "scores": self.scores, "length_effect": self.length_effect,
-                "battle_effect": self.battle_effect,
+        return {**super().settings, "setting": self.setting, "length_effect": self.length_effect,
                 "families": dict(self.families), "covariates": list(self.covariates)}  # fmt: skip
 
 
