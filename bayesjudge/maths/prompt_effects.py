@@ -54,8 +54,8 @@ class PromptEffects:
     moments, sizes : float array (L, R, R)
         ``G/(G − 1) Σ_c S_cr · S_cs − tr B_rs`` and ``Σ_c tr(H_cr H_cs)``.
     working : float array (L, R, R)
-        Their quotients; positive semi-definite. Two things make them smaller than σ_rs: the curvature counts a
-        battle with itself, and a logistic function flattens.
+        Their quotients; positive semi-definite. Two things make them smaller than σ_rs: the curvature counts
+        a battle with itself, and a logistic function flattens.
     meat : float array (RQ, RQ)
         ``P = B + Σ_l working_l Σ_c H_c H_c'``: of full rank with any number of clusters.
     """

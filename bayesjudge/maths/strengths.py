@@ -232,7 +232,9 @@ def _sparse_design(sums: BattleSums) -> Any:
 
     rows, effects = len(sums.first), sums.x.shape[1]
     values = np.column_stack([np.ones(rows), -np.ones(rows), sums.x])
-    columns = np.column_stack([sums.first, sums.second, *(np.full(rows, sums.models + k) for k in range(effects))])
+    columns = np.column_stack(
+        [sums.first, sums.second, *(np.full(rows, sums.models + k) for k in range(effects))]
+    )
     used = values != 0
     starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
     return csr_array((values[used], columns[used], starts), shape=(rows, sums.width))

@@ -70,7 +70,7 @@ def of_families(counts: BattleCounts, families: Mapping[str, str]) -> Floats:
     if families and not found.any():
         raise UsageError(f"families={dict(families)} put none of the judges {list(counts.judges)} into one "
                          f"family with a model of {list(counts.models)[:5]}")  # fmt: skip
-    return found.astype(np.float64)
+    return np.asarray(found, dtype=np.float64)
 
 
 def strength_data(
@@ -120,6 +120,7 @@ def prepare(counts: BattleCounts, *, length: bool, families: Mapping[str, str], 
     pairs = tuple(f"{a} & {b}" for a, b in itertools.combinations(counts.judges, 2))
     raters = (PEOPLE, *counts.judges)
     numbers = tuple(range(len(marginal.y)))
+    rater_pairs = tuple(f"{a} & {b}" for a, b in itertools.combinations_with_replacement(raters, 2))
     return Data(
         arrays={"y": marginal.y, "design": marginal.design, "effects": marginal.effects,
                 "gram": marginal.gram, "known": marginal.known, "family": family, "beta": sums.beta,
@@ -130,7 +131,7 @@ def prepare(counts: BattleCounts, *, length: bool, families: Mapping[str, str], 
               "poor": ("rater", "model"), "judged": ("judge",)},
         coords={"model": counts.models, "judge": counts.judges, "judge_pair": pairs, "effect": effects,
                 "rater": raters, "contrast": numbers, "other_contrast": numbers,
-                "rater_pair": tuple(f"{a} & {b}" for a, b in itertools.combinations_with_replacement(raters, 2))},
+                "rater_pair": rater_pairs},
         observed="y", ragged=("contrast", "other_contrast"), units=sizes(human_rows(counts), counts.models),
     )  # fmt: skip
 

@@ -6,8 +6,8 @@ votes on the model's own battles, against anchors fixed where the votes without 
     θ̂_m = θ_m + Σ_k w_k (θ̂_k − θ_k) + ε        w_k = n_k p_k (1 − p_k) / I,  I = Σ_k n_k p_k (1 − p_k)
     Var ε = φ / I + σ_u² Σ_c I_c² / I²          φ = Σ (t − p)² / Σ p (1 − p) of people's votes
 
-The anchors' errors and the judges' share battles and prompts; both are in the joint posterior. Of hidden votes only
-their number is used.
+The anchors' errors and the judges' share battles and prompts; both are in the joint posterior. Of hidden
+votes only their number is used.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, to_elo
-from bayesjudge.models.judge_elo.data import StrengthData, strength_data
+from bayesjudge.maths.folds import fold_problem
 from bayesjudge.maths.prompt_effects import prompt_effects
 from bayesjudge.maths.strengths import fit_strengths
+from bayesjudge.models.judge_elo.data import StrengthData, strength_data
 from bayesjudge.models.judge_elo.importance import Functional, Proposal, explored, weighted
 from bayesjudge.models.judge_elo.marginal import Priors, conditional
 from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums
@@ -102,7 +103,13 @@ class _Figure:
 
 
 def predict(
-    counts: BattleCounts, models: Sequence[str], *, length: bool, family: Floats, priors: Priors, seed: int = 0
+    counts: BattleCounts,
+    models: Sequence[str],
+    *,
+    length: bool,
+    family: Floats,
+    priors: Priors,
+    seed: int = 0,
 ) -> list[Prediction | str]:
     """Predictions of models, each as if people had never seen it, or the reason why there is none.
 
@@ -122,8 +129,13 @@ def predict(
     whole = strength_data(rater_sums(counts, length=length), family, priors)
     proposal = explored(whole.marginal, priors, seed=seed)
     found: list[Prediction | str] = []
+    votes = counts.human_pairs()
     for name in models:
         m = counts.code("model", name)
+        problem = fold_problem(votes.first, votes.second, votes.n.sum(axis=1), m, len(counts.models))
+        if problem and np.any((votes.first == m) | (votes.second == m)):
+            found.append(f"no figure by human votes: {problem}")
+            continue
         try:
             sums = rater_sums(counts.without_votes_on(name), length=length)
             fold = strength_data(sums, family, priors, start=whole.at.estimate)
@@ -160,7 +172,9 @@ def _figure(fold: StrengthData, whole: RaterSums, proposal: Proposal, m: int, mo
     n = np.bincount(schedule.first + schedule.second - m, schedule.n * schedule.times[schedule.cluster],
                     minlength=sums.models) * voted  # fmt: skip
     if not n.any():
-        raise UsageError(f"{model!r} has no battle with a model that people voted on: nothing links it to them")
+        raise UsageError(
+            f"{model!r} has no battle with a model that people voted on: nothing links it to them"
+        )
     # Where a Newton step to the joint mode was taken, the leaderboard's own figures are elsewhere.
     at = fit_strengths(sums, start=fold.at.estimate) if fold.poor.any() else fold.at
     anchors = at.estimate[0, : sums.models]
@@ -260,9 +274,7 @@ def _by_battle(left: BattleSums, right: BattleSums) -> tuple[NDArray[np.int64], 
     return one.astype(np.int64), two.astype(np.int64)
 
 
-def _through_prompts(
-    fold: StrengthData, whole: RaterSums, figure: _Figure, m: int
-) -> tuple[float, Floats]:
+def _through_prompts(fold: StrengthData, whole: RaterSums, figure: _Figure, m: int) -> tuple[float, Floats]:
     """What prompts add: votes to come, votes that are there and verdicts share effects of model × prompt."""
     effects = prompt_effects(fold.at, fold.sums.clusters)
     variance, found, width = 0.0, np.zeros(len(fold.at.score)), fold.sums.battles.width

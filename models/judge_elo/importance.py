@@ -1,4 +1,4 @@
-"""Draws of the hyperparameters of many posteriors that differ little, by importance sampling from one proposal.
+"""Hyperparameters of many posteriors that differ little, by importance sampling from one proposal.
 
 The posterior of all data is explored first: a Student-t of its mean and covariance is what the leave-one-out
 folds draw from, who differ from it by one model's votes. Whether that was good enough for a fold is for its

@@ -1,8 +1,8 @@
-"""The density of `judge_elo` with strengths and effects integrated out, in NumPy, and what it is used for there.
+"""The density of `judge_elo` with strengths and effects integrated out, in NumPy.
 
-Of ``y = Σ_r A_r θ_r + Z γ + e`` (`normal`) with ``(θ_i, η_1i, ..., η_Ji) ~ N(0, G)`` for every model i and ``γ ~
-N(0, I)``, what is left is ``y ~ N(0, K)`` with ``K = I + Z Z' + Σ_rs G_rs A_r A_s'``: a density of the few
-hyperparameters in G. Given them strengths are normal too. Leave-one-out folds differ in y and A alone.
+Of ``y = Σ_r A_r θ_r + Z γ + e`` (`normal`) with ``(θ_i, η_1i, ..., η_Ji) ~ N(0, G)`` for every model i and
+``γ ~ N(0, I)``, what is left is ``y ~ N(0, K)`` with ``K = I + Z Z' + Σ_rs G_rs A_r A_s'``: a density of the
+few hyperparameters in G. Given them strengths are normal too. Leave-one-out folds differ in y and A alone.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Marginal:
     @property
     def judges(self) -> int:
         """Number J."""
-        return self.design.shape[1] - 1
+        return int(self.design.shape[1]) - 1
 
     def covariance(self, scale: Floats) -> Floats:
         """K (..., N, N) of G (..., R, R)."""

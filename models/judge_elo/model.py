@@ -10,9 +10,10 @@ For models i with strengths θ_i, people, and judges j (METHODS 4.8)::
     (θ̂, η̂_1, ..., η̂_J) ~ N((θ, η_1, ..., η_J), V)    strengths by votes and by verdicts, errors joint
 
 θ̂ and η̂ are Bradley–Terry strengths of votes and of verdicts, or soft targets, with each judge's effects of
-order and length beside them; V knows which battles and prompts raters share. Strengths, tastes and effects are
-integrated out: τ, a, s and R are sampled, the others drawn from their exact conditional (`strengths`). Tastes are
-what no number of battles removes, and judges who share a taste do not count as independent witnesses.
+order and length beside them; V knows which battles and prompts raters share. Strengths, tastes and effects
+are integrated out: τ, a, s and R are sampled, the others drawn from their exact conditional (`strengths`).
+Tastes are what no number of battles removes, and judges who share a taste do not count as independent
+witnesses.
 """
 
 from __future__ import annotations
@@ -122,7 +123,9 @@ class JudgeElo:
 
         counts = table if isinstance(table, BattleCounts) else count_battles(table)
         family = judge_elo_data.of_families(counts, dict(self.families))
-        return predict(counts, models, length=self.length_effect, family=family, priors=self.priors, seed=seed)
+        return predict(
+            counts, models, length=self.length_effect, family=family, priors=self.priors, seed=seed
+        )
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: every Elo and every slope."""

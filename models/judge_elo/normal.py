@@ -1,8 +1,8 @@
-"""The normal step of `judge_elo`: what battles say of all raters' strengths, as one linear model of unit noise.
+"""The normal step of `judge_elo`: what battles say of strengths, as one linear model of unit noise.
 
-About any point x̂ the scores of the battles are ``S(x) ≈ S(x̂) − H (x − x̂)`` with covariance P, so that ``S(x̂)
-+ H x̂`` is an observation of ``H x``. Only differences within connected parts are observed: on those, and in
-units of the noise, ``y = A x + e`` with ``e ~ N(0, I)``. The penalty of x̂ drops out.
+About any point x̂ the scores of the battles are ``S(x) ≈ S(x̂) − H (x − x̂)`` with covariance P, so that
+``S(x̂) + H x̂`` is an observation of ``H x``. Only differences within connected parts are observed: on those,
+and in units of the noise, ``y = A x + e`` with ``e ~ N(0, I)``. The penalty of x̂ drops out.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def poorly_known(sums: BattleSums) -> NDArray[np.bool_]:
 
 
 def _lacking(at: Strengths) -> Floats:
-    """Variance that residuals cannot show where all outcomes agree: up to the rater's own share of p(1 − p)."""
+    """Variance that residuals cannot show where all outcomes agree: up to the rater's share of p(1 − p)."""
     sums, p = at.sums, at.expected(at.sums)
     poor, times = poorly_known(sums), sums.times[sums.cluster]
     residual = (sums.t - sums.n * p) ** 2 * times

@@ -1,4 +1,4 @@
-"""`judge_elo` in PyMC, as a textbook writes it: tastes by regression, the covariance from the whole design."""
+"""`judge_elo` in PyMC, as a textbook writes it: tastes by regression, the whole design."""
 
 from __future__ import annotations
 

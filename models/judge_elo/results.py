@@ -96,7 +96,9 @@ def _off_the_line(seen: Any, data: Data) -> tuple[Floats, Floats]:
     """People's strengths (..., M') and what each judge's leave off a line on them (..., J, M')."""
     strengths, _ = _strengths(seen, data)
     people, judges = strengths[..., :1, :], strengths[..., 1:, :]
-    slope = (judges * people).sum(axis=-1, keepdims=True) / np.maximum((people**2).sum(axis=-1, keepdims=True), 1e-12)
+    slope = (judges * people).sum(axis=-1, keepdims=True) / np.maximum(
+        (people**2).sum(axis=-1, keepdims=True), 1e-12
+    )
     return people[..., 0, :], judges - slope * people
 
 

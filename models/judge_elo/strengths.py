@@ -44,13 +44,15 @@ class JointDraws:
 def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDraws:
     """One draw of (θ, δ, γ) for each draw of the hyperparameters; equal seeds give equal draws.
 
-    A draw from the prior is corrected by what it gets wrong of the observation (Matheron's rule; Doucet 2010):
-    ``x + C A' K⁻¹ (y − A x − e)`` has the distribution of x given y.
+    A draw from the prior is corrected by what it gets wrong of the observation (Matheron's rule; Doucet
+    2010): ``x + C A' K⁻¹ (y − A x − e)`` has the distribution of x given y.
     """
     import xarray as xr
 
     shape, scales = _scales(posterior)
-    marginal = Marginal(**{name: np.asarray(data[name]) for name in ("y", "design", "effects", "gram", "known")})
+    marginal = Marginal(
+        **{name: np.asarray(data[name]) for name in ("y", "design", "effects", "gram", "known")}
+    )
     strengths, effects = _drawn(marginal, scales, np.random.default_rng(seed))
     slope = posterior["slope"].transpose("chain", "draw", "judge").to_numpy()
     strengths = strengths.reshape(*shape, *strengths.shape[1:])

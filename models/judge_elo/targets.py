@@ -1,7 +1,8 @@
 """What each rater makes of each battle, as sums by battle and by cluster: the data behind `judge_elo`.
 
 People enter by their votes. A judge that scores every battle enters by soft targets σ(βs), with β from the
-votes that are there (METHODS 4.2); a judge without scores, or whose scores no β makes sense of, by its verdicts.
+votes that are there (METHODS 4.2); a judge without scores, or whose scores no β makes sense of, by its
+verdicts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from bayesjudge.maths.temperature import soft_probability, solve_beta
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["ORDER", "LONGER", "RaterSums", "rater_sums"]
+__all__ = ["LONGER", "ORDER", "RaterSums", "rater_sums"]
 
 type Floats = NDArray[np.float64]
 #: Covariates of a judge's verdict, and what their effects are called.
@@ -105,8 +106,4 @@ def _sums(
     soft = np.isfinite(temperature)
     target = np.where(soft, soft_probability(np.nan_to_num(rows.gap), np.nan_to_num(temperature)), rows.label)
     x = np.column_stack([np.zeros((len(rows), 0)), *(_covariate(rows, name) for name in covariates)])
-    return BattleSums(
-        models=len(counts.models), raters=1 + len(counts.judges), rater=rows.rater, first=rows.first,
-        second=rows.second, x=x, cluster=rows.cluster, n=rows.n.astype(float), t=rows.n * target,
-        times=rows.times.astype(float),
-    )  # fmt: skip
+    return rows.sums(models=len(counts.models), raters=1 + len(counts.judges), target=target, x=x)

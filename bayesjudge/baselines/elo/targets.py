@@ -17,7 +17,7 @@ from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.temperature import soft_probability
 
 __all__ = ["HARD", "SOFT", "Targets", "clustered_targets", "graded", "human_targets", "judge_targets",
-           "smoothing", "smoothing_name"]  # fmt: skip
+           "row_targets", "smoothing", "smoothing_name"]  # fmt: skip
 
 HARD, SOFT = "hard-elo", "soft-elo"
 _SMOOTHING = re.compile(r"label-smoothing\[(0?\.\d+)\]")
@@ -126,11 +126,12 @@ def judge_targets(counts: BattleCounts, judge: str, method: str, *, beta: float 
     """
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     rows = graded(rows, judge) if method == SOFT else rows
-    target = _target(rows.label, rows.gap, method, beta)
+    target = row_targets(rows.label, rows.gap, method, beta)
     return Targets.of(rows.first, rows.second, target, rows.n)
 
 
-def _target(label: Floats, gap: Floats, method: str, beta: float) -> Floats:
+def row_targets(label: Floats, gap: Floats, method: str, beta: float) -> Floats:
+    """Targets of labels and gaps (R,) under a method's name; see `judge_targets`."""
     c = smoothing(method)
     if method == HARD:
         return label
@@ -163,7 +164,7 @@ def clustered_targets(
     tables = [rows.of(rater) for rows in (counts.battles, *counts.clusters)]
     if method == SOFT:
         tables = [rows.keep(~np.isnan(rows.gap)) for rows in tables]
-    return tuple(rows.sums(models=len(counts.models), target=_target(rows.label, rows.gap, method, beta))
+    return tuple(rows.sums(models=len(counts.models), target=row_targets(rows.label, rows.gap, method, beta))
                  for rows in tables)  # fmt: skip
 
 

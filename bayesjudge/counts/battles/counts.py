@@ -173,7 +173,6 @@ def count_battles(
     *,
     group: str | None = None,
     lengths: bool = True,
-    keep_battles: bool = False,
     covariates: Sequence[str] = (),
     cluster: str | Sequence[str] | None = None,
     digits: int = 9,
@@ -190,8 +189,6 @@ def count_battles(
     lengths : bool
         Keep the difference of the answers' lengths where the table has them. Most differences occur once,
         so memory then grows with the number of battles.
-    keep_battles : bool
-        Give every battle a code, so that its votes and its judges' gaps can be linked; the same remark holds.
     covariates : sequence of str
         Numeric columns by which the two answers of a battle differ (``X``, or ``X_a`` and ``X_b``). Patterns
         are told apart by them: where a covariate takes a few values the table stays small, else it grows
@@ -232,10 +229,10 @@ def count_battles(
         raise InputError([Problem(column="(table)", found=f"no usable battle: {dict(cells.dropped)}",
                                   allowed="at least one", fix="Check the file.")])  # fmt: skip
     names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
-    human, judged = human_votes(cells), judged_battles(cells, cells.judged, keep_battles)
+    human, judged = human_votes(cells), judged_battles(cells, cells.judged)
     clusters = _clusters(cells, cluster)
     return BattleCounts(
-        **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown, keep_battles),
+        **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown),
         swaps=swaps_of(cells), covariates=cells.covariates, clusters=clusters,
         battles=single_battles(cells, clusters), dropped=cells.dropped,
         warnings=(*cells.warnings, *_unknown(human, judged, cells.covariates)),
@@ -286,26 +283,20 @@ def human_votes(cells: BattleCells) -> HumanVotes:
     return HumanVotes(**_common(frame, cells), votes=frame[["a", "tie", "b"]].to_numpy(np.int64))
 
 
-def judged_battles(cells: BattleCells, rows: IbisTable, keep_battles: bool) -> JudgedBattles:
+def judged_battles(cells: BattleCells, rows: IbisTable) -> JudgedBattles:
     """Judges' views by pattern, beside the votes on the same battles; ``rows`` are cells of one kind."""
     keys = ["judge", "first", "second", "group", "place", "label", "stated", "gap", "length", "a", "tie", "b"]
-    keys += [*covariate_keys(cells.covariates), *(["item"] if keep_battles else [])]
+    keys += covariate_keys(cells.covariates)
     votes = cells.judged_votes.select("item", "first", "second", "a", "tie", "b")
     joined = rows.left_join(votes, ["item", "first", "second"]).select(*keys)
     joined = joined.mutate(**{side: joined[side].fill_null(0) for side in ("a", "tie", "b")})
     frame = fetch(joined.group_by(keys).aggregate(n=joined.count())).sort_values(keys, ignore_index=True)
-    battle = _battles(frame) if keep_battles else np.full(len(frame), -1)
     return JudgedBattles(
         judge=_codes(frame["judge"], cells.judges), **_common(frame, cells),
         label=_outcome(frame["label"]), verdict=_outcome(frame["stated"]),
-        gap=frame["gap"].to_numpy(np.float64), battle=battle,
+        gap=frame["gap"].to_numpy(np.float64),
         votes=frame[["a", "tie", "b"]].to_numpy(np.int64), n=frame["n"].to_numpy(np.int64),
     )  # fmt: skip
-
-
-def _battles(frame: pd.DataFrame) -> Ints:
-    codes, _ = pd.factorize(pd.MultiIndex.from_frame(frame[["item", "first", "second"]]))
-    return codes.astype(np.int64)
 
 
 def _outcome(side: pd.Series[float]) -> Floats:

@@ -100,8 +100,6 @@ class JudgedBattles(_Rows):
         As in `HumanVotes`.
     covariates : float array (R, K)
         As in `HumanVotes`.
-    battle : int array (R,)
-        Code of the battle where `count_battles` was asked to keep battles apart, else −1.
     votes : int array (R, 3)
         People's votes on each battle of the pattern; zeros where nobody voted.
     n : int array (R,)
@@ -118,7 +116,6 @@ class JudgedBattles(_Rows):
     gap: Floats
     length: Floats
     covariates: Floats
-    battle: Ints
     votes: Ints
     n: Ints
 

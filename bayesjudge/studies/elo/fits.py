@@ -18,6 +18,8 @@ from bayesjudge.models.judge_elo import JudgeElo
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesjudge.baselines.elo.held_out import Setting
+
 __all__ = ["EloFits", "EloOptions", "elo_of", "fit_leaderboards", "named_methods"]
 
 
@@ -84,7 +86,9 @@ class EloOptions(SamplingOptions):
 
     engine: str = "hmc"
     bootstrap: int = 0
+    setting: Setting = "forward"
     length_effect: bool = False
+    battle_effect: bool = False
     families: Mapping[str, str] = field(default_factory=dict)
     covariates: tuple[str, ...] = ()
 
@@ -92,6 +96,9 @@ class EloOptions(SamplingOptions):
         super().__post_init__()
         if self.bootstrap == 1:
             raise UsageError("bootstrap=1 has no spread; give 0 (clustered sandwich errors) or some hundreds")
+        if self.battle_effect:
+            raise UsageError("battle_effect=True is now always on: raters of one battle share their errors "
+                             "through the clusters; leave it out")  # fmt: skip
         self.judge_elo()
 
     def judge_elo(self) -> JudgeElo:
@@ -102,8 +109,8 @@ class EloOptions(SamplingOptions):
     @property
     def settings(self) -> Mapping[str, Any]:
         """What the manifest of the answer records."""
-        return {**super().settings, "length_effect": self.length_effect, "families": dict(self.families),
-                "covariates": list(self.covariates)}  # fmt: skip
+        return {**super().settings, "setting": self.setting, "length_effect": self.length_effect,
+                "families": dict(self.families), "covariates": list(self.covariates)}  # fmt: skip
 
 
 def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:

@@ -22,12 +22,13 @@ from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, EloOptions, elo_of, fit_leaderboards
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
-from bayesjudge.studies.elo.held_out import predict_held_out, scores_of
+from bayesjudge.studies.elo.held_out import Predicted, predict_held_out
 from bayesjudge.tables import Battles
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from bayesjudge.baselines.elo.held_out import Setting
     from bayesjudge.report import Page
 
 __all__ = ["elo"]
@@ -41,11 +42,12 @@ KEEP_LENGTHS = 200_000
 
 def elo(
     battles: Any, *, group: str | None = None, judges: Iterable[str] | None = None,
-    held_out: str | Sequence[str] = (), cluster: str | Sequence[str] | None = None,
-    length_effect: bool = False, families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
+    held_out: str | Sequence[str] = (), setting: Setting = "forward",
+    cluster: str | Sequence[str] | None = None, length_effect: bool = False, battle_effect: bool = False,
+    families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
     engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 0, chains: int = 4,
     draws: int = 1000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
-    progress: bool = False, battle_effect: bool = False,
+    progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """Each model's Elo and every difference, Bayesian and frequentist intervals side by side.
 
@@ -60,12 +62,17 @@ def elo(
     held_out : str or sequence of str
         Models whose votes are hidden, one model at a time, and predicted from the judges; ``"all"`` for
         every model.
+    setting : {"forward", "as-in-paper"}
+        Whether conformal intervals of a held-out model are calibrated as for a new one, or by folds in which
+        its votes are among the anchors.
     cluster : str or sequence of str, optional
         Columns whose values (prompts, voters) are drawn as a whole: intervals are then for new ones. By
         default the prompt (``prompt, prompt_id, question_id, instruction_id, conversation``) where it comes
         back in several battles, else the item; ``"none"`` takes battles as independent.
     length_effect : bool
         Let `judge_elo` learn what a longer answer is worth to a judge.
+    battle_effect : bool
+        Refused: what raters of one battle share is always in their joint errors.
     families : mapping of str to str, optional
         Family of models and of judges: what a judge makes of its own family is then looked at.
     covariates : iterable of str
@@ -85,8 +92,6 @@ def elo(
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
         Show progress bars on standard error.
-    battle_effect : bool
-        Refused: it is always on.
 
     Returns
     -------
@@ -107,23 +112,20 @@ def elo(
     >>> answer.ranks["model"].tolist()
     ['m0', 'm1', 'm2']
     """
-    if battle_effect:
-        raise UsageError("battle_effect is now always on: raters of one battle share their errors through "
-                         "the clusters; leave it out")  # fmt: skip
     options = EloOptions(
         engine=engine, prob=prob, seed=seed, bootstrap=bootstrap, chains=chains, draws=draws, tune=tune,
-        progress=progress, length_effect=length_effect, families=families or {},
+        progress=progress, setting=setting, length_effect=length_effect, battle_effect=battle_effect,
+        families=families or {},
         covariates=(covariates,) if isinstance(covariates, str) else tuple(covariates),
     )  # fmt: skip
     counts = _chosen(_counted(battles, group, cluster, options), judges)
     asked = [held_out] if isinstance(held_out, str) else list(held_out)
-    predicted, told = predict_held_out(counts, asked, options) if asked else (Estimates.from_rows([]), ())
+    predicted = predict_held_out(counts, asked, options) if asked else Predicted()
     fits = fit_leaderboards(counts, options)
     clusters = {rows.column: rows.count() for rows in counts.clusters}
     settings = {**options.settings, "judges": list(counts.judges), "group": group, "held_out": asked,
                 "clusters": clusters}  # fmt: skip
-    return _assemble(counts, fits, options, predicted=predicted, told=told, settings=settings,
-                     truth=truth or {})  # fmt: skip
+    return _assemble(counts, fits, options, predicted=predicted, settings=settings, truth=truth or {})
 
 
 def _counted(
@@ -154,7 +156,7 @@ def _chosen(counts: BattleCounts, judges: Iterable[str] | None) -> BattleCounts:
 
 
 def _assemble(
-    counts: BattleCounts, fits: EloFits, options: EloOptions, *, predicted: Estimates, told: Sequence[str],
+    counts: BattleCounts, fits: EloFits, options: EloOptions, *, predicted: Predicted,
     settings: Mapping[str, Any], truth: Mapping[tuple[str, str], float],
 ) -> Comparison:  # fmt: skip
     bayes = [one.estimates(prob=options.prob).with_column(judge=fits.judge_of[label])
@@ -162,16 +164,17 @@ def _assemble(
              for label, one in fits.fits.items()]  # fmt: skip
     baselines = elo_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
     boards = [rows.where(estimand=kind) for kind in _ESTIMANDS for rows in (*bayes, baselines)]
-    estimates = Estimates.concat([Estimates.concat(boards).with_truth(truth), predicted])
+    estimates = Estimates.concat([Estimates.concat(boards).with_truth(truth), predicted.estimates])
     diagnostics = _diagnostics(counts, bayes, options)
     if not counts.clusters:
         estimates, diagnostics = (_as_independent(rows) for rows in (estimates, diagnostics))
     checks = {**check_fits(fits.fits.values(), fits.fits.values()), **_tables(counts, fits, options)}
     return Comparison(
         question="elo", estimates=estimates, diagnostics=diagnostics, ranks=_ranks(fits), fits=fits.fits,
-        checks=checks, held_out=scores_of(predicted),
-        warnings=(*elo_warnings(counts, estimates, diagnostics, checks, fits.fits), *told),
-        gate=joint_gate({label: one.gate for label, one in fits.fits.items()}),
+        checks=checks, held_out=predicted.scores,
+        warnings=(*elo_warnings(counts, estimates, diagnostics, checks, fits.fits), *predicted.warnings),
+        gate=joint_gate({**{label: one.gate for label, one in fits.fits.items()},
+                         **({"held out": predicted.gate} if predicted.gate else {})}),
         page_of=_page, screen_of=_screen, dropped=counts.dropped, settings=settings,
     )  # fmt: skip
 

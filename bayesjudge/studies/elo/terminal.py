@@ -120,9 +120,19 @@ def _scores(answer: Comparison) -> list[Table]:
     if max((scores["n"] for scores in answer.held_out.values()), default=0) < 2:
         return []
     table = empty_table("Held-out models: error and coverage by method", ["method"],
-                        ["n", "mean |error|", "coverage", "median width", "Spearman"])  # fmt: skip
+                        ["n", "mean |error|", "interval score", "coverage", "median width",
+                         "Spearman"])  # fmt: skip
     for method, scores in answer.held_out.items():
         rank = "" if math.isnan(scores["spearman"]) else f"{scores['spearman']:.3f}"
-        formats = {"n": ".0f", "mae": ".1f", "coverage": ".2f", "median_width": ".0f"}
-        table.add_row(escape(method), *(f"{scores[name]:{spec}}" for name, spec in formats.items()), rank)
+        formats = {
+            "n": ".0f",
+            "mae": ".1f",
+            "interval_score": ".0f",
+            "coverage": ".2f",
+            "median_width": ".0f",
+        }
+        cells = {name: f"{scores[name]:{spec}}" for name, spec in formats.items()}
+        if math.isnan(scores["coverage"]):
+            cells["coverage"] = "by construction"
+        table.add_row(escape(method), *cells.values(), rank)
     return [table]
