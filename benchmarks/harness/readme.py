@@ -24,6 +24,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 |---|---|
 | `triviaqa.py` | real judges and labels: hide most labels, compare every method with all of them |
 | `resampled.py` | real tables as populations, items drawn again: coverage of accuracies and judge quality |
+| `prompts.py` | MT-bench as a population, prompts or voters drawn again: coverage of Elo and differences |
 | `panel.py` | several real judges, few labels: `judge_panel` beside PPI++ on the best judge; three tables |
 | `simulation.py` | known truth: bias, coverage, width of the difference of models (`--sweeps`: 15 cells) |
 | `speed.py` | bootstrap, counting 10 million rows, one fit, hundreds of fits |
@@ -108,6 +109,13 @@ def _resampled(result: Mapping[str, Any]) -> list[str]:
              "`…_ratio`: relative to PPI++ (Wald).")  # fmt: skip
     names = ("version", "n", "estimand", "method", "coverage", "worst_judge", "worst_unit", "width",
              "width_ratio", "error", "error_ratio", "wrong", "worst_wrong")  # fmt: skip
+    return [words, picked(result["summary"], names)]
+
+
+def _prompts(result: Mapping[str, Any]) -> list[str]:
+    words = ("`worst`: smallest coverage of one model, or pair; `wrong`: confident calls of the wrong sign; "
+             "`[independent]`: battles on one prompt taken as independent.")  # fmt: skip
+    names = ("world", "n", "estimand", "method", "coverage", "worst", "width", "error", "wrong")
     return [words, picked(result["summary"], names)]
 
 
@@ -235,8 +243,8 @@ def _rows(result: Mapping[str, Any]) -> list[str]:
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
-    "triviaqa": _triviaqa, "resampled": _resampled, "simulation": _simulation, "speed": _speed,
-    "peers": _peers, "gpu": _gpu,
+    "triviaqa": _triviaqa, "resampled": _resampled, "prompts": _prompts, "simulation": _simulation,
+    "speed": _speed, "peers": _peers, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
     "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "pooling": _pooling, "panel": _panel, "fuzz": _fuzz,
     "reference": _rows, "seeds": _rows, "seeds_slow": _rows,

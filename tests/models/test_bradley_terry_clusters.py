@@ -31,7 +31,7 @@ def fitted(counts: BattleCounts) -> Fit:
 
 
 def test_intervals_are_widened_about_as_the_clustered_sandwich() -> None:
-    """The prior takes little of 360 battles: widths are within a fifth of the baseline's, with and without."""
+    """The prior takes little of 360 battles: widths are within a fifth of the baseline's."""
     widths = []
     for cluster in (None, "none"):
         counts = counted(cluster)
