@@ -35,6 +35,8 @@ _MOST_STRETCH = 3.0
 LEAST_DF = 3
 #: Directions in which draws vary less than this share of the most are exact (rates that models share).
 _RANK = 1e-10
+#: Clusters may make a direction's variance smaller too, by chance or not, but not by more than this share.
+_LEAST_ADDED = -0.5
 #: Degrees of freedom past which Student's t is the normal distribution.
 _INFINITE = 10**9
 
@@ -168,8 +170,10 @@ def widened(draws: Array, *, added: Array, prior: float, df: float, seed: int = 
     kept = values > _RANK * values.max()
     own = np.maximum(1 / values[kept] - prior, 0.0)
     known = (vectors[:, kept] * own) @ vectors[:, kept].T
-    df = int(min(df, _INFINITE))
-    return adjust(draws, information=known, variance=known + known @ added @ known, df=df, seed=seed)
+    root = (vectors[:, kept] * np.sqrt(own)) @ vectors[:, kept].T
+    more, ways = np.linalg.eigh(root @ added @ root)
+    variance = known + root @ (ways * np.maximum(more, _LEAST_ADDED)) @ ways.T @ root
+    return adjust(draws, information=known, variance=variance, df=int(min(df, _INFINITE)), seed=seed)
 
 
 def _positive(matrix: Array) -> Array:

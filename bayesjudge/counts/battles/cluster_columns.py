@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bayesjudge.counts.rows import IbisTable
 
-__all__ = ["ITEM", "NONE", "cluster_columns", "cluster_keys", "frame_clusters", "table_clusters"]
+__all__ = ["ITEM", "NONE", "PROMPTS", "cluster_columns", "cluster_keys", "frame_clusters", "table_clusters"]
 
 #: Names of columns that hold the prompt, the first one that is there and repeats.
 PROMPTS = ("prompt", "prompt_id", "question_id", "instruction_id", "conversation")

@@ -119,6 +119,13 @@ class JudgedBattles(_Rows):
     votes: Ints
     n: Ints
 
+    @property
+    def gap_unit(self) -> float:
+        """Root mean square gap: scores have no unit of their own. NaN without scores."""
+        known = ~np.isnan(self.gap)
+        size = float(self.n[known] @ self.gap[known] ** 2)
+        return float(np.sqrt(size / self.n[known].sum())) if known.any() else float("nan")
+
     def pairs(self) -> PairCounts:
         """Hard labels by pair."""
         outcome = np.stack([self.label == 1, self.label == 0.5, self.label == 0], axis=1)

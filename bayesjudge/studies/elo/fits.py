@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesjudge.baselines.elo.held_out import SETTINGS, Setting
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
@@ -18,7 +19,6 @@ from bayesjudge.models.judge_elo import JudgeElo
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesjudge.baselines.elo.held_out import Setting
 
 __all__ = ["EloFits", "EloOptions", "elo_of", "fit_leaderboards", "named_methods"]
 
@@ -85,20 +85,18 @@ class EloOptions(SamplingOptions):
     """
 
     engine: str = "hmc"
-    bootstrap: int = 1000
+    bootstrap: int = 0
     setting: Setting = "forward"
     length_effect: bool = False
-    battle_effect: bool = False
     families: Mapping[str, str] = field(default_factory=dict)
     covariates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.bootstrap == 1:
-            raise UsageError("bootstrap=1 has no spread; give 0 (sandwich errors) or some hundreds")
-        if self.battle_effect:
-            raise UsageError("battle_effect=True is now always on: raters of one battle share their errors "
-                             "through the clusters; leave it out")  # fmt: skip
+            raise UsageError("bootstrap=1 has no spread; give 0 (clustered sandwich errors) or some hundreds")
+        if self.setting not in SETTINGS:
+            raise UsageError(f"setting={self.setting!r} is not one of {', '.join(SETTINGS)}")
         self.judge_elo()
 
     def judge_elo(self) -> JudgeElo:

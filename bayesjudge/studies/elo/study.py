@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.elo import elo_baselines
+from bayesjudge.baselines.elo.cluster_effects import cluster_effects
 from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_table
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
@@ -33,17 +34,20 @@ if TYPE_CHECKING:
 __all__ = ["elo"]
 
 _ESTIMANDS = ("elo", "difference")
+#: After the method of every row whose interval takes battles as independent.
+INDEPENDENT = "[independent]"
 #: Rows up to which lengths are kept for the diagnostics of verbosity.
 KEEP_LENGTHS = 200_000
 
 
 def elo(
     battles: Any, *, group: str | None = None, judges: Iterable[str] | None = None,
-    held_out: str | Sequence[str] = (), setting: Setting = "forward", length_effect: bool = False,
-    battle_effect: bool = False, families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
-    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 1000, chains: int = 4,
-    draws: int = 1000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
-    progress: bool = False,
+    held_out: str | Sequence[str] = (), setting: Setting = "forward",
+    cluster: str | Sequence[str] | None = None, length_effect: bool = False,
+    families: Mapping[str, str] | None = None, covariates: Iterable[str] = (), engine: str = "hmc",
+    prob: float = 0.95, seed: int = 0, bootstrap: int = 0, chains: int = 4, draws: int = 1000,
+    tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
+    battle_effect: bool = False,
 ) -> Comparison:  # fmt: skip
     """Each model's Elo and every difference, Bayesian and frequentist intervals side by side.
 
@@ -61,10 +65,12 @@ def elo(
     setting : {"forward", "as-in-paper"}
         Whether conformal intervals of a held-out model are calibrated as for a new one, or by folds in which
         its votes are among the anchors.
+    cluster : str or sequence of str, optional
+        Columns whose values (prompts, voters) are drawn as a whole: intervals are then for new ones. By
+        default the prompt (``prompt, prompt_id, question_id, instruction_id, conversation``) where it comes
+        back in several battles, else the item; ``"none"`` takes battles as independent.
     length_effect : bool
         Let `judge_elo` learn what a longer answer is worth to a judge.
-    battle_effect : bool
-        Refused: what raters of one battle share is always in their joint errors.
     families : mapping of str to str, optional
         Family of models and of judges: what a judge makes of its own family is then looked at.
     covariates : iterable of str
@@ -79,11 +85,13 @@ def elo(
     seed : int
         Equal seeds give equal answers.
     bootstrap : int
-        Resamples of the baselines; 0 gives sandwich errors instead.
+        Resamples of the clusters behind the baselines' intervals; 0 gives clustered sandwich errors.
     truth : mapping, optional
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
         Show progress bars on standard error.
+    battle_effect : bool
+        Refused: it is always on.
 
     Returns
     -------
@@ -100,35 +108,42 @@ def elo(
     --------
     >>> from bayesjudge.datasets import BattleDesign, simulate_battles
     >>> log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=300, judges=0))
-    >>> answer = elo(log.battles, draws=300, tune=300, bootstrap=100)
+    >>> answer = elo(log.battles, draws=300, tune=300)
     >>> answer.ranks["model"].tolist()
     ['m0', 'm1', 'm2']
     """
+    if battle_effect:
+        raise UsageError("battle_effect is now always on: raters of one battle share their errors through "
+                         "the clusters; leave it out")  # fmt: skip
     options = EloOptions(
         engine=engine, prob=prob, seed=seed, bootstrap=bootstrap, chains=chains, draws=draws, tune=tune,
-        progress=progress, setting=setting, length_effect=length_effect, battle_effect=battle_effect,
-        families=families or {},
+        progress=progress, setting=setting, length_effect=length_effect, families=families or {},
         covariates=(covariates,) if isinstance(covariates, str) else tuple(covariates),
     )  # fmt: skip
-    counts = _chosen(_counted(battles, group, options), judges)
+    counts = _chosen(_counted(battles, group, cluster, options), judges)
     asked = [held_out] if isinstance(held_out, str) else list(held_out)
     predicted = predict_held_out(counts, asked, options) if asked else Predicted()
     fits = fit_leaderboards(counts, options)
-    settings = {**options.settings, "judges": list(counts.judges), "group": group, "held_out": asked}
-    return _assemble(counts, fits, options, predicted=predicted, settings=settings, truth=truth or {})
+    clusters = {rows.column: rows.count() for rows in counts.clusters}
+    settings = {**options.settings, "judges": list(counts.judges), "group": group, "held_out": asked,
+                "clusters": clusters}  # fmt: skip
+    return _assemble(counts, fits, options, predicted=predicted, settings=settings,
+                     truth=truth or {})  # fmt: skip
 
 
-def _counted(battles: Any, group: str | None, options: EloOptions) -> BattleCounts:
+def _counted(
+    battles: Any, group: str | None, cluster: str | Sequence[str] | None, options: EloOptions
+) -> BattleCounts:
     if isinstance(battles, BattleCounts):
-        if group:
-            raise UsageError("these are counts already: give group= to count_battles")
+        if group or cluster:
+            raise UsageError("these are counts already: give group= and cluster= to count_battles")
         return battles
     # An Ibis table is counted where it lives; everything else is read into a validated table first.
     lives_elsewhere = type(battles).__module__.startswith("ibis.")
     table = battles if isinstance(battles, Battles) or lives_elsewhere else read_battles(battles)
     # Lengths make a pattern of nearly every battle: they are kept where someone looks at them.
     few = isinstance(table, Battles) and len(table) <= KEEP_LENGTHS
-    counts = count_battles(table, group=group, lengths=options.length_effect or few,
+    counts = count_battles(table, group=group, cluster=cluster, lengths=options.length_effect or few,
                            covariates=options.covariates)  # fmt: skip
     told = order_warnings(table) if isinstance(table, Battles) else []
     return replace(counts, warnings=(*counts.warnings, *told))
@@ -154,6 +169,8 @@ def _assemble(
     boards = [rows.where(estimand=kind) for kind in _ESTIMANDS for rows in (*bayes, baselines)]
     estimates = Estimates.concat([Estimates.concat(boards).with_truth(truth), predicted.estimates])
     diagnostics = _diagnostics(counts, bayes, options)
+    if not counts.clusters:
+        estimates, diagnostics = (_as_independent(rows) for rows in (estimates, diagnostics))
     checks = {**check_fits(fits.fits.values(), fits.fits.values()), **_tables(counts, fits, options)}
     return Comparison(
         question="elo", estimates=estimates, diagnostics=diagnostics, ranks=_ranks(fits), fits=fits.fits,
@@ -163,6 +180,11 @@ def _assemble(
                          **({"held out": predicted.gate} if predicted.gate else {})}),
         page_of=_page, screen_of=_screen, dropped=counts.dropped, settings=settings,
     )  # fmt: skip
+
+
+def _as_independent(rows: Estimates) -> Estimates:
+    """Rows whose method says that no cluster was allowed for."""
+    return rows.with_column(method=rows.frame["method"] + INDEPENDENT) if len(rows) else rows
 
 
 def _diagnostics(counts: BattleCounts, bayes: Sequence[Estimates], options: EloOptions) -> Estimates:
@@ -175,7 +197,7 @@ def _diagnostics(counts: BattleCounts, bayes: Sequence[Estimates], options: EloO
                           seed=options.seed, families=families)
         for judge in counts.judges
     ]  # fmt: skip
-    return Estimates.concat([*own, *judged])
+    return Estimates.concat([*own, cluster_effects(counts, prob=options.prob), *judged])
 
 
 def _ranks(fits: EloFits) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from bayesjudge.studies.common.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
 from bayesjudge.studies.elo.fits import named_methods
+from bayesjudge.studies.elo.guidance import about_intervals
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
@@ -28,7 +29,13 @@ JUDGE = {"agreement": "agreement", "kappa": "κ", "slope": "slope", "beta": "β"
 def elo_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Leaderboards, then the judges, then the models whose votes were hidden."""
     boards = [_board(answer, str(judge), width) for judge in dict.fromkeys(answer.ranks["judge"])]
-    return [*boards, *_covariates(answer), *_judges(answer), *_held_out(answer, width)]
+    return [
+        *boards,
+        about_intervals(answer),
+        *_covariates(answer),
+        *_judges(answer),
+        *_held_out(answer, width),
+    ]
 
 
 def _board(answer: Comparison, judge: str, width: int) -> Table:
