@@ -53,7 +53,7 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     "conditional_panel": (*_CHANNEL, _dropped_jacobian("theta"), _mirrored("theta"),
                           _counted_twice("response")),
     "judge_elo": (_dropped_jacobian("taste_spread"), _flipped("slope"), _scaled("taste_spread", 3.0),
-                  _scaled("spread", 3.0)),
+                  _scaled("spread", 3.0), _counted_twice("y")),
     "judge_error": (*_CHANNEL, _dropped_jacobian("theta"), _mirrored("theta"), _counted_twice("n")),
     "judge_panel": (_dropped_jacobian("model_spread"), _flipped("weight_mean"), _scaled("model_spread", 3.0),
                     _flipped("intercept"), _counted_twice("label")),

@@ -39,7 +39,7 @@ Setting = Annotated[
 ]
 Family = Annotated[list[str] | None, typer.Option(help="Name = family, of models and judges: gpt-4=openai.")]
 Length = Annotated[bool, typer.Option("--length-effect", help="Learn what length is worth to a judge.")]
-Battle = Annotated[bool, typer.Option("--battle-effect", hidden=True)]
+Battle = Annotated[bool, typer.Option("--battle-effect", hidden=True, help="Refused: it is always on.")]
 Covariate = Annotated[
     list[str] | None, typer.Option(help="Column X, or X_a and X_b, by which answers differ: length.")
 ]
@@ -52,10 +52,11 @@ Resamples = Annotated[int, typer.Option(help="Resamples of the clusters; 0 gives
 def elo(
     *, file: File, column: Column = None, judge: Judge = None, group: Language = None, order: Order = None,
     cluster: Clusters = None, held_out: HeldOut = None, setting: Setting = "forward", family: Family = None,
-    length_effect: Length = False, covariate: Covariate = None, battle_effect: Battle = False,
-    out: Out = None, html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95,
-    seed: Seed = 0, engine: Engine = "hmc", chains: Chains = 4, draws: Draws = 1000,
-    bootstrap: Resamples = 0, strict: Strict = False, quiet: Quiet = False,
+    length_effect: Length = False, battle_effect: Battle = False, covariate: Covariate = None,
+    out: Out = None, html: Html = None,
+    as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "hmc",
+    chains: Chains = 4, draws: Draws = 1000, bootstrap: Resamples = 0, strict: Strict = False,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
     with plain_messages():
@@ -66,8 +67,8 @@ def elo(
         answer = study(
             read_battles(file, columns=mapping(column), order=order), group=group, judges=judge or None,
             cluster=cluster or None, held_out=held_out or (), setting=cast("Any", setting),
-            families=mapping(family, "--family"), length_effect=length_effect, covariates=covariate or (),
-            battle_effect=battle_effect,
+            families=mapping(family, "--family"), length_effect=length_effect, battle_effect=battle_effect,
+            covariates=covariate or (),
             engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=draws, bootstrap=bootstrap,
             progress=not quiet,
         )  # fmt: skip

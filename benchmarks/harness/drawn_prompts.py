@@ -68,7 +68,8 @@ def read_mtbench(folder: Path, rater: str) -> Log:
     of = items.loc[votes["item_id"]]
     unit = votes["human_id"] if rater == "voters" else of["question_id"]
     models = tuple(sorted({*of["model_a"], *of["model_b"]}))
-    a, b = (pd.Index(models).get_indexer(pd.Index(of[side])).astype(np.int64) for side in ("model_a", "model_b"))
+    sides = [pd.Index(of[side]) for side in ("model_a", "model_b")]
+    a, b = (pd.Index(models).get_indexer(side).astype(np.int64) for side in sides)
     label = votes["human"].to_numpy(np.float64)
     return Log(models=models, first=np.minimum(a, b), second=np.maximum(a, b),
                item=pd.factorize(votes["item_id"])[0].astype(np.int64),

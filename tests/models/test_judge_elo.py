@@ -236,8 +236,9 @@ def test_draws_of_the_folds_are_those_of_the_fit(fitted: Fit) -> None:
 def _world(seed: int, *, models: int = 8, battles: int = 240, prompts: int = 60) -> BattleCounts:
     """People and a judge who looked at the same answers: half of what sways them in a battle they share."""
     rng = np.random.default_rng(seed)
-    theta = rng.normal(scale=0.6, size=models)
-    eye = np.stack([theta, rng.normal(1, 0.2) * theta + 0.1 * rng.normal(size=models)])
+    # Hyperparameters from their priors, on the scale that is left of strengths where battles vary so much.
+    theta = rng.rayleigh() * rng.normal(size=models)
+    eye = 1.8 * np.stack([theta, rng.normal(1, 1) * theta + 0.5 * rng.normal() * rng.normal(size=models)])
     prompt = np.arange(battles) % prompts
     u = 0.5 * rng.normal(size=(prompts, models))
     pairs = np.array([rng.choice(models, 2, replace=False) for _ in range(battles)])
@@ -271,7 +272,7 @@ def _squares(worlds: int) -> tuple[float, float]:
 @pytest.mark.slow
 def test_predictions_are_as_wide_as_their_errors() -> None:
     mean, error = _squares(60)
-    assert abs(mean - 1) < 3 * error + 0.05
+    assert abs(mean - 1) < 3 * error
 
 
 @pytest.mark.slow
@@ -293,7 +294,7 @@ def test_what_is_forgotten_is_found(mutation: str, monkeypatch: pytest.MonkeyPat
     else:
         monkeypatch.setattr(BattleCounts, "without_votes_on", lambda self, _: self)
     mean, error = _squares(60)
-    assert abs(mean - 1) > 3 * error + 0.05
+    assert abs(mean - 1) > 3 * error
 
 
 def test_a_model_that_nothing_links_has_its_reason() -> None:

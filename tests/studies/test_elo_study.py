@@ -159,7 +159,11 @@ def warned(rows: list[dict[str, Any]], counts: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (diagnostic("beta", 0.13), "low temperature"),
+        (diagnostic("beta", 0.13, note="low: an ordinary gap is worth little"), "low temperature"),
+        (
+            diagnostic("sign_conflict[tie]", 0.3, note="mean |gap| there 1"),
+            "30% of verdicts beside a score gap",
+        ),
         (diagnostic("first_preferred", 0.86), "shown first in 86%"),
         (diagnostic("slope", 0.28), "compresses the scale"),
         (diagnostic("slope", 1.6), "stretches the scale"),
@@ -197,7 +201,7 @@ def run(*arguments: Any) -> Any:
 def test_a_wrong_option_is_one_message(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     simulate_battles(seed=1, design=PEOPLE).battles.frame.to_csv(path, index=False)
-    for arguments in (["--family", "gpt-4"], ["--held-out", "all"], ["--setting", "both"], ["--column", "a"]):
+    for arguments in (["--family", "gpt-4"], ["--held-out", "all"], ["--battle-effect"], ["--column", "a"]):
         result = run("elo", path, *arguments)
         assert result.exit_code == 2
         assert result.stderr.startswith("bayesjudge: ")

@@ -124,7 +124,8 @@ def _penalised(estimates: Estimates) -> list[str]:
 def _judges(diagnostics: Estimates) -> list[str]:
     overall = diagnostics.where(group="")
     told = overall.where(estimand="beta").frame
-    found = [f"judge {row['judge']}: temperature β {row['point']:.2f} is {row['note']}"
+    found = [f"judge {row['judge']}: low temperature (β {row['point']:.2f}), "
+             f"{str(row['note']).removeprefix('low: ')}"
              for row in told.to_dict("records") if str(row["note"]).startswith("low")]  # fmt: skip
     found += _conflicts(overall)
     flat = overall.where(estimand="gap_agreement_correlation").frame

@@ -137,8 +137,8 @@ def _clusters(answer: Comparison) -> Section | None:
         return None
     text = (
         "Battles on one prompt, or of one voter, share more than the models. A design effect is the variance "
-        "of a model's Elo relative to that of as many independent battles; cluster_spread is how far a model's "
-        "strength on one of them lies from its own, in Elo."
+        "of a model's Elo relative to that of as many independent battles; cluster_spread is how far a "
+        "model's strength on one of them lies from its own, in Elo."
     )
     table = estimates_table(rows, caption="Design effects, and the spread of strengths over clusters")
     return Section(title="What battles share", text=[text], tables=[table])

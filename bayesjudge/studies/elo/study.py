@@ -43,11 +43,11 @@ KEEP_LENGTHS = 200_000
 def elo(
     battles: Any, *, group: str | None = None, judges: Iterable[str] | None = None,
     held_out: str | Sequence[str] = (), setting: Setting = "forward",
-    cluster: str | Sequence[str] | None = None, length_effect: bool = False,
-    families: Mapping[str, str] | None = None, covariates: Iterable[str] = (), engine: str = "hmc",
-    prob: float = 0.95, seed: int = 0, bootstrap: int = 0, chains: int = 4, draws: int = 1000,
-    tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
-    battle_effect: bool = False,
+    cluster: str | Sequence[str] | None = None, length_effect: bool = False, battle_effect: bool = False,
+    families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
+    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 0, chains: int = 4,
+    draws: int = 1000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
+    progress: bool = False,
 ) -> Comparison:  # fmt: skip
     """Each model's Elo and every difference, Bayesian and frequentist intervals side by side.
 
@@ -71,6 +71,8 @@ def elo(
         back in several battles, else the item; ``"none"`` takes battles as independent.
     length_effect : bool
         Let `judge_elo` learn what a longer answer is worth to a judge.
+    battle_effect : bool
+        Refused: what raters of one battle share is always in their joint errors.
     families : mapping of str to str, optional
         Family of models and of judges: what a judge makes of its own family is then looked at.
     covariates : iterable of str
@@ -90,8 +92,6 @@ def elo(
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
         Show progress bars on standard error.
-    battle_effect : bool
-        Refused: it is always on.
 
     Returns
     -------
@@ -112,12 +112,10 @@ def elo(
     >>> answer.ranks["model"].tolist()
     ['m0', 'm1', 'm2']
     """
-    if battle_effect:
-        raise UsageError("battle_effect is now always on: raters of one battle share their errors through "
-                         "the clusters; leave it out")  # fmt: skip
     options = EloOptions(
         engine=engine, prob=prob, seed=seed, bootstrap=bootstrap, chains=chains, draws=draws, tune=tune,
-        progress=progress, setting=setting, length_effect=length_effect, families=families or {},
+        progress=progress, setting=setting, length_effect=length_effect, battle_effect=battle_effect,
+        families=families or {},
         covariates=(covariates,) if isinstance(covariates, str) else tuple(covariates),
     )  # fmt: skip
     counts = _chosen(_counted(battles, group, cluster, options), judges)
@@ -127,8 +125,7 @@ def elo(
     clusters = {rows.column: rows.count() for rows in counts.clusters}
     settings = {**options.settings, "judges": list(counts.judges), "group": group, "held_out": asked,
                 "clusters": clusters}  # fmt: skip
-    return _assemble(counts, fits, options, predicted=predicted, settings=settings,
-                     truth=truth or {})  # fmt: skip
+    return _assemble(counts, fits, options, predicted=predicted, settings=settings, truth=truth or {})
 
 
 def _counted(
