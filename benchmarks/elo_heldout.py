@@ -185,9 +185,9 @@ def must_hold(rows: Sequence[dict[str, Any]], paper: Sequence[dict[str, Any]]) -
     for size in SMALLER:
         log = f"{size} battles"
         ratios = [ratio(table, ours, log, judge) for judge in JUDGES]
-        claims += [holds(f"{log}: interval score against the best forward conformal, worst judge", max(ratios),
+        claims += [holds(f"{log}: interval score over the best forward conformal's, worst judge", max(ratios),
                          most=1.1),
-                   holds(f"{log}: the same, mean of the judges", float(np.mean(ratios)), most=0.9)]  # fmt: skip
+                   holds(f"{log}: the same, mean of judges", float(np.mean(ratios)), most=0.9)]  # fmt: skip
     if paper:
         row = ours.loc[("sample", "the judge")]
         hard, soft = (one["mae"] for one in paper)

@@ -1,4 +1,4 @@
-"""What score gaps are worth: the temperatures of judges who score, and soft Elo that knows them only so well."""
+"""What score gaps are worth: judges' temperatures, and soft Elo that knows them only so well."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ __all__ = ["temperature_models"]
 
 
 def temperature_models(counts: BattleCounts) -> list[tuple[str, JudgeTemperature]]:
-    """`judge_temperature` where a judge's gaps stand beside people's votes, for each group where there are
-    some.
+    """`judge_temperature` where a judge's gaps stand beside people's votes, by group where there are some.
 
     Parameters
     ----------
