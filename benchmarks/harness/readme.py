@@ -174,16 +174,13 @@ def _elo(result: Mapping[str, Any]) -> list[str]:
 
 def _elo_heldout(result: Mapping[str, Any]) -> list[str]:
     words = ("Votes on one model at a time are hidden; intervals of 90 % for the Elo that Hard-Elo finds in "
-             "them. `coverage_lower`, `coverage_upper`: exact binomial.")  # fmt: skip
-    titles = {
-        "ratio": "all three against the best alone: worlds simulated from the fitted model",
-        "least squares": "lines and planes through the judges' Elo, each model left out",
-        "pulls": "what pulls all three on each model, in Elo",
-    }
-    parts = result.get("expected", {})
-    shown = [f"### {title}\n\n" + picked(parts[name], list(parts[name][0]))
-             for name, title in titles.items() if name in parts]  # fmt: skip
-    return [words, picked(result["rows"], list(result["rows"][0])), *shown]
+             "them; conformal ones are calibrated forward. `coverage_lower`, `coverage_upper`: exact "
+             "binomial. Logs of 1,500 and 6,000 battles: means over logs.")  # fmt: skip
+    rows = picked(result["rows"], list(result["rows"][0]))
+    if not result.get("paper"):
+        return [words, rows]
+    paper = picked(result["paper"], list(result["paper"][0]))
+    return [words, rows, "### Soft-Elo's public sample, as in the paper\n\n" + paper]
 
 
 def _elo_speed(result: Mapping[str, Any]) -> list[str]:

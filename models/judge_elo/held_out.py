@@ -205,7 +205,7 @@ def _binomial(d: Floats) -> Floats:
 
 
 def _chance(fold: StrengthData, whole: RaterSums, figure: _Figure, m: int) -> tuple[float, Floats]:
-    """Var ε, and its covariance with all scores (RQ,), which judges' verdicts on the same battles bring in."""
+    """Var ε, and its covariance with all scores (RQ,), which verdicts on the same battles bring in."""
     sums, at = fold.sums.battles, fold.at
     own = sums.keep(sums.rater == 0)
     times, p = own.times[own.cluster], at.expected(own)

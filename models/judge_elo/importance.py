@@ -23,6 +23,8 @@ type Floats = NDArray[np.float64]
 DRAWS, FREEDOM = 48, 7.0
 #: Rounds of proposals at most, and when no further one is needed.
 _ROUNDS, _GOOD_K, _GOOD_SHARE = 6, 0.5, 0.4
+#: Largest logarithm of a scale, and logit.
+_FURTHEST = 12.0
 #: More than any quadratic form: what keeps a bordered matrix positive definite.
 _BORDER = 1e12
 #: Numbers in the largest array of covariances: 32 MB.
@@ -96,7 +98,8 @@ class Proposal:
         chi2 = 2 * gammaincinv(FREEDOM / 2, uniform[:, -1])
         z = ndtri(uniform[:, :-1]) * np.sqrt(FREEDOM / chi2)[:, None]
         log_density = -(FREEDOM + d) / 2 * np.log1p((z**2).sum(axis=1) / FREEDOM)
-        return self.centre + z @ self.root.T, log_density
+        # Past these limits scales overflow; no posterior has weight there.
+        return np.clip(self.centre + z @ self.root.T, -_FURTHEST, _FURTHEST), log_density
 
 
 def explored(marginal: Marginal, priors: Priors, *, seed: int) -> Proposal:
@@ -148,10 +151,11 @@ def _at(
         # Two rows below K: a Cholesky factor then holds both right-hand sides, solved.
         bordered = np.zeros((len(scales[part]), size + 2, size + 2))
         bordered[:, :size, :size] = marginal.covariance(scales[part])
-        bordered[:, size, :size], bordered[:, size + 1, :size] = marginal.y, shared[part]
+        unit = np.sqrt(1 + scales[part, 0, 0])[:, None]
+        bordered[:, size, :size], bordered[:, size + 1, :size] = marginal.y, shared[part] / unit
         bordered[:, [size, size + 1], [size, size + 1]] = _BORDER
         root = np.linalg.cholesky(bordered)
-        white, own = root[:, size, :size], root[:, size + 1, :size]
+        white, own = root[:, size, :size], root[:, size + 1, :size] * unit
         log_root = np.log(np.diagonal(root, axis1=1, axis2=2)[:, :size]).sum(axis=1)
         found[:, part] = (-log_root - (white**2).sum(axis=1) / 2, (white * own).sum(axis=1),
                           (own**2).sum(axis=1))  # fmt: skip

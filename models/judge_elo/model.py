@@ -29,6 +29,7 @@ from bayesjudge.model import Data, Statistic
 from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo import results
 from bayesjudge.models.judge_elo.marginal import Priors
+from bayesjudge.models.judge_elo.targets import distinct_judges
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,7 +88,7 @@ class JudgeElo:
 
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Strengths by votes and by verdicts, as one observation with unit noise."""
-        counts = table if isinstance(table, BattleCounts) else count_battles(table)
+        counts = _counted(table)
         return judge_elo_data.prepare(counts, length=self.length_effect, families=dict(self.families),
                                       priors=self.priors)  # fmt: skip
 
@@ -121,7 +122,7 @@ class JudgeElo:
         """
         from bayesjudge.models.judge_elo.held_out import predict
 
-        counts = table if isinstance(table, BattleCounts) else count_battles(table)
+        counts = _counted(table)
         family = judge_elo_data.of_families(counts, dict(self.families))
         return predict(
             counts, models, length=self.length_effect, family=family, priors=self.priors, seed=seed
@@ -145,3 +146,7 @@ class JudgeElo:
         from bayesjudge.models.common.pattern_counts import simulate
 
         return simulate(self, key, data)
+
+
+def _counted(table: Battles | BattleCounts) -> BattleCounts:
+    return distinct_judges(table if isinstance(table, BattleCounts) else count_battles(table))

@@ -21,7 +21,7 @@ from bayesjudge.maths.temperature import soft_probability, solve_beta
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["LONGER", "ORDER", "RaterSums", "rater_sums"]
+__all__ = ["LONGER", "ORDER", "RaterSums", "distinct_judges", "rater_sums"]
 
 type Floats = NDArray[np.float64]
 #: Covariates of a judge's verdict, and what their effects are called.
@@ -70,6 +70,24 @@ def rater_sums(counts: BattleCounts, *, length: bool) -> RaterSums:
     covariates = tuple(name for name in used if length or name != LONGER)
     tables = [_sums(rows, counts, covariates, beta) for rows in (counts.battles, *_larger(counts))]
     return RaterSums(battles=tables[0], clusters=tuple(tables[1:]), covariates=covariates, beta=beta)
+
+
+def distinct_judges(counts: BattleCounts) -> BattleCounts:
+    """Without judges whose every view is another's: a copy is no second witness.
+
+    With a correlation of exactly 1 an LKJ prior on tastes is improper in effect: each copy multiplies the
+    posterior of their spread by 1/s², and would narrow intervals by a tenth or more.
+    """
+    rows, seen, kept = counts.battles, list[tuple[bytes, ...]](), []
+    for j, judge in enumerate(counts.judges):
+        own = rows.keep(rows.rater == 1 + j)
+        order = np.lexsort((own.gap, own.label, own.second, own.first, own.cluster))
+        views = tuple(getattr(own, name)[order].tobytes()
+                      for name in ("cluster", "first", "second", "label", "gap", "shown", "n"))  # fmt: skip
+        if views not in seen:
+            seen.append(views)
+            kept.append(judge)
+    return counts if len(kept) == len(counts.judges) else counts.for_judges(kept)
 
 
 def _larger(counts: BattleCounts) -> list[BattleClusters]:

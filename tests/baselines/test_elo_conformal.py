@@ -243,7 +243,7 @@ def test_forward_calibration_knows_no_vote_on_the_model(counts: BattleCounts) ->
     judged = replace(counts.judged, votes=np.where(_on(counts.judged, 7), counts.judged.votes[:, ::-1],
                                                    counts.judged.votes))  # fmt: skip
     other = held_out(replace(counts, human=turned, judged=judged), "j0", "soft-elo", targets=["m7"])
-    assert abs(other.human[7] - one.human[7]) > 100
+    assert abs(other.human[7] - one.human[7]) > 30
     for name in ("human", "elo", "beta", "error", "slope"):
         np.testing.assert_allclose(
             *(getattr(each.calibration["m7"], name) for each in (one, other)), atol=1e-9
@@ -261,7 +261,9 @@ def test_forward_calibration_knows_no_vote_on_the_model(counts: BattleCounts) ->
 
 
 def _on(rows: HumanVotes | JudgedBattles, m: int) -> NDArray[np.bool_]:
-    return ((rows.first == m) | (rows.second == m))[:, None]
+    """Every second pattern with a model in it."""
+    mine = (rows.first == m) | (rows.second == m)
+    return (mine & (np.cumsum(mine) % 2 == 0))[:, None]
 
 
 def test_errors_are_those_of_clusters_against_fixed_anchors() -> None:

@@ -129,6 +129,7 @@ def test_votes_that_cannot_be_hidden_are_named() -> None:
     [
         ({"prob": 2}, "between 0 and 1"),
         ({"bootstrap": 1}, "no spread"),
+        ({"setting": "both"}, "forward, as-in-paper"),
         ({"battle_effect": True}, "now always on"),
     ],
 )

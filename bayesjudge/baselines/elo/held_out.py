@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,10 @@ from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, anchored_strengths,
 from bayesjudge.maths.folds import fold_problem
 from bayesjudge.maths.temperature import soft_probability, solve_beta
 
-__all__ = ["LEAST_FOR_LINE", "HeldOut", "Setting", "Votes", "held_out"]
+__all__ = ["LEAST_FOR_LINE", "SETTINGS", "HeldOut", "Setting", "Votes", "held_out", "line"]
 
 type Setting = Literal["forward", "as-in-paper"]
+SETTINGS: tuple[Setting, ...] = ("forward", "as-in-paper")
 #: Models that a line to the human scale needs.
 LEAST_FOR_LINE = 3
 #: Models that leaving one out needs.
@@ -181,8 +182,8 @@ def held_out(
     >>> found.models, bool(np.abs(found.residual).max() < 100), found.calibration["2"].models
     (('0', '1', '2', '3', '4'), True, ('0', '1', '3', '4'))
     """
-    if setting not in get_args(Setting.__value__):
-        raise UsageError(f"setting={setting!r} is not one of {', '.join(get_args(Setting.__value__))}")
+    if setting not in SETTINGS:
+        raise UsageError(f"setting={setting!r} is not one of {', '.join(SETTINGS)}")
     found = _folds(counts, judge, method, ridge)
     if len(found.models) < _LEAST:
         why = "; ".join(f"{name}: {reason}" for name, reason in list(found.reasons.items())[:3])

@@ -166,7 +166,11 @@ def _drawn_again(
     seen = _inside_and_score(rows, rows["truth"].to_numpy())
     for name, each, own in zip(("coverage", "interval_score"), (inside, score), seen, strict=True):
         mean = np.take_along_axis(each.astype(float), pick, axis=1).mean(axis=1)
-        moved = mean + float(np.mean(own) - np.mean(each)) if np.isfinite(each).all() else mean
+        moved = (
+            mean + float(own.astype(float).mean() - each.astype(float).mean())
+            if np.isfinite(each).all()
+            else mean
+        )
         low, high = np.quantile(moved, [(1 - prob) / 2, (1 + prob) / 2], method="inverted_cdf")
         found |= {f"{name}_lower": max(0.0, float(low)), f"{name}_upper": float(high)}
     return {**found, "coverage_upper": min(1.0, found["coverage_upper"])}

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesjudge.baselines.elo.held_out import SETTINGS, Setting
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
+from bayesjudge.studies.elo.temperatures import temperature_models
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesjudge.baselines.elo.held_out import Setting
 
 __all__ = ["EloFits", "EloOptions", "elo_of", "fit_leaderboards", "named_methods"]
 
@@ -31,7 +32,7 @@ class EloFits:
     ----------
     fits : mapping of str to Fit
         `judge_elo` and `bradley_terry` of people's votes; without votes, `bradley_terry` of each judge.
-        With covariates, `bradley_terry` that knows them too.
+        With covariates, `bradley_terry` that knows them too; where judges score, `judge_temperature`.
     judge_of : mapping of str to str
         Whose scale each fit is on: a judge, or the empty string for people.
     """
@@ -57,6 +58,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     if options.covariates:
         alike = options.covariates
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
+    models += temperature_models(counts)
     return EloFits(
         fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
         judge_of={model.label: judge for judge, model in models},
@@ -99,6 +101,8 @@ class EloOptions(SamplingOptions):
         if self.battle_effect:
             raise UsageError("battle_effect=True is now always on: raters of one battle share their errors "
                              "through the clusters; leave it out")  # fmt: skip
+        if self.setting not in SETTINGS:
+            raise UsageError(f"setting={self.setting!r} is not one of {', '.join(SETTINGS)}")
         self.judge_elo()
 
     def judge_elo(self) -> JudgeElo:
