@@ -1,50 +1,55 @@
-"""What would people say of a model that only judges have seen? Leave one model out, on real arena battles.
+"""What would people say of a model that only judges have seen? Leave one model out, on real battles.
 
-26,919 battles of 20 models, each with a human vote and the verdicts of three judges. The votes on one model
-at a time are hidden; `judge_elo` is fitted to the rest and to the judges' verdicts on all models, and
-predicts the Elo that Hard-Elo finds in the hidden votes against the other models. Beside it: conformal
-intervals on the judge's own Hard-Elo, raw and put through a straight line to the human scale.
+Arena: 26,919 battles of 20 models, each with a human vote and the verdicts of three judges; the same on logs
+of 1,500 and 6,000 of its battles. The votes on one model at a time are hidden; `judge_elo` predicts from the
+rest, and from the judges' verdicts on all models, the Elo that Hard-Elo finds in the hidden votes against the
+other models. Beside it: conformal intervals on the judge's own Elo, raw and put through a straight line,
+calibrated forward (no vote on the model enters). With ``--sample FILE`` also the public sample of Soft-Elo
+(1,000 battles of 14 models; https://github.com/kargibora/SoftElo), where judges score, and the paper's own
+figures as in the paper.
 
-With ``--battle-effect`` all three judges once more, with what raters of one battle share (posteriors by
-`harness.linked_panel`: minutes instead of hours; of one judge alone only the product of its loading and
-people's would be known). ``--beside FILE`` keeps the posteriors that are in that result of an earlier run.
-What all three could be expected to show against the best alone: `harness.expected`.
-
-Coverage has exact (Clopper–Pearson) bounds that take the 20 models as independent, which they are not quite.
+The interval score (Gneiting & Raftery 2007) is width plus 2/α times what lies outside, averaged over models.
+Seconds are of the processor, imports and counting left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import arviz_stats.base  # noqa: F401 - imported before anything is timed
 import numpy as np
 import pandas as pd
+import scipy.stats.qmc  # noqa: F401 - as above
 from harness.command import parser
-from harness.expected import combined
-from harness.linked_panel import OneFit, fit_linked
 from harness.machine import machine
 from harness.results import holds, report, show
-from numpy.typing import NDArray
-from scipy import stats
 
+from bayesjudge.baselines.elo import held_out_summary
 from bayesjudge.baselines.elo.conformal import conformal
-from bayesjudge.baselines.elo.held_out import HeldOut, held_out
+from bayesjudge.baselines.elo.held_out import held_out
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
-from bayesjudge.inference import fit_many
+from bayesjudge.estimates import Estimates
+from bayesjudge.inference.gate import MOST_PARETO_K
 from bayesjudge.models.judge_elo import JudgeElo
+from bayesjudge.readers import read_battles
+from bayesjudge.studies.elo.held_out import LEAST_DRAWS
 from bayesjudge.tables import Battles
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "pairwise_chatbot_arena_ppr"
 JUDGES = ("gpt-4-0125-preview", "claude-3-opus-20240229", "gpt-3.5-turbo")
 ALL = "all three"
-LINKED = JudgeElo(scores="verdicts", battle_effect=True)
+PROB = 0.9
+#: Sizes of the smaller logs, and how many of each.
+SMALLER = {1500: 4, 6000: 2}
+CONFORMAL: tuple[tuple[Literal["split", "jackknife+"], Literal["raw", "line"], bool], ...] = (
+    ("split", "raw", True), ("split", "raw", False), ("split", "line", True), ("split", "line", False),
+    ("jackknife+", "line", False),
+)  # fmt: skip
 
 
 def main() -> None:
@@ -53,63 +58,34 @@ def main() -> None:
     if not options.data.is_file():
         sys.exit(f"no data at {options.data}; name the file with --data")
     facts, start = machine(), time.perf_counter()
-    counts = count_battles(read(options.data), keep_battles=options.battle_effect)
-    models, judges = counts.models[: options.models], JUDGES[: options.judges]
-    baselines = {judge: _held_out(counts, judge, models, options.seed) for judge in judges}
-    rows, predictions = earlier(options.beside) if options.beside else ([], [])
-    kept = {(row["judge"], row["method"]) for row in rows}
-    for name, panel, model in panels(judges, options):
-        if (name, model.label) in kept:
-            continue
-        began = time.perf_counter()
-        found = predicted(counts, panel, models, baselines[JUDGES[0]], model=model, options=options)
-        seconds = time.perf_counter() - began
-        failed = int((found["gate"] != "").sum())
-        rows.append({"judge": name, **scored(found), "gate_failed": failed, "seconds": seconds})
-        predictions += [{"judge": name, **row} for row in found.to_dict("records")]
-        print(f"{name}, {model.label}: {seconds:.0f} s", flush=True)
-    rows += [row for judge, held in baselines.items() for row in frequentist(held, judge)]
+    battles = read(options.data)
+    whole = count_battles(battles)
+    rows = list(arena("arena", whole, options))
+    for size, logs in ({} if options.quick else SMALLER).items():
+        for k in range(logs):
+            rows += arena(f"{size} battles", count_battles(drawn(battles, size, seed=k)), options)
+    rows = averaged(rows)
+    paper: list[dict[str, Any]] = []
+    if options.sample:
+        counts = count_battles(read_battles(options.sample))
+        rows += list(predicted("sample", "the judge", counts, ("hard-elo", "soft-elo"), options))
+        paper = as_in_paper(counts)
+        show(paper, "the sample as in the paper")
     show(rows, "the human Elo of models that people have not seen")
-    whole = len(judges) == len(JUDGES) and len(models) == len(counts.models)
-    expected = combined(counts, baselines, seed=options.seed) if whole else {}
-    for title, part in expected.items():
-        show(part, title)
-    claims = must_hold(rows, pd.DataFrame(predictions), expected["ratio"], options.seed) if whole else []
-    report("elo_heldout", options, facts, must_hold=claims, rows=rows, expected=expected,
-           predictions=predictions, seconds=time.perf_counter() - start)  # fmt: skip
-
-
-def panels(judges: Sequence[str], options: argparse.Namespace) -> list[tuple[str, tuple[str, ...], JudgeElo]]:
-    """Who predicts, and by which model: each judge, all three, all three with a battle effect."""
-    together = [(ALL, JUDGES)] if len(judges) == len(JUDGES) else []
-    plain = [*((judge, (judge,)) for judge in judges), *together]
-    kinds = ((plain, JudgeElo()), (together if options.battle_effect else [], LINKED))
-    return [(name, panel, model) for group, model in kinds for name, panel in group]
-
-
-def earlier(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows and predictions of `judge_elo` that an earlier run has found."""
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    rows, predictions = (
-        [row for row in kept[part] if row["method"].startswith("bayes:")] for part in ("rows", "predictions")
-    )
-    return rows, predictions
+    claims = [] if options.quick else must_hold(rows, paper)
+    report("elo_heldout", options, facts, must_hold=claims, rows=rows, paper=paper,
+           seconds=time.perf_counter() - start)  # fmt: skip
 
 
 def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--models", type=int, default=20, help="models left out, the first in the alphabet")
     options.add_argument("--judges", type=int, default=3, help="judges, the best first")
-    options.add_argument("--draws", type=int, default=2000, help="draws of each of 4 chains")
-    options.add_argument("--tune", type=int, default=700, help="warm-up draws of each chain")
-    options.add_argument(
-        "--battle-effect", action="store_true", help="also with what one battle's raters share"
-    )
-    options.add_argument("--beside", type=Path, help="an earlier result: its posteriors are kept")
+    options.add_argument("--sample", type=Path, help="Soft-Elo's public sample")
     options.add_argument("--data", type=Path, default=FOLDER / "chatbot_arena_ppr.parquet")
     found = options.parse_args()
     if found.quick:
-        found.models, found.judges, found.draws, found.tune = 4, 1, 100, 150
+        found.models, found.judges = 4, 1
     return found
 
 
@@ -122,115 +98,112 @@ def read(path: Path) -> Battles:
     return Battles.from_frame(pd.concat(parts, ignore_index=True))
 
 
+def drawn(battles: Battles, size: int, *, seed: int) -> Battles:
+    """Some of the battles, with all that was said of them."""
+    items = battles.frame["item"].unique()
+    chosen = np.random.default_rng(seed).choice(items, size, replace=False)
+    columns = ["item", "model_a", "model_b", "judge", "order", "human", "verdict"]
+    return Battles.from_frame(battles.frame.loc[battles.frame["item"].isin(chosen), columns])
+
+
+def arena(log: str, counts: BattleCounts, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Each judge, and all three, on one log."""
+    judges = JUDGES[: options.judges]
+    panels = [(judge, (judge,)) for judge in judges] + ([(ALL, JUDGES)] if len(judges) == len(JUDGES) else [])
+    for name, panel in panels:
+        methods = ("hard-elo",) if len(panel) == 1 else ()
+        yield from predicted(log, name, counts.for_judges(panel), methods, options)
+
+
 def predicted(
-    counts: BattleCounts, panel: Sequence[str], models: Sequence[str], reference: HeldOut, *,
-    model: JudgeElo, options: argparse.Namespace,
-) -> pd.DataFrame:  # fmt: skip
-    """Prediction of each model from a fit that has not seen its votes, and what its gate says."""
-    seen = counts.for_judges(panel)
-    tables = [seen.without_votes_on(name) for name in models]
-    sampling: dict[str, Any] = {"draws": options.draws, "tune": options.tune, "seed": options.seed}
-    fits = fit_linked(model, tables, **sampling) if model.battle_effect else _sampled(model, tables, sampling)
-    rows = []
-    for k, (name, one) in enumerate(zip(models, fits, strict=True)):
-        draws = model.held_out(one.posterior, one.data, [name], votes=counts.human_pairs(),
-                               seed=options.seed + k).to_numpy().ravel()  # fmt: skip
-        low, high = np.quantile(draws, [0.05, 0.95])
-        rows.append({"model": name, "human": reference.human[reference.models.index(name)],
-                     "point": draws.mean(), "lower": low, "upper": high, **one.figures})  # fmt: skip
-    return pd.DataFrame(rows).assign(method=model.label)
+    log: str, name: str, counts: BattleCounts, methods: Sequence[str], options: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """Scores of `judge_elo` and of every conformal interval."""
+    reference = held_out(counts, counts.judges[0], "hard-elo", targets=[])
+    models = reference.models[: options.models]
+    truth = dict(zip(reference.models, reference.human.tolist(), strict=True))
+    began = time.process_time()
+    made = JudgeElo().held_out(counts, models, seed=options.seed)
+    seconds = time.process_time() - began
+    found = []
+    for model, one in zip(models, made, strict=True):
+        if isinstance(one, str):
+            continue
+        low, high = (one.quantile(level) for level in ((1 - PROB) / 2, (1 + PROB) / 2))
+        found.append({"unit": model, "method": JudgeElo().label, "point": one.point, "lower": low,
+                      "upper": high, "truth": truth[model], "prob": PROB})  # fmt: skip
+    failed = sum(not (isinstance(one, str) or (one.pareto_k <= MOST_PARETO_K and one.ess >= LEAST_DRAWS))
+                 for one in made)  # fmt: skip
+    common = {"log": log, "judge": name}
+    yield {**common, **scored(Estimates.from_rows(found)), "gate_failed": failed, "seconds": seconds}
+    for method in methods:
+        began = time.process_time()
+        held = held_out(counts, counts.judges[0], method, targets=models)
+        seconds = time.process_time() - began
+        for kind, on, normalised in CONFORMAL:
+            table = conformal(held, kind=kind, on=on, normalised=normalised, prob=PROB).where(
+                unit=list(models)
+            )
+            named = table.with_column(method=table.frame["method"] + f" {method}")
+            yield {**common, **scored(named), "gate_failed": 0, "seconds": seconds}
 
 
-def _sampled(model: JudgeElo, tables: Sequence[BattleCounts], sampling: dict[str, Any]) -> list[OneFit]:
-    fits = fit_many(model, tables, **sampling)
-    gates = [fits.gate(k) for k in range(len(fits))]
-    return [OneFit(fits.posterior(k), fits.data[k], gate.figures["rhat"], gate.figures["ess"],
-                   "; ".join(gate.reasons)) for k, gate in enumerate(gates)]  # fmt: skip
+def scored(rows: Estimates) -> dict[str, Any]:
+    """Of one method."""
+    ((method, found),) = held_out_summary(rows).items()
+    return {"method": method, **found}
 
 
-def _held_out(counts: BattleCounts, judge: str, models: Sequence[str], seed: int) -> HeldOut:
-    found = held_out(counts, judge, "hard-elo", bootstrap=200, seed=seed)
-    keep = [found.models.index(name) for name in models]
-    arrays = {name: value[keep] for name, value in vars(found).items() if isinstance(value, np.ndarray)}
-    return replace(found, models=tuple(models), **arrays)
+def averaged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means over logs of one size."""
+    table = pd.DataFrame(rows)
+    return table.groupby(["log", "judge", "method"], sort=False).mean().reset_index().to_dict("records")
 
 
-def frequentist(held: HeldOut, judge: str) -> list[dict[str, Any]]:
-    """Conformal intervals of one judge, on its raw Elo and through a line."""
-    rows = []
-    for kind, on in (("split", "raw"), ("split", "line"), ("jackknife+", "line")):
-        table = conformal(held, kind=kind, on=on, prob=0.9).frame
-        renamed = table.rename(columns={"unit": "model", "truth": "human"})
-        rows.append({"judge": judge, **scored(renamed), "gate_failed": 0, "seconds": 0.0})
-    return rows
+def as_in_paper(counts: BattleCounts) -> list[dict[str, Any]]:
+    """Errors of the paper's two methods, whose target's votes stay in the calibration models' folds."""
+    held = [held_out(counts, counts.judges[0], method, setting="as-in-paper")
+            for method in ("hard-elo", "soft-elo")]  # fmt: skip
+    return [{"method": one.method, "mae": float(np.abs(one.residual).mean()),
+             "split_width": scored(conformal(one, prob=PROB))["median_width"]} for one in held]  # fmt: skip
 
 
-def scored(found: pd.DataFrame) -> dict[str, Any]:
-    """Coverage with exact 95 % bounds, width, error and rank correlation over the models left out."""
-    inside = int(found["human"].between(found["lower"], found["upper"]).sum())
-    n = len(found)
-    exact = stats.binomtest(inside, n).proportion_ci(method="exact")
-    return {
-        "method": found["method"].iloc[0], "n": n, "coverage": inside / n, "coverage_lower": exact.low,
-        "coverage_upper": exact.high, "median_width": float((found["upper"] - found["lower"]).median()),
-        "mae": float((found["point"] - found["human"]).abs().mean()),
-        "spearman": float(stats.spearmanr(found["point"], found["human"]).statistic),
-    }  # fmt: skip
+def must_hold(rows: Sequence[dict[str, Any]], paper: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines of issue 24."""
+    table = pd.DataFrame(rows)
+    ours = table[table["method"] == JudgeElo().label].set_index(["log", "judge"])
+    claims = []
+    most = ((14.8, 60.0), (20.2, 91.0), (34.0, 160.0), (14.9, 56.0))
+    for judge, (mae, width) in zip((*JUDGES, ALL), most, strict=True):
+        row = ours.loc[("arena", judge)]
+        claims += [holds(f"arena, {judge}: MAE", row["mae"], most=mae),
+                   holds(f"arena, {judge}: coverage at 90 %", row["coverage"], least=0.85),
+                   holds(f"arena, {judge}: median width", row["median_width"], most=width)]  # fmt: skip
+    claims.append(
+        holds("arena: processor seconds of 80 posteriors", ours.loc["arena"]["seconds"].sum(), most=3.0)
+    )
+    for size in SMALLER:
+        log = f"{size} battles"
+        ratios = [ratio(table, ours, log, judge) for judge in JUDGES]
+        claims += [holds(f"{log}: interval score over the best forward conformal's, worst judge", max(ratios),
+                         most=1.1),
+                   holds(f"{log}: the same, mean of judges", float(np.mean(ratios)), most=0.9)]  # fmt: skip
+    if paper:
+        row = ours.loc[("sample", "the judge")]
+        hard, soft = (one["mae"] for one in paper)
+        claims += [holds("sample as in the paper: hard-elo", hard, least=57.58, most=57.68),
+                   holds("sample as in the paper: soft-elo", soft, least=19.535, most=19.537),
+                   holds("sample: MAE", row["mae"], most=17.0),
+                   holds("sample: interval score", row["interval_score"], most=112.0),
+                   holds("sample: processor seconds of 14 posteriors", row["seconds"], most=2.0)]  # fmt: skip
+    claims.append(holds("predictions whose gate failed", float(ours["gate_failed"].sum()), most=0.0))
+    return claims
 
 
-def must_hold(
-    rows: Sequence[dict[str, Any]], predictions: pd.DataFrame, ratios: Sequence[dict[str, Any]], seed: int
-) -> list[dict[str, Any]]:
-    """The claims of the issue; the last also as an interval: 20 models cannot tell 1 % apart."""
-    table = pd.DataFrame(rows).set_index(["method", "judge"])
-    ours, raw = table.loc[JudgeElo().label], table.loc["conformal[split]"]
-    alone = ours.drop(ALL)
-    widths, errors = alone["median_width"] / raw["median_width"], alone["mae"] / raw["mae"]
-    bayes = table.loc[[method.startswith("bayes") for method, _ in table.index]]
-    return [
-        holds("coverage of judge_elo at 90 %, over the judges", float(alone["coverage"].mean()), least=0.85),
-        holds("coverage of judge_elo at 90 %, all three", float(ours.loc[ALL, "coverage"]), least=0.85),
-        holds("median width against conformal on raw Elo, mean over judges", widths.mean(), most=0.65),
-        holds("MAE against raw Hard-Elo, mean over judges", errors.mean(), most=0.65),
-        *(claim for method in bayes.index.get_level_values("method").unique()
-          for claim in _together(method, predictions, seed)),
-        *(claim for row in ratios for claim in _expected(row)),
-        holds("posteriors whose gate failed, of all",
-              float(bayes["gate_failed"].sum() / bayes["n"].sum()), most=0.05),
-    ]  # fmt: skip
-
-
-def _together(method: str, predictions: pd.DataFrame, seed: int) -> list[dict[str, Any]]:
-    """All three by one method against the best judge alone, without a battle effect."""
-    error = predictions.assign(error=(predictions["point"] - predictions["human"]).abs())
-    by_judge = error.pivot_table(index="model", columns=["method", "judge"], values="error")
-    alone, together = by_judge[JudgeElo().label].drop(columns=ALL), by_judge[method][ALL]
-    best = alone[alone.mean().idxmin()]
-    low, high = ratio_interval(together.to_numpy(), best.to_numpy(), seed=seed)
-    which = " (battle effect)" if method == LINKED.label else ""
-    return [
-        holds(f"MAE of all three against the best alone{which}", together.mean() / best.mean(), most=1.0),
-        holds(f"the same{which}, lower end of the paired 95 % bootstrap interval over models", low, most=1.0),
-        holds(f"the same{which}, upper end", high),
-    ]
-
-
-def _expected(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same figure where the fitted model is the truth: what 20 models can be expected to show."""
-    where = f"that ratio, {row['predictor']}"
-    if row["worlds"] == 1:
-        return [holds(where, row["ratio"])]
-    return [holds(f"{where}: mean of {row['worlds']} simulated worlds", row["ratio"]),
-            holds(f"{where}: share of worlds where it is at most 1", row["at_most_1"])]  # fmt: skip
-
-
-def ratio_interval(
-    ours: NDArray[np.float64], theirs: NDArray[np.float64], *, seed: int, resamples: int = 10_000
-) -> tuple[float, float]:
-    """95 % percentile interval of a ratio of mean errors, models resampled with both their errors."""
-    pick = np.random.default_rng(seed).integers(0, len(ours), (resamples, len(ours)))
-    low, high = np.quantile(ours[pick].mean(axis=1) / theirs[pick].mean(axis=1), [0.025, 0.975])
-    return float(low), float(high)
+def ratio(table: pd.DataFrame, ours: pd.DataFrame, log: str, judge: str) -> float:
+    """Interval score of `judge_elo` over that of the best conformal interval of the same judge."""
+    rivals = table[(table["log"] == log) & (table["judge"] == judge) & (table["method"] != JudgeElo().label)]
+    return float(ours.loc[(log, judge), "interval_score"] / rivals["interval_score"].min())
 
 
 if __name__ == "__main__":

@@ -30,27 +30,32 @@ Language = Annotated[str | None, typer.Option(help="Column that splits the battl
 HeldOut = Annotated[
     list[str] | None, typer.Option(help="Hide people's votes on this model and predict it; or all.")
 ]
-Scores = Annotated[str, typer.Option(help="graded or verdicts: what to make of judges who give scores.")]
+Clusters = Annotated[
+    list[str] | None,
+    typer.Option("--cluster", help="Column drawn as a whole (default: the prompt, else item); or none."),
+]
+Setting = Annotated[
+    str, typer.Option(help="forward or as-in-paper: what calibrates conformal intervals of held-out models.")
+]
 Family = Annotated[list[str] | None, typer.Option(help="Name = family, of models and judges: gpt-4=openai.")]
 Length = Annotated[bool, typer.Option("--length-effect", help="Learn what length is worth to a judge.")]
-Battle = Annotated[
-    bool, typer.Option("--battle-effect", help="People and judges may agree on a battle beyond the models.")
-]
+Battle = Annotated[bool, typer.Option("--battle-effect", hidden=True, help="Refused: it is always on.")]
 Covariate = Annotated[
     list[str] | None, typer.Option(help="Column X, or X_a and X_b, by which answers differ: length.")
 ]
 Order = Annotated[
     str | None, typer.Option(help="ab or ba: which answer was shown first, where no column says.")
 ]
-Resamples = Annotated[int, typer.Option(help="Bootstrap resamples; 0 gives sandwich errors.")]
+Resamples = Annotated[int, typer.Option(help="Resamples of the clusters; 0 gives sandwich errors.")]
 
 
 def elo(
     *, file: File, column: Column = None, judge: Judge = None, group: Language = None, order: Order = None,
-    held_out: HeldOut = None, scores: Scores = "graded", family: Family = None, length_effect: Length = False,
-    battle_effect: Battle = False, covariate: Covariate = None, out: Out = None, html: Html = None,
+    cluster: Clusters = None, held_out: HeldOut = None, setting: Setting = "forward", family: Family = None,
+    length_effect: Length = False, battle_effect: Battle = False, covariate: Covariate = None,
+    out: Out = None, html: Html = None,
     as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "hmc",
-    chains: Chains = 4, draws: Draws = 1000, bootstrap: Resamples = 1000, strict: Strict = False,
+    chains: Chains = 4, draws: Draws = 1000, bootstrap: Resamples = 0, strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
@@ -61,8 +66,9 @@ def elo(
         require_targets(out, html)
         answer = study(
             read_battles(file, columns=mapping(column), order=order), group=group, judges=judge or None,
-            held_out=held_out or (), scores=cast("Any", scores), families=mapping(family, "--family"),
-            length_effect=length_effect, battle_effect=battle_effect, covariates=covariate or (),
+            cluster=cluster or None, held_out=held_out or (), setting=cast("Any", setting),
+            families=mapping(family, "--family"), length_effect=length_effect, battle_effect=battle_effect,
+            covariates=covariate or (),
             engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=draws, bootstrap=bootstrap,
             progress=not quiet,
         )  # fmt: skip

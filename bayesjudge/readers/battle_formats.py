@@ -113,11 +113,11 @@ def _mt_bench(frame: pd.DataFrame) -> Unfolded:
 
 
 def _with_turn(frame: pd.DataFrame) -> pd.DataFrame:
-    """Each turn of a question is an item of its own."""
+    """Each turn of a question is an item of its own; the question is the prompt that they share."""
     if not {"question_id", "turn"} <= set(frame.columns):
         return frame
     item = frame["question_id"].astype(str) + " turn " + frame["turn"].astype(str)
-    return frame.assign(item=item).drop(columns=["question_id"])
+    return frame.assign(item=item)
 
 
 def _judge_names(frame: pd.DataFrame) -> pd.Series[Any]:

@@ -25,6 +25,7 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `triviaqa.py` | real judges and labels: hide most labels, compare every method with all of them |
 | `resampled.py` | real tables as populations, items drawn again: coverage of accuracies and judge quality |
 | `chosen_labels.py` | the same where labels were not drawn evenly: probabilities known, estimated, ignored |
+| `prompts.py` | MT-bench as a population, prompts or voters drawn again: coverage of Elo and differences |
 | `panel.py` | several real judges, few labels: `judge_panel` beside PPI++ on the best judge; three tables |
 | `simulation.py` | known truth: bias, coverage, width of the difference of models (`--sweeps`: 15 cells) |
 | `speed.py` | bootstrap, counting 10 million rows, one fit, hundreds of fits |
@@ -120,6 +121,13 @@ def _chosen_labels(result: Mapping[str, Any]) -> list[str]:
     return [words, picked(result["rows"], names), "Permutation test of even labelling:", tests]
 
 
+def _prompts(result: Mapping[str, Any]) -> list[str]:
+    words = ("`worst`: smallest coverage of one model, or pair; `wrong`: confident calls of the wrong sign; "
+             "`[independent]`: battles on one prompt taken as independent.")  # fmt: skip
+    names = ("world", "n", "estimand", "method", "coverage", "worst", "width", "error", "wrong")
+    return [words, picked(result["summary"], names)]
+
+
 def _gates(result: Mapping[str, Any]) -> str:
     """Counts of gates over every parameter, and the mixing of the accuracies and differences themselves."""
     return "### convergence\n\n" + picked(result["gates"], list(result["gates"][0]))
@@ -178,16 +186,13 @@ def _elo(result: Mapping[str, Any]) -> list[str]:
 
 def _elo_heldout(result: Mapping[str, Any]) -> list[str]:
     words = ("Votes on one model at a time are hidden; intervals of 90 % for the Elo that Hard-Elo finds in "
-             "them. `coverage_lower`, `coverage_upper`: exact binomial.")  # fmt: skip
-    titles = {
-        "ratio": "all three against the best alone: worlds simulated from the fitted model",
-        "least squares": "lines and planes through the judges' Elo, each model left out",
-        "pulls": "what pulls all three on each model, in Elo",
-    }
-    parts = result.get("expected", {})
-    shown = [f"### {title}\n\n" + picked(parts[name], list(parts[name][0]))
-             for name, title in titles.items() if name in parts]  # fmt: skip
-    return [words, picked(result["rows"], list(result["rows"][0])), *shown]
+             "them; conformal ones are calibrated forward. `coverage_lower`, `coverage_upper`: exact "
+             "binomial. Logs of 1,500 and 6,000 battles: means over logs.")  # fmt: skip
+    rows = picked(result["rows"], list(result["rows"][0]))
+    if not result.get("paper"):
+        return [words, rows]
+    paper = picked(result["paper"], list(result["paper"][0]))
+    return [words, rows, "### Soft-Elo's public sample, as in the paper\n\n" + paper]
 
 
 def _elo_speed(result: Mapping[str, Any]) -> list[str]:
@@ -247,8 +252,8 @@ def _rows(result: Mapping[str, Any]) -> list[str]:
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
-    "triviaqa": _triviaqa, "resampled": _resampled, "chosen_labels": _chosen_labels, "peers": _peers,
-    "simulation": _simulation, "speed": _speed, "gpu": _gpu,
+    "triviaqa": _triviaqa, "resampled": _resampled, "chosen_labels": _chosen_labels, "prompts": _prompts,
+    "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
     "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "pooling": _pooling, "panel": _panel, "fuzz": _fuzz,
     "reference": _rows, "seeds": _rows, "seeds_slow": _rows,

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
+from bayesjudge.models.bradley_terry.clusters import DIMS, shared_errors
 from bayesjudge.models.common.battle_rows import (
     OutcomeRows,
     human_rows,
@@ -47,10 +48,14 @@ def prepare(
     x = np.column_stack(list(effects.values())) if effects else np.zeros((len(rows), 0))
     matrix = incidence(rows.first, rows.second, len(counts.models))
     axes, known = dict.fromkeys(matrix, ("battle", "model")), information(rows.n, len(counts.models))
+    shared = shared_errors(counts, judge)
+    by = tuple(one.column for one in counts.clusters)
     return Data(
-        arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **matrix},
-        dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), "information": (), **axes},
-        coords={"model": counts.models, "effect": tuple(effects), "battle": battle, "outcome": OUTCOMES},
+        arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **shared, **matrix},
+        dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), "information": (), **DIMS,
+              **axes},
+        coords={"model": counts.models, "other_model": counts.models, "effect": tuple(effects),
+                "battle": battle, "outcome": OUTCOMES, "column": by},
         observed="n", weights="n", ragged=("battle",),
         facts={"effects": len(effects), "covariates": tuple(scales)},
         units=sizes(rows, counts.models),

@@ -26,8 +26,8 @@ from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
+from bayesjudge.models.bradley_terry import clusters, results
 from bayesjudge.models.bradley_terry import data as bradley_terry_data
-from bayesjudge.models.bradley_terry import results
 from bayesjudge.models.common.davidson import LOG_TIE
 
 if TYPE_CHECKING:
@@ -152,6 +152,14 @@ class BradleyTerry:
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: every Elo."""
         return {"elo": self.elo(posterior, data)}
+
+    def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:  # noqa: ARG002
+        """What shared prompts do to this posterior: clusters, design effects, degrees of freedom."""
+        return {"clusters": results.describe(data)}
+
+    def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
+        """The same design with other outcomes, of independent battles as the model draws them."""
+        return data.with_arrays(clusters.independent({**data.arrays, **observed}))
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

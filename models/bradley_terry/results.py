@@ -1,4 +1,4 @@
-"""What a posterior of `bradley_terry` says, and the test quantities of its predictive checks."""
+"""What a posterior of `bradley_terry` says, battles that share prompts allowed for, and its checks."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesjudge.counts.battles.few_clusters import few_notes
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.maths.bradley_terry import CENTRE, PER_LOGIT
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common import battle_statistics
 from bayesjudge.models.common.battle_statistics import Patterns
 from bayesjudge.models.common.elo_results import elo_draws, elo_rows, equals_tie
+from bayesjudge.models.common.shared_items import widened
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "elo", "estimates"]
+__all__ = ["STATISTICS", "describe", "elo", "estimates"]
 
 
 def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
     """Elo and differences, how often equals tie, and what each effect is worth in logits."""
     rows = elo_rows(elo(posterior, data), method=method, prob=prob, n=dict(data.units))
+    few = few_notes(data.coords["model"], data.coords["column"], data["clusters"], data["all_clusters"])
+    rows = [{**row, "note": "; ".join(dict.fromkeys(few[name] for name in few if name in _models_of(row)))}
+            for row in rows]  # fmt: skip
     battles = int(data["total"].sum())
     tie = equals_tie(posterior["log_tie"]).expand_dims(unit=["equal models"])
     rows += summary_rows(tie, estimand="tie_rate", method=method, prob=prob, n={"equal models": battles})
@@ -36,10 +42,40 @@ def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) ->
 
 
 def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
-    """Draws of each model's Elo on the pairs that were played; a model without a battle is left out."""
-    draws = elo_draws(posterior["strength"], posterior["log_tie"], data)
+    """Draws of each model's Elo on the pairs that were played; a model without a battle is left out.
+
+    They are widened by what shared prompts add to the errors of independent battles (`clusters.py`).
+    """
+    draws = _widened(elo_draws(posterior["strength"], posterior["log_tie"], data), posterior, data)
     fought = [m for m, name in enumerate(data.coords["model"]) if data.units[str(name)]]
     return draws.isel(model=fought)
+
+
+def _models_of(row: Mapping[str, Any]) -> list[str]:
+    return str(row["unit"]).split(" − ")
+
+
+def _widened(draws: xr.DataArray, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+    added = np.asarray(data["added"])
+    if not added.any():
+        return draws
+    logits = (draws.to_numpy().reshape(-1, len(added)) - CENTRE) / PER_LOGIT
+    # Near 0, Elo is 1/(1 + ν/2) times as steep as a Davidson strength, and so is the scale of its prior.
+    steep = 1 + float(np.exp(posterior["log_tie"]).mean()) / 2
+    prior = (steep / float(posterior["spread"].mean())) ** 2
+    found = widened(logits, added=added, prior=prior, df=float(data["cluster_df"]))
+    return draws.copy(data=(CENTRE + PER_LOGIT * found).reshape(draws.shape))
+
+
+def describe(data: Data) -> dict[str, Any]:
+    """What clusters do to this posterior, for its manifest: their columns and numbers, design effects, df."""
+    names = map(str, data.coords["model"])
+    alone, added = (np.diag(np.asarray(data[name])) for name in ("alone", "added"))
+    effect = {name: round(float(1 + more / one), 3)
+              for name, one, more in zip(names, alone, added, strict=True) if one > 0}  # fmt: skip
+    counted = dict(zip(map(str, data.coords["column"]), map(int, data["all_clusters"]), strict=True))
+    df = float(data["cluster_df"])
+    return {"clusters": counted, "design_effect": effect, "df": None if np.isinf(df) else round(df, 1)}
 
 
 def _on_patterns(statistic: Callable[[Any, Patterns], dict[str, Any]]) -> Statistic:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["adjust", "exact_margins", "item_covariance"]
+__all__ = ["adjust", "exact_margins", "item_covariance", "widened"]
 
 type Array = NDArray[np.float64]
 
@@ -35,6 +35,10 @@ _MOST_STRETCH = 3.0
 LEAST_DF = 3
 #: Directions in which draws vary less than this share of the most are exact (rates that models share).
 _RANK = 1e-10
+#: Clusters may make a direction's variance smaller too, by chance or not, but not by more than this share.
+_LEAST_ADDED = -0.5
+#: Degrees of freedom past which Student's t is the normal distribution.
+_INFINITE = 10**9
 
 
 def item_covariance(scores: Array, *, together: Array, sums: Array, items: Any) -> Array:
@@ -136,6 +140,40 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: int, seed: 
     factor = np.sqrt(degrees / np.random.default_rng(seed).chisquare(degrees, size=(len(draws), 1)))
     moved: Array = centre + factor * (inside @ move.T) @ basis.T
     return moved
+
+
+def widened(draws: Array, *, added: Array, prior: float, df: float, seed: int = 0) -> Array:
+    """Draws (D, P) adjusted for estimates that vary more than independent answers would have them.
+
+    Parameters
+    ----------
+    draws : array (D, P)
+        Of a posterior that takes answers as independent.
+    added : array (P, P)
+        What clusters add to the covariance of the estimates.
+    prior : float
+        Precision that the prior gives each parameter. The information is that of the draws without it,
+        H = Σ⁻¹ − Pr, and V = H + H added H: the data's share of every direction is widened.
+    df, seed
+        As in `adjust`.
+
+    Examples
+    --------
+    Estimates that vary three times as much as the draws of a flat prior say:
+
+    >>> draws = np.random.default_rng(0).normal(size=(4000, 1))
+    >>> wide = widened(draws, added=2 * np.eye(1), prior=0.0, df=1e9)
+    >>> round(float(wide.var() / draws.var()), 1)
+    3.0
+    """
+    values, vectors = np.linalg.eigh(np.cov(draws, rowvar=False).reshape(added.shape))
+    kept = values > _RANK * values.max()
+    own = np.maximum(1 / values[kept] - prior, 0.0)
+    known = (vectors[:, kept] * own) @ vectors[:, kept].T
+    root = (vectors[:, kept] * np.sqrt(own)) @ vectors[:, kept].T
+    more, ways = np.linalg.eigh(root @ added @ root)
+    variance = known + root @ (ways * np.maximum(more, _LEAST_ADDED)) @ ways.T @ root
+    return adjust(draws, information=known, variance=variance, df=int(min(df, _INFINITE)), seed=seed)
 
 
 def _positive(matrix: Array) -> Array:

@@ -1,8 +1,7 @@
-"""The likelihood of `judge_elo` in PyMC, part by part, judge by judge."""
+"""`judge_elo` in PyMC, as a textbook writes it: tastes by regression, the whole design."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,121 +9,50 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.davidson import LOG_TIE, pytensor_log_outcomes
-from bayesjudge.models.judge_elo.battle_links import outcomes_of
-from bayesjudge.models.judge_elo.likelihood import FLOOR, nodes
+from bayesjudge.models.common.strengths import pymc_spread
+from bayesjudge.models.judge_elo.marginal import Priors
+from bayesjudge.models.judge_elo.scales import vine_shapes
 
-__all__ = ["pymc_effects", "pymc_links", "pymc_scores", "pymc_tastes", "pymc_verdicts", "pymc_votes"]
+__all__ = ["pymc_model"]
+
+_ONE = np.float64(1)
 
 
-def pymc_tastes(z: Any, data: Data) -> Any:
-    """Tastes in standard deviations (J, M): each judge's regress on those of the judges before it."""
+def pymc_model(data: Data, priors: Priors) -> Any:
+    """The same joint density of hyperparameters and observation."""
     judges = data.size("judge")
+    with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "judge_pair")}) as model:
+        tau = pymc_spread("spread", priors.strength_scale)
+        slope = pm.Normal("slope", _ONE, _ONE, dims="judge")
+        taste = pm.HalfNormal("taste_spread", np.float64(priors.taste_scale), dims="judge")
+        models = data.size("model")
+        # Every θ_i and δ_ji as a linear form of independent standard normals, rater by rater.
+        forms = [pt.concatenate([tau * pt.ones(1), pt.zeros(judges)])]
+        for j, own in enumerate(_tastes(judges)):
+            forms.append(slope[j] * forms[0] + pt.concatenate([pt.zeros(1), taste[j] * own]))
+        mixing = pt.stack(forms)
+        raters = pt.as_tensor(np.asarray(data["design"]))
+        latent = pt.tensordot(raters, mixing, axes=[[1], [0]]).reshape((-1, models * (judges + 1)))
+        effects = np.asarray(data["effects"]).reshape(data.size("contrast"), -1)
+        design = pt.concatenate([latent, pt.as_tensor(effects)], axis=1)
+        covariance = pt.dot(design, design.T) + np.eye(data.size("contrast"))
+        pm.MvNormal("y", np.zeros(data.size("contrast")), cov=covariance, observed=data["y"])
+    return model
+
+
+def _tastes(judges: int) -> list[Any]:
+    """Each judge's taste as regression on the independent parts of the judges before it."""
     if judges == 1:
-        return z
-    pairs = [(i, k) for k in range(judges) for i in range(k + 1, judges)]
-    shape = np.array([(judges - k) / 2 for _, k in pairs])
-    partial = np.float64(2) * pm.Beta("taste_partial", shape, shape, dims="judge_pair") - np.float64(1)
-    rows = []
+        return [pt.ones(1)]
+    shapes = np.array([shape for *_, shape in vine_shapes(judges)])
+    partial = np.float64(2) * pm.Beta("taste_partial", shapes, shapes, dims="judge_pair") - _ONE
+    place = {(i, k): at for at, (i, k, _) in enumerate(vine_shapes(judges))}
+    found = []
     for i in range(judges):
-        taste, left = pt.zeros_like(z[i]), np.float64(1)
+        parts, left = [], _ONE
         for k in range(i):
-            p = partial[pairs.index((i, k))]
-            taste, left = taste + p * pt.sqrt(left) * z[k], left * (1 - p**2)
-        rows.append(taste + pt.sqrt(left) * z[i])
-    return pt.stack(rows)
-
-
-def pymc_votes(theta: Any, data: Data) -> Any:
-    """People's votes; gives the log probabilities of their outcomes, (V, 3)."""
-    log_tie = pm.Normal("vote_log_tie", *map(np.float64, LOG_TIE))
-    d = theta[data["vote_first"]] - theta[data["vote_second"]]
-    log_p = pytensor_log_outcomes(d, log_tie)
-    pm.Potential("vote_n", data["vote_n"].astype(float) * log_p)
-    return log_p
-
-
-def pymc_effects(data: Data) -> Any:
-    """Coefficients of order, length and family for each judge, (J, effects)."""
-    if not data.coords["effect"]:
-        return np.zeros((data.size("judge"), 0))
-    return pm.Normal("effects", np.float64(0), np.float64(1), dims=("judge", "effect"))
-
-
-def pymc_verdicts(eye: Any, effects: Any, data: Data) -> list[Any]:
-    """Verdicts, on the scale of each judge's own eye (J, M); log probabilities of each judge's (W_j, 3)."""
-    if not data.facts["verdicts"]:
-        return []
-    log_tie = pm.Normal("verdict_log_tie", *map(np.float64, LOG_TIE), dims="verdict_judge")
-    every = []
-    for k, judge in enumerate(data.facts["verdicts"]):
-        rows = data["verdict_judge"] == k
-        log_p = pytensor_log_outcomes(
-            _differences("verdict", rows, eye[judge], effects[judge], data), log_tie[k]
-        )
-        every.append(log_p)
-        if "verdict_n" in data.arrays:
-            pm.Potential(f"verdict_n_{k}", data["verdict_n"][rows].astype(float) * log_p)
-    return every
-
-
-def pymc_scores(eye: Any, effects: Any, data: Data) -> None:
-    """Score gaps."""
-    noise = pm.HalfNormal("noise", np.float64(1), dims="score_judge")
-    freedom = pm.Gamma("freedom", np.float64(2), np.float64(0.1), dims="score_judge")
-    for k, judge in enumerate(data.facts["graded"]):
-        rows = (data["score_judge"] == k) & (data["score_seen"] > 0)
-        d = _differences("score", rows, eye[judge], effects[judge], data)
-        gaps = pm.StudentT.dist(nu=freedom[k], mu=d, sigma=noise[k])
-        log_p: Any = pm.logp(gaps, data["score"][rows])
-        pm.Potential(f"score_{k}", log_p)
-
-
-def _differences(kind: str, rows: Any, eye: Any, effects: Any, data: Data) -> Any:
-    apart = eye[data[f"{kind}_first"][rows]] - eye[data[f"{kind}_second"][rows]]
-    x = data[f"{kind}_x"][rows]
-    return apart + pt.dot(pt.as_tensor(x), pt.as_tensor(effects)) if x.shape[1] else apart
-
-
-_ROOT = np.float64(math.sqrt(2))
-
-
-def pymc_links(votes: Any, verdicts: list[Any], data: Data) -> None:
-    """Joint outcomes, from log probabilities of votes (V, 3) and of each judge's verdicts (W_j, 3)."""
-    raters = data.size("rater")
-    loading = pm.Uniform("loading", np.float64(0), np.float64(1), shape=raters)
-    # Verdict patterns of all judges stand one after the other.
-    start = np.cumsum([0, *(int(np.sum(data["verdict_judge"] == k)) for k in range(len(verdicts)))])
-    said, given = outcomes_of(raters), np.float64(1)
-    for rater, log_p in enumerate([votes, *verdicts]):
-        place = data["linked_place"][:, rater] - (start[rater - 1] if rater else 0)
-        own = _outcomes(log_p[np.maximum(place, 0)], loading[rater])
-        seen = data["linked_seen"][:, rater, None, None] > 0
-        known: Any = pt.switch(seen, own, np.array([1.0, 0.0, 0.0]))
-        given = given * known[:, :, said[:, rater]]
-    joint = (nodes()[1][:, None] * given).sum(axis=1)
-    pm.Potential("linked_n", data["linked_n"].astype(float) * pt.log(pt.maximum(joint, np.float64(FLOOR))))
-
-
-def _outcomes(log_p: Any, loading: Any) -> Any:
-    """Probabilities (D, Q, 3) at the values of the battle effect."""
-    p: Any = pt.exp(log_p)
-    shift, apart = loading * nodes()[0], (np.float64(1) - loading**2) ** np.float64(0.5)
-    low = (_quantile(p[:, 0], p[:, 1] + p[:, 2])[:, None] + shift) / apart
-    high = (shift - _quantile(p[:, 2], p[:, 0] + p[:, 1])[:, None]) / apart
-    first, second = _normal(low), _normal(-high)
-    tie: Any = pt.maximum(np.float64(1) - first - second, np.float64(0))
-    return pt.stack([first, tie, second], axis=-1)
-
-
-def _normal(x: Any) -> Any:
-    tail: Any = pt.erfc(-x / _ROOT)
-    return np.float64(0.5) * tail
-
-
-def _quantile(p: Any, rest: Any) -> Any:
-    """Normal quantile of p, from the nearer tail."""
-    side: Any = pt.switch(p < rest, np.float64(-1), np.float64(1))
-    smaller: Any = pt.minimum(p, rest)
-    at: Any = pt.erfcinv(np.float64(2) * smaller)
-    return side * _ROOT * at
+            parts.append(partial[place[i, k]] * pt.sqrt(left))
+            left = left * (_ONE - partial[place[i, k]] ** 2)
+        parts.append(pt.sqrt(left) if i else pt.ones(()))
+        found.append(pt.stack([*parts, *[pt.zeros(())] * (judges - i - 1)]))
+    return found

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesjudge.baselines.elo import elo_baselines, fit_elo, fit_human, fit_judge, temperature
-from bayesjudge.baselines.elo.targets import Targets, human_targets, judge_targets, soft_probability
-from bayesjudge.baselines.elo.temperature import solve_beta
+from bayesjudge.baselines.elo.targets import Targets, human_targets, judge_targets
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets.battles import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.bradley_terry import PER_LOGIT, anchored_strengths, solve_strengths, to_elo
 from bayesjudge.maths.comparison_graph import comparison_graph
+from bayesjudge.maths.temperature import soft_probability, solve_beta
 from bayesjudge.tables import Battles
 
 #: en.wikipedia.org/wiki/Bradley–Terry_model, "Worked example of iterative procedure": A–B 2-3, A–D 1-4,

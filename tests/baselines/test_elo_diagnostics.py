@@ -46,11 +46,12 @@ def mtbench(shared_data: Path) -> BattleCounts:
 
 
 def test_agreement_and_kappa_by_hand() -> None:
-    """Ten votes, seven of them met; chance agreement is the sum of the products of the margins."""
+    """Ten votes, seven met; chance agreement is of margins in which either model may be called first."""
     human = [1, 1, 1, 1, 0, 0, 0.5, 1, 0, 0]
     judge = [1, 1, 1, 1, 0, 0, 0.5, 0.5, 1, 0.5]
     found = rows(counted(pd.DataFrame({"model_a": "x", "model_b": "y", "human": human, "verdict": judge})))
-    margins = [np.mean(np.equal(human, v)) * np.mean(np.equal(judge, v)) for v in (0, 0.5, 1)]
+    tie = [np.mean(np.equal(side, 0.5)) for side in (human, judge)]
+    margins = [tie[0] * tie[1], *[(1 - tie[0]) * (1 - tie[1]) / 4] * 2]
     assert found.loc["agreement", "point"] == pytest.approx(0.7)
     assert found.loc["kappa", "point"] == pytest.approx((0.7 - sum(margins)) / (1 - sum(margins)))
     assert found.loc["agreement[decisive]", ["point", "n"]].tolist() == [6 / 7, 7]
@@ -98,16 +99,23 @@ def test_agreement_by_size_of_gap() -> None:
     found = GapAgreement(
         size=np.array([0.5, 1.5, 9.0]), agree=np.array([5, 7, 9]), disagree=np.array([5, 3, 1])
     )
-    table = agreement_by_gap(found)
-    assert table["n"].tolist() == [10, 0, 10, 0, 10]
-    assert table["observed"].dropna().tolist() == [0.5, 0.7, 0.9]
+    for scale in (1.0, 10.0):
+        scaled = GapAgreement(size=scale * found.size, agree=found.agree, disagree=found.disagree)
+        table = agreement_by_gap(scaled, unit=2 * scale)
+        assert table["n"].tolist() == [10, 0, 10, 0, 10]
+        assert table["observed"].dropna().tolist() == [0.5, 0.7, 0.9]
 
 
 def test_a_judge_that_contradicts_its_scores() -> None:
-    frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": 1, "score_gap": [1.0, 2.0, -1.0, 0.0],
-                          "verdict": [1, 0, 0, 1]})  # fmt: skip
+    frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": 1, "score_gap": [1.0, 2.0, -3.0, 0.0],
+                          "verdict": [1, 0, 0.5, 1]})  # fmt: skip
     found = rows(counted(frame))
-    assert found.loc["sign_conflict", ["point", "n"]].tolist() == [1 / 3, 3]
+    assert found.loc["sign_conflict[decisive]", ["point", "n"]].tolist() == [1 / 2, 2]
+    assert found.loc["sign_conflict[tie]", ["point", "n", "note"]].tolist() == [
+        1 / 3,
+        3,
+        "mean |gap| there 3",
+    ]
 
 
 def test_position_and_its_size_are_found() -> None:

@@ -45,15 +45,18 @@ def completed(row: pd.Series) -> pd.Series:
 
 @pytest.fixture(scope="module")
 def paper() -> TrialReliability:
+    return answer(papers_table(), bootstrap=1000)
+
+
+def papers_table() -> pd.DataFrame:
     table = coin_flip()
     counts = table.apply(completed, axis=1)
-    return answer(pd.concat([table[["item", "category", "judge"]], counts], axis=1), bootstrap=1000)
+    return pd.concat([table[["item", "category", "judge"]], counts], axis=1)
 
 
 def test_the_paper_s_table_through_the_whole_line(paper: TrialReliability) -> None:
     assert round(point(paper, estimand="flip_rate", unit="gpt-4o-mini"), 4) == 0.1331
     assert round(point(paper, estimand="flip_rate", unit="gpt-4.1-mini"), 4) == 0.1386
-    assert round(point(paper, estimand="kappa"), 3) == 0.507
     assert round(point(paper, estimand="agreement") * 29) == 22
     tests = paper.tests.set_index(["test", "unit"])
     kruskal = tests.loc["Kruskal–Wallis by category", "p"].round(4).to_dict()
@@ -63,6 +66,14 @@ def test_the_paper_s_table_through_the_whole_line(paper: TrialReliability) -> No
     assert (29 * 29 - judges["statistic"], round(judges["p"], 3)) == (438.0, 0.783)
     assert round(tests.loc[("η² of category", "all judges"), "effect"], 2) == 0.31
     assert round(tests.loc[("Cohen's d, easy to hard", "all judges"), "effect"], 2) == 2.96
+
+
+def test_the_paper_s_kappa_is_that_of_its_one_order() -> None:
+    """Response a was always shown first: where the table says so, a and b mean something, and κ is plain."""
+    found = answer(papers_table().assign(order="ab"))
+    assert round(point(found, estimand="kappa"), 3) == 0.507
+    free = answer(papers_table())
+    assert round(point(free, estimand="kappa"), 3) == 0.562
 
 
 def test_a_single_trial_and_the_noise_budget_are_the_flip_rate(paper: TrialReliability) -> None:
@@ -164,10 +175,25 @@ def test_one_item_has_an_estimate_and_no_interval() -> None:
     assert "too few items" in row["note"]
 
 
+def test_agreement_does_not_depend_on_names_and_sides() -> None:
+    """Items, judges and which response is called a: every printed digit stays."""
+    rng = np.random.default_rng(3)
+    counts = {"n_a": rng.integers(9, size=120), "n_b": rng.integers(4, size=120), "n_tie": 1}
+    frame = pd.DataFrame({"item": np.repeat(np.arange(60), 2), "judge": ["j", "k"] * 60, **counts})
+    swapped = frame.rename(columns={"n_a": "n_b", "n_b": "n_a"})
+    other = frame.where(frame["item"] % 3 > 0, swapped).assign(
+        item=[(7 * item) % 60 for item in frame["item"]], judge=["z", "a"] * 60
+    )
+    names = ["agreement", "kappa", "kappa[linear]", "ac1"]
+    found = [answer(one, bootstrap=200).estimates.where(estimand=names).frame for one in (frame, other)]
+    limits = [one[["estimand", "point", "lower", "upper"]].to_numpy() for one in found]
+    assert limits[0].tolist() == limits[1].tolist()
+
+
 def test_one_judge_has_no_agreement_and_two_alike_have_no_kappa() -> None:
     one = pd.DataFrame({"item": ["p", "q"], "n_a": [5, 5], "n_b": [0, 1]})
     assert not len(answer(one).estimates.where(estimand="kappa"))
-    both = pd.concat([one.assign(judge="x"), one.assign(judge="y")])
+    both = pd.concat([one.assign(judge="x"), one.assign(judge="y")]).assign(order="ab")
     row = answer(both).estimates.where(estimand="kappa").frame.iloc[0]
     assert np.isnan(row["point"])
     assert "chance would agree" in row["note"]

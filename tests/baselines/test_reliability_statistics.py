@@ -13,13 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from bayesjudge.baselines.reliability.agreement import (
-    METRICS,
-    cohen_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    raw_agreement,
-)
+from bayesjudge.baselines.reliability.agreement import METRICS, krippendorff_alpha
 from bayesjudge.baselines.reliability.curve import majority_match, mean_curve, minimum_trials
 from bayesjudge.baselines.reliability.gap import wilcoxon_test
 from bayesjudge.baselines.reliability.groups import (
@@ -34,6 +28,7 @@ from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, fli
 from bayesjudge.baselines.reliability.position import order_p, position_effect, sign_test
 from bayesjudge.datasets import coin_flip
 from bayesjudge.errors import UsageError
+from bayesjudge.maths.agreement import cohen_kappa, folded, gwet_ac1, half_turned, raw_agreement
 
 #: Shrout & Fleiss 1979, Psychological Bulletin 86, table 2: six targets by four judges.
 SHROUT_FLEISS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -143,6 +138,19 @@ def test_ac1_of_gwet_s_own_example() -> None:
     table = [[118, 5], [2, 0]]
     assert round(float(gwet_ac1(table)), 4) == 0.9408
     assert round(float(cohen_kappa(table)), 4) == -0.0234
+
+
+def test_half_turned_tables_do_not_know_which_answer_is_called_a() -> None:
+    """Exchanging a and b on some items moves them half a turn: κ, weighted κ and AC1 stay what they are."""
+    rng = np.random.default_rng(0)
+    first, second = rng.choice(3, size=(2, 200), p=[0.6, 0.1, 0.3])
+    turned = rng.random(200) < 0.5
+    tables = [np.zeros((3, 3), dtype=np.int64) for _ in range(2)]
+    np.add.at(tables[0], (first, second), 1)
+    np.add.at(tables[1], (np.where(turned, 2 - first, first), np.where(turned, 2 - second, second)), 1)
+    assert cohen_kappa(tables[0]) != pytest.approx(cohen_kappa(tables[1]), abs=1e-3)
+    np.testing.assert_array_equal(folded(tables[0]), folded(tables[1]))
+    np.testing.assert_allclose(half_turned(folded(tables[0])), half_turned(tables[0]))
 
 
 def test_kappa_of_one_category_is_undefined_not_zero() -> None:

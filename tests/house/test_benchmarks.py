@@ -222,6 +222,23 @@ def test_known_probabilities_of_labels_repair_what_a_choice_of_items_does(
 
 
 @pytest.mark.slow
+def test_intervals_of_elo_cover_where_prompts_are_drawn_again(shared_data: Path, tmp_path: Path) -> None:
+    """Twenty logs of 20 prompts: clustered intervals cover where independent ones do not."""
+    out = tmp_path / "out.json"
+    run(str(BENCHMARKS / "prompts.py"), "--replicates", "20", "--prompts", "20", "--out", str(out))
+    found = {
+        (row["world"], row["estimand"], row["method"]): row for row in json.loads(out.read_text())["summary"]
+    }
+    for world in ("people", "gpt-4"):
+        for method in ("bayes:bradley_terry[human]", "hard-elo"):
+            # Models of one log err together: 20 logs are some 60 independent intervals; 200 logs hold .93.
+            assert found[world, "elo", method]["coverage"] >= 0.8, (world, method)
+        assert found[world, "elo", "hard-elo[independent]"]["coverage"] < 0.85
+    free = "independent battles", "elo", "bayes:bradley_terry[human]"
+    assert found[free]["width"] < 1.15 * found[(*free[:2], f"{free[2]}[independent]")]["width"]
+
+
+@pytest.mark.slow
 def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
     assert "gate: passed" in run(str(EXAMPLES / "own_model.py"))
     shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "100")

@@ -29,7 +29,7 @@ ROOMS = {
     "estimates": {"errors"},
     "maths": {"errors"},
     "readers": {"errors", "tables"},
-    "counts": {"errors", "tables"},
+    "counts": {"errors", "tables", "maths"},
     "planning": {"errors", "estimates"},  # pure functions of draws and probabilities, whoever made them
     "model": {"errors", "estimates"},
     "inference": LEAVES | {"model"},

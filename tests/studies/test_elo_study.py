@@ -129,8 +129,8 @@ def test_votes_that_cannot_be_hidden_are_named() -> None:
     [
         ({"prob": 2}, "between 0 and 1"),
         ({"bootstrap": 1}, "no spread"),
-        ({"scores": "both"}, "graded, verdicts"),
-        ({"battle_effect": True}, "give scores=.verdicts. too"),
+        ({"setting": "both"}, "forward, as-in-paper"),
+        ({"battle_effect": True}, "now always on"),
     ],
 )
 def test_options_are_looked_at_first(options: dict[str, Any], message: str) -> None:
@@ -159,7 +159,11 @@ def warned(rows: list[dict[str, Any]], counts: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (diagnostic("beta", 0.13), "low temperature"),
+        (diagnostic("beta", 0.13, note="low: an ordinary gap is worth little"), "low temperature"),
+        (
+            diagnostic("sign_conflict[tie]", 0.3, note="mean |gap| there 1"),
+            "30% of verdicts beside a score gap",
+        ),
         (diagnostic("first_preferred", 0.86), "shown first in 86%"),
         (diagnostic("slope", 0.28), "compresses the scale"),
         (diagnostic("slope", 1.6), "stretches the scale"),
@@ -197,7 +201,7 @@ def run(*arguments: Any) -> Any:
 def test_a_wrong_option_is_one_message(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     simulate_battles(seed=1, design=PEOPLE).battles.frame.to_csv(path, index=False)
-    for arguments in (["--family", "gpt-4"], ["--held-out", "all"], ["--scores", "both"], ["--column", "a"]):
+    for arguments in (["--family", "gpt-4"], ["--held-out", "all"], ["--battle-effect"], ["--column", "a"]):
         result = run("elo", path, *arguments)
         assert result.exit_code == 2
         assert result.stderr.startswith("bayesjudge: ")

@@ -242,13 +242,13 @@ def test_an_ibis_table_counts_what_it_drops() -> None:
     }  # fmt: skip
 
 
-def test_groups_lengths_and_battles_are_kept_on_request() -> None:
+def test_groups_and_lengths_are_kept_on_request() -> None:
     lengths = {"length_a": [9, 9, 5, 5, 1], "length_b": [4, 4, 6, 6, 1]}
     frame = FRAME.assign(language=["en", "en", "de", "de", None], **lengths)
-    counts = counted(frame, group="language", keep_battles=True)
+    counts = counted(frame, group="language")
     assert counts.groups == ("(missing)", "de", "en")
     assert sorted(counts.judged.length.tolist()) == [-5, -1, -1, 0]
-    assert len(np.unique(counts.judged.battle)) == 3
+    assert len(np.unique(counts.battles.cluster)) == 3
     assert np.isnan(counted(frame, lengths=False).judged.length).all()
     assert counts.for_groups(["de"]).human.votes.sum() == 1
     with pytest.raises(UsageError, match="no column 'colour'"):

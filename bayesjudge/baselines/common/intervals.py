@@ -9,7 +9,7 @@ import numpy as np
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.errors import UsageError
 
-__all__ = ["clopper_pearson", "expit", "logit", "mover", "normal_quantile", "wald", "wilson"]
+__all__ = ["clopper_pearson", "expit", "logit", "mover", "normal_quantile", "t_quantile", "wald", "wilson"]
 
 type Limits = tuple[Array, Array]
 
@@ -23,6 +23,19 @@ def normal_quantile(prob: float) -> float:
     1.96
     """
     return NormalDist().inv_cdf(0.5 + prob / 2.0)
+
+
+def t_quantile(prob: float, df: float) -> float:
+    """The same of Student's t; infinite degrees of freedom are the normal distribution's.
+
+    Examples
+    --------
+    >>> round(t_quantile(0.95, 12), 3), round(t_quantile(0.95, float("inf")), 3)
+    (2.179, 1.96)
+    """
+    from scipy.special import stdtrit
+
+    return normal_quantile(prob) if np.isinf(df) else float(stdtrit(df, 0.5 + prob / 2.0))
 
 
 def wilson(mean: Array, n: Array, z: float) -> Limits:

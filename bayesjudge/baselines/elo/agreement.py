@@ -11,13 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.intervals import clopper_pearson
-from bayesjudge.baselines.elo.rows import Row, bootstrap_row, share_row
-from bayesjudge.baselines.elo.targets import Floats, soft_probability
-from bayesjudge.baselines.elo.temperature import solve_beta
+from bayesjudge.baselines.elo.clustering import JudgeClusters
+from bayesjudge.baselines.elo.rows import Row, bootstrap_row, share_row, spread_row, undefined_row
+from bayesjudge.baselines.elo.targets import Floats
+from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
+from bayesjudge.maths.agreement import cohen_kappa, half_turned, kappa_gradient
+from bayesjudge.maths.temperature import soft_probability, solve_beta
 
-__all__ = ["GapAgreement", "agreement_by_gap", "agreement_rows", "calibration_rows", "conflict_row",
+__all__ = ["GapAgreement", "agreement_by_gap", "agreement_rows", "calibration_rows", "conflict_rows",
            "gap_agreement", "reliability"]  # fmt: skip
 
 
@@ -107,10 +110,13 @@ def reliability(
 
 
 def agreement_by_gap(
-    found: GapAgreement, *, edges: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0), prob: float = 0.95
+    found: GapAgreement, *, unit: float, edges: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0), prob: float = 0.95
 ) -> pd.DataFrame:
-    """Agreement in ranges of |s|, with exact intervals: ``above, upto, observed, lower, upper, n``."""
-    bounds = [0.0, *edges, np.inf]
+    """Agreement in ranges of |s|, with exact intervals: ``above, upto, observed, lower, upper, n``.
+
+    Edges are in multiples of ``unit``, the judge's root mean square gap: scores have no unit of their own.
+    """
+    bounds = [0.0, *(unit * edge for edge in edges), np.inf]
     rows = []
     for above, upto in pairwise(bounds):
         mine = (found.size > above) & (found.size <= upto)
@@ -148,37 +154,71 @@ def calibration_rows(
     return [ece, bootstrap_row(name, found.cells, correlation, bounds=(-1.0, 1.0), **options)]
 
 
-def agreement_rows(rows: JudgedBattles, *, prob: float, bootstrap: int, seed: int) -> list[Row]:
-    """Share of votes that hard labels meet, of three outcomes and of decisive ones, and Cohen's κ."""
+def agreement_rows(rows: JudgedBattles, clusters: JudgeClusters, *, prob: float) -> list[Row]:
+    """Share of votes that hard labels meet, of three outcomes and of decisive ones, and Cohen's κ.
+
+    κ is that of the half-turned table: which model is called first is a matter of names.
+    """
     table = np.zeros((3, 3), dtype=np.int64)
-    place = (2 - 2 * rows.label).astype(int)
-    np.add.at(table, place, rows.votes * rows.n[:, None])
-
-    def kappa(cells: Floats) -> Floats:
-        square = cells.reshape(-1, 3, 3) / np.maximum(cells.sum(axis=1), 1)[:, None, None]
-        met = np.trace(square, axis1=1, axis2=2)
-        chance = (square.sum(axis=2) * square.sum(axis=1)).sum(axis=1)
-        return np.where(chance < 1, (met - chance) / np.maximum(1 - chance, 1e-300), np.nan)
-
+    np.add.at(table, _outcome(rows.label), rows.votes * rows.n[:, None])
     decisive = table[np.ix_([0, 2], [0, 2])]
+    shares = [("agreement", np.arange(3), table), ("agreement[decisive]", np.array([0, 2]), decisive)]
     return [
-        share_row("agreement", int(np.trace(table)), int(table.sum()), prob=prob, note=_votes_note(table)),
-        share_row("agreement[decisive]", int(np.trace(decisive)), int(decisive.sum()), prob=prob),
-        bootstrap_row("kappa", table.ravel(), kappa, bounds=(-1.0, 1.0), prob=prob, bootstrap=bootstrap,
-                      seed=seed),
-    ]  # fmt: skip
+        *(_share_row(name, kept, counted, clusters, prob=prob) for name, kept, counted in shares),
+        _kappa_row(half_turned(table), clusters, prob=prob),
+    ]
 
 
-def conflict_row(shown: JudgedBattles, *, prob: float) -> Row:
-    """Share of decisive verdicts that go against the judge's own scores."""
-    decisive = ~np.isnan(shown.gap) & (shown.gap != 0) & ~np.isnan(shown.verdict) & (shown.verdict != 0.5)
+def _share_row(
+    name: str, kept: NDArray[np.int64], table: NDArray[np.int64], clusters: JudgeClusters, *, prob: float
+) -> Row:
+    hits, total = int(np.trace(table)), int(table.sum())
+
+    def influence(rows: BattleClusters) -> Floats:
+        label = _outcome(rows.label)
+        used = np.isin(label, kept)
+        met = np.where(used, rows.votes[np.arange(len(rows)), label], 0)
+        return np.asarray(met - hits / total * np.where(used, rows.votes[:, kept].sum(axis=1), 0)) / total
+
+    note = "" if total else "no human vote on a judged battle"
+    return share_row(name, hits, total, prob=prob, note=note,
+                     spread=clusters.spread(influence) if total and clusters.columns else None)  # fmt: skip
+
+
+def _kappa_row(table: Floats, clusters: JudgeClusters, *, prob: float) -> Row:
+    point = float(cohen_kappa(table))
+    if np.isnan(point):
+        why = "too few battles, or all alike"
+        return undefined_row("kappa", why, prob=prob, bounds=(-1.0, 1.0))
+    gradient = half_turned(kappa_gradient(table))
+    spread = clusters.spread(lambda rows: (rows.votes * gradient[_outcome(rows.label)]).sum(axis=1))
+    return spread_row("kappa", point, spread, n=round(table.sum()), prob=prob, bounds=(-1.0, 1.0))
+
+
+def _outcome(label: Floats) -> NDArray[np.int64]:
+    """0 the first model, 1 neither, 2 the second."""
+    return (2 - 2 * label).astype(np.int64)
+
+
+def conflict_rows(shown: JudgedBattles, *, prob: float) -> list[Row]:
+    """Stated verdicts that do not go with the judge's own scores, and how large the gap is there.
+
+    ``sign_conflict[decisive]`` is the share of decisive verdicts that go against the sign of the gap,
+    ``sign_conflict[tie]`` the share of verdicts beside a gap that are ties.
+    """
+    both = ~np.isnan(shown.gap) & (shown.gap != 0) & ~np.isnan(shown.verdict)
+    decisive, tie = both & (shown.verdict != 0.5), both & (shown.verdict == 0.5)
     against = decisive & ((shown.gap > 0) != (shown.verdict == 1))
-    return share_row("sign_conflict", shown.n[against].sum(), shown.n[decisive].sum(), prob=prob,
-                     note="" if decisive.any() else "no judge verdict beside scores")  # fmt: skip
+    kinds = {"sign_conflict[decisive]": (against, decisive), "sign_conflict[tie]": (tie, both)}
+    return [share_row(name, shown.n[some].sum(), shown.n[among].sum(), prob=prob,
+                      note=_size_note(shown, some) if among.any() else "no stated verdict beside scores")
+            for name, (some, among) in kinds.items()]  # fmt: skip
 
 
-def _votes_note(table: NDArray[np.int64]) -> str:
-    return "" if table.sum() else "no human vote on a judged battle"
+def _size_note(shown: JudgedBattles, some: NDArray[np.bool_]) -> str:
+    if not some.any():
+        return ""
+    return f"mean |gap| there {np.average(np.abs(shown.gap[some]), weights=shown.n[some]):.3g}"
 
 
 def _beta(found: GapAgreement) -> float:

@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
 from bayesjudge.baselines.common.intervals import normal_quantile
+from bayesjudge.baselines.elo.clustering import JudgeClusters
 from bayesjudge.baselines.elo.fit import fit_elo
 from bayesjudge.baselines.elo.held_out import HeldOut
 from bayesjudge.baselines.elo.rows import Row, share_row, undefined_row
 from bayesjudge.baselines.elo.targets import Floats, Targets, human_targets
+from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.maths.bradley_terry import RIDGE
 
 __all__ = ["CLOSE", "family_rows", "length_correlation", "position_rows", "swap_rows", "verbosity_rows"]
 
-#: Gaps up to which a battle counts as close (METHODS 4.5).
-CLOSE = 0.3
+#: Gaps up to which a battle counts as close, in root mean square gaps: scores have no unit of their own.
+CLOSE = 0.15
 
 
-def position_rows(shown: JudgedBattles, *, prob: float) -> list[Row]:
+def position_rows(shown: JudgedBattles, clusters: JudgeClusters, *, prob: float) -> list[Row]:
     """Share of decisive verdicts for the answer shown first, where the order is known."""
     known = (shown.order != 0) & (shown.label != 0.5)
     first = known & ((shown.order > 0) == (shown.label == 1))
-    note = "" if known.any() else "no battle with a known order"
-    return [share_row("first_preferred", shown.n[first].sum(), shown.n[known].sum(), prob=prob, note=note)]
+    hits, total = int(shown.n[first].sum()), int(shown.n[known].sum())
+
+    def influence(rows: BattleClusters) -> Floats:
+        # Shown first and preferred: the first model in the first order, the second in the other.
+        won = (rows.shown == np.array([1.0, 0.0])).sum(axis=1)
+        lost = (rows.shown == np.array([0.0, 1.0])).sum(axis=1)
+        return np.asarray(won - hits / total * (won + lost)) / total
+
+    note = "" if total else "no battle with a known order"
+    return [share_row("first_preferred", hits, total, prob=prob, note=note,
+                      spread=clusters.spread(influence) if total and clusters.columns else None)]  # fmt: skip
 
 
 def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
@@ -56,15 +68,20 @@ def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
 def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: float = RIDGE) -> list[Row]:
     """Mean absolute distance to human Elo of Hard-Elo from one order alone, and from all battles.
 
-    Order 1 shows the model first whose name comes first, order 2 the other, so that a preference for the
-    first answer is a preference for some models: the worst that a fixed order can do.
+    One order shows the model first that is stronger by people's votes, the other the weaker one, so that a
+    preference for the first answer is a preference for strength: the worst that a fixed order can do,
+    whatever models are called and whichever answer is called a.
     """
     mine = counts.shown.keep(counts.shown.judge == counts.code("judge", judge))
     both = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
-    sides = {"order 1": mine.keep(mine.order > 0), "order 2": mine.keep(mine.order < 0), "all": both}
-    if not (counts.human.votes.sum() and len(sides["order 1"]) and len(sides["order 2"])):
+    if not counts.human.votes.sum():
         return []
     human = fit_elo(human_targets(counts), counts.models, ridge=ridge).elo
+    stronger_first = mine.order * np.sign(human[mine.first] - human[mine.second])
+    sides = {"stronger first": mine.keep(stronger_first > 0), "weaker first": mine.keep(stronger_first < 0),
+             "all": both}  # fmt: skip
+    if not all(len(kept) for kept in sides.values()):
+        return []
     rows = []
     for name, kept in sides.items():
         fit = fit_elo(Targets.of(kept.first, kept.second, kept.label, kept.n), counts.models, ridge=ridge)
@@ -76,26 +93,49 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
     return rows
 
 
-def verbosity_rows(rows: JudgedBattles, *, prob: float, close: float = CLOSE) -> list[Row]:
+def verbosity_rows(
+    rows: JudgedBattles, clusters: JudgeClusters, *, prob: float, close: float = CLOSE
+) -> list[Row]:
     """Share of decisive labels for the longer answer, in all battles and in close ones, beside people's."""
-    known = ~np.isnan(rows.length) & (rows.length != 0)
-    decisive = known & (rows.label != 0.5)
-    longer = decisive & ((rows.length > 0) == (rows.label == 1))
-    near = decisive & (np.abs(rows.gap) <= close)
-    votes = rows.votes * np.where(known, rows.n, 0)[:, None]
-    for_longer = np.where(rows.length > 0, votes[:, 0], votes[:, 2]).sum()
-    note = "" if known.any() else "no lengths"
-    n = rows.n
-    found = [
-        share_row("longer_preferred", n[longer].sum(), n[decisive].sum(), prob=prob, note=note),
-        share_row("longer_preferred[people]", for_longer, int(votes[:, [0, 2]].sum()), prob=prob, note=note),
-    ]
-    if np.isnan(rows.gap).all():
-        return found
-    close_row = share_row(
-        "longer_preferred[close]", n[near & longer].sum(), n[near].sum(), prob=prob, note=note
-    )
-    return [*found, close_row]
+    edge = close * rows.gap_unit
+    kinds = {"longer_preferred": _longer, "longer_preferred[people]": _longer_by_people}
+    if not np.isnan(edge):
+        kinds["longer_preferred[close]"] = lambda part, longer: _longer(part, longer, within=edge)
+    side = np.where(np.isnan(rows.length), np.nan, (np.sign(rows.length) + 1) / 2)
+    note = "" if np.isin(side, [0.0, 1.0]).any() else "no lengths"
+    return [_longer_row(name, kind, rows, side, clusters, prob=prob, note=note)
+            for name, kind in kinds.items()]  # fmt: skip
+
+
+def _longer_row(
+    name: str, kind: Any, rows: JudgedBattles, side: Floats, clusters: JudgeClusters, *, prob: float,
+    note: str,
+) -> Row:  # fmt: skip
+    won, lost = (int(part @ rows.n) for part in kind(rows, side))
+    total = won + lost
+
+    def influence(part: BattleClusters) -> Floats:
+        up, down = kind(part, part.longer)
+        return np.asarray(up - won / total * (up + down)) / total
+
+    return share_row(name, won, total, prob=prob, note=note,
+                     spread=clusters.spread(influence) if total and clusters.columns else None)  # fmt: skip
+
+
+def _longer(
+    part: JudgedBattles | BattleClusters, longer: Floats, *, within: float = np.inf
+) -> tuple[Floats, Floats]:
+    """Whether the label of each row is for the longer answer, and whether for the shorter, 0 or 1."""
+    near = np.abs(part.gap) <= within if np.isfinite(within) else np.ones(len(part), dtype=bool)
+    known = np.isin(longer, [0.0, 1.0]) & (part.label != 0.5) & near
+    return (known & (longer == part.label)).astype(float), (known & (longer != part.label)).astype(float)
+
+
+def _longer_by_people(part: JudgedBattles | BattleClusters, longer: Floats) -> tuple[Floats, Floats]:
+    """Votes for the longer and for the shorter answer."""
+    first, second = part.votes[:, 0].astype(float), part.votes[:, 2].astype(float)
+    return (np.where(longer == 1, first, np.where(longer == 0, second, 0.0)),
+            np.where(longer == 1, second, np.where(longer == 0, first, 0.0)))  # fmt: skip
 
 
 def length_correlation(counts: BattleCounts, held: HeldOut, *, prob: float) -> Row:
@@ -148,7 +188,8 @@ def family_rows(
     rivals = [name for name in counts.judges if name != judge and families.get(name) != family]
     mine = _family_cells(counts, judge, own)
     others = [_family_cells(counts, name, own) for name in rivals] or [_human_family_cells(counts, own)]
-    others = [cells for cells in others if cells.sum()]
+    # Streams follow the data and not the judges' names.
+    others = sorted((cells for cells in others if cells.sum()), key=lambda cells: cells.tolist())
     if not mine.sum() or not others:
         why = "no battle of the judge's own family, or nobody to compare with"
         return [undefined_row("own_family_excess", why, prob=prob, bounds=(-1.0, 1.0))]

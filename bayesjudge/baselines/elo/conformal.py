@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.elo.held_out import HeldOut
+from bayesjudge.baselines.elo.held_out import LEAST_FOR_LINE, HeldOut, line
 from bayesjudge.baselines.elo.targets import Floats
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
@@ -43,7 +43,8 @@ def conformal(
     Parameters
     ----------
     held : HeldOut
-        From `bayesjudge.baselines.elo.held_out.held_out`.
+        From `bayesjudge.baselines.elo.held_out.held_out`: forward, only the models that were asked for there
+        have an interval.
     kind : {"split", "jackknife+", "cv+"}
         Split conformal takes the judge's Elo as it is, so that no calibration model has to fit anything.
         Jackknife+ and CV+ (Barber et al. 2021) refit the line of ``on="line"`` without each calibration
@@ -54,7 +55,7 @@ def conformal(
     prob : float
         Nominal coverage. Jackknife+ and CV+ guarantee ``2 prob − 1`` and in practice reach about ``prob``.
     normalised : bool
-        Divide residuals by the bootstrap standard error, so that widths follow it.
+        Divide residuals by the standard error, so that widths follow it.
     strata : mapping of str to str, optional
         Family or strength class of each model; a model is calibrated on its own class alone (Mondrian).
     weights : mapping of str to float, optional
@@ -69,7 +70,8 @@ def conformal(
     -------
     Estimates
         Estimand ``elo``, method ``conformal[...]``, point the (calibrated) judge Elo, truth the human Elo, n
-        the number of calibration models.
+        the number of calibration models. Where there is no interval, limits are infinite and the note says
+        why.
 
     Raises
     ------
@@ -91,18 +93,20 @@ def conformal(
     """
     if kind not in KINDS or (weights is not None and kind != "split"):
         raise UsageError(f"kind is {kind!r}, one of {list(KINDS)}; weights go with 'split' only")
-    line = on == "line"
+    fitted = on == "line"
+    split = kind == "split"
     task = _Task(
-        held=held.calibrated() if line and kind == "split" else held, refit=line and kind != "split",
-        prob=prob, normalised=normalised, stratum=_strata(held, strata), weight=_weights(held, weights),
-        fold=_folds(len(held.models), kind, folds, seed),
+        held=held.calibrated() if fitted and split else held, refit=fitted and not split, prob=prob,
+        normalised=normalised, stratum=_of_models(held, strata, "strata"),
+        weight=_weights(held, weights), folds=folds if kind == "cv+" else None, seed=seed,
     )  # fmt: skip
-    name = ",".join([kind, *(["line"] if line else []), *(["plain"] if not normalised else []),
+    name = ",".join([kind, *(["line"] if fitted else []), *(["plain"] if not normalised else []),
                      *(["mondrian"] if strata else []), *(["weighted"] if weights else [])])  # fmt: skip
-    limits = task.split if kind == "split" else task.cross
+    limits = task.split if split else task.cross
     return Estimates.from_rows([
         {"estimand": "elo", "unit": model, "method": f"conformal[{name}]", "prob": prob, "judge": held.judge,
          "truth": held.human[m], **limits(m)} for m, model in enumerate(held.models)
+        if not held.is_forward or model in held.calibration
     ])  # fmt: skip
 
 
@@ -127,49 +131,69 @@ class _Task:
     prob: float
     normalised: bool
     refit: bool
-    stratum: NDArray[Any]
-    weight: Floats | None
-    fold: NDArray[np.int64]
+    stratum: Mapping[str, Any] | None
+    weight: Mapping[str, float] | None
+    folds: int | None
+    seed: int
 
     def split(self, m: int) -> dict[str, Any]:
         """Half-width ``q̂ SE``, with q̂ from the others' scores."""
-        others, scale = self._calibration(m), self._scale()
-        scores = np.abs(self.held.residual[others]) / scale[others]
+        model, others = self.held.models[m], self._calibration(m)
+        scores = np.abs(others.residual) / self._scale(others)
+        if not np.all(np.isfinite(scores)) or not np.isfinite(self.held.elo[m]):
+            return self._none(m, len(scores) - 1)
         if self.weight is None:
             quantile = upper_rank(scores, self.prob)
         else:
-            quantile = weighted_rank(scores, self.weight[others], float(self.weight[m]), self.prob)
-        point = self.held.elo[m]
-        return self._row(point, point - quantile * scale[m], point + quantile * scale[m], len(others))
+            each = np.array([self.weight[name] for name in others.models])
+            quantile = weighted_rank(scores, each, self.weight[model], self.prob)
+        point, width = self.held.elo[m], quantile * self._scale(self.held)[m]
+        return self._row(point, point - width, point + width, len(scores))
 
     def cross(self, m: int) -> dict[str, Any]:
         """Jackknife+ and CV+: what each calibration model's left-out line says of m, plus its residual."""
-        others, scale = self._calibration(m), self._scale()
+        others, own = self._calibration(m), self._scale(self.held)[m]
+        scale, fold = self._scale(others), self._fold(len(others.models))
         low, high, points = [], [], []
-        for i in others:
-            kept = [k for k in others if self.fold[k] != self.fold[i]]
-            line = self._line(kept)
-            width = abs(self.held.human[i] - line(self.held.elo[i])) / scale[i] * scale[m]
-            centre = line(self.held.elo[m])
+        for i in range(len(others.models)):
+            kept = fold != fold[i]
+            slope, intercept = line(others.elo[kept], others.human[kept]) if self.refit else (1.0, 0.0)
+            if np.isnan(slope):
+                return self._none(m, int(kept.sum()))
+            width = abs(others.human[i] - intercept - slope * others.elo[i]) / scale[i] * own
+            centre = intercept + slope * self.held.elo[m]
             low.append(centre - width)
             high.append(centre + width)
             points.append(centre)
         lower, upper = lower_rank(np.array(low), self.prob), upper_rank(np.array(high), self.prob)
-        return self._row(float(np.median(points)) if points else np.nan, lower, upper, len(others))
+        return self._row(float(np.median(points)) if points else np.nan, lower, upper, len(points))
 
-    def _line(self, kept: list[int]) -> Any:
-        if not self.refit:
-            return lambda elo: elo
-        if len(kept) < 3:
-            raise UsageError(f"a line needs 3 calibration models, and {len(kept)} are left; use on='raw'")
-        slope, intercept = np.polyfit(self.held.elo[kept], self.held.human[kept], 1)
-        return lambda elo: intercept + slope * elo
+    def _calibration(self, m: int) -> HeldOut:
+        model = self.held.models[m]
+        found = self.held.calibrating(model)
+        if self.stratum is None:
+            return found
+        return found.keep(
+            np.array([self.stratum[name] == self.stratum[model] for name in found.models], bool)
+        )
 
-    def _calibration(self, m: int) -> list[int]:
-        return [k for k in range(len(self.held.models)) if k != m and self.stratum[k] == self.stratum[m]]
+    def _fold(self, models: int) -> NDArray[np.int64]:
+        if self.folds is None:
+            return np.arange(models)
+        if not 2 <= self.folds <= models:
+            raise UsageError(
+                f"folds is {self.folds}; it must be between 2 and the {models} calibration models"
+            )
+        return np.asarray(np.random.default_rng(self.seed).permutation(models) % self.folds)
 
-    def _scale(self) -> Floats:
-        return self.held.error if self.normalised else np.ones(len(self.held.models))
+    def _scale(self, held: HeldOut) -> Floats:
+        return held.error if self.normalised else np.ones(len(held.models))
+
+    def _none(self, m: int, left: int) -> dict[str, Any]:
+        """A row without an interval: there is no line to put the judge's Elo through."""
+        why = f"a line needs {LEAST_FOR_LINE} calibration models of unequal Elo, and {max(left, 0)} are left"
+        return {"point": np.nan, "lower": -np.inf, "upper": np.inf, "n": len(self._calibration(m).models),
+                "note": f"no interval: {why}"}  # fmt: skip
 
     def _row(self, point: float, lower: float, upper: float, n: int) -> dict[str, Any]:
         short = np.isinf(upper - lower)
@@ -180,31 +204,22 @@ class _Task:
         return {"point": point, "lower": lower, "upper": upper, "n": n, "note": note if short else ""}
 
 
-def _strata(held: HeldOut, strata: Mapping[str, str] | None) -> NDArray[Any]:
-    return np.array([_of(model, strata, "strata") if strata else "" for model in held.models], dtype=object)
-
-
-def _weights(held: HeldOut, weights: Mapping[str, float] | None) -> Floats | None:
-    if weights is None:
+def _of_models(held: HeldOut, given: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
+    if given is None:
         return None
-    found = np.array([_of(model, weights, "weights") for model in held.models], dtype=float)
+    missing = [model for model in held.models if model not in given]
+    if missing:
+        raise UsageError(f"{name} has nothing for {missing[0]!r}; give every model one")
+    return given
+
+
+def _weights(held: HeldOut, weights: Mapping[str, float] | None) -> Mapping[str, float] | None:
+    if _of_models(held, weights, "weights") is None or weights is None:
+        return None
+    found = np.array([weights[model] for model in held.models], dtype=float)
     if not (np.all(np.isfinite(found)) and np.all(found >= 0) and found.sum() > 0):
         raise UsageError(f"weights are {dict(weights)}; they must be finite, 0 or more, and not all 0")
-    return found
-
-
-def _of(model: str, given: Mapping[str, Any], name: str) -> Any:
-    if model not in given:
-        raise UsageError(f"{name} has nothing for {model!r}; give every model one")
-    return given[model]
-
-
-def _folds(models: int, kind: str, folds: int, seed: int) -> NDArray[np.int64]:
-    if kind != "cv+":
-        return np.arange(models)
-    if not 2 <= folds <= models:
-        raise UsageError(f"folds is {folds}; it must be between 2 and the {models} models")
-    return np.asarray(np.random.default_rng(seed).permutation(models) % folds)
+    return weights
 
 
 def upper_rank(scores: NDArray[np.float64], prob: float) -> float:

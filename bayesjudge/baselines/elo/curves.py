@@ -89,7 +89,7 @@ def _one(
     found = []
     for method in methods:
         try:
-            held = held_out(drawn, judge, method, bootstrap=2)
+            held = held_out(drawn, judge, method, setting="as-in-paper")
         except UsageError as error:
             found.append((method, {"mae": np.nan, "beta": np.nan, "note": str(error)}))
         else:
@@ -107,5 +107,5 @@ def sweep_smoothing(
     """
     from bayesjudge.baselines.elo.targets import smoothing_name
 
-    held = {c: held_out(counts, judge, smoothing_name(c), bootstrap=2) for c in constants}
+    held = {c: held_out(counts, judge, smoothing_name(c), setting="as-in-paper") for c in constants}
     return pd.DataFrame([{"constant": c, "mae": np.abs(one.residual).mean()} for c, one in held.items()])

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.elo import agreement, bias
+from bayesjudge.baselines.elo.clustering import judge_clusters
 from bayesjudge.baselines.elo.rows import Row
 from bayesjudge.baselines.elo.targets import graded
 from bayesjudge.baselines.elo.temperature import gap_votes, temperature
@@ -41,9 +42,11 @@ def judge_diagnostics(
         From `bayesjudge.counts.battles.counts.count_battles`; its groups (languages) are told apart below.
     judge : str
     prob : float
-        Level of the intervals: exact for shares, bootstrap or normal for the rest.
+        Level of the intervals. Those of agreement, κ, β and preferences for the first or the longer answer
+        allow for clusters.
     bootstrap : int
-        Resamples of the battles.
+        Resamples of the battles for ``ece, gap_agreement_correlation, own_family_excess``, which have no
+        other intervals.
     seed : int
     families : mapping of str to str, optional
         Family of models and judges; the judge's own family is looked at where it has one.
@@ -54,7 +57,7 @@ def judge_diagnostics(
     -------
     Estimates
         Estimands ``agreement, agreement[decisive], kappa, beta, ece, gap_agreement_correlation,
-        sign_conflict, first_preferred, flip_rate, reversal_rate, position_advantage, elo_mae[order 1]...,
+        sign_conflict..., first_preferred, flip_rate, reversal_rate, position_advantage, elo_mae...,
         longer_preferred..., own_family_excess``. What the data say nothing about is left out.
 
     Raises
@@ -114,13 +117,15 @@ def _sliced(
 ) -> list[Row]:
     judged, shown = (_of(rows, counts, judge, group) for rows in (counts.judged, counts.shown))
     options: dict[str, Any] = {"prob": prob, "bootstrap": bootstrap, "seed": seed}
-    rows = agreement.agreement_rows(judged, **options)
+    clusters = judge_clusters(counts, judge, group)
+    rows = agreement.agreement_rows(judged, clusters, prob=prob)
     has_gap = bool((~np.isnan(judged.gap)).any())
     if has_gap and gap_votes(graded(judged, judge)).n:
-        rows += _records(temperature(counts, judge, group=group, **options))
+        rows += _records(temperature(counts, judge, group=group, prob=prob))
         rows += _warned(agreement.calibration_rows(agreement.gap_agreement(judged), **options))
-        rows.append(agreement.conflict_row(shown, prob=prob))
-    rows += bias.position_rows(shown, prob=prob) + bias.verbosity_rows(judged, prob=prob)
+    rows += agreement.conflict_rows(shown, prob=prob)
+    rows += bias.position_rows(shown, clusters, prob=prob)
+    rows += bias.verbosity_rows(judged, clusters, prob=prob)
     return rows
 
 

@@ -1,7 +1,8 @@
-"""One leaderboard from one set of targets: strengths, sandwich errors, bootstrap replicates."""
+"""One leaderboard from one set of targets: strengths, clustered sandwich errors, bootstrap replicates."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 from bayesjudge.baselines.common.bootstrap import draw_counts
 from bayesjudge.baselines.elo.targets import Floats, Targets
 from bayesjudge.errors import UsageError
+from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, solve_strengths, to_elo
 from bayesjudge.maths.comparison_graph import comparison_graph
+from bayesjudge.maths.prompt_effects import sandwich_meat
+from bayesjudge.maths.strengths import linearised
 
-__all__ = ["EloFit", "bootstrap_sums", "fit_elo"]
+__all__ = ["EloFit", "fit_elo"]
 
 #: Numbers in the largest array of weights: 64 MB.
 _LARGEST = 8_000_000
@@ -29,9 +33,13 @@ class EloFit:
     elo : float array (M,)
         1500 + (400/ln 10) θ, mean 1500 over the models that fought; NaN for a model without battles.
     covariance : float array (M, M)
-        Sandwich covariance of `elo`; NaN where `elo` is.
+        Sandwich covariance of `elo`, clusters the independent units where there are any; NaN where `elo` is.
+    independent : float array (M, M)
+        The same with single battles as the units.
+    df : float
+        Degrees of freedom of Student's t: clusters − 1, infinite for independent battles.
     replicates : float array (B, M)
-        Elo in bootstrap samples of the battles.
+        Elo in bootstrap samples of the clusters, or battles.
     n : int array (M,)
         Battles of each model.
     notes : tuple of str
@@ -41,6 +49,8 @@ class EloFit:
     models: tuple[str, ...]
     elo: Floats
     covariance: Floats
+    independent: Floats
+    df: float
     replicates: Floats
     n: NDArray[np.int64]
     notes: tuple[str, ...]
@@ -52,10 +62,18 @@ class EloFit:
             return np.asarray(self.replicates.std(axis=0, ddof=1))
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
+    @property
+    def design_effect(self) -> Floats:
+        """Variance of each model's Elo relative to independent battles (M,)."""
+        alone = np.diag(self.independent)
+        found = np.full(len(alone), np.nan)
+        return np.asarray(np.divide(np.diag(self.covariance), alone, out=found, where=alone > 0))
+
 
 def fit_elo(
-    targets: Targets, models: tuple[str, ...], *, ridge: float = RIDGE, bootstrap: int = 0, seed: int = 0
-) -> EloFit:
+    targets: Targets, models: tuple[str, ...], *, ridge: float = RIDGE, clusters: Sequence[BattleSums] = (),
+    bootstrap: int = 0, seed: int = 0,
+) -> EloFit:  # fmt: skip
     """Fit Bradley–Terry to targets.
 
     Parameters
@@ -66,8 +84,10 @@ def fit_elo(
     ridge : float
         Penalty ``ridge/2 ‖θ‖²``. Without it, an ill-posed fit is an error; with it, the answer is finite and
         the notes say what only the penalty holds.
+    clusters : sequence of BattleSums
+        The same targets by battle, then by each column that clusters; none for independent battles.
     bootstrap : int
-        Resamples of the battles, as multinomial weights on the patterns.
+        Resamples of the clusters of the first column, or of the battles.
     seed : int
 
     Raises
@@ -104,14 +124,19 @@ def fit_elo(
     replicates = np.zeros((0, total))
     if bootstrap:
         # A resample may lose a model's only wins, so that replicates always carry a penalty, if a tiny one.
-        sums = bootstrap_sums(targets, bootstrap, seed)
+        sums = (
+            _clusters_drawn(targets, clusters[1], bootstrap, seed) if clusters
+            else _battles_drawn(targets, bootstrap, seed)
+        )  # fmt: skip
         replicates = solve_strengths(
             *pairs, *sums, total, ridge=ridge or _TINY, start=theta, tolerance=_CLOSE
         )
+    bread, meat = _bread_and_meat(targets, theta, n, wins)
+    to_errors = _to_errors(bread, ridge=ridge, seen=seen)
+    shared, df = _clustered_meat(clusters, theta, meat, ridge=ridge) if clusters else (meat, np.inf)
     return EloFit(
-        models=models, elo=_centred(theta, seen),
-        covariance=_sandwich(targets, theta, n, wins, ridge=ridge, seen=seen),
-        replicates=_centred(replicates, seen), n=battles,
+        models=models, elo=_centred(theta, seen), covariance=_errors(to_errors, shared, seen),
+        independent=_errors(to_errors, meat, seen), df=df, replicates=_centred(replicates, seen), n=battles,
         notes=tuple(f"only the penalty keeps this finite: {problem}" for problem in problems),
     )  # fmt: skip
 
@@ -122,7 +147,7 @@ _CLOSE = 0.03
 _TINY = 1e-6
 
 
-def bootstrap_sums(targets: Targets, replicates: int, seed: int) -> tuple[Floats, Floats]:
+def _battles_drawn(targets: Targets, replicates: int, seed: int) -> tuple[Floats, Floats]:
     """Battles and sums of targets (B, P) of bootstrap samples of the battles."""
     rng = np.random.default_rng(seed)
     width = min(int(targets.n.sum()), 10 * len(targets.n))
@@ -132,26 +157,67 @@ def bootstrap_sums(targets: Targets, replicates: int, seed: int) -> tuple[Floats
     return np.concatenate([n for n, _ in parts]), np.concatenate([wins for _, wins in parts])
 
 
+def _clusters_drawn(targets: Targets, sums: BattleSums, replicates: int, seed: int) -> tuple[Floats, Floats]:
+    """The same of bootstrap samples of the clusters."""
+    from scipy.sparse import csr_array
+
+    kinds, cluster = np.unique(sums.cluster, return_inverse=True)
+    pairs = {pair: place for place, pair in enumerate(zip(targets.first, targets.second, strict=True))}
+    place = [pairs[pair] for pair in zip(sums.first, sums.second, strict=True)]
+    shape = len(kinds), len(targets.first)
+    times = sums.times[kinds].astype(np.int64)
+    drawn = draw_counts(times, replicates, np.random.default_rng(seed))
+    held = [csr_array((values, (cluster.reshape(-1), place)), shape=shape) for values in (sums.n, sums.t)]
+    return np.asarray(drawn @ held[0]), np.asarray(drawn @ held[1])
+
+
 def _centred(theta: Floats, seen: NDArray[np.bool_]) -> Floats:
     """Elo with mean 1500 over the models that fought, NaN for the others."""
     mean = theta[..., seen].mean(axis=-1, keepdims=True)
     return np.where(seen, to_elo(theta - mean), np.nan)
 
 
-def _sandwich(
-    targets: Targets, theta: Floats, n: Floats, wins: Floats, *, ridge: float, seen: NDArray[np.bool_]
-) -> Floats:
-    """Huber–White covariance of Elo: battles are the independent units, whatever their targets' law."""
+def _bread_and_meat(targets: Targets, theta: Floats, n: Floats, wins: Floats) -> tuple[Floats, Floats]:
+    """Curvature, and covariance of the score where battles are the independent units (Huber–White)."""
     from scipy.special import expit
 
     p = expit(theta[targets.first] - theta[targets.second])
-    bread = _laplacian(targets, n * p * (1 - p), len(theta))
-    meat = _laplacian(targets, targets.spread() - 2 * p * wins + n * p * p, len(theta))
+    return (_laplacian(targets, n * p * (1 - p), len(theta)),
+            _laplacian(targets, targets.spread() - 2 * p * wins + n * p * p, len(theta)))  # fmt: skip
+
+
+def _clustered_meat(
+    clusters: Sequence[BattleSums], theta: Floats, alone: Floats, *, ridge: float
+) -> tuple[Floats, float]:
+    """Covariance of the score where clusters are the units, and the degrees of freedom of its estimate.
+
+    What the clusters of several columns add to single votes (``alone``) adds up. One cluster leaves no
+    degree of freedom.
+    """
+    battles, *columns = clusters
+    at = linearised(battles, theta[None, :], penalty=np.full(len(theta), max(ridge, _TINY)))
+    groups = [one.times[np.unique(one.cluster)].sum() for one in columns]
+    if min(groups) < 2:
+        return at.meat, 0.0
+    meats = [sandwich_meat(at, one) for one in columns]
+    meat = np.sum(meats, axis=0) - (len(meats) - 1) * alone
+    if len(meats) > 1:
+        values, vectors = np.linalg.eigh(meat)
+        meat = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return meat, float(min(groups) - 1)
+
+
+def _to_errors(bread: Floats, *, ridge: float, seen: NDArray[np.bool_]) -> Floats:
+    """Matrix that takes scores to errors of Elo, centred over the models that fought."""
     # The level is free without a penalty, and so is a model without battles; both drop out of the contrasts.
-    inverse = np.linalg.inv(bread + np.diag(np.where(seen, ridge, 1.0)) + 1.0 / len(theta))
-    centre = np.where(seen, 1.0, 0.0)[None, :] / max(seen.sum(), 1)
-    contrast = np.diag(np.where(seen, 1.0, 0.0)) - np.where(seen, 1.0, 0.0)[:, None] * centre
-    covariance = contrast @ inverse @ meat @ inverse @ contrast.T * PER_LOGIT**2
+    inverse = np.linalg.inv(bread + np.diag(np.where(seen, ridge, 1.0)) + 1.0 / len(bread))
+    fought = np.where(seen, 1.0, 0.0)
+    contrast = np.diag(fought) - fought[:, None] * fought / max(seen.sum(), 1)
+    return np.asarray(contrast @ inverse * PER_LOGIT)
+
+
+def _errors(to_errors: Floats, meat: Floats, seen: NDArray[np.bool_]) -> Floats:
+    covariance = to_errors @ meat @ to_errors.T
     covariance[~seen] = np.nan
     covariance[:, ~seen] = np.nan
     return np.asarray(covariance)

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bayesjudge.baselines.common.bootstrap import percentile
-from bayesjudge.baselines.common.intervals import normal_quantile
+from bayesjudge.baselines.common.intervals import t_quantile
 from bayesjudge.baselines.elo.fit import EloFit, fit_elo
 from bayesjudge.baselines.elo.targets import (
     HARD,
     SOFT,
     Floats,
+    clustered_targets,
     graded,
     human_targets,
     judge_targets,
     smoothing,
 )
-from bayesjudge.baselines.elo.temperature import gap_votes, solve_beta
+from bayesjudge.baselines.elo.temperature import gap_votes
 from bayesjudge.counts.battles.counts import BattleCounts
+from bayesjudge.counts.battles.few_clusters import few_clusters
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.maths.bradley_terry import RIDGE, shown_pairs
+from bayesjudge.maths.temperature import solve_beta
 
 __all__ = ["METHODS", "elo_baselines", "fit_human", "fit_judge", "judge_beta"]
 
@@ -38,7 +41,7 @@ def elo_baselines(
     methods: Iterable[str] | None = None,
     prob: float = 0.95,
     ridge: float = RIDGE,
-    bootstrap: int = 1000,
+    bootstrap: int = 0,
     seed: int = 0,
 ) -> Estimates:
     """Elo of every model and every difference, by people's votes and by each judge.
@@ -53,12 +56,13 @@ def elo_baselines(
         Some of ``hard-elo``, ``soft-elo``, ``label-smoothing[c]``; by default all of `METHODS` that the
         judge's data allow. People's votes always have ``hard-elo`` alone.
     prob : float
-        Level of the intervals: bootstrap percentiles, or normal intervals with sandwich errors where
-        ``bootstrap`` is 0.
+        Level of the intervals: Student's t with sandwich errors by cluster (clusters − 1 degrees of freedom),
+        or bootstrap percentiles.
     ridge : float
         Penalty; the notes say what it alone holds finite.
     bootstrap : int
-        Resamples of the battles.
+        Resamples of the clusters, or of the battles where they are taken as independent; 0 for sandwich
+        errors.
     seed : int
         Equal seeds give equal results, whatever the judges and methods chosen.
 
@@ -88,17 +92,20 @@ def elo_baselines(
     rows: list[dict[str, Any]] = []
     options: dict[str, Any] = {"ridge": ridge, "bootstrap": bootstrap, "seed": seed}
     if counts.human.votes.sum():
-        rows += elo_rows(fit_human(counts, **options), method=HARD, judge="", prob=prob)
+        few = few_clusters(counts, None)
+        rows += elo_rows(fit_human(counts, **options), method=HARD, judge="", prob=prob, few=few)
     for judge in counts.judges if judges is None else list(dict.fromkeys(judges)):
+        few = few_clusters(counts, judge)
         for method in _methods(counts, judge, methods):
             fit = fit_judge(counts, judge, method, **options)
-            rows += elo_rows(fit, method=method, judge=judge, prob=prob)
+            rows += elo_rows(fit, method=method, judge=judge, prob=prob, few=few)
     return Estimates.from_rows(rows)
 
 
 def fit_human(counts: BattleCounts, *, ridge: float = RIDGE, bootstrap: int = 0, seed: int = 0) -> EloFit:
     """Elo by people's votes; see `bayesjudge.baselines.elo.fit.fit_elo`."""
-    return fit_elo(human_targets(counts), counts.models, ridge=ridge, bootstrap=bootstrap, seed=seed)
+    return fit_elo(human_targets(counts), counts.models, ridge=ridge, bootstrap=bootstrap, seed=seed,
+                   clusters=clustered_targets(counts, None))  # fmt: skip
 
 
 def fit_judge(
@@ -108,7 +115,8 @@ def fit_judge(
     """Elo by one judge; the temperature of ``soft-elo`` is fitted to all human non-ties first."""
     beta = judge_beta(counts, judge) if method == SOFT else np.nan
     targets = judge_targets(counts, judge, method, beta=beta)
-    return fit_elo(targets, counts.models, ridge=ridge, bootstrap=bootstrap, seed=seed)
+    return fit_elo(targets, counts.models, ridge=ridge, bootstrap=bootstrap, seed=seed,
+                   clusters=clustered_targets(counts, judge, method, beta=beta))  # fmt: skip
 
 
 def judge_beta(counts: BattleCounts, judge: str) -> float:
@@ -143,17 +151,22 @@ def _methods(counts: BattleCounts, judge: str, methods: Iterable[str] | None) ->
     return [method for method in METHODS if method != SOFT or soft]
 
 
-def elo_rows(fit: EloFit, *, method: str, judge: str, prob: float) -> list[dict[str, Any]]:
-    """Rows of a fit: each model's Elo, then differences."""
+def elo_rows(
+    fit: EloFit, *, method: str, judge: str, prob: float, few: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Rows of a fit: each model's Elo, then differences; ``few`` is a note for a model with few clusters."""
     first, second = (list(side) for side in zip(*shown_pairs(fit.elo), strict=True))
     contrast = np.eye(len(fit.models))[first] - np.eye(len(fit.models))[second]
-    shared = {"method": method, "judge": judge, "prob": prob, "note": "; ".join(fit.notes)}
+    shared = {"method": method, "judge": judge, "prob": prob}
+    notes = [[few[name]] if few and name in few else [] for name in fit.models]
     single = _limits(fit, np.eye(len(fit.models)), prob)
     paired = _limits(fit, contrast, prob)
     names = [f"{fit.models[a]} − {fit.models[b]}" for a, b in zip(first, second, strict=True)]
     n = np.minimum(fit.n[first], fit.n[second])
-    return [*_rows("elo", fit.models, single, fit.n, shared),
-            *_rows("difference", names, paired, n, shared)]  # fmt: skip
+    either = [list(dict.fromkeys(notes[a] + notes[b])) for a, b in zip(first, second, strict=True)]
+    told = [["; ".join([*fit.notes, *note]) for note in each] for each in (notes, either)]
+    return [*_rows("elo", fit.models, single, n=fit.n, notes=told[0], shared=shared),
+            *_rows("difference", names, paired, n=n, notes=told[1], shared=shared)]  # fmt: skip
 
 
 def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats, Floats]:
@@ -166,17 +179,18 @@ def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats,
         _, lower, upper, _ = percentile(used @ fit.replicates[:, known].T, prob=prob)
     else:
         covariance = fit.covariance[np.ix_(known, known)]
-        half = normal_quantile(prob) * np.sqrt(np.einsum("cm,mk,ck->c", used, covariance, used))
+        error = np.sqrt(np.einsum("cm,mk,ck->c", used, covariance, used))
+        half = t_quantile(prob, fit.df) * error if fit.df > 0 else np.full(len(error), np.inf)
         lower, upper = point - half, point + half
     return point, np.where(defined, lower, -np.inf), np.where(defined, upper, np.inf)
 
 
 def _rows(
-    estimand: str, units: Iterable[str], limits: tuple[Floats, Floats, Floats], n: Any, shared: dict[str, Any]
-) -> list[dict[str, Any]]:
-    undefined = {"note": "undefined: no battles"}
+    estimand: str, units: Iterable[str], limits: tuple[Floats, Floats, Floats], *, n: Any,
+    notes: Iterable[str], shared: dict[str, Any],
+) -> list[dict[str, Any]]:  # fmt: skip
     return [
-        {"estimand": estimand, "unit": unit, "point": point, "lower": low, "upper": high, "n": int(count)}
-        | (shared | undefined if np.isnan(point) else shared)
-        for unit, point, low, high, count in zip(units, *limits, n, strict=True)
+        {"estimand": estimand, "unit": unit, "point": point, "lower": low, "upper": high, "n": int(count),
+         "note": "undefined: no battles" if np.isnan(point) else note, **shared}
+        for unit, point, low, high, count, note in zip(units, *limits, n, notes, strict=True)
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rows of estimates that every diagnostic shares: exact shares, and bootstrap quantities of a few cells."""
+"""Rows of estimates that every diagnostic shares: shares, linearised figures, functions of a few cells."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
-from bayesjudge.baselines.common.intervals import clopper_pearson
+from bayesjudge.baselines.common.intervals import clopper_pearson, t_quantile
+from bayesjudge.baselines.elo.clustering import Spread
 from bayesjudge.baselines.elo.targets import Floats
 
-__all__ = ["bootstrap_row", "share_row", "undefined_row"]
+__all__ = ["bootstrap_row", "share_row", "spread_row", "undefined_row"]
 
 type Row = dict[str, Any]
 
 
 def share_row(
-    estimand: str, successes: SupportsInt, trials: SupportsInt, *, prob: float, note: str = ""
-) -> Row:
+    estimand: str, successes: SupportsInt, trials: SupportsInt, *, prob: float, note: str = "",
+    spread: Spread | None = None,
+) -> Row:  # fmt: skip
     """A share with its exact interval (Clopper & Pearson 1934); undefined without trials.
+
+    With the clustered ``spread`` of the share, the interval is that of as many independent trials as the
+    clusters are worth (Korn & Graubard 1998).
 
     Examples
     --------
@@ -31,9 +36,30 @@ def share_row(
     hits, n = int(successes), int(trials)
     if not n:
         return undefined_row(estimand, note or "no battle to look at", prob=prob, bounds=(0.0, 1.0))
-    lower, upper = clopper_pearson(hits, n, prob=prob)
+    worth = n if spread is None else _effective(hits / n, n, spread, prob)
+    lower, upper = clopper_pearson(hits / n * worth, worth, prob=prob)
     return {"estimand": estimand, "method": "exact", "point": hits / n, "lower": lower,
             "upper": upper, "n": n, "prob": prob, "note": note}  # fmt: skip
+
+
+def _effective(share: float, n: int, spread: Spread, prob: float) -> float:
+    """Independent trials that a share of clustered ones is worth, never more than there are."""
+    if spread.df <= 0:
+        return 0.0
+    if spread.variance <= 0 or not 0 < share < 1:
+        return float(n)
+    fewer = (t_quantile(prob, max(n - 1, 1)) / t_quantile(prob, spread.df)) ** 2
+    return min(float(n), share * (1 - share) / spread.variance * fewer)
+
+
+def spread_row(
+    estimand: str, point: float, spread: Spread, *, n: SupportsInt, prob: float,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> Row:  # fmt: skip
+    """A figure with Student's interval, cut off at the ends of its range."""
+    half = spread.half_width(prob)
+    return {"estimand": estimand, "method": "sandwich", "point": point, "lower": max(bounds[0], point - half),
+            "upper": min(bounds[1], point + half), "n": int(n), "prob": prob, "note": ""}  # fmt: skip
 
 
 def undefined_row(

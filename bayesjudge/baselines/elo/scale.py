@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,9 @@ def held_out_scores(
     return Estimates.from_rows(rows)
 
 
-def held_out_summary(estimates: Estimates, *, prob: float = 0.95) -> dict[str, dict[str, float]]:
+def held_out_summary(
+    estimates: Estimates, *, prob: float = 0.95, truths: Mapping[str, Floats] | None = None, seed: int = 0
+) -> dict[str, dict[str, float]]:
     """Coverage, width and error of any method's intervals for held-out models, conformal or Bayesian.
 
     Parameters
@@ -88,12 +90,18 @@ def held_out_summary(estimates: Estimates, *, prob: float = 0.95) -> dict[str, d
     estimates : Estimates
         Rows with ``truth``; a method is told apart by judge where rows name several.
     prob : float
-        Level of the exact interval of the coverage.
+        Level of the intervals of the coverage and of the interval score.
+    truths : mapping of str to float array (B,), optional
+        Each unit's truth by votes in drawn-again clusters. Models are then resampled with these, since they
+        share prompts; without them the interval of the coverage is exact for independent models.
+    seed : int
 
     Returns
     -------
     dict
-        Method to ``mae, spearman, coverage, coverage_lower, coverage_upper, median_width, n``.
+        Method to ``mae, spearman, coverage, coverage_lower, coverage_upper, median_width, interval_score``
+        (Gneiting & Raftery 2007: width, and what lies outside times ``2/α``), ``n``; with ``truths`` also
+        ``interval_score_lower, interval_score_upper``.
 
     Raises
     ------
@@ -113,18 +121,59 @@ def held_out_summary(estimates: Estimates, *, prob: float = 0.95) -> dict[str, d
         raise UsageError("no estimate with a truth to compare it with")
     several = frame.groupby("method")["judge"].nunique().max() > 1
     keys = ["method", "judge"] if several else ["method"]
-    return {" ".join(map(str, key)): _summary(rows, prob) for key, rows in frame.groupby(keys, sort=False)}
+    return {" ".join(map(str, key)): _summary(rows, prob, truths, seed)
+            for key, rows in frame.groupby(keys, sort=False)}  # fmt: skip
 
 
-def _summary(rows: pd.DataFrame, prob: float) -> dict[str, float]:
+def _summary(
+    rows: pd.DataFrame, prob: float, truths: Mapping[str, Floats] | None, seed: int
+) -> dict[str, float]:
     point, truth = rows["point"].to_numpy(), rows["truth"].to_numpy()
-    hit = int(((rows["lower"] <= truth) & (truth <= rows["upper"])).sum())
+    inside, score = _inside_and_score(rows, truth)
+    hit = int(inside.sum())
     low, high = clopper_pearson(hit, len(rows), prob=prob)
+    drawn = {} if truths is None else _drawn_again(rows, truths, prob, seed)
     return {
         "mae": float(np.abs(point - truth).mean()), "spearman": _correlation("spearman", point, truth),
         "coverage": hit / len(rows), "coverage_lower": low, "coverage_upper": high,
         "median_width": float((rows["upper"] - rows["lower"]).median()), "n": float(len(rows)),
+        "interval_score": float(score.mean()), **drawn,
     }  # fmt: skip
+
+
+def _inside_and_score(rows: pd.DataFrame, truth: Floats) -> tuple[NDArray[np.bool_], Floats]:
+    """Whether each interval holds its truth (..., n), and its interval score."""
+    lower, upper, prob = (rows[name].to_numpy(dtype=float) for name in ("lower", "upper", "prob"))
+    with np.errstate(invalid="ignore"):
+        outside = np.maximum(lower - truth, 0.0) + np.maximum(truth - upper, 0.0)
+    width = np.where(np.isfinite(upper - lower), upper - lower, np.inf)
+    inside = (lower <= truth) & (truth <= upper)
+    return inside, np.where(inside, width, width + 2 / (1 - prob) * outside)
+
+
+def _drawn_again(
+    rows: pd.DataFrame, truths: Mapping[str, Floats], prob: float, seed: int
+) -> dict[str, float]:
+    """Limits of coverage and interval score over resampled models whose votes are drawn again.
+
+    Votes drawn again vary about votes that vary already, so that both quantities are worse on average: limits
+    are moved by that much.
+    """
+    drawn = np.column_stack([truths[unit] for unit in rows["unit"]])
+    inside, score = _inside_and_score(rows, drawn)
+    pick = np.random.default_rng(seed).integers(len(rows), size=drawn.shape)
+    found: dict[str, float] = {}
+    seen = _inside_and_score(rows, rows["truth"].to_numpy())
+    for name, each, own in zip(("coverage", "interval_score"), (inside, score), seen, strict=True):
+        mean = np.take_along_axis(each.astype(float), pick, axis=1).mean(axis=1)
+        moved = (
+            mean + float(own.astype(float).mean() - each.astype(float).mean())
+            if np.isfinite(each).all()
+            else mean
+        )
+        low, high = np.quantile(moved, [(1 - prob) / 2, (1 + prob) / 2], method="inverted_cdf")
+        found |= {f"{name}_lower": max(0.0, float(low)), f"{name}_upper": float(high)}
+    return {**found, "coverage_upper": min(1.0, found["coverage_upper"])}
 
 
 def split_coverage(

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.counts.battles.clusters import PEOPLE
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
+from bayesjudge.maths.battle_sums import BattleSums
+from bayesjudge.maths.temperature import soft_probability
 
-__all__ = ["HARD", "SOFT", "Targets", "graded", "human_targets", "judge_targets", "smoothing",
-           "smoothing_name", "soft_probability"]  # fmt: skip
+__all__ = ["HARD", "SOFT", "Targets", "clustered_targets", "graded", "human_targets", "judge_targets",
+           "row_targets", "smoothing", "smoothing_name"]  # fmt: skip
 
 HARD, SOFT = "hard-elo", "soft-elo"
 _SMOOTHING = re.compile(r"label-smoothing\[(0?\.\d+)\]")
@@ -122,15 +125,47 @@ def judge_targets(counts: BattleCounts, judge: str, method: str, *, beta: float 
     [0.5, 0.731]
     """
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
+    rows = graded(rows, judge) if method == SOFT else rows
+    target = row_targets(rows.label, rows.gap, method, beta)
+    return Targets.of(rows.first, rows.second, target, rows.n)
+
+
+def row_targets(label: Floats, gap: Floats, method: str, beta: float) -> Floats:
+    """Targets of labels and gaps (R,) under a method's name; see `judge_targets`."""
     c = smoothing(method)
     if method == HARD:
-        target = rows.label
-    elif method == SOFT:
-        rows = graded(rows, judge)
-        target = soft_probability(rows.gap, beta)
-    else:
-        target = np.where(rows.label == 1, c, np.where(rows.label == 0, 1 - c, 0.5))
-    return Targets.of(rows.first, rows.second, target, rows.n)
+        return label
+    if method == SOFT:
+        return soft_probability(gap, beta)
+    return np.where(label == 1, c, np.where(label == 0, 1 - c, 0.5))
+
+
+def clustered_targets(
+    counts: BattleCounts, judge: str | None, method: str = HARD, *, beta: float = np.nan
+) -> tuple[BattleSums, ...]:
+    """The same targets by cluster: single battles first, then one table for each column that clusters.
+
+    Parameters
+    ----------
+    counts : BattleCounts
+    judge : str or None
+        None for people's votes.
+    method, beta
+        As in `judge_targets`.
+
+    Returns
+    -------
+    tuple of BattleSums
+        Empty where battles are taken as independent.
+    """
+    if not counts.clusters:
+        return ()
+    rater = PEOPLE if judge is None else counts.code("judge", judge) + 1
+    tables = [rows.of(rater) for rows in (counts.battles, *counts.clusters)]
+    if method == SOFT:
+        tables = [rows.keep(~np.isnan(rows.gap)) for rows in tables]
+    return tuple(rows.sums(models=len(counts.models), target=row_targets(rows.label, rows.gap, method, beta))
+                 for rows in tables)  # fmt: skip
 
 
 def graded(rows: JudgedBattles, judge: str) -> JudgedBattles:
@@ -140,21 +175,6 @@ def graded(rows: JudgedBattles, judge: str) -> JudgedBattles:
         raise UsageError(f"judge {judge!r} gave verdicts but no scores: soft-elo and β need score gaps; "
                          "use hard-elo or label-smoothing[0.75]")  # fmt: skip
     return kept
-
-
-def soft_probability(gap: NDArray[Any], beta: NDArray[Any] | float) -> Floats:
-    """``σ(βs)``; an infinite β gives the sign of s, and ½ at s = 0.
-
-    Examples
-    --------
-    >>> soft_probability(np.array([1.0, 0.0, -2.0]), np.inf).tolist()
-    [1.0, 0.5, 0.0]
-    """
-    from scipy.special import expit
-
-    gap = np.asarray(gap, dtype=np.float64)
-    logits = np.where(gap == 0, 0.0, np.where(gap == 0, 1.0, gap) * beta)
-    return np.asarray(expit(logits), dtype=np.float64)
 
 
 def smoothing(method: str) -> float:

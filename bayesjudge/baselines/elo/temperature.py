@@ -6,23 +6,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.common.bootstrap import percentile
+from bayesjudge.baselines.elo.clustering import JudgeClusters, Spread, judge_clusters
 from bayesjudge.baselines.elo.targets import Floats, graded
+from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.maths.temperature import soft_probability, solve_beta
 
-__all__ = ["GapVotes", "gap_votes", "solve_beta", "temperature"]
+__all__ = ["GapVotes", "gap_votes", "temperature"]
 
-#: Below this the paper's judges no longer helped (METHODS 4.2: .13 against .36 to .60 for those that did).
-LOW_BETA = 0.2
-_STEPS, _DONE = 100, 1e-8
+#: Logits of preference for an ordinary gap, β times its root mean square, below which scores say little. The
+#: paper's judges no longer helped at β near .13, and did at .36 to .60, with gaps of some 2.8 points.
+LOW_BETA = 0.5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,67 +61,23 @@ def gap_votes(rows: JudgedBattles) -> GapVotes:
                     first=rows.first[keep], second=rows.second[keep])  # fmt: skip
 
 
-def solve_beta(gap: Floats, won: NDArray[Any], lost: NDArray[Any]) -> Floats:
-    """Maximum-likelihood β of B data sets on the same R gaps.
-
-    Parameters
-    ----------
-    gap : array (R,)
-    won, lost : array (R,) or (B, R)
-        Votes for the first and the second model.
-
-    Returns
-    -------
-    array (B,)
-        +∞ where no vote goes against its gap and −∞ where none goes with it; NaN where every gap voted on
-        is 0.
-
-    Examples
-    --------
-    >>> solve_beta(np.array([1.0, -1.0]), np.array([3.0, 0.0]), np.array([1.0, 0.0])).round(6).tolist()
-    [1.098612]
-    """
-    from scipy.special import expit
-
-    won, lost = np.atleast_2d(won), np.atleast_2d(lost)
-    up, down = np.maximum(gap, 0), np.maximum(-gap, 0)
-    against = won @ down + lost @ up
-    with_it = won @ up + lost @ down
-    beta = np.where(
-        against <= 0, np.where(with_it <= 0, np.nan, np.inf), np.where(with_it <= 0, -np.inf, 0.0)
-    )
-    open_ = np.flatnonzero(np.isfinite(beta))
-    total, scale = won + lost, np.abs(gap).max(initial=1e-300)
-    for _ in range(_STEPS):
-        if not len(open_):
-            break
-        p = expit(beta[open_, None] * gap)
-        slope = ((won[open_] - total[open_] * p) * gap).sum(axis=1)
-        curve = (total[open_] * p * (1 - p) * gap * gap).sum(axis=1)
-        # No prediction moves by more than 5 logits a step: far out the curve is flat and Newton overshoots.
-        step = np.clip(slope / np.maximum(curve, 1e-300), -5 / scale, 5 / scale)
-        beta[open_] += step
-        open_ = open_[np.abs(step) * scale > _DONE]
-    return beta
-
-
 def temperature(
-    counts: BattleCounts, judge: str, *, prob: float = 0.95, bootstrap: int = 1000, seed: int = 0,
-    group: str | None = None,
+    counts: BattleCounts, judge: str, *, prob: float = 0.95, group: str | None = None, bootstrap: int = 0,
+    seed: int = 0,
 ) -> Estimates:  # fmt: skip
-    """β of a judge with its bootstrap interval, over all battles or those of one group.
+    """β of a judge with its interval, over all battles or those of one group.
 
     Parameters
     ----------
     counts : BattleCounts
     judge : str
     prob : float
-        Level of the interval.
-    bootstrap : int
-        Resamples of the votes.
-    seed : int
+        Level of the interval: Student's, with a sandwich error by cluster.
     group : str, optional
         One of ``counts.groups``.
+    bootstrap : int
+        Resamples of the clusters, for percentile limits instead.
+    seed : int
 
     Returns
     -------
@@ -135,32 +93,48 @@ def temperature(
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     if group is not None:
         rows = rows.keep(rows.group == counts.code("group", group))
-    votes = gap_votes(graded(rows, judge))
+    rows = graded(rows, judge)
+    votes = gap_votes(rows)
     if not votes.n:
         raise UsageError(
             f"no battle has both scores of {judge!r} and a human vote that is no tie; β needs some"
         )
     point = float(solve_beta(votes.gap, votes.won, votes.lost)[0])
-    cells = np.concatenate([votes.won, votes.lost]).astype(np.int64)
-    draws = (
-        draw_counts(cells, bootstrap, np.random.default_rng(seed)) if bootstrap else np.zeros((0, len(cells)))
-    )
-    replicates = (
-        solve_beta(votes.gap, *np.split(draws.astype(float), 2, axis=1)) if bootstrap else np.zeros(0)
-    )
-    lower, upper = (-np.inf, np.inf) if not bootstrap else _limits(replicates, prob)
+    clusters = judge_clusters(counts, judge, group)
+    lower, upper = -np.inf, np.inf
+    if bootstrap:
+        lower, upper = _resampled(clusters, bootstrap=bootstrap, seed=seed, prob=prob)
+    elif np.isfinite(point):
+        half = _spread(point, votes, clusters).half_width(prob)
+        lower, upper = point - half, point + half
     return Estimates.from_rows([{
         "estimand": "beta", "unit": judge, "method": "mle", "point": point, "lower": lower, "upper": upper,
-        "prob": prob, "n": votes.n, "note": _note(point), "judge": judge, "group": group or "",
+        "prob": prob, "n": votes.n, "note": _note(point, rows.gap_unit), "judge": judge, "group": group or "",
     }])  # fmt: skip
 
 
-def _limits(replicates: Floats, prob: float) -> tuple[float, float]:
-    _, lower, upper, _ = percentile(replicates[None, :], prob=prob)
+def _resampled(clusters: JudgeClusters, *, bootstrap: int, seed: int, prob: float) -> tuple[float, float]:
+    rows, weight = clusters.drawn(bootstrap, seed)
+    graded = np.flatnonzero(~np.isnan(rows.gap))
+    won, lost = (rows.votes[graded, side] * weight[:, graded] for side in (0, 2))
+    _, lower, upper, _ = percentile(solve_beta(rows.gap[graded], won, lost)[None, :], prob=prob)
     return float(lower[0]), float(upper[0])
 
 
-def _note(beta: float) -> str:
+def _spread(beta: float, votes: GapVotes, clusters: JudgeClusters) -> Spread:
+    """Sandwich variance of β: scores ``s (y − σ(βs))`` over their curvature."""
+    p = soft_probability(votes.gap, beta)
+    curvature = float(((votes.won + votes.lost) * p * (1 - p)) @ votes.gap**2)
+
+    def influence(rows: BattleClusters) -> Floats:
+        gap = np.nan_to_num(rows.gap)
+        won, lost = rows.votes[:, 0], rows.votes[:, 2]
+        return np.asarray(gap * (won - (won + lost) * soft_probability(gap, beta)) / curvature)
+
+    return clusters.spread(influence)
+
+
+def _note(beta: float, unit: float) -> str:
     if np.isnan(beta):
         return "undefined: every gap is 0"
     if np.isinf(beta):
@@ -171,8 +145,9 @@ def _note(beta: float) -> str:
         )
     if beta <= 0:
         return "people prefer the answer that the judge scores lower: its scores cannot be used"
-    if beta < LOW_BETA:
+    if beta * unit < LOW_BETA:
         return (
-            f"low: below {LOW_BETA:g} the gap hardly tells what people prefer, and soft targets flatten Elo"
+            f"low: an ordinary gap ({unit:.3g}) is worth {beta * unit:.2f} logits of preference, below "
+            f"{LOW_BETA:g}: it hardly tells what people prefer, and soft targets flatten Elo"
         )
     return ""

@@ -9,14 +9,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.bootstrap import draw_counts
 from bayesjudge.baselines.common.columns import Column
-from bayesjudge.baselines.reliability.agreement import (
-    cohen_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    raw_agreement,
-)
-from bayesjudge.baselines.reliability.outcomes import Outcomes, bootstrap_column, bootstrap_sums, majority
+from bayesjudge.baselines.reliability.agreement import krippendorff_alpha
+from bayesjudge.baselines.reliability.outcomes import Outcomes, bootstrap_column, majority
+from bayesjudge.maths.agreement import cohen_kappa, folded, gwet_ac1, half_turned, raw_agreement
 
 __all__ = ["AGREEMENTS", "Agreement", "alpha_of_majorities", "judge_agreement"]
 
@@ -33,7 +30,8 @@ _ALIKE = "both judges have one and the same majority on every item: chance would
 class Agreement:
     """Two judges under one condition: `AGREEMENTS` with intervals, and the table (3, 3) of majorities.
 
-    Rows of the table are the first judge's majority a, tie, b.
+    Rows of the table are the first judge's majority a, tie, b. Which response is called a is arbitrary
+    unless every trial showed the same one first; elsewhere the statistics are those of `half_turned`.
     """
 
     judges: tuple[str, str]
@@ -47,18 +45,27 @@ def judge_agreement(
 ) -> Iterator[Agreement]:
     """Agreement of every two judges under every condition that both were asked under, on common items."""
     pairs = [(left, right) for left, right in combinations(outcomes, 2) if left.condition == right.condition]
-    for (left, right), stream in zip(pairs, seed.spawn(len(pairs)), strict=True):
-        cells = _cells(left, right)
-        if len(cells):
-            rng = np.random.default_rng(stream)
-            replicates = bootstrap_sums(cells, replicates=bootstrap, rng=rng)
-            point = _statistics(cells.sum(axis=0)[None, :])[0]
+    fixed = _one_order(outcomes)
+    for left, right in pairs:
+        table = _table(left, right)
+        if table.sum():
+            # Cells in an order that depends on the data, and one stream for all: names change no limit.
+            sides = (table, table.T) if fixed else (folded(table), folded(table.T))
+            cells = max(sides, key=lambda side: side.tolist()).reshape(-1)
+            drawn = draw_counts(cells, bootstrap, np.random.default_rng(seed))
+            point = _statistics(cells[None, :], fixed=fixed)[0]
             reasons = [_ALIKE if np.isnan(value) else "" for value in point]
-            size = np.full(len(point), float(len(cells)))
-            column = bootstrap_column(point, _statistics(replicates), n=size, prob=prob, bounds=(-1.0, 1.0),
-                                      reasons=reasons)  # fmt: skip
-            yield Agreement(judges=(left.judge, right.judge), group=left.group, column=column,
-                            table=cells.sum(axis=0).reshape(3, 3).astype(np.int64))  # fmt: skip
+            size = np.full(len(point), float(table.sum()))
+            column = bootstrap_column(point, _statistics(drawn, fixed=fixed), n=size, prob=prob,
+                                      bounds=(-1.0, 1.0), reasons=reasons)  # fmt: skip
+            yield Agreement(judges=(left.judge, right.judge), group=left.group, column=column, table=table)
+
+
+def _one_order(outcomes: Sequence[Outcomes]) -> bool:
+    """Whether every trial is known to have shown the same response first, so that a and b mean something."""
+    shown = np.sum([one.ordered.sum(axis=(0, 2)) for one in outcomes], axis=0)
+    total = sum(int(one.n.sum()) for one in outcomes)
+    return bool(max(shown) == total)
 
 
 def alpha_of_majorities(outcomes: Sequence[Outcomes], items: int) -> float:
@@ -69,16 +76,17 @@ def alpha_of_majorities(outcomes: Sequence[Outcomes], items: int) -> float:
     return krippendorff_alpha(ratings) if len(outcomes) > 1 else float("nan")
 
 
-def _cells(left: Outcomes, right: Outcomes) -> Array:
-    """Which of the nine combinations of majorities each common item shows: (I, 9), one 1 in each row."""
+def _table(left: Outcomes, right: Outcomes) -> NDArray[np.int64]:
+    """Common items by the majority of both judges, (3, 3)."""
     _, ours, theirs = np.intersect1d(left.item, right.item, return_indices=True)
     first, second = _SCALE[majority(left.n[ours])[0]], _SCALE[majority(right.n[theirs])[0]]
-    return np.asarray(np.eye(9)[3 * first + second])
+    return np.bincount(3 * first + second, minlength=9).reshape(3, 3)
 
 
-def _statistics(cells: Array) -> Array:
+def _statistics(cells: NDArray[np.int64], *, fixed: bool) -> Array:
     """`AGREEMENTS` (B, 4) of tables (B, 9)."""
-    tables = cells.reshape(-1, 3, 3)
+    tables = cells.reshape(-1, 3, 3).astype(np.float64)
+    tables = tables if fixed else half_turned(tables)
     return np.stack(
         [raw_agreement(tables), cohen_kappa(tables), cohen_kappa(tables, weights="linear"), gwet_ac1(tables)],
         axis=1,

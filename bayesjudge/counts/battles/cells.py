@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
 from bayesjudge.counts.rows import IbisTable, cached, fetch, texts
 from bayesjudge.errors import InputError, Problem, UsageError
@@ -34,6 +35,8 @@ class BattleCells:
 
     Attributes
     ----------
+    cast : ibis Table
+        One row a vote: ``item, first, second, voter, human, group`` and its clusters.
     votes : ibis Table
         One row a battle that people voted on: ``item, first, second, group, place, length`` and the number of
         votes ``a, tie, b`` for the first model, neither and the second; ``torn`` where one voter has two.
@@ -43,17 +46,22 @@ class BattleCells:
         One row for each judge, battle and order: ``item, first, second, judge, place, group, gap, stated,
         label, length``.
     judged : ibis Table
-        The same with both orders averaged.
+        The same with both orders averaged; ``shown_first`` and ``shown_second`` are the labels with the
+        first model's answer shown first, and second.
     models, judges, groups : tuple of str
         Sorted names.
     covariates : tuple of str
         Names of the covariates, which are the columns ``x_0, x_1, ...`` of every table.
+    clusters : tuple of str
+        Names of the columns that clusters are made of, the columns ``cluster_0, cluster_1, ...`` of `cast`
+        and `judged`.
     dropped : mapping of str to int
         Rows that could not be used.
     warnings : tuple of str
         What was assumed.
     """
 
+    cast: IbisTable
     votes: IbisTable
     judged_votes: IbisTable
     shown: IbisTable
@@ -62,31 +70,37 @@ class BattleCells:
     judges: tuple[str, ...]
     groups: tuple[str, ...]
     covariates: tuple[str, ...]
+    clusters: tuple[str, ...]
     dropped: Mapping[str, int]
     warnings: tuple[str, ...]
 
 
 def make_battle_cells(
     battles: Battles | ir.Table, *, group: str | None, lengths: bool, digits: int = _DIGITS,
-    covariates: Sequence[str] = (),
+    covariates: Sequence[str] = (), clusters: Sequence[str] = (),
 ) -> BattleCells:  # fmt: skip
     """Collapse rows to cells; see `bayesjudge.counts.battles.counts.count_battles` for what is refused."""
     x = covariate_keys(covariates)
-    rows, dropped, warnings = battle_events(battles, group, lengths, covariates)
+    keys = cluster_keys(clusters)
+    rows, dropped, warnings = battle_events(battles, group, lengths, covariates, clusters)
     models = _distinct(rows, "model_a", "model_b")
-    turned = _turn(rows, models, x)
-    shown = cached(_shown(turned, digits, x))
-    judged = cached(_both_orders(shown, digits, x))
+    turned = _turn(rows, models, x, keys)
+    shown = cached(_shown(turned, digits, x, keys))
+    judged = cached(_both_orders(shown, digits, x, keys))
+    cast = _cast(turned, x, keys)
     # Most of a long log may have votes alone: only those beside a judge's view are kept battle by battle.
     beside = turned.view().semi_join(judged, list(_BATTLE))
     return BattleCells(
-        votes=_votes(turned, x), judged_votes=cached(_votes(beside, ())), shown=shown, judged=judged,
-        models=models, judges=_distinct(rows, "judge"), groups=_distinct(rows, "group"),
-        covariates=tuple(covariates), dropped=dropped, warnings=warnings,
+        cast=cast, votes=_votes(cast, x), judged_votes=cached(_votes(_cast(beside, (), ()), ())),
+        shown=shown, judged=judged, models=models, judges=_distinct(rows, "judge"),
+        groups=_distinct(rows, "group"), covariates=tuple(covariates), clusters=tuple(clusters),
+        dropped=dropped, warnings=warnings,
     )  # fmt: skip
 
 
-def _turn(rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...]) -> IbisTable:
+def _turn(
+    rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...], clusters: tuple[str, ...]
+) -> IbisTable:
     """Models as codes, everything in the frame of the one with the smaller code."""
     import ibis
 
@@ -96,7 +110,7 @@ def _turn(rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...]) -> IbisT
     as_is = rows.code_a < rows.code_b
     place = rows.order.cases(("ab", 1), ("ba", -1), else_=0)
     return rows.select(
-        "item", "judge", "voter", "group",
+        "item", "judge", "voter", "group", *clusters,
         first=as_is.ifelse(rows.code_a, rows.code_b), second=as_is.ifelse(rows.code_b, rows.code_a),
         place=as_is.ifelse(place, -place), gap=as_is.ifelse(rows.gap, -rows.gap),
         human=as_is.ifelse(rows.human, 1 - rows.human), verdict=as_is.ifelse(rows.verdict, 1 - rows.verdict),
@@ -104,14 +118,19 @@ def _turn(rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...]) -> IbisT
     )  # fmt: skip
 
 
-def _votes(turned: IbisTable, x: tuple[str, ...]) -> IbisTable:
-    """One row a battle; what its voters saw first is known where the row is not also a judge's."""
+def _cast(turned: IbisTable, x: tuple[str, ...], clusters: tuple[str, ...]) -> IbisTable:
+    """One row a vote; what the voter saw first is known where the row is not also a judge's."""
     rows = turned.filter(turned.human.notnull())
     rows = rows.mutate(alone=rows.judge.isnull().ifelse(rows.place, 0))
-    cast = rows.group_by([*_BATTLE, "voter"]).aggregate(
+    return rows.group_by([*_BATTLE, "voter"]).aggregate(
         human=rows.human.max(), torn=(rows.human.max() > rows.human.min()).cast("int64"),
         group=rows.group.max(), **_means(rows, x), place=rows.alone.max() + rows.alone.min(),
+        **_cluster_names(rows, clusters),
     )  # fmt: skip
+
+
+def _votes(cast: IbisTable, x: tuple[str, ...]) -> IbisTable:
+    """One row a battle."""
     return cast.group_by(_BATTLE).aggregate(
         a=(cast.human == 1).sum(), tie=(cast.human == 0.5).sum(), b=(cast.human == 0).sum(),
         torn=cast.torn.sum(), group=cast.group.max(), place=cast.place.sum().sign(),
@@ -119,14 +138,14 @@ def _votes(turned: IbisTable, x: tuple[str, ...]) -> IbisTable:
     )  # fmt: skip
 
 
-def _shown(turned: IbisTable, digits: int, x: tuple[str, ...]) -> IbisTable:
+def _shown(turned: IbisTable, digits: int, x: tuple[str, ...], clusters: tuple[str, ...]) -> IbisTable:
     """One row for each judge, battle and order: runs are averaged, since they are not independent."""
     rows = turned.filter(turned.verdict.notnull() | turned.gap.notnull())
     cells = rows.group_by([*_BATTLE, "judge", "place"]).aggregate(
         gap=rows.gap.mean().round(digits), stated=rows.verdict.mean(), group=rows.group.max(),
-        **_means(rows, x),
+        **_means(rows, x), **_cluster_names(rows, clusters),
     )  # fmt: skip
-    return cells.mutate(label=cells.gap.sign().fill_null(_side(cells.stated)), stated=_side(cells.stated))
+    return cells.mutate(label=_side(cells.stated).fill_null(cells.gap.sign()), stated=_side(cells.stated))
 
 
 def _means(rows: IbisTable, x: tuple[str, ...]) -> dict[str, Any]:
@@ -134,22 +153,31 @@ def _means(rows: IbisTable, x: tuple[str, ...]) -> dict[str, Any]:
     return {name: rows[name].mean() for name in ("length", *x)}
 
 
+def _cluster_names(rows: IbisTable, clusters: tuple[str, ...]) -> dict[str, Any]:
+    """The clusters of one battle, or vote: all of its rows name the same."""
+    return {name: rows[name].max() for name in clusters}
+
+
 def _side(mean: Any) -> Any:
     """+1 where the first model is preferred, −1 the second, 0 neither."""
     return (mean - 0.5).sign()
 
 
-def _both_orders(shown: IbisTable, digits: int, x: tuple[str, ...]) -> IbisTable:
-    """One row for each judge and battle; a preference that turns with the order is a tie."""
+def _both_orders(shown: IbisTable, digits: int, x: tuple[str, ...], clusters: tuple[str, ...]) -> IbisTable:
+    """One row for each judge and battle; a preference that turns with the order is a tie.
+
+    The stated verdicts decide, and the gap only where none was stated.
+    """
     both = shown.group_by([*_BATTLE, "judge"]).aggregate(
-        gap=shown.gap.mean().round(digits), stated=shown.stated.sum(), group=shown.group.max(),
-        **_means(shown, x), high=shown.label.max(), low=shown.label.min(),
-        sides=shown.label.sum(), places=shown.place.sum(), n_places=shown.place.count(),
+        gap=shown.gap.mean().round(digits), group=shown.group.max(), **_means(shown, x),
+        stated=shown.stated.sum().sign().cast("float64"),
+        high=shown.label.max(), low=shown.label.min(),
+        shown_first=shown.label.max(where=shown.place == 1),
+        shown_second=shown.label.max(where=shown.place == -1),
+        places=shown.place.sum(), n_places=shown.place.count(), **_cluster_names(shown, clusters),
     )  # fmt: skip
-    turns = both.high * both.low < 0
-    label = turns.ifelse(0.0, both.gap.sign().fill_null(both.sides.sign().cast("float64")))
-    return both.mutate(label=label, stated=both.stated.sign(),
-                       place=(both.n_places == 1).ifelse(both.places, 0))  # fmt: skip
+    by_gap = (both.high * both.low < 0).ifelse(0.0, both.gap.sign())
+    return both.mutate(label=both.stated.fill_null(by_gap), place=(both.n_places == 1).ifelse(both.places, 0))
 
 
 def _distinct(table: IbisTable, *columns: str) -> tuple[str, ...]:
@@ -164,8 +192,9 @@ ALL, NO_GROUP = "all", "(missing)"
 
 
 def battle_events(
-    battles: Battles | ir.Table, group: str | None, lengths: bool, covariates: Sequence[str]
-) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
+    battles: Battles | ir.Table, group: str | None, lengths: bool, covariates: Sequence[str],
+    clusters: Sequence[str],
+) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:  # fmt: skip
     """Usable rows in the columns that battles are made of, how many were dropped by reason, and warnings.
 
     Raises
@@ -173,17 +202,20 @@ def battle_events(
     InputError
         Columns that are not there, values that are no outcomes.
     UsageError
-        A group column that is not there.
+        A group or cluster column that is not there.
     """
     columns = battles.frame.columns if isinstance(battles, Battles) else battles.columns
     if group is not None and group not in columns:
         raise UsageError(f"no column {group!r} to group by; the table has {list(columns)}")
+    options = group, lengths, covariates, clusters
     if isinstance(battles, Battles):
-        return _from_battles(battles, group, lengths, covariates), dict(battles.dropped), battles.warnings
-    return *_from_ibis(battles, group, lengths, covariates), ()
+        return _from_battles(battles, *options), dict(battles.dropped), battles.warnings
+    return *_from_ibis(battles, *options), ()
 
 
-def _from_battles(battles: Battles, group: str | None, lengths: bool, covariates: Sequence[str]) -> IbisTable:
+def _from_battles(
+    battles: Battles, group: str | None, lengths: bool, covariates: Sequence[str], clusters: Sequence[str]
+) -> IbisTable:
     import ibis
     import pyarrow as pa
 
@@ -196,15 +228,16 @@ def _from_battles(battles: Battles, group: str | None, lengths: bool, covariates
         length=frame["length_a"] - frame["length_b"] if has_length else float("nan"),
         group=texts(frame[group]).fillna(NO_GROUP) if group else ALL,
         **frame_differences(frame, covariates),
+        **frame_clusters(frame, clusters),
     )
     table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
+    names = ("judge", "voter", "order", *cluster_keys(clusters))
     known = {name: table[name].cast("float64") for name in ("length", *covariate_keys(covariates))}
-    return table.mutate(**known, judge=table.judge.cast("string"),
-                        voter=table.voter.cast("string"), order=table.order.cast("string"))  # fmt: skip
+    return table.mutate(**known, **{name: table[name].cast("string") for name in names})
 
 
 def _from_ibis(
-    table: IbisTable, group: str | None, lengths: bool, covariates: Sequence[str]
+    table: IbisTable, group: str | None, lengths: bool, covariates: Sequence[str], clusters: Sequence[str]
 ) -> tuple[IbisTable, dict[str, int]]:
     import ibis
 
@@ -228,7 +261,7 @@ def _from_ibis(
     has_length = lengths and {"length_a", "length_b"} <= there
     columns["length"] = (table.length_a - table.length_b).cast("float64") if has_length else number
     columns["group"] = table[group].cast("string").fill_null(NO_GROUP) if group else ibis.literal(ALL)
-    rows = table.select(**columns, **table_differences(table, covariates))
+    rows = table.select(**columns, **table_differences(table, covariates), **table_clusters(table, clusters))
     _require_known(rows)
     judged: Any = rows.verdict.notnull() | rows.gap.notnull()
     rows = rows.mutate(judge=judged.ifelse(rows.judge, text), voter=rows.voter.fill_null("human"))

@@ -17,6 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.battles.cells import BattleCells, make_battle_cells
+from bayesjudge.counts.battles.cluster_columns import cluster_columns
+from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, battle_clusters, single_battles
 from bayesjudge.counts.battles.covariates import covariate_keys
 from bayesjudge.counts.battles.patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
 from bayesjudge.counts.rows import IbisTable, fetch
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 __all__ = [
+    "BattleClusters",
     "BattleCounts",
     "HumanVotes",
     "JudgedBattles",
@@ -59,6 +62,11 @@ class BattleCounts:
         How labels and gaps change with the order.
     covariates : tuple of str
         Names of the covariates that were counted, the columns of `HumanVotes.covariates`.
+    battles : BattleClusters
+        All raters' views by battle: who looked at the same answers.
+    clusters : tuple of BattleClusters
+        For each column that clusters the battles, all raters' battles by cluster; empty where battles are
+        taken as independent.
     dropped : mapping of str to int
         Rows of the input that could not be used, by reason.
     warnings : tuple of str
@@ -72,7 +80,9 @@ class BattleCounts:
     judged: JudgedBattles
     shown: JudgedBattles
     swaps: Swaps
+    battles: BattleClusters
     covariates: tuple[str, ...] = ()
+    clusters: tuple[BattleClusters, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -102,6 +112,8 @@ class BattleCounts:
             judged=_recoded(self.judged, recode),
             shown=_recoded(self.shown, recode),
             swaps=self.swaps.keep(np.array(chosen, dtype=np.int64)),
+            battles=_recoded_raters(self.battles, recode),
+            clusters=tuple(_recoded_raters(rows, recode) for rows in self.clusters),
         )
 
     def for_groups(self, groups: Iterable[str]) -> BattleCounts:
@@ -111,28 +123,44 @@ class BattleCounts:
     def without(self, models: str | Iterable[str]) -> BattleCounts:
         """Counts as if these models had fought no battle; names and codes stay. `swaps` stays too."""
         codes = self._codes(models)
-        return self._only(lambda rows: ~(np.isin(rows.first, codes) | np.isin(rows.second, codes)))
+        return self._only(lambda rows: ~_involved(rows, codes))
 
     def without_votes_on(self, models: str | Iterable[str]) -> BattleCounts:
         """Counts as if only judges had seen these models: people's votes on their battles are hidden."""
         codes = self._codes(models)
 
         def hidden(rows: JudgedBattles) -> JudgedBattles:
-            mine = np.isin(rows.first, codes) | np.isin(rows.second, codes)
-            return replace(rows, votes=np.where(mine[:, None], 0, rows.votes))
+            return replace(rows, votes=np.where(_involved(rows, codes)[:, None], 0, rows.votes))
 
-        free = ~(np.isin(self.human.first, codes) | np.isin(self.human.second, codes))
+        free = ~_involved(self.human, codes)
+        battles, *clusters = (rows.keep((rows.rater != PEOPLE) | ~_involved(rows, codes))
+                              for rows in (self.battles, *self.clusters))  # fmt: skip
         return replace(
-            self, human=self.human.keep(free), judged=hidden(self.judged), shown=hidden(self.shown)
-        )
+            self, human=self.human.keep(free), judged=hidden(self.judged), shown=hidden(self.shown),
+            battles=battles, clusters=tuple(clusters),
+        )  # fmt: skip
 
     def _codes(self, models: str | Iterable[str]) -> list[int]:
         names = [models] if isinstance(models, str) else list(models)
         return [self.code("model", name) for name in names]
 
     def _only(self, wanted: Any) -> BattleCounts:
-        parts: dict[str, Any] = {name: getattr(self, name) for name in ("human", "judged", "shown")}
-        return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()})
+        parts: dict[str, Any] = {
+            name: getattr(self, name) for name in ("human", "judged", "shown", "battles")
+        }
+        clusters = tuple(rows.keep(wanted(rows)) for rows in self.clusters)
+        return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()},
+                       clusters=clusters)  # fmt: skip
+
+
+def _involved(rows: HumanVotes | JudgedBattles | BattleClusters, codes: Sequence[int]) -> NDArray[np.bool_]:
+    return np.isin(rows.first, codes) | np.isin(rows.second, codes)
+
+
+def _recoded_raters(rows: BattleClusters, recode: Ints) -> BattleClusters:
+    codes = np.concatenate([[PEOPLE], np.where(recode >= 0, recode + 1, -1)])
+    kept = rows.keep(codes[rows.rater] >= 0)
+    return replace(kept, rater=codes[kept.rater])
 
 
 def _recoded(rows: JudgedBattles, recode: Ints) -> JudgedBattles:
@@ -145,8 +173,8 @@ def count_battles(
     *,
     group: str | None = None,
     lengths: bool = True,
-    keep_battles: bool = False,
     covariates: Sequence[str] = (),
+    cluster: str | Sequence[str] | None = None,
     digits: int = 9,
 ) -> BattleCounts:
     """Count battles in one pass where the data lives.
@@ -161,12 +189,14 @@ def count_battles(
     lengths : bool
         Keep the difference of the answers' lengths where the table has them. Most differences occur once,
         so memory then grows with the number of battles.
-    keep_battles : bool
-        Give every battle a code, so that its votes and its judges' gaps can be linked; the same remark holds.
     covariates : sequence of str
         Numeric columns by which the two answers of a battle differ (``X``, or ``X_a`` and ``X_b``). Patterns
         are told apart by them: where a covariate takes a few values the table stays small, else it grows
         with the number of battles. A missing value counts as no difference, and is warned about.
+    cluster : str or sequence of str, optional
+        Columns whose values are drawn as a whole: prompts, voters. By default the prompt (``prompt,
+        prompt_id, question_id, instruction_id, conversation``) where it comes back in several battles, else
+        the item; ``"none"`` takes battles as independent. A row that names none stands with its item alone.
     digits : int
         Decimal digits of gaps that are told apart; fewer make fewer patterns.
 
@@ -181,7 +211,8 @@ def count_battles(
     InputError
         Two votes of one voter on a battle, values that are no outcomes, no rows.
     UsageError
-        A group column or a covariate that the table does not have.
+        A group or cluster column or a covariate that the table does not have, a cluster column with one
+        value.
 
     Examples
     --------
@@ -192,17 +223,29 @@ def count_battles(
     >>> counts.human_pairs().n.tolist(), counts.judge_pairs("j").n.tolist()
     ([[2, 0, 0]], [[1, 0, 1]])
     """
-    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits, covariates=covariates)
+    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits, covariates=covariates,
+                              clusters=cluster_columns(battles, cluster))  # fmt: skip
     if not cells.models:
         raise InputError([Problem(column="(table)", found=f"no usable battle: {dict(cells.dropped)}",
                                   allowed="at least one", fix="Check the file.")])  # fmt: skip
     names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
-    human, judged = human_votes(cells), judged_battles(cells, cells.judged, keep_battles)
+    human, judged = human_votes(cells), judged_battles(cells, cells.judged)
+    clusters = _clusters(cells, cluster)
     return BattleCounts(
-        **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown, keep_battles),
-        swaps=swaps_of(cells), covariates=cells.covariates, dropped=cells.dropped,
+        **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown),
+        swaps=swaps_of(cells), covariates=cells.covariates, clusters=clusters,
+        battles=single_battles(cells, clusters), dropped=cells.dropped,
         warnings=(*cells.warnings, *_unknown(human, judged, cells.covariates)),
     )  # fmt: skip
+
+
+def _clusters(cells: BattleCells, asked: str | Sequence[str] | None) -> tuple[BattleClusters, ...]:
+    found = battle_clusters(cells)
+    for rows in found:
+        if asked is not None and rows.count() < 2:
+            raise UsageError(f"column {rows.column!r} names {rows.count()} cluster: intervals need two or "
+                             "more; leave it out, or give 'none' for independent battles")  # fmt: skip
+    return found
 
 
 def _unknown(human: HumanVotes, judged: JudgedBattles, names: Sequence[str]) -> list[str]:
@@ -240,26 +283,20 @@ def human_votes(cells: BattleCells) -> HumanVotes:
     return HumanVotes(**_common(frame, cells), votes=frame[["a", "tie", "b"]].to_numpy(np.int64))
 
 
-def judged_battles(cells: BattleCells, rows: IbisTable, keep_battles: bool) -> JudgedBattles:
+def judged_battles(cells: BattleCells, rows: IbisTable) -> JudgedBattles:
     """Judges' views by pattern, beside the votes on the same battles; ``rows`` are cells of one kind."""
     keys = ["judge", "first", "second", "group", "place", "label", "stated", "gap", "length", "a", "tie", "b"]
-    keys += [*covariate_keys(cells.covariates), *(["item"] if keep_battles else [])]
+    keys += covariate_keys(cells.covariates)
     votes = cells.judged_votes.select("item", "first", "second", "a", "tie", "b")
     joined = rows.left_join(votes, ["item", "first", "second"]).select(*keys)
     joined = joined.mutate(**{side: joined[side].fill_null(0) for side in ("a", "tie", "b")})
     frame = fetch(joined.group_by(keys).aggregate(n=joined.count())).sort_values(keys, ignore_index=True)
-    battle = _battles(frame) if keep_battles else np.full(len(frame), -1)
     return JudgedBattles(
         judge=_codes(frame["judge"], cells.judges), **_common(frame, cells),
         label=_outcome(frame["label"]), verdict=_outcome(frame["stated"]),
-        gap=frame["gap"].to_numpy(np.float64), battle=battle,
+        gap=frame["gap"].to_numpy(np.float64),
         votes=frame[["a", "tie", "b"]].to_numpy(np.int64), n=frame["n"].to_numpy(np.int64),
     )  # fmt: skip
-
-
-def _battles(frame: pd.DataFrame) -> Ints:
-    codes, _ = pd.factorize(pd.MultiIndex.from_frame(frame[["item", "first", "second"]]))
-    return codes.astype(np.int64)
 
 
 def _outcome(side: pd.Series[float]) -> Floats:

@@ -89,8 +89,9 @@ class JudgedBattles(_Rows):
     order : int array (R,)
         1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
     label : float array (R,)
-        The hard label: 1 the first model is preferred, 0 the second, .5 neither. It is the sign of the gap
-        where there is one, else the verdict; .5 also where the preference turns with the order of showing.
+        The hard label: 1 the first model is preferred, 0 the second, .5 neither. It is the stated verdict,
+        and the sign of the gap only where none was stated; .5 also where it changes with the order of
+        showing.
     verdict : float array (R,)
         The verdict that the judge stated, in the same code, NaN where it only gave scores.
     gap : float array (R,)
@@ -99,8 +100,6 @@ class JudgedBattles(_Rows):
         As in `HumanVotes`.
     covariates : float array (R, K)
         As in `HumanVotes`.
-    battle : int array (R,)
-        Code of the battle where `count_battles` was asked to keep battles apart, else −1.
     votes : int array (R, 3)
         People's votes on each battle of the pattern; zeros where nobody voted.
     n : int array (R,)
@@ -117,9 +116,15 @@ class JudgedBattles(_Rows):
     gap: Floats
     length: Floats
     covariates: Floats
-    battle: Ints
     votes: Ints
     n: Ints
+
+    @property
+    def gap_unit(self) -> float:
+        """Root mean square gap: scores have no unit of their own. NaN without scores."""
+        known = ~np.isnan(self.gap)
+        size = float(self.n[known] @ self.gap[known] ** 2)
+        return float(np.sqrt(size / self.n[known].sum())) if known.any() else float("nan")
 
     def pairs(self) -> PairCounts:
         """Hard labels by pair."""

@@ -53,8 +53,9 @@ def joint_gate(gates: Mapping[str, Gate]) -> Gate:
     """Passed when every gate passed; reasons name the fit."""
     reasons = tuple(f"{name}: {reason}" for name, gate in gates.items() for reason in gate.reasons)
     # np.max and np.min, since the built-in ones can lose a NaN.
-    figures = {"rhat": float(np.max([gate.figures["rhat"] for gate in gates.values()])),
-               "ess": float(np.min([gate.figures["ess"] for gate in gates.values()]))}  # fmt: skip
+    known = {name: [gate.figures[name] for gate in gates.values() if name in gate.figures]
+             for name in ("rhat", "ess")}  # fmt: skip
+    figures = {"rhat": float(np.max(known["rhat"])), "ess": float(np.min(known["ess"]))}
     return Gate(passed=all(gate.passed for gate in gates.values()), reasons=reasons, figures=figures)
 
 

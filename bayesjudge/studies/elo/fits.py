@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesjudge.baselines.elo.held_out import SETTINGS, Setting
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
-from bayesjudge.models.judge_elo.model import Scores
+from bayesjudge.studies.elo.temperatures import temperature_models
 
 if TYPE_CHECKING:
     import xarray as xr
+
 
 __all__ = ["EloFits", "EloOptions", "elo_of", "fit_leaderboards", "named_methods"]
 
@@ -30,7 +32,7 @@ class EloFits:
     ----------
     fits : mapping of str to Fit
         `judge_elo` and `bradley_terry` of people's votes; without votes, `bradley_terry` of each judge.
-        With covariates, `bradley_terry` that knows them too.
+        With covariates, `bradley_terry` that knows them too; where judges score, `judge_temperature`.
     judge_of : mapping of str to str
         Whose scale each fit is on: a judge, or the empty string for people.
     """
@@ -56,6 +58,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     if options.covariates:
         alike = options.covariates
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
+    models += temperature_models(counts)
     return EloFits(
         fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
         judge_of={model.label: judge for judge, model in models},
@@ -79,13 +82,13 @@ class EloOptions(SamplingOptions):
 
     Examples
     --------
-    >>> EloOptions(scores="verdicts").judge_elo().label
-    'bayes:judge_elo[verdicts]'
+    >>> EloOptions(length_effect=True).judge_elo().label
+    'bayes:judge_elo[length]'
     """
 
     engine: str = "hmc"
-    bootstrap: int = 1000
-    scores: Scores = "graded"
+    bootstrap: int = 0
+    setting: Setting = "forward"
     length_effect: bool = False
     battle_effect: bool = False
     families: Mapping[str, str] = field(default_factory=dict)
@@ -94,20 +97,23 @@ class EloOptions(SamplingOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.bootstrap == 1:
-            raise UsageError("bootstrap=1 has no spread; give 0 (sandwich errors) or some hundreds")
+            raise UsageError("bootstrap=1 has no spread; give 0 (clustered sandwich errors) or some hundreds")
+        if self.battle_effect:
+            raise UsageError("battle_effect=True is now always on: raters of one battle share their errors "
+                             "through the clusters; leave it out")  # fmt: skip
+        if self.setting not in SETTINGS:
+            raise UsageError(f"setting={self.setting!r} is not one of {', '.join(SETTINGS)}")
         self.judge_elo()
 
     def judge_elo(self) -> JudgeElo:
         """The joint model of people and judges."""
         families = tuple(sorted(self.families.items()))
-        return JudgeElo(scores=self.scores, length_effect=self.length_effect, families=families,
-                        battle_effect=self.battle_effect)  # fmt: skip
+        return JudgeElo(length_effect=self.length_effect, families=families)
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """What the manifest of the answer records."""
-        return {**super().settings, "scores": self.scores, "length_effect": self.length_effect,
-                "battle_effect": self.battle_effect,
+        return {**super().settings, "setting": self.setting, "length_effect": self.length_effect,
                 "families": dict(self.families), "covariates": list(self.covariates)}  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesjudge.counts.battles.cluster_columns import ITEM, PROMPTS
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
 from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesjudge.inference import Fit
+    from bayesjudge.studies.common.comparison import Comparison
     from bayesjudge.tables import Battles
 
-__all__ = ["LOW_BETA", "elo_warnings", "order_warnings"]
+__all__ = ["about_intervals", "elo_warnings", "order_warnings"]
 
-#: Temperature below which scores say little: the paper's failing judges have about .13, others .36 to .60.
-LOW_BETA = 0.2
+#: Share of stated verdicts in conflict with the judge's own scores from which that is told.
+CONFLICT = 0.1
 #: Share of first-shown answers preferred that is called a position bias when its interval lies outside.
 FAIR = (0.4, 0.6)
 #: Verdicts below which a share says too little.
@@ -70,6 +72,27 @@ def order_warnings(battles: Battles) -> list[str]:
     return found
 
 
+def about_intervals(answer: Comparison) -> str:
+    """What intervals are for, in one line.
+
+    Names of columns that hold prompts, items and voters are spelled out; others are quoted.
+    """
+    clusters: Mapping[str, int] = answer.settings["clusters"]
+    if not clusters:
+        return "intervals take battles as independent (cluster none): shared prompts make them too narrow"
+    whose = answer.ranks["judge"].iloc[0] if len(answer.ranks) else ""
+    effects = answer.diagnostics.where(estimand="design_effect", judge=whose).frame["point"]
+    effect = f", design effect {effects.median():.1f}" if len(effects) else ""
+    named = [(count, _plural(column)) for column, count in clusters.items()]
+    counted = " and ".join(f"{count} {name}" for count, name in named)
+    return f"intervals are for new {' and '.join(name for _, name in named)}: {counted}{effect}"
+
+
+def _plural(column: str) -> str:
+    known = {**dict.fromkeys(PROMPTS, "prompts"), ITEM: "items", "voter": "voters"}
+    return known.get(column, f"values of {column!r}")
+
+
 def _scale(counts: BattleCounts) -> list[str]:
     if counts.human.votes.sum():
         return []
@@ -100,10 +123,11 @@ def _penalised(estimates: Estimates) -> list[str]:
 
 def _judges(diagnostics: Estimates) -> list[str]:
     overall = diagnostics.where(group="")
-    beta = overall.where(estimand="beta").frame
-    little = "its score gaps say little about what people prefer"
-    found = [f"judge {row['judge']}: low temperature (β {row['point']:.2f}); {little}"
-             for row in beta.to_dict("records") if row["point"] < LOW_BETA]  # fmt: skip
+    told = overall.where(estimand="beta").frame
+    found = [f"judge {row['judge']}: low temperature (β {row['point']:.2f}), "
+             f"{str(row['note']).removeprefix('low: ')}"
+             for row in told.to_dict("records") if str(row["note"]).startswith("low")]  # fmt: skip
+    found += _conflicts(overall)
     flat = overall.where(estimand="gap_agreement_correlation").frame
     found += [f"judge {row['judge']}: {row['note']}" for row in flat.to_dict("records")
               if str(row["note"]).startswith("flat")]  # fmt: skip
@@ -112,6 +136,16 @@ def _judges(diagnostics: Estimates) -> list[str]:
             share = f"{row['point']:.0%} of battles"
             found.append(f"judge {row['judge']}: prefers the answer shown first in {share}")
     return found
+
+
+def _conflicts(overall: Estimates) -> list[str]:
+    """Judges whose stated verdicts and scores say different things: the verdict is what counts."""
+    means = {"sign_conflict[decisive]": "of decisive verdicts go against the sign of the score gap",
+             "sign_conflict[tie]": "of verdicts beside a score gap are ties"}  # fmt: skip
+    rows = overall.where(estimand=list(means)).frame.to_dict("records")
+    return [f"judge {row['judge']}: {row['point']:.0%} {means[row['estimand']]} ({row['note']}): the stated "
+            "verdict is the label, and scores enter soft targets only"
+            for row in rows if row["point"] > CONFLICT]  # fmt: skip
 
 
 def _slopes(counts: BattleCounts, diagnostics: Estimates) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesjudge.baselines.elo import METHODS
 from bayesjudge.baselines.elo.conformal import conformal
@@ -14,25 +16,52 @@ from bayesjudge.baselines.elo.scale import held_out_summary
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import fit_many
+from bayesjudge.inference.gate import MOST_PARETO_K, Gate
+from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.studies.elo.fits import EloOptions, named_methods
 
-__all__ = ["ESTIMAND", "predict_held_out", "scores_of"]
+__all__ = ["ESTIMAND", "Predicted", "predict_held_out", "scores_of"]
 
 ESTIMAND = "held_out_elo"
-#: Conformal intervals that stand beside the prediction.
-CONFORMAL: tuple[tuple[Literal["split", "jackknife+"], Literal["raw", "line"]], ...] = (
-    ("split", "raw"), ("split", "line"), ("jackknife+", "line"),
+type Kind = Literal["split", "jackknife+"]
+#: Conformal intervals that stand beside the prediction: kind, raw or through a line, by standard errors or
+#: plain.
+CONFORMAL: tuple[tuple[Kind, Literal["raw", "line"], bool], ...] = (
+    ("split", "raw", True), ("split", "line", True), ("jackknife+", "line", True),
+    ("split", "line", False), ("jackknife+", "line", False),
 )  # fmt: skip
-#: Draws of each chain of a fit that only predicts: quantiles of thousands of draws need no more.
-MOST_DRAWS = 500
-#: Resamples behind the standard errors that normalise conformal scores.
-RESAMPLES = 200
+#: Effective draws of the hyperparameters that a prediction needs: given them it is a normal, so that their
+#: own error is a small part of its spread.
+LEAST_DRAWS = 50
+#: Times that the clusters behind hidden votes are drawn again.
+DRAWN_AGAIN = 400
 
 
-def predict_held_out(
-    counts: BattleCounts, models: Sequence[str], options: EloOptions
-) -> tuple[Estimates, tuple[str, ...]]:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Predicted:
+    """Predictions of hidden votes and what is known of them.
+
+    Attributes
+    ----------
+    estimates : Estimates
+        Estimand ``held_out_elo``; ``truth`` is the Elo by the hidden votes, where there are any. First
+        `judge_elo` on all judges, then for each judge conformal intervals. A model that cannot be predicted
+        has a row with the reason.
+    warnings : tuple of str
+        Which baselines could not be had, and why.
+    gate : Gate or None
+        Of all predictions together; None where nothing was asked for.
+    scores : mapping of str to mapping
+        Error, coverage, width and interval score of each method.
+    """
+
+    estimates: Estimates = field(default_factory=lambda: Estimates.from_rows([]))
+    warnings: tuple[str, ...] = ()
+    gate: Gate | None = None
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOptions) -> Predicted:
     """Predictive intervals for the human Elo of models whose votes are hidden one model at a time.
 
     Parameters
@@ -44,29 +73,25 @@ def predict_held_out(
     options : EloOptions
         Checked options.
 
-    Returns
-    -------
-    estimates : Estimates
-        Estimand ``held_out_elo``; ``truth`` is the Elo by the hidden votes, where there are any. First
-        `judge_elo` on all judges, then for each judge conformal intervals on its Elo as it is (``raw``) and
-        put through a line to the human scale.
-    warnings : tuple of str
-        Which baselines could not be had, and why.
-
     Raises
     ------
     UsageError
         An unknown model, no votes, or no judges.
     """
     chosen = _choose(counts, models)
-    references, told = _references(counts, options)
-    parts = [_predicted(counts, chosen, references, options)]
+    references, told = _references(counts, chosen, options)
+    predictions = options.judge_elo().held_out(counts, chosen, seed=options.seed)
+    truth = _truth(references)
+    parts = [_rows(chosen, predictions, truth, options)]
     for held in references:
-        for kind, on in CONFORMAL:
-            table = conformal(held, kind=kind, on=on, prob=options.prob, seed=options.seed)
-            rows = table.where(unit=chosen).with_column(estimand=ESTIMAND, judge=held.judge)
-            parts.append(rows.with_column(method=rows.frame["method"] + f" {held.method}"))
-    return Estimates.concat(part for part in parts if len(part)), told
+        for kind, on, normalised in CONFORMAL:
+            table = conformal(
+                held, kind=kind, on=on, normalised=normalised, prob=options.prob, seed=options.seed
+            )
+            parts.append(_beside(table, held, chosen, kind=f"{kind},{on}", options=options))
+    estimates = Estimates.concat(part for part in parts if len(part))
+    return Predicted(estimates=estimates, warnings=told, gate=_gate(chosen, predictions),
+                     scores=scores_of(estimates, references, seed=options.seed))  # fmt: skip
 
 
 def _choose(counts: BattleCounts, models: Sequence[str]) -> list[str]:
@@ -81,40 +106,79 @@ def _choose(counts: BattleCounts, models: Sequence[str]) -> list[str]:
     return [counts.models[m] for m in np.intersect1d(voted, judged)]
 
 
-def _references(counts: BattleCounts, options: EloOptions) -> tuple[list[HeldOut], tuple[str, ...]]:
+def _references(
+    counts: BattleCounts, chosen: Sequence[str], options: EloOptions
+) -> tuple[list[HeldOut], tuple[str, ...]]:
     """Leave-one-model-out by every judge, with its scores where it gives any."""
     found, told = [], []
     for judge in counts.judges:
         of_judge = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
         for method in METHODS[:2] if np.isfinite(of_judge.gap).any() else METHODS[:1]:
             try:
-                found.append(held_out(counts, judge, method, bootstrap=RESAMPLES, seed=options.seed))
+                found.append(held_out(counts, judge, method, setting=options.setting, targets=chosen))
             except UsageError as why:
                 told.append(f"no conformal interval on {method} of {judge}: {why}")
     return found, tuple(told)
 
 
-def _predicted(
-    counts: BattleCounts, models: Sequence[str], references: Sequence[HeldOut], options: EloOptions
-) -> Estimates:
-    model = options.judge_elo()
-    tables = [counts.without_votes_on(name) for name in models]
-    sampling: dict[str, Any] = {name: min(getattr(options, name), MOST_DRAWS) for name in ("draws", "tune")}
-    common: dict[str, Any] = {"chains": options.chains, "seed": options.seed, "progress": options.progress}
-    fits = fit_many(model, tables, **common, **sampling)
-    schedule, truth = counts.human_pairs(), _truth(references)
-    voted = {counts.models[m] for m in np.concatenate([schedule.first, schedule.second])}
-    rows = []
-    for k, name in enumerate(models):
-        votes = schedule if name in voted else None
-        draws = model.held_out(
-            fits.posterior(k), fits.data[k], [name], votes=votes, seed=options.seed + k
-        ).to_numpy().ravel()  # fmt: skip
-        low, high = np.quantile(draws, [(1 - options.prob) / 2, (1 + options.prob) / 2])
-        rows.append({"estimand": ESTIMAND, "unit": name, "method": model.label, "point": float(draws.mean()),
-                     "lower": float(low), "upper": float(high), "prob": options.prob,
-                     "truth": truth.get(name, np.nan), "note": fits.gate(k).note})  # fmt: skip
+def _rows(
+    chosen: Sequence[str], predictions: Sequence[Prediction | str], truth: Mapping[str, float],
+    options: EloOptions,
+) -> Estimates:  # fmt: skip
+    label, rows = options.judge_elo().label, []
+    for name, one in zip(chosen, predictions, strict=True):
+        row = {"estimand": ESTIMAND, "unit": name, "method": label, "prob": options.prob,
+               "truth": truth.get(name, np.nan)}  # fmt: skip
+        if isinstance(one, str):
+            rows.append({**row, **_nothing(one)})
+            continue
+        low, high = (one.quantile(level) for level in ((1 - options.prob) / 2, (1 + options.prob) / 2))
+        notes = [_not_converged(one), "few wins or losses: taken at the joint mode" if one.poor else ""]
+        rows.append({**row, "point": one.point, "lower": low, "upper": high,
+                     "note": "; ".join(note for note in notes if note)})  # fmt: skip
     return Estimates.from_rows(rows)
+
+
+def _nothing(reason: str) -> dict[str, Any]:
+    return {"point": np.nan, "lower": -np.inf, "upper": np.inf, "note": f"not predicted: {reason}"}
+
+
+def _beside(
+    table: Estimates, held: HeldOut, chosen: Sequence[str], *, kind: str, options: EloOptions
+) -> Estimates:
+    """Rows of one conformal interval, with the reason where a model has none."""
+    rows = table.where(unit=list(chosen)).with_column(estimand=ESTIMAND, judge=held.judge)
+    method = str(rows.frame["method"].iloc[0]) if len(rows) else f"conformal[{kind.removesuffix(',raw')}]"
+    rows = rows.with_column(method=f"{method} {held.method}")
+    lost = [{"estimand": ESTIMAND, "unit": name, "method": f"{method} {held.method}", "judge": held.judge,
+             "prob": options.prob, **_nothing(held.reasons[name])}
+            for name in chosen if name in held.reasons]  # fmt: skip
+    return Estimates.concat([rows, Estimates.from_rows(lost)]) if lost else rows
+
+
+def _not_converged(one: Prediction) -> str:
+    return "; ".join(f"not converged: {reason}" for reason in _failures(one))
+
+
+def _failures(one: Prediction) -> list[str]:
+    """What the gate of one prediction says; written so that a figure that is not a number fails."""
+    found = []
+    if not one.pareto_k <= MOST_PARETO_K:
+        found.append(f"Pareto k of {one.pareto_k:.2f} is above {MOST_PARETO_K}")
+    if not one.ess >= LEAST_DRAWS:
+        found.append(f"{one.ess:.0f} effective draws of the hyperparameters are below {LEAST_DRAWS}")
+    return found
+
+
+def _gate(chosen: Sequence[str], predictions: Sequence[Prediction | str]) -> Gate:
+    made = [(name, one) for name, one in zip(chosen, predictions, strict=True) if not isinstance(one, str)]
+    failed = {name: reasons for name, one in made if (reasons := _failures(one))}
+    first = [f"{name}: {reasons[0]}" for name, reasons in failed.items()][:3]
+    said = (
+        (f"{len(failed)} of {len(made)} predictions did not converge ({'; '.join(first)})",) if failed else ()
+    )
+    figures = {"pareto_k": float(np.max([one.pareto_k for _, one in made], initial=-np.inf))}
+    return Gate(passed=not failed, reasons=said, figures=figures)
 
 
 def _truth(references: Sequence[HeldOut]) -> dict[str, float]:
@@ -123,16 +187,45 @@ def _truth(references: Sequence[HeldOut]) -> dict[str, float]:
     return {name: float(elo) for names, human in pairs for name, elo in zip(names, human, strict=True)}
 
 
-def scores_of(estimates: Estimates) -> Mapping[str, Mapping[str, float]]:
-    """Error, coverage and width of each method (and judge) over the models whose votes were hidden.
+def scores_of(
+    estimates: Estimates, references: Sequence[HeldOut] = (), *, seed: int = 0
+) -> Mapping[str, Mapping[str, float]]:
+    """Error, coverage, width and interval score of each method (and judge) over the models that were hidden.
+
+    Calibrated as in the paper, the coverage of conformal intervals is ⌈prob · n⌉/n for any scores whatever:
+    it is then given as NaN.
 
     Examples
     --------
     >>> row = {"estimand": ESTIMAND, "unit": "m", "method": "x", "point": 1510, "lower": 1490, "upper": 1530}
-    >>> scores_of(Estimates.from_rows([{**row, "truth": 1500}]))["x"]["mae"]
-    10.0
+    >>> found = scores_of(Estimates.from_rows([{**row, "truth": 1500, "prob": 0.9}]))["x"]
+    >>> found["mae"], found["interval_score"]
+    (10.0, 40.0)
     """
     known = estimates.where(estimand=ESTIMAND).frame
-    known = known[known["truth"].notna()]
+    known = known[known["truth"].notna() & known["point"].notna()]
+    if not len(known):
+        return {}
     named = Estimates(known.assign(method=named_methods(known), judge=""))
-    return held_out_summary(named) if len(known) else {}
+    found = held_out_summary(named, truths=_drawn_again(references, seed) or None, seed=seed)
+    by_construction = any(not held.is_forward for held in references)
+    unknown = [name for name in found if by_construction and name.startswith("conformal")]
+    return {name: _without_coverage(scores) if name in unknown else scores for name, scores in found.items()}
+
+
+def _without_coverage(scores: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: float("nan") if name.startswith("coverage") else value for name, value in scores.items()}
+
+
+def _drawn_again(references: Sequence[HeldOut], seed: int) -> dict[str, NDArray[np.float64]]:
+    """Each model's truth by votes in clusters that are drawn again, to first order, (B,)."""
+    found: dict[str, NDArray[np.float64]] = {}
+    for held in references:
+        if held.votes is None:
+            continue
+        rng = np.random.default_rng(seed)
+        # How often each of a kind's clusters is drawn, less once; all judges see the same draws.
+        extra = rng.poisson(held.votes.times, (DRAWN_AGAIN, len(held.votes.times))) - held.votes.times
+        drawn = held.human + extra @ held.votes.pull
+        found |= {name: drawn[:, m] for m, name in enumerate(held.models)}
+    return found

@@ -18,6 +18,7 @@ from bayesjudge.plots import (
 from bayesjudge.report import Page, Section, Table, comparison_table, estimates_table
 from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
 from bayesjudge.studies.elo.fits import named_methods
+from bayesjudge.studies.elo.guidance import about_intervals
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
@@ -32,12 +33,15 @@ _METHOD = (
     Elo is 1500 + (400 / ln 10) times the strength that Hard-Elo would find in endless votes.""",
     """Baselines are penalised Bradley–Terry fits: hard-elo counts a tie as half a win, soft-elo turns a
     judge's score gap s into σ(βs), label smoothing moves each label towards one half. Their intervals are
-    percentiles of resampled battles.""",
+    Student's, from sandwich errors by cluster. Draws of bradley_terry's Elo are widened by what clusters add
+    to the errors of independent battles: effects of model × cluster, and the sandwich, in equal parts.""",
     """Held out: the votes on one model at a time are hidden. judge_elo predicts the Elo that Hard-Elo finds
     in them; conformal intervals are calibrated on the other models, on the judge's Elo as it is or put
     through a line to the human scale.""",
     "Intervals are equal-tailed; points are posterior means or maximum penalised likelihood estimates.",
 )
+#: Diagnostics of clusters, which have a section of their own.
+CLUSTERS = ("design_effect", "cluster_spread")
 #: Models in a heat map of ranks, the best first.
 MOST_RANKED = 25
 #: Methods in the figure of held-out models.
@@ -46,7 +50,17 @@ MOST_METHODS = 5
 
 def elo_page(answer: Comparison) -> Page:
     """The report of an Elo study, not yet written."""
-    body = (_leaderboard, _differences, _beats, _judges, _held_out, checks_section, _tables, _method)
+    body = (
+        _leaderboard,
+        _differences,
+        _beats,
+        _clusters,
+        _judges,
+        _held_out,
+        checks_section,
+        _tables,
+        _method,
+    )
     return Page(
         title="Elo from people and judges", question=_QUESTION, headline=_headline(answer),
         warnings=[*answer.warnings, *dropped_lines(answer)],
@@ -70,7 +84,7 @@ def _headline(answer: Comparison) -> list[str]:
         error = f"a mean error of {scores['mae']:.0f} Elo"
         found.append(f"Hidden votes on {scores['n']:.0f} models were predicted with {error}; "
                      f"{scores['coverage']:.0%} of the intervals hold them.")  # fmt: skip
-    return found
+    return [*found, f"{about_intervals(answer)}.".capitalize()]
 
 
 def _named(estimates: Estimates) -> Estimates:
@@ -117,6 +131,19 @@ def _beats(answer: Comparison) -> Section:
     return Section(title="Who beats whom", figures=figures)
 
 
+def _clusters(answer: Comparison) -> Section | None:
+    rows = answer.diagnostics.where(estimand=list(CLUSTERS))
+    if not len(rows):
+        return None
+    text = (
+        "Battles on one prompt, or of one voter, share more than the models. A design effect is the variance "
+        "of a model's Elo relative to that of as many independent battles; cluster_spread is how far a "
+        "model's strength on one of them lies from its own, in Elo."
+    )
+    table = estimates_table(rows, caption="Design effects, and the spread of strengths over clusters")
+    return Section(title="What battles share", text=[text], tables=[table])
+
+
 def _judges(answer: Comparison) -> Section | None:
     rows = answer.diagnostics.where(group="")
     if not len(rows):
@@ -128,7 +155,7 @@ def _judges(answer: Comparison) -> Section | None:
         )
         caption = "How often people agree with the answer that a judge scored higher, by what its gap says."
         figures.append(figure_of(drawing, caption, caption))
-    told = rows.frame[~rows.frame["estimand"].isin(["deviation"])]
+    told = rows.frame[~rows.frame["estimand"].isin(["deviation", *CLUSTERS])]
     title, caption = ("The judges", "What each judge is worth") if told["judge"].astype(bool).any() else (
         "The votes", "What the votes say besides strengths")  # fmt: skip
     return Section(title=title, figures=figures, tables=[estimates_table(Estimates(told), caption=caption)])
@@ -147,7 +174,14 @@ def _held_out(answer: Comparison) -> Section | None:
         caption = "Error of each prediction by strength: a slope means a scale that is shrunk or stretched."
         figures.append(figure_of(residuals_by_strength(scored), caption, caption))
     scores = pd.DataFrame([{"method": method, **found} for method, found in answer.held_out.items()])
-    formats = {"n": ".0f", "mae": ".1f", "median_width": ".0f", "spearman": ".3f", "coverage": ".2f"}
+    formats = {
+        "n": ".0f",
+        "mae": ".1f",
+        "interval_score": ".0f",
+        "median_width": ".0f",
+        "spearman": ".3f",
+        "coverage": ".2f",
+    }
     tables = (
         [Table(caption="Error and coverage by method", frame=scores, number_format=formats)]
         if len(scores)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.elo import elo_baselines
+from bayesjudge.baselines.elo.cluster_effects import cluster_effects
 from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_table
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
@@ -21,27 +22,30 @@ from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, EloOptions, elo_of, fit_leaderboards
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
-from bayesjudge.studies.elo.held_out import predict_held_out, scores_of
+from bayesjudge.studies.elo.held_out import Predicted, predict_held_out
 from bayesjudge.tables import Battles
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayesjudge.models.judge_elo.model import Scores
+    from bayesjudge.baselines.elo.held_out import Setting
     from bayesjudge.report import Page
 
 __all__ = ["elo"]
 
 _ESTIMANDS = ("elo", "difference")
+#: After the method of every row whose interval takes battles as independent.
+INDEPENDENT = "[independent]"
 #: Rows up to which lengths are kept for the diagnostics of verbosity.
 KEEP_LENGTHS = 200_000
 
 
 def elo(
     battles: Any, *, group: str | None = None, judges: Iterable[str] | None = None,
-    held_out: str | Sequence[str] = (), scores: Scores = "graded", length_effect: bool = False,
-    battle_effect: bool = False, families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
-    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 1000, chains: int = 4,
+    held_out: str | Sequence[str] = (), setting: Setting = "forward",
+    cluster: str | Sequence[str] | None = None, length_effect: bool = False, battle_effect: bool = False,
+    families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
+    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 0, chains: int = 4,
     draws: int = 1000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
     progress: bool = False,
 ) -> Comparison:  # fmt: skip
@@ -58,13 +62,17 @@ def elo(
     held_out : str or sequence of str
         Models whose votes are hidden, one model at a time, and predicted from the judges; ``"all"`` for
         every model.
-    scores : {"graded", "verdicts"}
-        Whether judges who score answers are modelled by their score gaps or by whom they prefer.
+    setting : {"forward", "as-in-paper"}
+        Whether conformal intervals of a held-out model are calibrated as for a new one, or by folds in which
+        its votes are among the anchors.
+    cluster : str or sequence of str, optional
+        Columns whose values (prompts, voters) are drawn as a whole: intervals are then for new ones. By
+        default the prompt (``prompt, prompt_id, question_id, instruction_id, conversation``) where it comes
+        back in several battles, else the item; ``"none"`` takes battles as independent.
     length_effect : bool
         Let `judge_elo` learn what a longer answer is worth to a judge.
     battle_effect : bool
-        Let people and judges who saw the same battle agree, or err, together beyond what the models explain:
-        honest where several judges see few battles, and some twenty times slower. With ``scores="verdicts"``.
+        Refused: what raters of one battle share is always in their joint errors.
     families : mapping of str to str, optional
         Family of models and of judges: what a judge makes of its own family is then looked at.
     covariates : iterable of str
@@ -79,7 +87,7 @@ def elo(
     seed : int
         Equal seeds give equal answers.
     bootstrap : int
-        Resamples of the baselines; 0 gives sandwich errors instead.
+        Resamples of the clusters behind the baselines' intervals; 0 gives clustered sandwich errors.
     truth : mapping, optional
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
@@ -100,25 +108,26 @@ def elo(
     --------
     >>> from bayesjudge.datasets import BattleDesign, simulate_battles
     >>> log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=300, judges=0))
-    >>> answer = elo(log.battles, draws=300, tune=300, bootstrap=100)
+    >>> answer = elo(log.battles, draws=300, tune=300)
     >>> answer.ranks["model"].tolist()
     ['m0', 'm1', 'm2']
     """
     options = EloOptions(
         engine=engine, prob=prob, seed=seed, bootstrap=bootstrap, chains=chains, draws=draws, tune=tune,
-        progress=progress, scores=scores, length_effect=length_effect, battle_effect=battle_effect,
+        progress=progress, setting=setting, length_effect=length_effect, battle_effect=battle_effect,
         families=families or {},
         covariates=(covariates,) if isinstance(covariates, str) else tuple(covariates),
     )  # fmt: skip
     table = _table(battles)
-    counts = _chosen(_counted(table, group, options), judges)
+    counts = _chosen(_counted(table, group, cluster, options), judges)
     asked = [held_out] if isinstance(held_out, str) else list(held_out)
-    predicted, told = predict_held_out(counts, asked, options) if asked else (Estimates.from_rows([]), ())
+    predicted = predict_held_out(counts, asked, options) if asked else Predicted()
     fits = fit_leaderboards(counts, options)
+    clusters = {rows.column: rows.count() for rows in counts.clusters}
     settings = {**options.settings, "judges": list(counts.judges), "group": group, "held_out": asked,
+                "clusters": clusters,
                 "label_source": table.label_source if isinstance(table, Battles) else None}  # fmt: skip
-    return _assemble(counts, fits, options, predicted=predicted, told=told, settings=settings,
-                     truth=truth or {})  # fmt: skip
+    return _assemble(counts, fits, options, predicted=predicted, settings=settings, truth=truth or {})
 
 
 def _table(battles: Any) -> Any:
@@ -128,15 +137,17 @@ def _table(battles: Any) -> Any:
     return battles if ready else read_battles(battles)
 
 
-def _counted(table: Any, group: str | None, options: EloOptions) -> BattleCounts:
+def _counted(
+    table: Any, group: str | None, cluster: str | Sequence[str] | None, options: EloOptions
+) -> BattleCounts:
     if isinstance(table, BattleCounts):
-        if group:
-            raise UsageError("these are counts already: give group= to count_battles")
+        if group or cluster:
+            raise UsageError("these are counts already: give group= and cluster= to count_battles")
         return table
     # Lengths make a pattern of nearly every battle: they are kept where someone looks at them.
     few = isinstance(table, Battles) and len(table) <= KEEP_LENGTHS
-    counts = count_battles(table, group=group, lengths=options.length_effect or few,
-                           keep_battles=options.battle_effect, covariates=options.covariates)  # fmt: skip
+    counts = count_battles(table, group=group, cluster=cluster, lengths=options.length_effect or few,
+                           covariates=options.covariates)  # fmt: skip
     told = order_warnings(table) if isinstance(table, Battles) else []
     return replace(counts, warnings=(*counts.warnings, *told))
 
@@ -151,7 +162,7 @@ def _chosen(counts: BattleCounts, judges: Iterable[str] | None) -> BattleCounts:
 
 
 def _assemble(
-    counts: BattleCounts, fits: EloFits, options: EloOptions, *, predicted: Estimates, told: Sequence[str],
+    counts: BattleCounts, fits: EloFits, options: EloOptions, *, predicted: Predicted,
     settings: Mapping[str, Any], truth: Mapping[tuple[str, str], float],
 ) -> Comparison:  # fmt: skip
     bayes = [one.estimates(prob=options.prob).with_column(judge=fits.judge_of[label])
@@ -159,16 +170,24 @@ def _assemble(
              for label, one in fits.fits.items()]  # fmt: skip
     baselines = elo_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
     boards = [rows.where(estimand=kind) for kind in _ESTIMANDS for rows in (*bayes, baselines)]
-    estimates = Estimates.concat([Estimates.concat(boards).with_truth(truth), predicted])
+    estimates = Estimates.concat([Estimates.concat(boards).with_truth(truth), predicted.estimates])
     diagnostics = _diagnostics(counts, bayes, options)
+    if not counts.clusters:
+        estimates, diagnostics = (_as_independent(rows) for rows in (estimates, diagnostics))
     checks = {**check_fits(fits.fits.values(), fits.fits.values()), **_tables(counts, fits, options)}
     return Comparison(
         question="elo", estimates=estimates, diagnostics=diagnostics, ranks=_ranks(fits), fits=fits.fits,
-        checks=checks, held_out=scores_of(predicted),
-        warnings=(*elo_warnings(counts, estimates, diagnostics, checks, fits.fits), *told),
-        gate=joint_gate({label: one.gate for label, one in fits.fits.items()}),
+        checks=checks, held_out=predicted.scores,
+        warnings=(*elo_warnings(counts, estimates, diagnostics, checks, fits.fits), *predicted.warnings),
+        gate=joint_gate({**{label: one.gate for label, one in fits.fits.items()},
+                         **({"held out": predicted.gate} if predicted.gate else {})}),
         page_of=_page, screen_of=_screen, dropped=counts.dropped, settings=settings,
     )  # fmt: skip
+
+
+def _as_independent(rows: Estimates) -> Estimates:
+    """Rows whose method says that no cluster was allowed for."""
+    return rows.with_column(method=rows.frame["method"] + INDEPENDENT) if len(rows) else rows
 
 
 def _diagnostics(counts: BattleCounts, bayes: Sequence[Estimates], options: EloOptions) -> Estimates:
@@ -181,7 +200,7 @@ def _diagnostics(counts: BattleCounts, bayes: Sequence[Estimates], options: EloO
                           seed=options.seed, families=families)
         for judge in counts.judges
     ]  # fmt: skip
-    return Estimates.concat([*own, *judged])
+    return Estimates.concat([*own, cluster_effects(counts, prob=options.prob), *judged])
 
 
 def _ranks(fits: EloFits) -> pd.DataFrame:

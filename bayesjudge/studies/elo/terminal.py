@@ -12,6 +12,7 @@ from rich.table import Table
 
 from bayesjudge.studies.common.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
 from bayesjudge.studies.elo.fits import named_methods
+from bayesjudge.studies.elo.guidance import about_intervals
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
@@ -28,7 +29,13 @@ JUDGE = {"agreement": "agreement", "kappa": "κ", "slope": "slope", "beta": "β"
 def elo_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Leaderboards, then the judges, then the models whose votes were hidden."""
     boards = [_board(answer, str(judge), width) for judge in dict.fromkeys(answer.ranks["judge"])]
-    return [*boards, *_covariates(answer), *_judges(answer), *_held_out(answer, width)]
+    return [
+        *boards,
+        about_intervals(answer),
+        *_covariates(answer),
+        *_judges(answer),
+        *_held_out(answer, width),
+    ]
 
 
 def _board(answer: Comparison, judge: str, width: int) -> Table:
@@ -113,9 +120,19 @@ def _scores(answer: Comparison) -> list[Table]:
     if max((scores["n"] for scores in answer.held_out.values()), default=0) < 2:
         return []
     table = empty_table("Held-out models: error and coverage by method", ["method"],
-                        ["n", "mean |error|", "coverage", "median width", "Spearman"])  # fmt: skip
+                        ["n", "mean |error|", "interval score", "coverage", "median width",
+                         "Spearman"])  # fmt: skip
     for method, scores in answer.held_out.items():
         rank = "" if math.isnan(scores["spearman"]) else f"{scores['spearman']:.3f}"
-        formats = {"n": ".0f", "mae": ".1f", "coverage": ".2f", "median_width": ".0f"}
-        table.add_row(escape(method), *(f"{scores[name]:{spec}}" for name, spec in formats.items()), rank)
+        formats = {
+            "n": ".0f",
+            "mae": ".1f",
+            "interval_score": ".0f",
+            "coverage": ".2f",
+            "median_width": ".0f",
+        }
+        cells = {name: f"{scores[name]:{spec}}" for name, spec in formats.items()}
+        if math.isnan(scores["coverage"]):
+            cells["coverage"] = "by construction"
+        table.add_row(escape(method), *cells.values(), rank)
     return [table]

@@ -1,0 +1,128 @@
+"""Which battles are not independent: columns that name prompts, items or voters, and the clusters they make.
+
+Battles on one prompt share what the prompt asks for, so that a leaderboard for new prompts is known no better
+than the number of prompts allows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bayesjudge.counts.rows import texts
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.tables import Battles
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pandas as pd
+
+    from bayesjudge.counts.rows import IbisTable
+
+__all__ = ["ITEM", "NONE", "PROMPTS", "cluster_columns", "cluster_keys", "frame_clusters", "table_clusters"]
+
+#: Names of columns that hold the prompt, the first one that is there and repeats.
+PROMPTS = ("prompt", "prompt_id", "question_id", "instruction_id", "conversation")
+#: What clusters where no prompt is known, and the word for battles that are taken as independent.
+ITEM, NONE = "item", "none"
+#: Before the item of a row whose cluster is missing: a character that no name holds.
+_ALONE = "\x1f"
+
+
+def cluster_columns(battles: Battles | ir.Table, asked: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Columns whose values are clusters: those asked for, else the prompt where it repeats, else the item.
+
+    Parameters
+    ----------
+    battles : Battles or ibis Table
+    asked : str, sequence of str or None
+        Names of columns; ``"none"`` takes battles as independent.
+
+    Returns
+    -------
+    tuple of str
+        Empty where battles are taken as independent.
+
+    Raises
+    ------
+    UsageError
+        A column that is not there.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": 1, "question_id": [1, 1, 2]})
+    >>> cluster_columns(Battles.from_frame(frame), None), cluster_columns(Battles.from_frame(frame), "none")
+    (('question_id',), ())
+    """
+    columns = tuple(map(str, battles.frame.columns if isinstance(battles, Battles) else battles.columns))
+    if asked is None:
+        return (_prompt(battles, columns) or ITEM,)
+    names = (asked,) if isinstance(asked, str) else tuple(dict.fromkeys(asked))
+    if names == (NONE,):
+        return ()
+    if lost := [name for name in names if name not in columns]:
+        raise UsageError(f"no column {lost[0]!r} to cluster by; the table has {list(columns)}, and "
+                         f"{NONE!r} alone takes battles as independent")  # fmt: skip
+    return names
+
+
+def _prompt(battles: Battles | ir.Table, columns: Sequence[str]) -> str | None:
+    """The first column that names prompts which come back in other battles."""
+    named = {re.sub(r"\W+", "_", name.strip()).casefold(): name for name in columns}
+    for name in (named[key] for key in PROMPTS if key in named):
+        prompts, items = _distinct(battles, name), _distinct(battles, ITEM)
+        if 1 < prompts < items:
+            return name
+    return None
+
+
+def _distinct(battles: Battles | ir.Table, name: str) -> int:
+    """Number of distinct names; 0 in a column of lists or other things that are no names."""
+    if not isinstance(battles, Battles):
+        return int(battles[name].nunique().to_pyarrow().as_py()) if _is_name(battles[name]) else 0
+    try:
+        return int(texts(battles.frame[name]).nunique())
+    except InputError:
+        return 0
+
+
+def _is_name(column: Any) -> bool:
+    kind = column.type()
+    return bool(kind.is_string() or kind.is_integer())
+
+
+def cluster_keys(names: Iterable[str]) -> tuple[str, ...]:
+    """What clusters are called inside cells, where a user's name could be one of ours.
+
+    Examples
+    --------
+    >>> cluster_keys(["prompt", "voter"])
+    ('cluster_0', 'cluster_1')
+    """
+    return tuple(f"cluster_{k}" for k, _ in enumerate(names))
+
+
+def frame_clusters(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    r"""The cluster of every row of a validated table; a row that names none stands with its item alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"item": ["i", "k"], "prompt": ["p", None]})
+    >>> frame_clusters(frame, ["prompt"])["cluster_0"].tolist()
+    ['p', '\x1fk']
+    """
+    alone = _ALONE + frame[ITEM].astype("str")
+    found = {key: texts(frame[name]) for key, name in zip(cluster_keys(names), names, strict=True)}
+    return {key: values.where(values.notna(), alone) for key, values in found.items()}
+
+
+def table_clusters(table: IbisTable, names: Sequence[str]) -> dict[str, Any]:
+    """The same as Ibis expressions."""
+    import ibis
+
+    alone = ibis.literal(_ALONE) + table[ITEM].cast("string")
+    return {key: table[name].cast("string").fill_null(alone)
+            for key, name in zip(cluster_keys(names), names, strict=True)}  # fmt: skip

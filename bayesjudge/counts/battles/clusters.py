@@ -1,0 +1,210 @@
+"""Battles by rater, pair and cluster: what is known of errors that battles on one prompt share.
+
+A cluster is described by the battles it holds. Clusters of the same description are counted and kept once,
+so that the table grows with the pairs of models where every battle is its own cluster, and with the prompts
+where prompts come back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.counts.battles.cells import BattleCells
+from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
+from bayesjudge.counts.rows import IbisTable, cached, fetch
+from bayesjudge.maths.battle_sums import BattleSums
+
+__all__ = ["PEOPLE", "BattleClusters", "battle_clusters", "single_battles"]
+
+type Ints = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+
+#: Code of the people among the raters; judge j is rater j + 1.
+PEOPLE = 0
+_KEYS = ["rater", "first", "second", "group"]
+_SIDES = ["label", "shown_first", "shown_second", "longer"]
+_VOTES = ["a", "tie", "b"]
+_ROW = [*_KEYS, *_SIDES, *_VOTES, "gap"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BattleClusters:
+    """Votes and judged battles by cluster, clusters of one column; R rows, G kinds of cluster.
+
+    Attributes
+    ----------
+    column : str
+        Whose values are the clusters.
+    rater : int array (R,)
+        0 for people (one battle is one vote), j + 1 for judge j (one battle is its view of both orders).
+    first, second, group : int array (R,)
+        Codes; ``first < second``.
+    cluster : int array (R,)
+        Kind of cluster, ``0 ... G − 1``.
+    label : float array (R,)
+        The vote or the judge's hard label: 1 the first model, .5 neither, 0 the second.
+    shown : float array (R, 2)
+        The judge's label with the first model's answer shown first, and second; NaN where it did not see
+        that order, and for people.
+    longer : float array (R,)
+        1 the first model's answer is longer, 0 the second's, .5 neither, NaN unknown.
+    gap : float array (R,)
+        The judge's mean gap, NaN for people and without scores.
+    votes : int array (R, 3)
+        People's votes on a battle that the judge saw, for the first model, neither, the second; zeros for
+        people, whose votes are rows of their own.
+    n : int array (R,)
+        Battles of the row in one cluster of the kind.
+    times : int array (G,)
+        How many clusters of the log are exactly like this one; `count` is their sum.
+    """
+
+    column: str
+    rater: Ints
+    first: Ints
+    second: Ints
+    group: Ints
+    cluster: Ints
+    label: Floats
+    shown: Floats
+    longer: Floats
+    gap: Floats
+    votes: Ints
+    n: Ints
+    times: Ints
+
+    def __len__(self) -> int:
+        return len(self.rater)
+
+    def keep(self, rows: NDArray[Any]) -> BattleClusters:
+        """The rows of a mask (R,) or of places; the clusters stay, though some may now be empty."""
+        parts = [item.name for item in fields(self) if item.name not in {"column", "times"}]
+        return replace(self, **{name: getattr(self, name)[rows] for name in parts})
+
+    def of(self, rater: int) -> BattleClusters:
+        """One rater's rows."""
+        return self.keep(self.rater == rater)
+
+    def count(self) -> int:
+        """Number of clusters with a battle.
+
+        Examples
+        --------
+        >>> from bayesjudge.counts.battles.counts import count_battles
+        >>> from bayesjudge.tables import Battles
+        >>> frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": [1, 0, 1], "prompt": [1, 1, 2]})
+        >>> count_battles(Battles.from_frame(frame)).clusters[0].count()
+        2
+        """
+        return int(self.times[np.unique(self.cluster[self.n > 0])].sum())
+
+    def sums(
+        self, *, models: int, target: Floats | None = None, raters: int | None = None, x: Floats | None = None
+    ) -> BattleSums:
+        """Sums of targets (R,), by default the labels, for the mathematics of strengths.
+
+        Parameters
+        ----------
+        models : int
+            Number M of models.
+        target : float array (R,), optional
+            What each row tells of its first model, 0 to 1.
+        raters : int, optional
+            Number of raters; by default all rows are taken as one rater's.
+        x : float array (R, K), optional
+            Covariates.
+        """
+        t = self.label if target is None else target
+        return BattleSums(
+            models=models, raters=raters or 1, rater=self.rater if raters else np.zeros_like(self.rater),
+            first=self.first, second=self.second, x=np.zeros((len(self), 0)) if x is None else x,
+            cluster=self.cluster, n=self.n.astype(np.float64), t=self.n * t,
+            times=self.times.astype(np.float64),
+        )  # fmt: skip
+
+
+def battle_clusters(cells: BattleCells) -> tuple[BattleClusters, ...]:
+    """One table for each column that clusters."""
+    keys = zip(cells.clusters, cluster_keys(cells.clusters), strict=True)
+    return tuple(_by_column(cells, name, key) for name, key in keys)
+
+
+def single_battles(cells: BattleCells, clusters: tuple[BattleClusters, ...]) -> BattleClusters:
+    """The table by battle, the smallest cluster on which all raters look: an item's answers of two models."""
+    found = [rows for rows in clusters if rows.column == ITEM]
+    items = found[0] if found else _by_column(_with_items(cells), ITEM, ITEM_KEY)
+    keys = np.stack([items.cluster, items.first, items.second])
+    battles, cluster = np.unique(keys, axis=1, return_inverse=True)
+    return replace(items, column="battle", cluster=cluster.reshape(-1), times=items.times[battles[0]])
+
+
+def _with_items(cells: BattleCells) -> BattleCells:
+    named = {name: getattr(cells, name).mutate(**{ITEM_KEY: getattr(cells, name)["item"].cast("string")})
+             for name in ("cast", "judged")}  # fmt: skip
+    return replace(cells, **named)
+
+
+#: What items are called as clusters, where columns that were asked for have the other names.
+ITEM_KEY = "cluster_item"
+
+
+def _by_column(cells: BattleCells, name: str, key: str) -> BattleClusters:
+    rows = _rows(cells, key)
+    rows = rows.group_by([*_ROW, "cluster"]).aggregate(n=rows.count())
+    frame = fetch(_distinct_kinds(rows)).sort_values(["kind", *_ROW], ignore_index=True)
+    cluster, _ = pd.factorize(frame["kind"])
+    times = frame.drop_duplicates("kind")["times"].to_numpy(np.int64)
+    codes = {name: frame[name].to_numpy(np.int64) for name in ("rater", "first", "second", "n")}
+    group = pd.Index(cells.groups).get_indexer(pd.Index(frame["group"])).astype(np.int64)
+    sides = (frame[_SIDES].to_numpy(np.float64) + 1) / 2
+    return BattleClusters(
+        column=name, **codes, group=group,
+        cluster=cluster.astype(np.int64), label=sides[:, 0], shown=sides[:, 1:3], longer=sides[:, 3],
+        gap=frame["gap"].to_numpy(np.float64), votes=frame[_VOTES].to_numpy(np.int64), times=times,
+    )  # fmt: skip
+
+
+def _rows(cells: BattleCells, key: str) -> IbisTable:
+    """One row for each vote and each judge's view, labels as sides +1, 0, −1."""
+    import ibis
+
+    cast, none, zero = cells.cast, ibis.null().cast("float64"), ibis.literal(0).cast("int64")
+    people = cast.select(
+        "first", "second", "group", rater=ibis.literal(PEOPLE).cast("int64"), label=2 * cast.human - 1,
+        shown_first=none, shown_second=none, longer=cast.length.sign().cast("float64"), gap=none,
+        **dict.fromkeys(_VOTES, zero), cluster=cast[key],
+    ).select(*_ROW, "cluster")  # fmt: skip
+    return people.union(_views(cells, key)) if cells.judges else people
+
+
+def _views(cells: BattleCells, key: str) -> IbisTable:
+    import ibis
+
+    codes = pd.DataFrame({"judge": list(cells.judges), "rater": range(1, len(cells.judges) + 1)})
+    battle = ["item", "first", "second"]
+    views = cells.judged.inner_join(ibis.memtable(codes), "judge")
+    views = views.left_join(cells.judged_votes.select(*battle, *_VOTES), battle)
+    sides = {name: views[name].cast("float64") for name in _SIDES[:-1]}
+    votes = {name: views[name].fill_null(0).cast("int64") for name in _VOTES}
+    return views.select(
+        "first", "second", "group", "gap", rater=views.rater.cast("int64"), **sides, **votes,
+        longer=views.length.sign().cast("float64"), cluster=views[key],
+    ).select(*_ROW, "cluster")  # fmt: skip
+
+
+def _distinct_kinds(rows: IbisTable) -> IbisTable:
+    """Rows of one cluster of each kind, with its description and how often it occurs."""
+    import ibis
+
+    alike = ibis.dense_rank().over(ibis.window(order_by=[*_ROW, "n"])).cast("string")
+    described = cached(rows.mutate(alike=alike))
+    whole = described.group_by("cluster").aggregate(
+        kind=described.alike.group_concat(",", order_by=described.alike)
+    )
+    kinds = whole.group_by("kind").aggregate(times=whole.count(), cluster=whole.cluster.min())
+    return described.inner_join(kinds, "cluster").select(*_ROW, "n", "kind", "times")

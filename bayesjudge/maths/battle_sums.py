@@ -1,0 +1,112 @@
+"""Sums of targets by rater, pair and cluster: all that strengths and their errors need of battles.
+
+A *rater* is people or one judge. Its *target* t in a battle lies between 0 and 1: 1 the first model wins, ½ a
+tie, or a soft target; people may give several, one a vote. A *cluster* is a set of battles that are not
+independent. The smallest one is a single *battle*, one prompt's answers of two models, on which all raters
+look; larger ones are prompts and voters. Clusters of the same description are kept once, with how often they
+occur.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BattleSums", "sum_battles"]
+
+type Ints = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BattleSums:
+    """Number and sum of targets by ``(rater, first, second, x, cluster)``; N rows, G kinds of cluster.
+
+    `strengths` takes one whose clusters are battles, and one for every kind of larger cluster. No products of
+    two raters' targets are needed beside these: raters who look at one battle, or prompt, stand in one
+    cluster.
+
+    Attributes
+    ----------
+    models, raters : int
+        Numbers M and R.
+    rater, first, second : int array (N,)
+        ``first`` and ``second`` are codes of models.
+    x : float array (N, K)
+        Covariates as the rater saw them (shown first, longer); K may be 0.
+    cluster : int array (N,)
+        Kind of cluster, ``0 ... G − 1``.
+    n, t : float array (N,)
+        Targets in one cluster of the kind, and their sum.
+    times : float array (G,)
+        How many clusters are exactly like this one.
+    """
+
+    models: int
+    raters: int
+    rater: Ints
+    first: Ints
+    second: Ints
+    x: Floats
+    cluster: Ints
+    n: Floats
+    t: Floats
+    times: Floats
+
+    @property
+    def width(self) -> int:
+        """Parameters of a rater, Q = M + K: a strength for each model, an effect for each covariate."""
+        return self.models + int(self.x.shape[1])
+
+    @property
+    def total(self) -> Floats:
+        """Targets of each row in all clusters of its kind (N,)."""
+        return np.asarray(self.n * self.times[self.cluster])
+
+    def keep(self, rows: NDArray[np.bool_]) -> BattleSums:
+        """The rows of a mask (N,); clusters stay, though some may now be empty."""
+        names = ("rater", "first", "second", "x", "cluster", "n", "t")
+        found: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
+        return replace(self, **found)
+
+    def without_votes_on(self, model: int, *, rater: int = 0) -> BattleSums:
+        """As if one rater (people, by default) had looked at no battle of a model."""
+        return self.keep((self.rater != rater) | ((self.first != model) & (self.second != model)))
+
+
+def sum_battles(
+    *, rater: Ints, first: Ints, second: Ints, target: Floats, cluster: Ints, models: int, raters: int,
+    x: Floats | None = None,
+) -> BattleSums:  # fmt: skip
+    """Sums of single targets, one row each; clusters are numbered anew in the order of their codes.
+
+    Parameters
+    ----------
+    rater, first, second, cluster : int array (N,)
+    target : float array (N,)
+    models, raters : int
+    x : float array (N, K), optional
+
+    Examples
+    --------
+    Two people and a judge on one battle, one person on another:
+
+    >>> one = np.zeros(4, dtype=int)
+    >>> sums = sum_battles(cluster=np.array([7, 7, 7, 9]), rater=np.array([0, 0, 1, 0]), first=one, models=2,
+    ...                    second=one + 1, target=np.array([1.0, 0.5, 1.0, 0.0]), raters=2)
+    >>> sums.cluster.tolist(), sums.rater.tolist(), sums.n.tolist(), sums.t.tolist()
+    ([0, 0, 1], [0, 1, 0], [2.0, 1.0, 1.0], [1.5, 1.0, 0.0])
+    """
+    x = np.zeros((len(rater), 0)) if x is None else np.asarray(x, dtype=np.float64)
+    kinds, cluster = np.unique(cluster, return_inverse=True)
+    keys = np.column_stack([cluster.reshape(-1), rater, first, second, x]).astype(np.float64)
+    rows, place = np.unique(keys, axis=0, return_inverse=True)
+    codes = rows[:, :4].astype(np.int64)
+    return BattleSums(
+        models=models, raters=raters, cluster=codes[:, 0], rater=codes[:, 1], first=codes[:, 2],
+        second=codes[:, 3], x=rows[:, 4:], n=np.bincount(place.reshape(-1)).astype(np.float64),
+        t=np.bincount(place.reshape(-1), weights=target), times=np.ones(len(kinds)),
+    )  # fmt: skip

@@ -1,0 +1,163 @@
+"""Hyperparameters of many posteriors that differ little, by importance sampling from one proposal.
+
+The posterior of all data is explored first: a Student-t of its mean and covariance is what the leave-one-out
+folds draw from, who differ from it by one model's votes. Whether that was good enough for a fold is for its
+weights to say (k̂, Vehtari et al. 2024); where it was not, its own weights move the proposal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.models.judge_elo.marginal import Marginal, Priors, find_mode, unpacked
+from bayesjudge.models.judge_elo.scales import joint_scale
+
+__all__ = ["DRAWS", "Functional", "Proposal", "Weighted", "explored", "weighted"]
+
+type Floats = NDArray[np.float64]
+#: Draws for each hyperparameter, and degrees of freedom of the proposal.
+DRAWS, FREEDOM = 48, 7.0
+#: Rounds of proposals at most, and when no further one is needed.
+_ROUNDS, _GOOD_K, _GOOD_SHARE = 6, 0.5, 0.4
+#: Largest logarithm of a scale, and logit.
+_FURTHEST = 12.0
+#: More than any quadratic form: what keeps a bordered matrix positive definite.
+_BORDER = 1e12
+#: Numbers in the largest array of covariances: 32 MB.
+_LARGEST = 4_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Functional:
+    """``contrast' θ + ε``: a difference of people's strengths and an error that may covary with y's.
+
+    Attributes
+    ----------
+    contrast : float array (M,)
+    variance : float
+        Of ε.
+    shared : float array (N,)
+        Covariance of ε with the noise of y.
+    """
+
+    contrast: Floats
+    variance: float
+    shared: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weighted:
+    """Weighted draws of the hyperparameters, and what each says of a functional.
+
+    Attributes
+    ----------
+    u : float array (S, d)
+        Unconstrained hyperparameters.
+    weight : float array (S,)
+        Smoothed importance weights, sum 1.
+    mean, variance : float array (S,)
+    pareto_k, ess : float
+        k̂ and 1/Σw².
+    """
+
+    u: Floats
+    weight: Floats
+    mean: Floats
+    variance: Floats
+    pareto_k: float
+    ess: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Proposal:
+    """A multivariate Student-t about ``centre`` (d,), of scale ``root root'`` (d, d)."""
+
+    centre: Floats
+    root: Floats
+
+    def moved(self, u: Floats, weight: Floats) -> Proposal:
+        """With the mean and covariance of weighted draws, as far as they are effective."""
+        centre = weight @ u
+        apart = u - centre
+        trust = 1 / (1 + 2 * len(centre) * (weight**2).sum())
+        mixed = trust * (apart.T * weight) @ apart + (1 - trust) * self.root @ self.root.T
+        return Proposal(centre=trust * centre + (1 - trust) * self.centre, root=np.linalg.cholesky(mixed))
+
+    def draw(self, draws: int, seed: int) -> tuple[Floats, Floats]:
+        """Points of a scrambled Sobol sequence, which fill the space evenly, and their log density."""
+        from scipy.special import gammaincinv, ndtri
+        from scipy.stats import qmc
+
+        d = len(self.centre)
+        uniform = qmc.Sobol(d + 1, rng=np.random.default_rng(seed)).random(draws)
+        uniform = np.clip(uniform, 1e-9, 1 - 1e-9)
+        chi2 = 2 * gammaincinv(FREEDOM / 2, uniform[:, -1])
+        z = ndtri(uniform[:, :-1]) * np.sqrt(FREEDOM / chi2)[:, None]
+        log_density = -(FREEDOM + d) / 2 * np.log1p((z**2).sum(axis=1) / FREEDOM)
+        # Past these limits scales overflow; no posterior has weight there.
+        return np.clip(self.centre + z @ self.root.T, -_FURTHEST, _FURTHEST), log_density
+
+
+def explored(marginal: Marginal, priors: Priors, *, seed: int) -> Proposal:
+    """What is known of the hyperparameters of one posterior, from its mode on."""
+    mode = find_mode(marginal, priors)
+    first = Proposal(centre=mode.at, root=np.linalg.cholesky(np.linalg.inv(mode.curvature)))
+    nothing = Functional(contrast=np.zeros(marginal.design.shape[2]), variance=0.0,
+                         shared=np.zeros(len(marginal.y)))  # fmt: skip
+    found = weighted(marginal, first, priors, nothing, seed=seed, times=4)
+    return first.moved(found.u, found.weight)
+
+
+def weighted(
+    marginal: Marginal, proposal: Proposal, priors: Priors, functional: Functional, *, seed: int,
+    times: int = 1,
+) -> Weighted:  # fmt: skip
+    """Draws of one posterior, ``times`` as many as usual, and what they say of a functional.
+
+    Where the weights of one round are uneven, they move the next round's proposal (adaptive importance
+    sampling; Cappé et al. 2008). Only the last round counts.
+    """
+    from arviz_stats.base import array_stats
+
+    # A Sobol sequence is even where its length is a power of two.
+    draws = times * 2 ** math.ceil(math.log2(DRAWS * len(proposal.centre)))
+    for turn in range(_ROUNDS):
+        u, log_proposal = proposal.draw(draws, seed + turn)
+        log_density, mean, variance = _at(marginal, u, priors, functional)
+        log_weight, k = array_stats.psislw(log_proposal - log_density)
+        weight = np.exp(log_weight - log_weight.max())
+        weight /= weight.sum()
+        ess = 1 / (weight**2).sum()
+        if k <= _GOOD_K and ess >= _GOOD_SHARE * draws:
+            break
+        proposal = proposal.moved(u, weight)
+    return Weighted(u=u, weight=weight, mean=mean, variance=variance, pareto_k=float(k), ess=float(ess))
+
+
+def _at(
+    marginal: Marginal, u: Floats, priors: Priors, functional: Functional
+) -> tuple[Floats, Floats, Floats]:
+    """Log density, and mean and variance of the functional, at each draw."""
+    scales = joint_scale(np, *unpacked(u, marginal.judges))
+    contrast, size = functional.contrast, len(marginal.y)
+    shared = scales[:, 0] @ (marginal.design @ contrast).T + functional.shared
+    found, step = np.empty((3, len(u))), max(1, _LARGEST // size**2)
+    for start in range(0, len(u), step):
+        part = slice(start, start + step)
+        # Two rows below K: a Cholesky factor then holds both right-hand sides, solved.
+        bordered = np.zeros((len(scales[part]), size + 2, size + 2))
+        bordered[:, :size, :size] = marginal.covariance(scales[part])
+        unit = np.sqrt(1 + scales[part, 0, 0])[:, None]
+        bordered[:, size, :size], bordered[:, size + 1, :size] = marginal.y, shared[part] / unit
+        bordered[:, [size, size + 1], [size, size + 1]] = _BORDER
+        root = np.linalg.cholesky(bordered)
+        white, own = root[:, size, :size], root[:, size + 1, :size] * unit
+        log_root = np.log(np.diagonal(root, axis1=1, axis2=2)[:, :size]).sum(axis=1)
+        found[:, part] = (-log_root - (white**2).sum(axis=1) / 2, (white * own).sum(axis=1),
+                          (own**2).sum(axis=1))  # fmt: skip
+    prior = scales[:, 0, 0] * (contrast @ contrast) + functional.variance
+    return found[0] + priors.log_density(u, marginal.judges), found[1], np.maximum(prior - found[2], 0.0)

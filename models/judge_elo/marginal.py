@@ -1,0 +1,161 @@
+"""The density of `judge_elo` with strengths and effects integrated out, in NumPy.
+
+Of ``y = Σ_r A_r θ_r + Z γ + e`` (`normal`) with ``(θ_i, η_1i, ..., η_Ji) ~ N(0, G)`` for every model i and
+``γ ~ N(0, I)``, what is left is ``y ~ N(0, K)`` with ``K = I + Z Z' + Σ_rs G_rs A_r A_s'``: a density of the
+few hyperparameters in G. Given them strengths are normal too. Leave-one-out folds differ in y and A alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
+
+__all__ = ["Marginal", "Mode", "Priors", "conditional", "find_mode", "unpacked"]
+
+type Floats = NDArray[np.float64]
+#: Step of differences, of hyperparameters of size 1.
+_STEP = 1e-5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Priors:
+    """Scales of the priors of τ (Rayleigh) and of each s_j (half-normal)."""
+
+    strength_scale: float = 1.0
+    taste_scale: float = 0.5
+
+    def log_density(self, u: Floats, judges: int) -> Floats:
+        """Of unconstrained hyperparameters (..., d), with the Jacobians of logarithms and logits."""
+        spread, slope, taste, partial = unpacked(u, judges)
+        shapes = np.array([shape for *_, shape in vine_shapes(judges)])
+        return np.asarray(
+            2 * np.log(spread) - (spread / self.strength_scale) ** 2 / 2 - ((slope - 1) ** 2).sum(axis=-1) / 2
+            + (np.log(taste) - (taste / self.taste_scale) ** 2 / 2).sum(axis=-1)
+            + (shapes * (np.log(partial) + np.log1p(-partial))).sum(axis=-1)
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Mode:
+    """Likeliest unconstrained hyperparameters (d,) and the curvature there (d, d)."""
+
+    at: Floats
+    curvature: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Marginal:
+    """One observation; N numbers, R = J + 1 raters, M models, E effects of each judge.
+
+    Attributes
+    ----------
+    y : float array (N,)
+    design : float array (N, R, M)
+    effects : float array (N, J, E)
+    gram : float array (R(R + 1)/2, N, N)
+        ``A_r A_s' + A_s A_r'`` (half of that for r = s) in the order of `numpy.triu_indices`.
+    known : float array (N, N)
+        ``Z Z'``.
+    """
+
+    y: Floats
+    design: Floats
+    effects: Floats
+    gram: Floats
+    known: Floats
+
+    @classmethod
+    def of(cls, y: Floats, design: Floats, effects: Floats) -> Marginal:
+        """From the observation and its design."""
+        one, two = np.triu_indices(design.shape[1])
+        by_rater = np.moveaxis(design, 1, 0)
+        half = np.where(one == two, 0.5, 1.0)[:, None, None]
+        product = by_rater[one] @ np.swapaxes(by_rater[two], -1, -2) * half
+        flat = effects.reshape(len(y), -1)
+        return cls(y=y, design=design, effects=effects, gram=product + np.swapaxes(product, -1, -2),
+                   known=flat @ flat.T)  # fmt: skip
+
+    @property
+    def judges(self) -> int:
+        """Number J."""
+        return int(self.design.shape[1]) - 1
+
+    def covariance(self, scale: Floats) -> Floats:
+        """K (..., N, N) of G (..., R, R)."""
+        one, two = np.triu_indices(self.judges + 1)
+        size = len(self.y)
+        flat = scale[..., one, two] @ self.gram.reshape(len(one), -1)
+        found = flat.reshape(*scale.shape[:-2], size, size) + self.known
+        found[..., np.arange(size), np.arange(size)] += 1.0
+        return np.asarray(found)
+
+    def log_density(self, u: Floats, priors: Priors) -> float:
+        """Log posterior density of unconstrained hyperparameters (d,), up to a constant."""
+        root = np.linalg.cholesky(self.covariance(joint_scale(np, *unpacked(u, self.judges))))
+        from scipy.linalg import solve_triangular
+
+        white = solve_triangular(root, self.y, lower=True, check_finite=False)
+        return float(priors.log_density(u, self.judges) - np.log(np.diag(root)).sum() - white @ white / 2)
+
+    def slope(self, u: Floats, priors: Priors) -> tuple[float, Floats]:
+        """Log density and its gradient (d,)."""
+        inverse = np.linalg.inv(self.covariance(joint_scale(np, *unpacked(u, self.judges))))
+        weights, (sign, log_det) = inverse @ self.y, np.linalg.slogdet(inverse)
+        pull = np.outer(weights, weights) - inverse
+        by_scale = np.tensordot(self.gram, pull, axes=2) / 2
+        one, two = np.triu_indices(self.judges + 1)
+        moved = u + _STEP * np.concatenate([np.eye(len(u)), -np.eye(len(u))])
+        scales = joint_scale(np, *unpacked(moved, self.judges))[:, one, two]
+        change = scales @ by_scale + priors.log_density(moved, self.judges)
+        value = float(priors.log_density(u, self.judges) + sign * log_det / 2 - weights @ self.y / 2)
+        return value, (change[: len(u)] - change[len(u) :]) / (2 * _STEP)
+
+
+def unpacked(u: Any, judges: int) -> tuple[Any, Any, Any, Any]:
+    """τ (...), a (..., J), s (..., J) and partial correlations (..., J(J − 1)/2) of unconstrained values."""
+    spread, slope, taste, partial = np.split(u, [1, 1 + judges, 1 + 2 * judges], axis=-1)
+    return np.exp(spread[..., 0]), slope, np.exp(taste), 1 / (1 + np.exp(-partial))
+
+
+def start(judges: int) -> Floats:
+    """Hyperparameters in the middle of their priors."""
+    pairs = judges * (judges - 1) // 2
+    return np.concatenate([[-0.5], np.full(judges, 0.8), np.full(judges, np.log(0.3)), np.full(pairs, 0.3)])
+
+
+def find_mode(marginal: Marginal, priors: Priors) -> Mode:
+    """By BFGS; the curvature by differences of the gradient."""
+    from scipy.optimize import minimize
+
+    def down(u: Floats) -> tuple[float, Floats]:
+        value, slope = marginal.slope(u, priors)
+        return -value, -slope
+
+    found = minimize(down, start(marginal.judges), jac=True, method="L-BFGS-B",
+                     bounds=[(-6, 4)] + [(-8, 8)] * marginal.judges + [(-6, 3)] * marginal.judges
+                     + [(-8, 8)] * (len(start(marginal.judges)) - 1 - 2 * marginal.judges))  # fmt: skip
+    return Mode(at=found.x, curvature=curvature_at(marginal, found.x, priors))
+
+
+def curvature_at(marginal: Marginal, u: Floats, priors: Priors) -> Floats:
+    """Minus the Hessian, kept positive definite."""
+    step = 1e-3
+    moves = step * np.eye(len(u))
+    slopes = [(marginal.slope(u + move, priors)[1], marginal.slope(u - move, priors)[1]) for move in moves]
+    matrix = -np.array([(up - down) / (2 * step) for up, down in slopes])
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    # A prior of unit width is the least that is known of any direction.
+    return np.asarray((vectors * np.maximum(values, 0.3)) @ vectors.T)
+
+
+def conditional(marginal: Marginal, u: Floats) -> tuple[Floats, Floats]:
+    """Mean strengths (R, M), without what effects of the family add, and effects (J, E), given y and u."""
+    scale = joint_scale(np, *unpacked(u, marginal.judges))
+    weights = np.linalg.solve(marginal.covariance(scale), marginal.y)
+    pulled = np.einsum("nrm,n->rm", marginal.design, weights)
+    return scale @ pulled, np.einsum("nje,n->je", marginal.effects, weights)

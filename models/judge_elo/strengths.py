@@ -1,0 +1,115 @@
+"""Exact draws of strengths and effects given each draw of the hyperparameters of `judge_elo`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.model import Data
+from bayesjudge.models.judge_elo.marginal import Marginal
+from bayesjudge.models.judge_elo.scales import correlation_root, joint_scale
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["JointDraws", "joint_draws", "taste_correlations"]
+
+type Floats = NDArray[np.float64]
+#: Numbers in the largest array of covariances: 32 MB.
+_LARGEST = 4_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointDraws:
+    """Draws of everything that was integrated out.
+
+    Attributes
+    ----------
+    theta : DataArray
+        People's strengths, dims ``chain, draw, model``, sum 0.
+    tastes : DataArray
+        δ, dims ``chain, draw, judge, model``, each judge's sum 0.
+    effects : DataArray
+        Dims ``chain, draw, judge, effect``.
+    """
+
+    theta: xr.DataArray
+    tastes: xr.DataArray
+    effects: xr.DataArray
+
+
+def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDraws:
+    """One draw of (θ, δ, γ) for each draw of the hyperparameters; equal seeds give equal draws.
+
+    A draw from the prior is corrected by what it gets wrong of the observation (Matheron's rule; Doucet
+    2010): ``x + C A' K⁻¹ (y − A x − e)`` has the distribution of x given y.
+    """
+    import xarray as xr
+
+    shape, scales = _scales(posterior)
+    marginal = Marginal(
+        **{name: np.asarray(data[name]) for name in ("y", "design", "effects", "gram", "known")}
+    )
+    strengths, effects = _drawn(marginal, scales, np.random.default_rng(seed))
+    slope = posterior["slope"].transpose("chain", "draw", "judge").to_numpy()
+    strengths = strengths.reshape(*shape, *strengths.shape[1:])
+    strengths -= strengths.mean(axis=-1, keepdims=True)
+    theta = strengths[..., 0, :]
+    tastes = strengths[..., 1:, :] - slope[..., None] * theta[..., None, :]
+    coords = {name: list(data.coords[name]) for name in ("model", "judge", "effect")}
+    lead = ("chain", "draw")
+
+    def named(values: Floats, *dims: str) -> xr.DataArray:
+        return xr.DataArray(values, dims=(*lead, *dims), coords={name: coords[name] for name in dims})
+
+    effects = effects.reshape(*shape, *effects.shape[1:])
+    return JointDraws(theta=named(theta, "model"), tastes=named(tastes, "judge", "model"),
+                      effects=named(effects, "judge", "effect"))  # fmt: skip
+
+
+def _scales(posterior: xr.Dataset) -> tuple[tuple[int, int], Floats]:
+    """G of every draw, (S, R, R), and the numbers of chains and draws."""
+    spread = posterior["spread"].transpose("chain", "draw").to_numpy()
+    slope, taste = (posterior[name].transpose("chain", "draw", "judge").to_numpy()
+                    for name in ("slope", "taste_spread"))  # fmt: skip
+    scale = joint_scale(np, spread, slope, taste, _partial(posterior))
+    return spread.shape, scale.reshape(-1, *scale.shape[2:])
+
+
+def _partial(posterior: xr.Dataset) -> Floats:
+    if "taste_partial" not in posterior:
+        return np.zeros((posterior.sizes["chain"], posterior.sizes["draw"], 0))
+    return np.asarray(posterior["taste_partial"].transpose("chain", "draw", "judge_pair").to_numpy())
+
+
+def _drawn(marginal: Marginal, scales: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Strengths (S, R, M) and effects (S, J, E)."""
+    size, models = len(marginal.y), marginal.design.shape[2]
+    strengths = np.empty((len(scales), scales.shape[1], models))
+    effects = np.empty((len(scales), *marginal.effects.shape[1:]))
+    step = max(1, _LARGEST // size**2)
+    for start in range(0, len(scales), step):
+        part = slice(start, start + step)
+        own = scales[part]
+        root = np.linalg.cholesky(own + 1e-12 * np.eye(own.shape[-1]))
+        x = root @ rng.normal(size=(len(own), own.shape[-1], models))
+        z = rng.normal(size=(len(own), *marginal.effects.shape[1:]))
+        seen = np.einsum("nrm,srm->sn", marginal.design, x) + np.einsum("nje,sje->sn", marginal.effects, z)
+        wrong = marginal.y - seen - rng.normal(size=seen.shape)
+        weights = np.linalg.solve(marginal.covariance(own), wrong[..., None])[..., 0]
+        strengths[part] = x + own @ np.einsum("nrm,sn->srm", marginal.design, weights)
+        effects[part] = z + np.einsum("nje,sn->sje", marginal.effects, weights)
+    return strengths, effects
+
+
+def taste_correlations(posterior: xr.Dataset) -> xr.DataArray:
+    """Draws of the correlation of two judges' tastes, dims ``chain, draw, judge_pair``."""
+    root = correlation_root(np, _partial(posterior), posterior.sizes["judge"])
+    matrix = root @ np.swapaxes(root, -1, -2)
+    first, second = np.triu_indices(root.shape[-1], 1)
+    draws = posterior["taste_partial"].transpose("chain", "draw", "judge_pair")
+    found: xr.DataArray = draws.copy(data=matrix[..., first, second])
+    return found
