@@ -64,7 +64,7 @@ OPTIONS: dict[str, list[list[str]]] = {
     "verdicts": [["accuracy", "--all"], ["accuracy", "--cluster", "group"], ["accuracy", "--group", "group"],
                  ["accuracy", "--panel"]],
     "battles": [["elo", "--covariate", "style"], ["elo", "--length-effect"], ["elo", "--group", "group"],
-                ["elo", "--setting", "as-in-paper"], ["elo", "--battle-effect"]],
+                ["elo", "--cluster", "none"], ["elo", "--cluster", "item"]],
     "trials": [["reliability", "--where", "group=x"], ["reliability", "--all"]],
     "scores": [["reliability", "--likelihood", "ordinal"], ["reliability", "--where", "group=x"]],
     "pairs": [["audit", "--where", "group=x"], ["audit", "--feature", "style"], ["audit", "--all"]],
