@@ -59,7 +59,7 @@ out.
 
 While the strengths of `bradley_terry` were centred, 44 of 250 replicates looked at one by one diverged: 60
 battles of three models often leave their spread undecided, and its posterior ran down the neck of a funnel.
-In the units of `common/strengths.py` (`models/bradley_terry/README.md`), which `judge_elo` has too, none
+In the units of `common/strengths.py` (`models/bradley_terry/README.md`) none
 does.
 
 The smallest p of `verdict_agreement`, .025, is that of one quantity among fourteen, by two tests. A thousand

@@ -122,10 +122,12 @@ def prepare(counts: BattleCounts, *, length: bool, families: Mapping[str, str], 
     numbers = tuple(range(len(marginal.y)))
     rater_pairs = tuple(f"{a} & {b}" for a, b in itertools.combinations_with_replacement(raters, 2))
     return Data(
-        arrays={"y": marginal.y, "design": marginal.design, "effects": marginal.effects,
+        arrays={"y": marginal.y, "seen": np.ones(len(marginal.y), dtype=np.int64),
+                "design": marginal.design, "effects": marginal.effects,
                 "gram": marginal.gram, "known": marginal.known, "family": family, "beta": sums.beta,
                 "poor": found.poor.astype(np.int64), "judged": _judged(counts)},
-        dims={"y": ("contrast",), "design": ("contrast", "rater", "model"),
+        dims={"y": ("contrast",), "seen": ("contrast",),
+              "design": ("contrast", "rater", "model"),
               "effects": ("contrast", "judge", "effect"),
               "gram": ("rater_pair", "contrast", "other_contrast"),
               "known": ("contrast", "other_contrast"), "family": ("judge", "model"), "beta": ("judge",),

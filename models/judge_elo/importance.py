@@ -124,8 +124,10 @@ def weighted(
     from arviz_stats.base import array_stats
 
     # A Sobol sequence is even where its length is a power of two.
-    draws = times * 2 ** math.ceil(math.log2(DRAWS * len(proposal.centre)))
+    usual = times * 2 ** math.ceil(math.log2(DRAWS * len(proposal.centre)))
     for turn in range(_ROUNDS):
+        # Where two rounds were not enough, the posterior is skewed: more draws find it.
+        draws = usual * 2 ** (turn // 2)
         u, log_proposal = proposal.draw(draws, seed + turn)
         log_density, mean, variance = _at(marginal, u, priors, functional)
         log_weight, k = array_stats.psislw(log_proposal - log_density)

@@ -25,9 +25,10 @@ def numpyro_model(data: Data, priors: Priors) -> None:
         taste = numpyro.sample("taste_spread", dist.HalfNormal(priors.taste_scale))
     scale = joint_scale(jnp, tau, slope, taste, _partial(judges))
     one, two = jnp.triu_indices(judges + 1)
-    # Padding has no design: there K is the identity, and the density a constant.
+    # Padding has no design; with this variance the density of its zeros is 1.
+    noise = jnp.where(data["seen"] > 0, 1.0, 1 / (2 * jnp.pi))
     covariance = jnp.tensordot(scale[one, two], data["gram"], axes=1) + data["known"]
-    covariance = covariance + jnp.eye(data.size("contrast"))
+    covariance = covariance + jnp.diag(noise)
     y = dist.MultivariateNormal(jnp.zeros(data.size("contrast")), covariance_matrix=covariance)
     numpyro.sample("y", y, obs=data.arrays.get("y"), infer={"event_dims": ("contrast",)})
 
