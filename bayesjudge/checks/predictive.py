@@ -236,9 +236,11 @@ def bootstrap_counts(data: Data, *, replicates: int, seed: int) -> NDArray[np.in
     counts = np.zeros((replicates, len(observed)), dtype=np.int64)
     for code in np.unique(stratum):
         entries = np.flatnonzero(stratum == code)
-        total = int(observed[entries].sum())
+        # Labels with weights, and runs that disagree, leave parts of answers, and at worst less than none.
+        parts = np.maximum(observed[entries], 0.0)
+        total = round(float(parts.sum()))
         if total:
-            counts[:, entries] = rng.multinomial(total, observed[entries] / total, size=replicates)
+            counts[:, entries] = rng.multinomial(total, parts / parts.sum(), size=replicates)
     return counts
 
 

@@ -22,8 +22,8 @@ Cluster = Annotated[list[str] | None, typer.Option(help="Column of items that be
 Pooling = Annotated[str, typer.Option(help="partial, shared or specific: how alike the judge's errors are.")]
 _LABELS = (
     "How answers were chosen for labelling: random (evenly; tested), chosen-by-verdict (by the judge's "
-    "verdicts and nothing else), or enriched (each by its own label and nothing else: wrong where items were "
-    "chosen by how hard they are). Known unequal chances: a column label_probability."
+    "verdicts and nothing else; they are weighed), or enriched (each by its own label and nothing else: "
+    "wrong where items were chosen by how hard they are). Known unequal chances: a column label_probability."
 )
 Labels = Annotated[str, typer.Option(help=_LABELS)]
 Population = Annotated[

@@ -43,7 +43,7 @@ class PairCells:
         Σ x_i.
     items : int array (2,)
         Number of items (clusters).
-    labelled : float array (M,)
+    labelled : int or float array (M,)
         Items (clusters) with a labelled answer of each model; where labels have weights w, as many as are as
         informative, (Σw)²/Σw² (Kish 1965).
     """
@@ -51,7 +51,7 @@ class PairCells:
     together: Array
     sums: Array
     items: NDArray[np.int64]
-    labelled: Array
+    labelled: NDArray[Any]
 
 
 def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = False) -> PairCells:
@@ -87,9 +87,9 @@ def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = Fal
         x, weight, any_label, n = member @ x, member @ weight, member @ any_label > 0, np.ones(len(code))
     strata = [_sums(x[rows], n[rows]) for rows in (~any_label, any_label)]
     together, sums, items = (np.stack(parts) for parts in zip(*strata, strict=True))
-    if patterns.probability is None:
-        weight = (weight > 0).astype(np.float64)
-    labelled = np.rint(n @ weight) ** 2 / np.maximum(n @ weight**2, 1e-12)
+    labelled = np.rint(n @ (weight > 0)).astype(np.int64)
+    if patterns.probability is not None:
+        labelled = (n @ weight) ** 2 / np.maximum(n @ weight**2, 1e-12)
     return PairCells(together=together, sums=sums, items=np.rint(items).astype(np.int64), labelled=labelled)
 
 

@@ -74,6 +74,9 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
     """Collapse rows to cells; see `bayesjudge.counts.count_verdicts` for what is refused."""
     rows, dropped, warnings = _rows(verdicts, group, clusters)
     table = cached(_collapse(rows))
+    if not isinstance(verdicts, Verdicts):
+        table, copies = _without_copies(table, verdicts)
+        dropped |= copies
     names = fetch(table.filter(table.runs > 0).select("model", "judge").distinct())
     if names.empty:
         raise InputError([Problem(column="(table)", found="no rows", allowed="at least one verdict",
@@ -166,6 +169,21 @@ def _from_ibis(
     _require_probabilities(rows)
     named = rows.drop_null(["item", "model", "judge"])
     return named, _count_dropped(rows, named)
+
+
+def _without_copies(cells: IbisTable, verdicts: IbisTable) -> tuple[IbisTable, dict[str, int]]:
+    """Cells with one run each where rows without a run column repeat as copies alone; see `Verdicts`."""
+    found = fetch(cells.aggregate(rows=cells.runs.sum(), cells=(cells.runs > 0).sum())).fillna(0).iloc[0]
+    copies = int(found["rows"] - found["cells"])
+    if not copies or "run" in verdicts.columns:
+        return cells, {}
+    keys = [name for name in ("item", "model", "judge", "verdict") if name in verdicts.columns]
+    labels = [name for name in ("label", "label_probability") if name in verdicts.columns]
+    distinct = verdicts.drop_null(keys).drop(*labels).distinct().count()
+    if int(distinct.to_pyarrow().as_py()) != int(found["cells"]):
+        return cells, {}
+    once = {"runs": (cells.runs > 0).cast("int64"), "positives": (cells.positives > 0).cast("int64")}
+    return cached(cells.mutate(**once)), {"exact repeat of a row": copies}
 
 
 def _count_dropped(rows: IbisTable, named: IbisTable) -> dict[str, int]:

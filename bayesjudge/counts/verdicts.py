@@ -118,6 +118,8 @@ class VerdictCounts:
         Rows of the input that could not be used, by reason.
     warnings : tuple of str
         What was assumed on the way in.
+    label_source : {"human", "mapped"}, optional
+        As in `Verdicts`.
     """
 
     models: tuple[str, ...]
@@ -128,6 +130,7 @@ class VerdictCounts:
     items: Mapping[str, ItemPatterns]
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    label_source: str | None = None
 
     @property
     def weighted(self) -> bool:
@@ -156,7 +159,8 @@ class VerdictCounts:
         wide["probability"] = None if items.probability is None else items.probability[:, kept]
         return VerdictCounts(models=tuple(self.models[k] for k in kept), judges=(judge,), groups=self.groups,
                              clusters=self.clusters, answers=alone, items={judge: replace(items, **wide)},
-                             dropped=self.dropped, warnings=self.warnings)  # fmt: skip
+                             dropped=self.dropped, warnings=self.warnings,
+                             label_source=self.label_source)  # fmt: skip
 
 
 def count_verdicts(
@@ -204,6 +208,7 @@ def count_verdicts(
         items=_item_patterns(cells),
         dropped=cells.dropped,
         warnings=cells.warnings,
+        label_source=verdicts.label_source if isinstance(verdicts, Verdicts) else None,
     )
 
 

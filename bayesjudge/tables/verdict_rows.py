@@ -147,7 +147,7 @@ def _number_runs(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
         event = joint_codes(
             [event, codes["run"].to_numpy()], [int(event.max(initial=0)) + 1, len(names["run"])]
         )
-    elif _all_equal(event, codes["verdict"].to_numpy()):
+    elif _only_copies(event, coded.table):
         names["run"], warnings = pd.Index(["0"], dtype="str"), ()
     else:
         run, warnings = _count_runs(event)
@@ -168,15 +168,19 @@ def _fill_runs(
     return filled, names.append(pd.Index([_NO_RUN], dtype="str")), (warning,)
 
 
-def _all_equal(event: NDArray[np.int64], verdict: NDArray[np.int8]) -> bool:
-    """Whether no judge ever contradicts itself on an answer: rows that repeat are then one row, copied.
+def _only_copies(event: NDArray[np.int64], table: pd.DataFrame) -> bool:
+    """Whether rows that repeat an answer of a judge are copies, equal in every column but the label.
 
     A judge asked several times differs from itself somewhere. Where it never does, the mean of the copies is
     the row itself, so nothing is lost by using it once.
     """
     known = event >= 0
-    rows, right = np.bincount(event[known]), np.bincount(event[known], weights=verdict[known] == 1)
-    return bool(((right == 0) | (right == rows)).all())
+    rows = table.drop(columns=["label", "label_probability"], errors="ignore")[known]
+    try:
+        first = ~rows.duplicated().to_numpy()
+    except TypeError:  # Lists and mappings have no hash; what they hold is not compared.
+        return False
+    return bool(np.bincount(event[known][first]).max(initial=1) == 1)
 
 
 def _count_runs(event: NDArray[np.int64]) -> tuple[NDArray[np.int32], tuple[str, ...]]:

@@ -53,6 +53,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     n = cells.sums.sum(axis=0)
     # Runs that disagree share an answer out between cells; otherwise these are whole numbers.
     n = np.rint(n).astype(np.int64) if np.allclose(n, np.rint(n), rtol=0, atol=1e-9) else n
+    # Where every label stands for more than one, what is left without a label may be less than none.
     total = np.bincount(stratum, weights=n, minlength=kinds * units)
     if counts.weighted:
         # Replicates of labels are as many as are as informative (Kish): drawn one by one, they have weight 1.
@@ -107,7 +108,7 @@ def _units(counts: VerdictCounts) -> tuple[str, tuple[str, ...]]:
 def _informative(cells: PairCells, items: ItemPatterns) -> NDArray[np.float64]:
     """Share (M,) of each model's labels that is as informative as all of them with their weights."""
     given = items.n @ (items.label_weight > 0)
-    return np.divide(cells.labelled, given, where=given > 0, out=np.ones(len(given)))
+    return np.asarray(np.divide(cells.labelled, given, where=given > 0, out=np.ones(len(given))))
 
 
 def _exact(counts: VerdictCounts, cells: PairCells) -> bool:

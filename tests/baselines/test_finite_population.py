@@ -69,7 +69,7 @@ def test_with_every_item_labelled_nothing_is_left_to_estimate(item_counts, youde
     accuracy = frame[frame["estimand"] == "accuracy (these items)"]
     assert (frame["width"] == 0).all()
     np.testing.assert_allclose(accuracy["point"], np.tile(y.mean(0), len(CALIBRATED)), rtol=0, atol=ROUNDING)
-    assert set(accuracy["note"].str.replace("; calibrated on labels of m0", "")) == {
+    assert set(accuracy["note"].str.replace("; calibrated on labels of all models", "")) == {
         "every item is labelled: nothing left to estimate"
     }
 

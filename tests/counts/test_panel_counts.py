@@ -17,7 +17,9 @@ from bayesjudge.tables import Verdicts
 @settings(max_examples=10)
 @given(verdict_tables())
 def test_every_cell_is_what_a_groupby_says(frame: pd.DataFrame) -> None:
-    found = panel_votes(Verdicts.from_frame(frame), score="score")
+    verdicts = Verdicts.from_frame(frame)
+    found, frame = panel_votes(verdicts, score="score"), verdicts.frame
+    frame = frame.assign(label=frame["label"].to_numpy(float, na_value=np.nan))
     cells = frame.groupby(["item", "model", "judge"]).agg(
         mean=("verdict", "mean"), n=("verdict", "size"), score=("score", "mean")
     )

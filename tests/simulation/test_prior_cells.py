@@ -23,6 +23,7 @@ from bayesjudge.simulation import coverage, prior_cell
 
 #: Estimands that are no function of the parameters: what else is random in them.
 RANDOM = {
+    "judge_elo": {"deviation", "difference", "effect", "elo"},  # strengths, which are integrated out
     "judge_panel": {"accuracy", "difference"},  # which items are drawn (Bayesian bootstrap)
     "judge_temperature": {"elo"},  # votes that were not cast (cut posterior)
     "repeated_trials": {"flip_rate", "position_effect"},  # the cells' own probabilities

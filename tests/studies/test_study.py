@@ -339,8 +339,9 @@ def test_labels_whose_choice_is_known_are_not_tested(log, how):
     answer = ask(table, **options)
     assert answer.checks["selection"].empty
     assert not any("look chosen" in reason for reason in answer.gate.reasons)
-    weighted = answer.estimates.frame["method"].str.contains("weighted").any()
-    assert weighted == (how == "probabilities")
+    kind = {"said": "reweighted", "probabilities": "weighted"}[how]
+    assert f"bayes:judge_error[shared,{kind}]" in set(answer.estimates.frame["method"])
+    assert "aipw" in set(answer.estimates.frame["method"])
 
 
 def test_several_judges_are_said_to_stand_alone():

@@ -46,7 +46,7 @@ def cluster_effects(counts: BattleCounts, *, prob: float = 0.95) -> Estimates:
     ...                       "human": [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]})
     >>> found = cluster_effects(count_battles(Battles.from_frame(frame)))
     >>> found.where(estimand="design_effect").frame["point"].round(1).tolist()
-    [5.0, 5.0]
+    [4.8, 4.8]
     """
     raters: list[str | None] = [None] if counts.human.votes.sum() else []
     raters += [judge for judge in counts.judges if (counts.judged.judge == counts.code("judge", judge)).any()]

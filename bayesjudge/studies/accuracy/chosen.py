@@ -1,8 +1,8 @@
 """Labels that look chosen: a posterior with labels weighed by how likely they were, and what it would take.
 
-If the permutation test finds that labelled items differ from the others in what the judge said of them, the
-headline still holds when items were chosen by the verdicts and by nothing else. Two things are set beside it.
-The posterior is fitted again with labels weighed by 1/π, π from a ridge logit of "labelled" on each item's
+If the permutation test finds that labelled items differ from the others in what the judge said of them, two
+things are set beside the headline, which holds only where each answer was chosen by its own verdict. The
+posterior is fitted again with labels weighed by 1/π, π from a ridge logit of "labelled" on each item's
 mean verdict and disagreement. And a table of sensitivity says what accuracies and differences become when,
 among answers with one verdict, the odds of a right one differ by a factor Γ between unlabelled and labelled
 (Rosenbaum 2002, *Observational studies*, §4): no data can bound Γ, a reader may.
@@ -45,10 +45,15 @@ def looks_chosen(tested: pd.DataFrame) -> bool:
 
 
 def estimated_weights(counts: VerdictCounts) -> VerdictCounts:
-    """The same counts of one judge, with probabilities of being labelled estimated from its verdicts."""
+    """The same counts of one judge, with probabilities of being labelled estimated from its verdicts.
+
+    Where every item has a label, or none has, there is nothing to estimate and they come back as they are.
+    """
     judge = counts.judges[0]
     patterns = counts.items[judge]
     given = (patterns.label >= 0) & (patterns.runs > 0)
+    if given.any(axis=1).all() or not given.any():
+        return counts
     chance = _fitted(given.any(axis=1), patterns)
     probability = np.where(given, chance[:, None], 0.0)
     return replace(counts, items={judge: replace(patterns, probability=probability)})

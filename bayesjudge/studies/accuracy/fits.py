@@ -69,8 +69,9 @@ class JudgeFits:
 
 
 def fit_judge(
-    counts: VerdictCounts, options: AccuracyOptions, *, compared: bool, chosen: VerdictCounts | None = None
-) -> JudgeFits:
+    counts: VerdictCounts, options: AccuracyOptions, *, labels: Labels, compared: bool,
+    chosen: VerdictCounts | None = None,
+) -> JudgeFits:  # fmt: skip
     """Fit every posterior that one judge's part of the answer needs.
 
     Parameters
@@ -79,12 +80,13 @@ def fit_judge(
         Of one judge alone.
     options : AccuracyOptions
         Checked options.
+    labels : {"random", "weighted", "reweighted", "enriched"}
+        How the headline takes the labels.
     compared : bool
         Also fit the other poolings, where there are two models or more to pool over.
     chosen : VerdictCounts, optional
         The same counts with estimated probabilities of labels, where those look chosen.
     """
-    labels: Labels = "weighted" if counts.weighted else options.kind
     short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
 
     def other(pooling: Pooling) -> Fit:
@@ -183,12 +185,7 @@ class AccuracyOptions(SamplingOptions):
         estimand_of("accuracy", self.population)
         if self.labels not in get_args(LabelChoice):
             raise UsageError(f"labels={self.labels!r} is not one of {', '.join(get_args(LabelChoice))}")
-        self.judge_error(self.pooling, self.kind)
-
-    @property
-    def kind(self) -> Labels:
-        """How the model takes the labels: chosen by verdicts alone, they inform it as random ones do."""
-        return "enriched" if self.labels == "enriched" else "random"
+        self.judge_error(self.pooling, "random")
 
     def judge_error(self, pooling: Pooling, labels: Labels) -> JudgeError:
         """The model of accuracies."""

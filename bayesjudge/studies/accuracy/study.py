@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.inference import Fit
-    from bayesjudge.models.common.verdict_channel import Pooling
+    from bayesjudge.models.common.verdict_channel import Labels, Pooling
     from bayesjudge.report import Page
     from bayesjudge.studies.accuracy.fits import LabelChoice
 
@@ -63,9 +63,10 @@ def accuracy(
     pooling : {"partial", "shared", "specific"}
         How far the judge's errors are alike between models.
     labels : {"random", "chosen-by-verdict", "enriched"}
-        How the labelled answers were chosen: evenly, by the judge's verdicts, or each by its own label and
-        nothing else. The first is tested; labels that look chosen fail the gate. Labels drawn with known,
-        unequal probabilities need no option but the column ``label_probability``.
+        How the labelled answers were chosen: evenly, by the judge's verdicts and nothing else, or each by its
+        own label and nothing else. The first is tested; labels that look chosen fail the gate. For the second
+        labels are weighed by probabilities estimated from the verdicts. Labels drawn with known, unequal
+        probabilities need no option but the column ``label_probability``.
     engine : {"nuts", "hmc", "laplace", "pymc"}
         As in `fit`, with ``chains, draws, tune``.
     prob : float
@@ -121,7 +122,7 @@ def accuracy(
     settings = {
         **options.settings, "judges": chosen, "group": group, "cluster": clusters, "compare": compared,
         "panel": votes is not None,
-        "label_source": table.label_source if isinstance(table, Verdicts) else None,
+        "label_source": counts.label_source,
     }  # fmt: skip
     return _assemble(counts, parts, settings, truth or {}, told)
 
@@ -165,9 +166,15 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
 
 def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
     population, selection = options.population, _even(counts, options)
-    chosen = looks_chosen(selection)
-    again = estimated_weights(counts) if chosen and population == "superpopulation" else None
-    fits = fit_judge(counts, options, compared=compared, chosen=again)
+    chosen, superpopulation = looks_chosen(selection), population == "superpopulation"
+    labels: Labels = (
+        "weighted" if counts.weighted else "enriched" if options.labels == "enriched" else "random"
+    )
+    if options.labels == "chosen-by-verdict" and superpopulation and labels == "random":
+        counts = estimated_weights(counts)
+        labels = "reweighted" if counts.weighted else "random"
+    again = estimated_weights(counts) if chosen and superpopulation else None
+    fits = fit_judge(counts, options, labels=labels, compared=compared, chosen=again)
     bayes = fits.headline.estimates(prob=options.prob, population=population)
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
