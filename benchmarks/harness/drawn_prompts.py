@@ -103,7 +103,7 @@ def counted(log: Log, *, clustered: bool = True) -> BattleCounts:
     human = HumanVotes(**pair, order=zero, length=unknown, covariates=np.zeros((len(zero), 0)), votes=outcome)
     nobody = JudgedBattles(
         **pair, judge=zero, order=zero, label=log.label, verdict=log.label, gap=unknown, length=unknown,
-        covariates=human.covariates, battle=zero, votes=outcome, n=zero,
+        covariates=human.covariates, votes=outcome, n=zero,
     ).keep(zero[:0])  # fmt: skip
     none = np.zeros(0)
     return BattleCounts(
