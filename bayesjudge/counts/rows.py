@@ -212,13 +212,16 @@ def _require_probabilities(rows: IbisTable) -> None:
     if "label_probability" not in rows.columns:
         return
     chance = rows.label_probability
+    answers = rows.group_by(["item", "model"]).aggregate(
+        label=rows.label.max(), high=chance.max(), low=chance.min()
+    )
     odd = {
-        "outside": ((chance <= 0) | (chance > 1)).sum(),
-        "missing": (rows.label.notnull() & chance.isnull()).sum(),
+        "values that are not above 0 and up to 1": (answers.low <= 0) | (answers.high > 1),
+        "labels without one": answers.label.notnull() & answers.high.isnull(),
+        "several values for one answer": answers.high != answers.low,
     }
-    found = fetch(rows.aggregate(**odd)).fillna(0).iloc[0]
-    texts = {"outside": "values that are not above 0 and up to 1", "missing": "labels without one"}
-    bad = [f"{int(found[name])} {text}" for name, text in texts.items() if found[name]]
+    found = fetch(answers.aggregate(**{text: rule.sum() for text, rule in odd.items()})).fillna(0).iloc[0]
+    bad = [f"{text}, {int(n)} answers" for text, n in found.items() if n]
     if bad:
         allowed, fix = "a number above 0 and up to 1 for every label", "Recode it where the data lives."
         raise InputError(

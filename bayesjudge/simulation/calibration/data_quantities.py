@@ -31,8 +31,8 @@ def data_quantities(model: Model, data: Data) -> dict[str, Quantity]:
     Returns
     -------
     dict of str to callable
-        ``log prior``; the log likelihood of the first half of the rows; and of each kind of observation where
-        there are several.
+        ``log prior``; the log likelihood of the first half of the rows, but for a model whose rows are one
+        multivariate observation; and of each kind of observation where there are several.
 
     Examples
     --------
@@ -44,11 +44,21 @@ def data_quantities(model: Model, data: Data) -> dict[str, Quantity]:
     """
     names = data.observations
     parts = {f"log likelihood of {name}": _likelihood(model, data, (name,)) for name in names}
+    half = {"log likelihood of the first half": _likelihood(model, data, names, half=True)}
     return {
         "log prior": _prior(model, data),
-        "log likelihood of the first half": _likelihood(model, data, names, half=True),
+        **(half if _has_rows(model, data) else {}),
         **(parts if len(names) > 1 else {}),
     }
+
+
+def _has_rows(model: Model, data: Data) -> bool:
+    """Whether the likelihood of every kind of observation is a product over rows."""
+    import jax
+    from numpyro import handlers
+
+    sites = handlers.trace(handlers.seed(model.numpyro, jax.random.key(0))).get_trace(data)
+    return all(sites[name]["fn"].batch_shape for name in data.observations)
 
 
 def _replayed(model: Model, data: Data, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:

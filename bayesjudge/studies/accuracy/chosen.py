@@ -10,8 +10,9 @@ among answers with one verdict, the odds of a right one differ by a factor Γ be
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+import bisect
+import functools
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,9 @@ type Array = NDArray[np.float64]
 
 #: Level of the permutation test of even labelling.
 LEVEL = 0.01
-#: Factors Γ that the table shows, and the largest that is looked for.
-FACTORS, MOST = (1.0, 2.0, 3.0), 50.0
+#: Factors Γ that the table shows, and those among which the one that tips a difference is looked for.
+FACTORS = (1.0, 2.0, 3.0)
+GRID = tuple(np.geomspace(1.0, 50.0, 41).tolist())
 #: Ridge penalty of the logit's slopes, on features of standard deviation 1.
 _RIDGE = 1.0
 
@@ -85,49 +87,41 @@ def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
 
     ``odds`` multiplies the odds of a right answer among unlabelled answers of the model, for a difference of
     its first model, and divides them for the second, which is the worst case. ``tips at`` is the smallest Γ
-    at which that difference is no longer sure at the level of the intervals, infinite up to Γ = `MOST`; 1
-    where it is not sure at Γ = 1.
+    of `GRID` at which that difference is no longer sure at the level of the intervals: 1 where it is not sure
+    as it is, infinite where the largest does not tip it.
     """
     model: Any = one.model
 
+    @functools.cache
     def draws(odds: float) -> Any:
         return model.accuracy_if(one.posterior, one.data, odds=odds)
 
     fixed: dict[str, Any] = {"method": model.label, "prob": prob, "n": one.data.units}
-    at = {odds: draws(odds) for odds in sorted({*FACTORS, *(1 / f for f in FACTORS)})}
-    found = [{**row, "odds": odds} for odds, theta in at.items()
-             for row in accuracy_rows(theta, **fixed) if row["estimand"] == "accuracy"]  # fmt: skip
-    names = list(one.data.coords["model"])
+    shown = sorted({*FACTORS, *(1 / factor for factor in FACTORS)})
+    found = [{**row, "odds": odds} for odds in shown
+             for row in accuracy_rows(draws(odds), **fixed) if row["estimand"] == "accuracy"]  # fmt: skip
     tail = (1 - prob) / 2
-    for a, b in combinations(names, 2):
-        for odds, theta in at.items():
-            gap = theta.sel(model=a) - at[_inverse(odds, at)].sel(model=b)
+    for a, b in combinations(list(one.data.coords["model"]), 2):
+        for odds in shown:
+            gap = draws(odds).sel(model=a) - draws(1 / odds).sel(model=b)
             lower, upper = np.quantile(gap, [tail, 1 - tail])
             found.append({"estimand": "difference", "unit": f"{a} {MINUS} {b}", "odds": odds,
                           "point": float(gap.mean()), "lower": float(lower), "upper": float(upper),
-                          "p_positive": float((gap > 0).mean()), "tips at": _tips(draws, a, b, tail)
-                          if odds == 1 else np.nan})  # fmt: skip
+                          "p_positive": float((gap > 0).mean()),
+                          "tips at": _tips(draws, a, b, tail) if odds == 1 else np.nan})  # fmt: skip
     columns = ["estimand", "unit", "odds", "point", "lower", "upper", "p_positive", "tips at"]
     return pd.DataFrame(found).reindex(columns=columns)
 
 
-def _inverse(odds: float, among: Iterable[float]) -> float:
-    return min(among, key=lambda other: abs(math.log(other * odds)))
+def _tips(draws: Callable[[float], Any], a: str, b: str, tail: float) -> float:
+    """Smallest Γ of the grid against the leading model; the lead shrinks with Γ, so that it is bisected."""
+    first, second = (
+        (a, b) if float((draws(1.0).sel(model=a) - draws(1.0).sel(model=b)).mean()) > 0 else (b, a)
+    )
 
+    def lost(gamma: float) -> bool:
+        lead = draws(1 / gamma).sel(model=first) - draws(gamma).sel(model=second)
+        return float((lead > 0).mean()) < 1 - tail
 
-def _tips(draws: Any, a: str, b: str, tail: float) -> float:
-    """Smallest Γ by bisection on its logarithm."""
-
-    def sure(gamma: float) -> bool:
-        against = draws(1 / gamma).sel(model=first) - draws(gamma).sel(model=second)
-        return float((against > 0).mean()) >= 1 - tail
-
-    even = draws(1.0)
-    first, second = (a, b) if float((even.sel(model=a) - even.sel(model=b)).mean()) > 0 else (b, a)
-    if not sure(1.0) or sure(MOST):
-        return np.inf if sure(MOST) else 1.0
-    low, high = 0.0, np.log(MOST)
-    for _ in range(12):
-        middle = (low + high) / 2
-        low, high = (middle, high) if sure(np.exp(middle)) else (low, middle)
-    return float(np.exp(high))
+    place = bisect.bisect_left(GRID, True, key=lost)
+    return GRID[place] if place < len(GRID) else np.inf

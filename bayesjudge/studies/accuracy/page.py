@@ -18,7 +18,8 @@ __all__ = ["accuracy_page", "by_judge", "panel_section"]
 
 #: Methods of the main forest plots; every method is in the full figure and the table below it.
 MAIN = ("bayes:", "naive", "labelled", "rogan-gladen[shared]", "ppi++[logit]", "ppi++[best-judge,logit]",
-        "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]")  # fmt: skip
+        "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]", "aipw",
+        "active[panel-logit]")  # fmt: skip
 #: Panels of the figure that shows every method, one panel a unit.
 MOST_PANELS = 9
 _METHOD = (

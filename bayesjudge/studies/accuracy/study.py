@@ -112,6 +112,7 @@ def accuracy(
     )  # fmt: skip
     table = _table(verdicts)
     counts = _counted(table, group, cluster)
+    _require_one_account(counts, options)
     chosen = _choose(counts, judges)
     compared = len(chosen) == 1 if compare is None else compare
     votes = _votes(table, counts, chosen, panel, group=group, cluster=cluster)
@@ -141,6 +142,16 @@ def _counted(table: Any, group: str | None, cluster: str | Sequence[str] | None)
     return table
 
 
+def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> None:
+    """How labels were chosen is said once, by the column or by the option."""
+    if counts.weighted and options.labels != "random":
+        raise UsageError(f"labels={options.labels!r}, and the column label_probability says how labels were "
+                         "chosen: give one of them")  # fmt: skip
+    if counts.weighted and options.population == "items":
+        raise UsageError("population='items' needs labels that were drawn evenly, without the column "
+                         "label_probability: weights speak of questions like these")  # fmt: skip
+
+
 def _votes(
     table: Any, counts: VerdictCounts, judges: Sequence[str], panel: bool | None, *, group: str | None,
     cluster: str | Sequence[str] | None,
@@ -167,10 +178,10 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
 def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
     population, selection = options.population, _even(counts, options)
     chosen, superpopulation = looks_chosen(selection), population == "superpopulation"
-    labels: Labels = (
-        "weighted" if counts.weighted else "enriched" if options.labels == "enriched" else "random"
-    )
-    if options.labels == "chosen-by-verdict" and superpopulation and labels == "random":
+    labels: Labels = "enriched" if options.labels == "enriched" else "random"
+    if counts.weighted:
+        labels = "weighted"
+    elif options.labels == "chosen-by-verdict" and superpopulation:
         counts = estimated_weights(counts)
         labels = "reweighted" if counts.weighted else "random"
     again = estimated_weights(counts) if chosen and superpopulation else None
@@ -187,12 +198,9 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
     refused = [sentence] if options.pooling == "shared" and defensible is False else []
     refused += [LOOK_CHOSEN] if chosen else []
     bayes = bayes.where(estimand=_named_for(population)).with_note("; ".join(refused))
-    more = (
-        {"tipping": tipping_table(fits.headline, prob=options.prob).assign(judge=fits.judge)}
-        if chosen
-        else {}
-    )
+    more = {}
     if fits.reweighted is not None:
+        more["tipping"] = tipping_table(fits.headline, prob=options.prob).assign(judge=fits.judge)
         second = fits.reweighted.estimates(prob=options.prob).where(estimand=_named_for(population))
         bayes = Estimates.concat([bayes, second])
     return Part(

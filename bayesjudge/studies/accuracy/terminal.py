@@ -28,7 +28,8 @@ __all__ = ["accuracy_screen"]
 
 #: Baselines printed by default beside the Bayesian answer, as far as the terminal is wide.
 MAIN = ("ppi++[best-judge,logit]", "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]", "ppi++[logit]",
-        "aipw", "naive", "rogan-gladen[shared]", "labelled", "rogan-gladen[specific]")  # fmt: skip
+        "active[panel-logit]", "aipw", "naive", "rogan-gladen[shared]", "labelled",
+        "rogan-gladen[specific]")  # fmt: skip
 #: The baseline whose intervals show what a judge is worth to the panel.
 WITHOUT = "ppi++[multi-proxy]"
 #: Widths of a printed interval (with two signs) and of a column with a single figure, gaps included.

@@ -33,7 +33,7 @@ __all__ = ["ChecklistItem", "Comparison", "file_name", "json_schema", "require_w
 #: Where people's labels came from, as the header of a page says it.
 LABELS = {
     "human": "Human labels: recognised by the name of their column.",
-    "mapped": "Human labels: a column that whoever ran this named as such.",
+    "mapped": "Human labels: the user named the column.",
 }
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
 type ChecklistItem = tuple[str, str, str]
