@@ -78,7 +78,7 @@ def scored(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         for clustered in (True, False):
             counts = [counted(log, clustered=clustered) for log in logs]
             tables = [elo_baselines(one) for one in counts]
-            # What prompts cost is told by the baseline; the posterior that ignores them is only a yardstick.
+            # The baseline shows what prompts cost; the posterior that ignores them is only a yardstick.
             if clustered or draw is independent:
                 tables += fit_many(BradleyTerry(), counts, seed=options.seed, **SAMPLING).estimates()
             for rows in tables:

@@ -33,8 +33,8 @@ RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
 #: Probability that any of one question's claims fails although every interval has its nominal coverage.
 FALSE_ALARM = 0.01
 #: Data sets in each cell, by what one costs.
-DATASETS = {"accuracy": 400, "panel": 200, "elo": 400, "soft-elo": 200, "reliability": 200, "scores": 400,
-            "audit": 400}  # fmt: skip
+DATASETS = {"accuracy": 400, "panel": 200, "elo": 400, "judge-elo": 200, "soft-elo": 200,
+            "reliability": 200, "scores": 400, "audit": 400}  # fmt: skip
 
 #: A world of more truths than these is not one of a few that are dealt.
 MOST_TRUTHS = 12

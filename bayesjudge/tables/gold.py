@@ -178,12 +178,14 @@ def _majority(gold: Gold, annotator: pd.Index[Any]) -> Gold:
     share = of_answer.agg(label=("label", "mean"), probability=("probability", "first")).reset_index()
     ties = int((share["label"] == 0.5).sum())
     share = share[share["label"] != 0.5]
-    told = (f"the labels table has {marks['annotator'].nunique()} annotators: methods that take one label an "
-            f"answer take the majority, and leave {ties} answers with a tie unlabelled")  # fmt: skip
+    message = (
+        f"the labels table has {marks['annotator'].nunique()} annotators: methods that take one label an "
+        f"answer take the majority, and leave {ties} answers with a tie unlabelled"
+    )
     return Gold(
         item=pd.Index(share["item"]), model=None if gold.model is None else pd.Index(share["model"]),
         label=np.asarray(share["label"] > 0.5, dtype=np.int8), dropped=gold.dropped,
-        warnings=(*gold.warnings, told), marks=marks.drop(columns="probability"),
+        warnings=(*gold.warnings, message), marks=marks.drop(columns="probability"),
         probability=None if gold.probability is None else share["probability"].to_numpy(float),
     )  # fmt: skip
 

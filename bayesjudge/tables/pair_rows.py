@@ -49,7 +49,7 @@ class _Coded:
     names: Mapping[str, pd.Index[Any]]
     table: pd.DataFrame
 
-    def told(self, row: int) -> str:
+    def named(self, row: int) -> str:
         shown = {key: int(self.codes[key].iloc[row]) for key in ("item", "judge", "attack")}
         return ", ".join(f"{key} {self.names[key][code]!r}" for key, code in shown.items() if code >= 0)
 
@@ -65,7 +65,7 @@ def validate(
     # A validated frame calls its gap so; beside other scores it is some column of the user's.
     name = "gap (original)" if set(GAPS) & set(table) else "score_gap"
     table = table.rename(columns={"gap": name})
-    gap, told = gap_of(table)
+    gap, messages = gap_of(table)
     coded = _code(table)
     problems = broken_rules(coded.codes, _rules(coded))
     if problems:
@@ -75,9 +75,9 @@ def validate(
         raise InputError([_no_rows(f"only rows that cannot be used: {dropped}")])
     twice = int((coded.codes["pair"].iloc[rows].value_counts() > 1).sum())
     if twice:
-        told += (f"{twice} pairs were judged in both orders: two verdicts each, one gain or loss a pair",)
+        messages += (f"{twice} pairs were judged in both orders: two verdicts each, one gain or loss a pair",)
     gap = np.full(len(table), np.nan) if gap is None else gap
-    return _assemble(coded, rows, flip, gap), rows, dropped, warnings + told
+    return _assemble(coded, rows, flip, gap), rows, dropped, warnings + messages
 
 
 def _code(table: pd.DataFrame) -> _Coded:
@@ -126,13 +126,13 @@ def _rules(coded: _Coded) -> list[Rule]:
         *(readable("flip", table["flip"], binary=True) for key in ["flip"] if key in table),
         *(readable_as(key, table[key], allowed=allowed, fix=fix)
           for keys, (allowed, fix) in kinds.items() for key in keys if key in table),
-        same_within("judge_prefers", "event", unit="item, judge, attack and order", name=coded.told,
+        same_within("judge_prefers", "event", unit="item, judge, attack and order", name=coded.named,
                     values="different verdicts",
                     fix="Say which order each verdict belongs to (order: ab or ba), or choose one prompt or "
                         "run: where={'prompt': '...'}, or --where prompt=..."),
-        same_within("human_prefers", "subject", unit="item", name=coded.told, values="different preferences",
+        same_within("human_prefers", "subject", unit="item", name=coded.named, values="different preferences",
                     fix="Settle on one preference for each pair, for example by majority."),
-        same_within("category", "subject", unit="item", name=coded.told, values="several categories",
+        same_within("category", "subject", unit="item", name=coded.named, values="several categories",
                     fix="Settle on one category for each item."),
     ]  # fmt: skip
 

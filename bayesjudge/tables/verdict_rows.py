@@ -42,7 +42,7 @@ class _Coded:
     names: Mapping[str, pd.Index[Any]]
     table: pd.DataFrame
 
-    def told(self, *keys: str) -> Any:
+    def named(self, *keys: str) -> Any:
         """A function from a row to words like ``item '7', model 'a'``."""
         return lambda row: ", ".join(
             f"{key} {self.names[key].array[self.codes[key].iloc[row]]!r}" for key in keys
@@ -199,17 +199,17 @@ def _rules(coded: _Coded) -> list[Rule]:
     return [
         *values,
         *_probability_rules(coded),
-        same_within("label", "answer", unit="answer (item and model)", name=coded.told("item", "model"),
+        same_within("label", "answer", unit="answer (item and model)", name=coded.named("item", "model"),
                     fix="Settle on one label for each answer, for example by majority."),
         _gold_agrees(coded),
-        same_within("verdict", "event", unit="item, model, judge and run", name=coded.told(*IDS),
+        same_within("verdict", "event", unit="item, model, judge and run", name=coded.named(*IDS),
                     fix="Give each run its own value in the run column, or remove the wrong row."),
     ]  # fmt: skip
 
 
 def _probability_rules(coded: _Coded) -> list[Rule]:
     """A probability can be read, is one for each answer, and is there for every label once it is for any."""
-    codes, name = coded.codes, coded.told("item", "model")
+    codes, name = coded.codes, coded.named("item", "model")
     if not (codes[["label_probability", "gold_probability"]] > 0).to_numpy().any():
         return []
     label, chance = _filled_label(codes), _filled_probability(codes)
@@ -235,7 +235,7 @@ def _probability_rules(coded: _Coded) -> list[Rule]:
 
 
 def _gold_agrees(coded: _Coded) -> Rule:
-    told = coded.told("item", "model")
+    name = coded.named("item", "model")
 
     def holds(codes: pd.DataFrame) -> NDArray[np.bool_]:
         both = (codes["label"] >= 0) & (codes["gold"] >= 0)
@@ -244,7 +244,7 @@ def _gold_agrees(coded: _Coded) -> Rule:
     def found(codes: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
         return grouped(codes["answer"].to_numpy()[rows], rows,
                        lambda row: f"{codes['label'].iloc[row]} where the labels table says "
-                                   f"{codes['gold'].iloc[row]} for {told(row)}")  # fmt: skip
+                                   f"{codes['gold'].iloc[row]} for {name(row)}")  # fmt: skip
 
     return Rule(column="label", holds=holds, found=found, allowed="the same label in both tables",
                 fix="Settle on one label for each answer, or use one of the two.")  # fmt: skip

@@ -68,7 +68,7 @@ def independent(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _single_votes(at: Strengths, label: Array) -> Array:
-    """Meat of single votes: those of one battle are told apart."""
+    """Meat of single votes: those of one battle are kept apart."""
     sums = at.sums
     square = sums.total * (label - at.expected(sums)) ** 2
     found = np.zeros((sums.models, sums.models))

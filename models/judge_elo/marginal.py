@@ -1,6 +1,6 @@
 """The density of `judge_elo` with strengths and effects integrated out, in NumPy.
 
-Of ``y = Σ_r A_r θ_r + Z γ + e`` (`normal`) with ``(θ_i, η_1i, ..., η_Ji) ~ N(0, G)`` for every model i and
+Of ``y = Σ_r A_r θ_r + Z γ + e`` (`data`) with ``(θ_i, η_1i, ..., η_Ji) ~ N(0, G)`` for every model i and
 ``γ ~ N(0, I)``, what is left is ``y ~ N(0, K)`` with ``K = I + Z Z' + Σ_rs G_rs A_r A_s'``: a density of the
 few hyperparameters in G. Given them strengths are normal too. Leave-one-out folds differ in y and A alone.
 """

@@ -115,8 +115,8 @@ def _of_rows(
     columns: list[NDArray[np.float64]] = []
     block: list[int] = []
     for name, values in _scalars(pairs, turned, extra):
-        column, told = _standard(values, name)
-        warnings += told
+        column, messages = _standard(values, name)
+        warnings += messages
         if column is not None:
             names, columns, block = [*names, name], [*columns, column], [*block, 0]
     for code, part in enumerate((_categories(pairs), _strengths(pairs), _principal(turned, components)), 1):
@@ -140,11 +140,11 @@ def _carried(pairs: Pairs, components: int) -> tuple[int, list[str]]:
     if not (pairs.mostly_unseen and pairs.dimensions and question.duplicated().any()):
         return components, []
     most = min(components, question.nunique() // QUESTIONS_A_DIRECTION)
-    told = (
+    messages = (
         f"most unverified pairs are about questions that nobody verified: {most} of {components} directions "
         f"of the embeddings are used, one for {QUESTIONS_A_DIRECTION} verified questions"
     )
-    return most, [told] if most < components else []
+    return most, [messages] if most < components else []
 
 
 def _scalars(
@@ -202,8 +202,10 @@ def _standard(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.float6
     if spread <= SAME * max(abs(mean), 1.0):
         return None, [f"{name} is the same for every verdict and was left out"]
     lost = int((~known).sum())
-    told = [f"{name} is missing for {lost} of {len(values)} verdicts, which count as average"] if lost else []
-    return np.where(known, (values - mean) / spread, 0.0), told
+    messages = (
+        [f"{name} is missing for {lost} of {len(values)} verdicts, which count as average"] if lost else []
+    )
+    return np.where(known, (values - mean) / spread, 0.0), messages
 
 
 def _cosine(vectors: NDArray[Any], to: NDArray[Any]) -> NDArray[np.float64]:

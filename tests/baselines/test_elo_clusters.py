@@ -188,9 +188,9 @@ def test_scores_in_other_units_change_beta_alone() -> None:
     np.testing.assert_allclose(one.frame.loc[beta, figures], 10 * ten.frame.loc[beta, figures], rtol=1e-6)
     nothing = {"predictive": pd.DataFrame({"flagged": [False]}),
                "sensitivity": pd.DataFrame({"prior_sensitive": [False]})}  # fmt: skip
-    told = [elo_warnings(each, Estimates.from_rows([]), rows, nothing, {})
+    messages = [elo_warnings(each, Estimates.from_rows([]), rows, nothing, {})
             for each, rows in zip(counts, (one, ten), strict=True)]  # fmt: skip
-    assert told[0] == told[1]
+    assert messages[0] == messages[1]
 
 
 def test_the_stated_verdict_is_the_label_and_scores_decide_only_without_one() -> None:

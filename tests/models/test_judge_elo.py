@@ -21,7 +21,8 @@ from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.programs.density import density
 from bayesjudge.maths.prompt_effects import PromptEffects
 from bayesjudge.model import Data
-from bayesjudge.models.judge_elo import JudgeElo, held_out, normal
+from bayesjudge.models.judge_elo import JudgeElo, held_out
+from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.models.judge_elo.importance import Functional, explored, weighted
 from bayesjudge.models.judge_elo.marginal import Marginal, Priors, unpacked
@@ -277,14 +278,14 @@ def test_predictions_are_as_wide_as_their_errors() -> None:
 @pytest.mark.parametrize("mutation", ["no cross blocks", "no chance", "votes left in"])
 def test_what_is_forgotten_is_found(mutation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if mutation == "no cross blocks":
-        effects = normal.prompt_effects
+        effects = judge_elo_data.prompt_effects
 
         def alone(at: Any, clusters: Any) -> PromptEffects:
             whole = effects(at, clusters)
             own = np.kron(np.eye(at.sums.raters), np.ones((at.sums.width,) * 2))
             return replace(whole, meat=whole.meat * own)
 
-        monkeypatch.setattr(normal, "prompt_effects", alone)
+        monkeypatch.setattr(judge_elo_data, "prompt_effects", alone)
         chance = held_out._chance
         monkeypatch.setattr(held_out, "_chance", lambda *given: (chance(*given)[0], 0 * chance(*given)[1]))
     elif mutation == "no chance":

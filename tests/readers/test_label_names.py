@@ -27,8 +27,8 @@ def test_reference_answers_are_no_human_labels_until_somebody_says_so(name: str)
     verdicts = read_verdicts(frame)
     assert verdicts.frame["label"].isna().all()
     assert verdicts.label_source is None
-    told = f"column {name!r} looks like reference answers (1.0/0.0): not used as human labels"
-    assert f"{told}; `--column label={name}` says they are" in verdicts.warnings
+    message = f"column {name!r} looks like reference answers (1.0/0.0): not used as human labels"
+    assert f"{message}; `--column label={name}` says they are" in verdicts.warnings
     mapped = read_verdicts(frame, columns={"label": name})
     assert mapped.label_source == "mapped"
     assert mapped.frame["label"].equals(read_verdicts(FRAME).frame["label"])
@@ -58,8 +58,8 @@ def test_reference_answers_of_battles_and_pairs_are_no_peoples_either() -> None:
     log = pd.DataFrame({"item": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "verdict": ["a", "b"],
                         "gold": ["a", "a"]})  # fmt: skip
     for read, name in ((read_battles, "human"), (read_pairs, "human_prefers")):
-        told = "column 'gold' looks like reference answers (a): not used as human labels"
-        assert f"{told}; `--column {name}=gold` says they are" in read(log).warnings
+        message = "column 'gold' looks like reference answers (a): not used as human labels"
+        assert f"{message}; `--column {name}=gold` says they are" in read(log).warnings
         assert read(log).label_source is None
         assert read(log, columns={name: "gold"}).label_source == "mapped"
         assert read(log.rename(columns={"gold": "human"})).label_source == "human"

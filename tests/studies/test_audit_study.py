@@ -185,9 +185,9 @@ def test_decisions_feed_an_elo_as_soft_targets() -> None:
 def test_what_sensitivity_could_not_be_had_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["bayesjudge.studies.audit.tables"], "MOST_AGAIN", 0)
     crowded = audit(MADE.pairs, **SMALL)
-    told = [text for text in crowded.warnings if text.startswith("no sensitivity to the share s")]
-    assert len(told) == 1
-    assert told[0].endswith("are too many to solve again")
+    messages = [text for text in crowded.warnings if text.startswith("no sensitivity to the share s")]
+    assert len(messages) == 1
+    assert messages[0].endswith("are too many to solve again")
     assert "share" not in crowded.checks
     assert "verified" in crowded.checks
 
@@ -311,9 +311,9 @@ def test_a_method_that_a_fold_leaves_nothing_to_work_on_is_told_and_left_out() -
     model = VerdictAgreement()
     guard = guard_of(wrong, model.prepare(wrong), model, seed=0, folds=2)
     methods = {"partial-ot": partial(partial_ot, anchors="agreements"), "judge": flip_nothing}
-    frame, told = compare_methods(wrong, methods, guard, label="model")
+    frame, messages = compare_methods(wrong, methods, guard, label="model")
     assert set(frame["method"]) == {"model", "judge"}
-    assert told[0].startswith(
+    assert messages[0].startswith(
         "partial-ot left out of the comparison: no verified pair that people agree with"
     )
 

@@ -270,7 +270,7 @@ def counted(log: pd.DataFrame, **changes: Any) -> VerdictCounts:
     return count_verdicts(Verdicts.from_frame(log.assign(**changes)))
 
 
-def told(counts: VerdictCounts, *, labels: LabelChoice = "random", flagged: int = 0) -> list[str]:
+def warned(counts: VerdictCounts, *, labels: LabelChoice = "random", flagged: int = 0) -> list[str]:
     predictive = pd.DataFrame({"statistic": "rate", "unit": "a", "flagged": np.arange(200) < flagged})
     sensitivity = pd.DataFrame({"estimand": ["accuracy"], "unit": ["a"], "prior_sensitive": [False]})
     options = AccuracyOptions(labels=labels)
@@ -281,18 +281,18 @@ def told(counts: VerdictCounts, *, labels: LabelChoice = "random", flagged: int 
 
 
 def test_ordinary_data_need_no_warning(log):
-    assert told(counted(log)) == []
+    assert warned(counted(log)) == []
 
 
 def test_no_labels_is_the_one_thing_to_say(log):
-    assert told(counted(log, label=np.nan)) == [
+    assert warned(counted(log, label=np.nan)) == [
         "no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"
     ]
 
 
 def test_few_labels_are_counted_for_each_model(log):
     few = log["label"].where(log["item"].isin(log["item"].unique()[:12]))
-    assert any("a (12), b (12)" in text for text in told(counted(log, label=few)))
+    assert any("a (12), b (12)" in text for text in warned(counted(log, label=few)))
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_few_labels_are_counted_for_each_model(log):
 )
 def test_labels_chosen_by_verdict_are_noticed_unless_said_to_be(log, labels, said):
     chosen = pd.Series(np.where(log["verdict"] == 1, 1.0, np.nan), index=log.index)
-    found = told(counted(log, label=chosen), labels=labels)
+    found = warned(counted(log, label=chosen), labels=labels)
     assert any("labels look chosen" in text for text in found) == said
 
 
@@ -346,13 +346,13 @@ def test_labels_whose_choice_is_known_are_not_tested(log, how):
 
 def test_several_judges_are_said_to_stand_alone():
     both = simulate_verdicts(seed=3, labelled=60, unlabelled=90, judges=("x", "y")).verdicts
-    assert told(count_verdicts(both))[0].startswith("2 judges: each is analysed on its own")
+    assert warned(count_verdicts(both))[0].startswith("2 judges: each is analysed on its own")
 
 
 def test_predictive_flags_that_chance_explains_are_no_warning(log):
     counts, expected = counted(log), int(FLAG_BELOW * 200)
-    assert not any("predictive" in text for text in told(counts, flagged=expected))
-    assert any("predictive" in text for text in told(counts, flagged=expected + 1))
+    assert not any("predictive" in text for text in warned(counts, flagged=expected))
+    assert any("predictive" in text for text in warned(counts, flagged=expected + 1))
 
 
 def test_shared_calibration_is_not_called_defensible_without_labels():
@@ -404,8 +404,8 @@ def test_a_failed_headline_fit_fails_the_gate_by_name():
 
 def test_a_laplace_fit_that_fell_back_is_told_of():
     fits = fits_of("j", stand_in(engine="nuts after laplace", laplace_pareto_k=1.25))
-    told = "the Laplace approximation was not good enough (Pareto k 1.25), so NUTS was run instead"
-    assert fit_warnings([fits]) == [f"main, judge j: {told}"]
+    warned = "the Laplace approximation was not good enough (Pareto k 1.25), so NUTS was run instead"
+    assert fit_warnings([fits]) == [f"main, judge j: {warned}"]
 
 
 def test_what_speaks_against_a_converged_headline_fails_the_gate_too():

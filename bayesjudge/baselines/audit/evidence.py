@@ -100,9 +100,9 @@ def gather(pairs: Pairs, *, anchors: Anchors = "people") -> Evidence:
     rows = rows[~item.iloc[rows].duplicated().to_numpy()]
     if not len(rows):
         kind = "that people agree with and " if anchors == "agreements" else ""
-        told = f"no verified pair {kind}that has a direction"
+        reason = f"no verified pair {kind}that has a direction"
         fix = "Verify more pairs, or use embeddings that tell the responses apart."
-        raise InputError([_problem(told, fix)])
+        raise InputError([_problem(reason, fix)])
     right = agrees[rows][:, None]
     codes = np.asarray(pairs.frame["category"].astype("category").cat.codes, dtype=np.int64)
     unverified = np.argsort(pairs.rank)

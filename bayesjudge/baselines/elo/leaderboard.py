@@ -164,9 +164,9 @@ def elo_rows(
     names = [f"{fit.models[a]} − {fit.models[b]}" for a, b in zip(first, second, strict=True)]
     n = np.minimum(fit.n[first], fit.n[second])
     either = [list(dict.fromkeys(notes[a] + notes[b])) for a, b in zip(first, second, strict=True)]
-    told = [["; ".join([*fit.notes, *note]) for note in each] for each in (notes, either)]
-    return [*_rows("elo", fit.models, single, n=fit.n, notes=told[0], shared=shared),
-            *_rows("difference", names, paired, n=n, notes=told[1], shared=shared)]  # fmt: skip
+    joined = [["; ".join([*fit.notes, *note]) for note in each] for each in (notes, either)]
+    return [*_rows("elo", fit.models, single, n=fit.n, notes=joined[0], shared=shared),
+            *_rows("difference", names, paired, n=n, notes=joined[1], shared=shared)]  # fmt: skip
 
 
 def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats, Floats]:

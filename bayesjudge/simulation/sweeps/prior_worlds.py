@@ -20,7 +20,7 @@ from bayesjudge.simulation.sweeps.worlds import consistency
 if TYPE_CHECKING:
     from bayesjudge.simulation.sweeps.worlds import World
 
-__all__ = ["accuracy", "audit", "graded", "league", "panel", "trials"]
+__all__ = ["accuracy", "audit", "graded", "judged", "league", "panel", "trials"]
 
 type Floats = NDArray[np.float64]
 
@@ -99,6 +99,34 @@ def league(value: float, seed: int) -> World:
     design = BattleDesign(strengths=tuple(strengths.tolist()), battles=int(value), judges=0,
                           log_tie=rng.normal(-1, 2))  # fmt: skip
     return count_battles(simulate_battles(seed=seed, design=design).battles), design.truth
+
+
+def judged(value: float, seed: int) -> World:
+    """Six models and a judge of the prior of `judge_elo`, by battles, of which a third have a vote.
+
+    Nobody ties, so that what the judge adds for the answer shown first is the model's effect.
+
+    Examples
+    --------
+    >>> world = judged(100, 0)[1]
+    >>> round(world["effect", "shown first", "j0", ""], 2), ("deviation", "m0", "j0", "") in world
+    (0.3, True)
+    """
+    from bayesjudge.counts.battles.counts import count_battles
+    from bayesjudge.datasets import BattleDesign, simulate_battles
+
+    rng = np.random.default_rng([seed, 11])
+    strengths = rng.rayleigh() * _zero_sum(rng.normal(size=6))
+    design = BattleDesign(
+        strengths=tuple(strengths.tolist()), battles=int(value), voted=1 / 3, log_tie=-50,
+        slope=rng.normal(1, 1), position=rng.normal(), taste=abs(rng.normal(0, 0.5)),
+    )  # fmt: skip
+    log = simulate_battles(seed=seed, design=design)
+    truth: dict[tuple[str, ...], float] = dict(design.truth)
+    truth["effect", "shown first", "j0", ""] = float(design.position)
+    truth |= {("deviation", model, "j0", ""): float(delta)
+              for model, delta in zip(design.models, _zero_sum(log.deviations[0]), strict=True)}  # fmt: skip
+    return count_battles(log.battles), truth
 
 
 def _zero_sum(values: Floats) -> Floats:

@@ -110,6 +110,7 @@ _ANSWERS_OF_PRIOR = "labelled items of 300, models and judge drawn from the prio
 _DECISIONS_OF_PRIOR = "verified pairs of 300, effects drawn from the prior"
 _LABELS_OF_PRIOR = "labelled items, labels drawn from the prior"
 _LEAGUES_OF_PRIOR = "battles, models drawn from the prior"
+_JUDGED_OF_PRIOR = "battles, a third of them voted on, models and a judge drawn from the prior"
 _TEMPERATURES_OF_PRIOR = "battles, a judge's temperature drawn from the prior"
 _JUDGES_OF_PRIOR = "trials of an item in each order, two judges drawn from the prior"
 
@@ -133,6 +134,11 @@ SWEEPS: Mapping[str, Sweep] = {
                *_cells(_LEAGUES_OF_PRIOR, (100, 1000), prior_worlds.league)),
         models=_models("bradley_terry"), baselines=baselines.elo, estimands=("difference", "elo"),
         from_prior=(_LEAGUES_OF_PRIOR,),
+    ),
+    "judge-elo": Sweep(
+        cells=_cells(_JUDGED_OF_PRIOR, (100, 300, 1000, 3000), prior_worlds.judged),
+        models=_models("judge_elo"), baselines=baselines.elo, from_prior=(_JUDGED_OF_PRIOR,),
+        estimands=("difference", "elo", "deviation", "effect"),
     ),
     "soft-elo": Sweep(
         cells=(*_cells("battles, a third of them voted on", (100, 300, 1000), worlds.graded),

@@ -117,7 +117,7 @@ def accuracy(
     compared = len(chosen) == 1 if compare is None else compare
     votes = _votes(table, counts, chosen, panel, group=group, cluster=cluster)
     parts = {} if votes is None else {PANEL: panel_part(votes, options)}
-    told = [] if votes is None else panel_warnings(parts[PANEL], votes)
+    messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
     parts |= {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
     clusters = cluster if cluster is None or isinstance(cluster, str) else list(cluster)
     settings = {
@@ -125,7 +125,7 @@ def accuracy(
         "panel": votes is not None,
         "label_source": counts.label_source,
     }  # fmt: skip
-    return _assemble(counts, parts, settings, truth or {}, told)
+    return _assemble(counts, parts, settings, truth or {}, messages)
 
 
 def _table(verdicts: Any) -> Any:
@@ -229,7 +229,7 @@ def _named_for(population: Population) -> list[str]:
 
 def _assemble(
     counts: VerdictCounts, parts: Mapping[str, Part], settings: Mapping[str, Any],
-    truth: Mapping[tuple[str, str], float], told: Sequence[str],
+    truth: Mapping[tuple[str, str], float], messages: Sequence[str],
 ) -> Comparison:  # fmt: skip
     estimates = _estimates(parts, settings["population"]).with_truth(truth)
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
@@ -241,7 +241,7 @@ def _assemble(
     return Comparison(
         question="accuracy", estimates=estimates, diagnostics=diagnostics,
         ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
-        warnings=(*fit_warnings(fits), *told, *warned),
+        warnings=(*fit_warnings(fits), *messages, *warned),
         checklist=checklist(
             counts, estimates, diagnostics, checks["selection"], prob=settings["prob"],
             labels=settings["labels"], population=settings["population"],

@@ -139,10 +139,12 @@ def guard_of(
     if split.by_question:
         sure = min(sure, _over_questions(gain, mean_by_pair(split.question[rows], item), seed))
     refused = _refused(wins, losses, sure, split)
-    told = f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) = {sure:.2f}"
-    return Guard(open=not refused, reason=f"flip nothing, because {refused}" if refused else f"flip: {told}",
-                 wins=wins, losses=losses, probability=sure, folds=split, trust=trust,
-                 flips=flips)  # fmt: skip
+    counted = (
+        f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) = {sure:.2f}"
+    )
+    reason = f"flip nothing, because {refused}" if refused else f"flip: {counted}"
+    return Guard(open=not refused, reason=reason, wins=wins, losses=losses, probability=sure, folds=split,
+                 trust=trust, flips=flips)  # fmt: skip
 
 
 def closed_guard(pairs: Pairs, *, seed: int) -> Guard:

@@ -67,14 +67,18 @@ def _measured_consistency(pairs: Pairs) -> float:
 
 def _worth(pairs: Pairs, features: pd.DataFrame) -> list[str]:
     share, best = _measured_consistency(pairs), features["auc"].max()
-    told = []
+    messages = []
     if share > WORTH_BELOW:
-        told.append(f"people agree with {share:.0%} of the verified verdicts: flipping seldom pays above "
-                    f"{WORTH_BELOW:.0%}")  # fmt: skip
+        messages.append(
+            f"people agree with {share:.0%} of the verified verdicts: flipping seldom pays above "
+            f"{WORTH_BELOW:.0%}"
+        )
     if best < GOOD_FEATURE:
-        told.append(f"no single feature tells right from wrong verdicts with an AUC of {GOOD_FEATURE} (best "
-                    f"{best:.3f}): expect trust near the base rate")  # fmt: skip
-    return told
+        messages.append(
+            f"no single feature tells right from wrong verdicts with an AUC of {GOOD_FEATURE} (best "
+            f"{best:.3f}): expect trust near the base rate"
+        )
+    return messages
 
 
 def _transport(diagnostics: Estimates, pairs: Pairs) -> list[str]:

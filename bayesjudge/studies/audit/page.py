@@ -58,8 +58,8 @@ def audit_page(answer: Comparison) -> Page:
 
 def _headline(answer: Comparison) -> list[str]:
     if answer.settings["verified"] == "all":
-        told = _share_of(answer, "consistency", "verified", "as they are")
-        return [guard_sentence(answer), f"People agree with {told}."]
+        share = _share_of(answer, "consistency", "verified", "as they are")
+        return [guard_sentence(answer), f"People agree with {share}."]
     shares = [_share_of(answer, "consistency", "unverified", "as they are")]
     after = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
     if len(after) and answer.checks["trust"]["flip"].any():

@@ -136,7 +136,7 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
     known = options.labels == "both"
     guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
              if known else closed_guard(mine, seed=options.seed))  # fmt: skip
-    transport, told = transported(mine, options)
+    transport, messages = transported(mine, options)
     compared, left_out = _compared(mine, guard, options) if known else (pd.DataFrame(), [_UNKNOWN])
     moved, not_moved = sensitivity_tables(mine, options)
     trust = trust_table(mine, single, guard, found, transport, prob=options.prob)
@@ -160,7 +160,7 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
             mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options
         ),
         diagnostics=diagnostics, fits={model.label: single}, checks=checks,
-        warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *told, *left_out, *not_moved,
+        warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *messages, *left_out, *not_moved,
                                       *fallback_warnings({model.label: single})])),
         checklist=audit_checklist(mine, guard, checks["features"], checks.get("reliability", _NO_BINS)),
         gate=single.gate, page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),

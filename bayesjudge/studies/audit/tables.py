@@ -149,18 +149,20 @@ def sensitivity_tables(pairs: Pairs, options: AuditOptions) -> tuple[dict[str, p
         pairs, held, fractions=FRACTIONS, seed=options.seed,
         audit=lambda part: fast_audit(part, model, seed=options.seed))}  # fmt: skip
     tables: dict[str, pd.DataFrame] = {}
-    told = []
+    messages = []
     cells = pairs.frame["item"][pairs.verified].nunique() * int((held | ~pairs.verified).sum())
     if pairs.dimensions and cells > MOST_AGAIN:
-        told.append(f"no sensitivity to the {ABOUT['share']}: {cells:,.0f} cells are too many to solve again")
+        messages.append(
+            f"no sensitivity to the {ABOUT['share']}: {cells:,.0f} cells are too many to solve again"
+        )
     elif pairs.dimensions:
         makers = {"share": lambda: over_share(pairs, held, shares=SHARES), **makers}
     for name, make in makers.items():
         try:
             tables[name] = make()
         except InputError as error:
-            told.append(f"no sensitivity to the {ABOUT[name]}: {error.problems[0].found}")
-    return {name: table for name, table in tables.items() if len(table)}, told
+            messages.append(f"no sensitivity to the {ABOUT[name]}: {error.problems[0].found}")
+    return {name: table for name, table in tables.items() if len(table)}, messages
 
 
 def _third(pairs: Pairs, seed: int) -> NDArray[np.bool_]:

@@ -79,9 +79,9 @@ def _methods(answer: Comparison) -> list[Table]:
                   for key in (("precision of flips", method), ("auc", method))]  # fmt: skip
         table.add_row(escape(str(method)), *cells)
     needed = points.get(("break-even auc", "normal scores"))
-    told = [_ALL_FLIPS]
-    told += [] if needed is None else [f"AUC at which flipping the lowest breaks even: {needed:.2f}"]
-    table.caption = "\n".join(told)
+    closing = [_ALL_FLIPS]
+    closing += [] if needed is None else [f"AUC at which flipping the lowest breaks even: {needed:.2f}"]
+    table.caption = "\n".join(closing)
     return [table]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.elo.held_out import SETTINGS, Setting
@@ -15,7 +16,7 @@ from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
-from bayesjudge.studies.elo.temperatures import temperature_models
+from bayesjudge.models.judge_temperature import JudgeTemperature
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,7 +59,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     if options.covariates:
         alike = options.covariates
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
-    models += temperature_models(counts)
+    models += _temperatures(counts)
     return EloFits(
         fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
         judge_of={model.label: judge for judge, model in models},
@@ -127,3 +128,27 @@ def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:
     """
     pairs = zip(rows["method"], rows["judge"], strict=True)
     return [f"{method} by {judge}" if judge and judge != scale else method for method, judge in pairs]
+
+
+def _temperatures(counts: BattleCounts) -> list[tuple[str, JudgeTemperature]]:
+    """`judge_temperature` for judges who score battles that people voted on, by group where there are some.
+
+    β is learned from votes that are no ties, on gaps that are not 0.
+
+    Examples
+    --------
+    >>> from bayesjudge.counts.battles.counts import count_battles
+    >>> from bayesjudge.datasets import BattleDesign, simulate_battles
+    >>> worlds = [BattleDesign(battles=100, graded=graded) for graded in (True, False)]
+    >>> [len(_temperatures(count_battles(simulate_battles(seed=1, design=world).battles)))
+    ...  for world in worlds]
+    [1, 0]
+    """
+    rows = counts.judged
+    usable = np.isfinite(rows.gap) & (rows.gap != 0) & (rows.votes[:, [0, 2]].sum(axis=1) > 0)
+    even = [judge for judge in np.unique(rows.judge[np.isfinite(rows.gap)])
+            if not np.any(rows.gap[(rows.judge == judge) & np.isfinite(rows.gap)])]  # fmt: skip
+    # The model refuses a judge that scores every battle even, and β says nothing of it.
+    if not usable.any() or even:
+        return []
+    return [("", JudgeTemperature(by_group=len(counts.groups) > 1))]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["about_intervals", "elo_warnings", "order_warnings"]
 
-#: Share of stated verdicts in conflict with the judge's own scores from which that is told.
+#: Share of stated verdicts in conflict with the judge's own scores from which there is a warning.
 CONFLICT = 0.1
 #: Share of first-shown answers preferred that is called a position bias when its interval lies outside.
 FAIR = (0.4, 0.6)
@@ -123,10 +123,10 @@ def _penalised(estimates: Estimates) -> list[str]:
 
 def _judges(diagnostics: Estimates) -> list[str]:
     overall = diagnostics.where(group="")
-    told = overall.where(estimand="beta").frame
+    betas = overall.where(estimand="beta").frame
     found = [f"judge {row['judge']}: low temperature (β {row['point']:.2f}), "
              f"{str(row['note']).removeprefix('low: ')}"
-             for row in told.to_dict("records") if str(row["note"]).startswith("low")]  # fmt: skip
+             for row in betas.to_dict("records") if str(row["note"]).startswith("low")]  # fmt: skip
     found += _conflicts(overall)
     flat = overall.where(estimand="gap_agreement_correlation").frame
     found += [f"judge {row['judge']}: {row['note']}" for row in flat.to_dict("records")

@@ -79,7 +79,7 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
         An unknown model, no votes, or no judges.
     """
     chosen = _choose(counts, models)
-    references, told = _references(counts, chosen, options)
+    references, messages = _references(counts, chosen, options)
     predictions = options.judge_elo().held_out(counts, chosen, seed=options.seed)
     truth = _truth(references)
     parts = [_rows(chosen, predictions, truth, options)]
@@ -90,7 +90,7 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
             )
             parts.append(_beside(table, held, chosen, kind=f"{kind},{on}", options=options))
     estimates = Estimates.concat(part for part in parts if len(part))
-    return Predicted(estimates=estimates, warnings=told, gate=_gate(chosen, predictions),
+    return Predicted(estimates=estimates, warnings=messages, gate=_gate(chosen, predictions),
                      scores=scores_of(estimates, references, seed=options.seed))  # fmt: skip
 
 
@@ -110,15 +110,15 @@ def _references(
     counts: BattleCounts, chosen: Sequence[str], options: EloOptions
 ) -> tuple[list[HeldOut], tuple[str, ...]]:
     """Leave-one-model-out by every judge, with its scores where it gives any."""
-    found, told = [], []
+    found, messages = [], []
     for judge in counts.judges:
         of_judge = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
         for method in METHODS[:2] if np.isfinite(of_judge.gap).any() else METHODS[:1]:
             try:
                 found.append(held_out(counts, judge, method, setting=options.setting, targets=chosen))
             except UsageError as why:
-                told.append(f"no conformal interval on {method} of {judge}: {why}")
-    return found, tuple(told)
+                messages.append(f"no conformal interval on {method} of {judge}: {why}")
+    return found, tuple(messages)
 
 
 def _rows(

@@ -155,10 +155,10 @@ def _judges(answer: Comparison) -> Section | None:
         )
         caption = "How often people agree with the answer that a judge scored higher, by what its gap says."
         figures.append(figure_of(drawing, caption, caption))
-    told = rows.frame[~rows.frame["estimand"].isin(["deviation", *CLUSTERS])]
-    title, caption = ("The judges", "What each judge is worth") if told["judge"].astype(bool).any() else (
+    shown = rows.frame[~rows.frame["estimand"].isin(["deviation", *CLUSTERS])]
+    title, caption = ("The judges", "What each judge is worth") if shown["judge"].astype(bool).any() else (
         "The votes", "What the votes say besides strengths")  # fmt: skip
-    return Section(title=title, figures=figures, tables=[estimates_table(Estimates(told), caption=caption)])
+    return Section(title=title, figures=figures, tables=[estimates_table(Estimates(shown), caption=caption)])
 
 
 def _held_out(answer: Comparison) -> Section | None:

@@ -148,8 +148,8 @@ def _counted(
     few = isinstance(table, Battles) and len(table) <= KEEP_LENGTHS
     counts = count_battles(table, group=group, cluster=cluster, lengths=options.length_effect or few,
                            covariates=options.covariates)  # fmt: skip
-    told = order_warnings(table) if isinstance(table, Battles) else []
-    return replace(counts, warnings=(*counts.warnings, *told))
+    messages = order_warnings(table) if isinstance(table, Battles) else []
+    return replace(counts, warnings=(*counts.warnings, *messages))
 
 
 def _chosen(counts: BattleCounts, judges: Iterable[str] | None) -> BattleCounts:
