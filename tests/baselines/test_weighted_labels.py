@@ -185,3 +185,6 @@ def test_probabilities_are_counted_where_the_rows_live() -> None:
     assert one == pytest.approx(other)
     with pytest.raises(InputError, match="not above 0 and up to 1"):
         count_verdicts(ibis.memtable(frame.assign(label_probability=2.0)))
+    twice = pd.concat([frame, frame.assign(label_probability=0.5, verdict=1 - frame["verdict"])])
+    with pytest.raises(InputError, match="several values for one answer"):
+        count_verdicts(ibis.memtable(twice))

@@ -6,6 +6,7 @@ Engine, pooling and shapes are the same throughout wherever they can be, so that
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -342,6 +343,16 @@ def test_labels_whose_choice_is_known_are_not_tested(log, how):
     kind = {"said": "reweighted", "probabilities": "weighted"}[how]
     assert f"bayes:judge_error[shared,{kind}]" in set(answer.estimates.frame["method"])
     assert "aipw" in set(answer.estimates.frame["method"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [({"labels": "enriched"}, "give one of them"), ({"labels": "chosen-by-verdict"},
+                          "give one of them"), ({"population": "items"}, "drawn evenly")]
+)  # fmt: skip
+def test_a_column_and_an_option_that_say_two_things_are_refused_before_a_fit(log, options, said, monkeypatch):
+    monkeypatch.setattr(sys.modules["bayesjudge.studies.accuracy.study"], "fit_judge", None)
+    with pytest.raises(UsageError, match=said):
+        ask(log.assign(label_probability=0.5), **options)
 
 
 def test_several_judges_are_said_to_stand_alone():
