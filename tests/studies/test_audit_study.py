@@ -182,6 +182,17 @@ def test_decisions_feed_an_elo_as_soft_targets() -> None:
     assert ((shown["lower"] < truth) & (truth < shown["upper"])).all()
 
 
+def test_battles_of_one_question_stay_together() -> None:
+    pairs = simulate_pairs(seed=3, dimensions=2, strengths=STRENGTHS).pairs
+    question = pd.Series(np.arange(len(pairs)) // 4).astype(str)
+    pairs = replace(pairs, frame=pairs.frame.assign(question=question))
+    model = VerdictAgreement()
+    guard = guard_of(pairs, model.prepare(pairs), model, seed=0)
+    trust = pd.DataFrame({"trust": fast_audit(pairs, model).scores})
+    (clusters,) = count_battles(read_battles(battle_table(pairs, trust, guard))).clusters
+    assert (clusters.column, clusters.count()) == ("prompt", question.nunique())
+
+
 def test_what_sensitivity_could_not_be_had_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["bayesjudge.studies.audit.tables"], "MOST_AGAIN", 0)
     crowded = audit(MADE.pairs, **SMALL)

@@ -54,7 +54,8 @@ def elo(counts: Any, *, prob: float, seed: int) -> Estimates:
     """
     from bayesjudge.baselines.elo import elo_baselines
 
-    return elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000)
+    # By a judge's verdicts it is another quantity: what that judge prefers.
+    return elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000).where(judge="")
 
 
 def soft_elo(counts: Any, *, prob: float, seed: int) -> Estimates:

@@ -122,10 +122,11 @@ def judged(value: float, seed: int) -> World:
         slope=rng.normal(1, 1), position=rng.normal(), taste=abs(rng.normal(0, 0.5)),
     )  # fmt: skip
     log = simulate_battles(seed=seed, design=design)
-    truth: dict[tuple[str, ...], float] = dict(design.truth)
+    # A key of any length: Elo has two parts, what a judge adds has four.
+    truth: dict[tuple[str, ...], float] = {(*key,): value for key, value in design.truth.items()}
     truth["effect", "shown first", "j0", ""] = float(design.position)
-    truth |= {("deviation", model, "j0", ""): float(delta)
-              for model, delta in zip(design.models, _zero_sum(log.deviations[0]), strict=True)}  # fmt: skip
+    for model, deviation in zip(design.models, _zero_sum(log.deviations[0]), strict=True):
+        truth["deviation", model, "j0", ""] = float(deviation)
     return count_battles(log.battles), truth
 
 

@@ -83,16 +83,18 @@ def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard) -> pd.DataFram
     Returns
     -------
     pandas.DataFrame
-        ``item, judge, model_a, model_b, human, prob_a``: what people said of the verified pairs, and P(people
-        prefer a) of all, for verified pairs by a model that had not seen them: `elo` learns from these how
-        far the probabilities can be trusted, and uses the others at that temperature. No rows where no
-        models are named.
+        ``item, judge, model_a, model_b, prompt, human, prob_a``: which question the pair answers, what people
+        said of the verified pairs, and P(people prefer a) of all, for verified pairs by a model that had not
+        seen them: `elo` learns from these how far the probabilities can be trusted, uses the others at that
+        temperature, and takes battles on one question together. No rows where no models are named.
     """
     frame, agree = pairs.frame, guard.trust[:, 0].copy()
     if not pairs.verified.all():
         agree[~pairs.verified] = trust["trust"]
     table = frame[["item", "judge", "model_a", "model_b"]].assign(
-        human=frame["human_prefers"], prob_a=np.where(pairs.prefers_a, agree, 1 - agree)
+        prompt=frame["question"],
+        human=frame["human_prefers"],
+        prob_a=np.where(pairs.prefers_a, agree, 1 - agree),
     )
     # Verdicts of one pair say the same of it.
     table = table[~table["item"].duplicated()]
