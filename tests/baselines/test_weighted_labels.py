@@ -95,7 +95,7 @@ def test_the_weighted_posterior_repairs_what_even_weights_get_wrong() -> None:
     for labels, drop in (("weighted", []), ("random", ["label_probability"])):
         counts = [counts_of(frame.drop(columns=drop)) for frame, _ in logs]
         model = JudgeError(labels=labels)  # type: ignore[arg-type]
-        fits = fit_many(model, counts, seed=1, engine="laplace", draws=250)
+        fits = fit_many(model, counts, seed=1, chains=2, draws=250, tune=250)
         rows = [
             model.estimates(fits.posterior(k), fits.data[k]).where(estimand="accuracy") for k in range(16)
         ]

@@ -64,8 +64,8 @@ def log_of(folder: Path, name: str, *, judge: str, others: tuple[str, ...], item
 
 #: Both orders and other judges; one order, named models and several pairs a question.
 LOGS = {
-    "llmbar": {"judge": "ChatGPT", "others": ("GPT-4", "PaLM2"), "items": 120, "verified": 72},
-    "pandalm": {"judge": "gpt-3.5-turbo", "others": ("pandalm-7b",), "items": 120, "verified": 72},
+    "llmbar": {"judge": "ChatGPT", "others": ("GPT-4", "PaLM2"), "items": 200, "verified": 120},
+    "pandalm": {"judge": "gpt-3.5-turbo", "others": ("pandalm-7b",), "items": 200, "verified": 120},
 }
 
 

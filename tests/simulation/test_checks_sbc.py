@@ -132,7 +132,7 @@ def test_each_wrong_simulator_is_found(
         return mutation(dict(third_party.prior_draw(self, key, data)), data)
 
     monkeypatch.setattr(third_party.Coin, "simulate", simulate)
-    found = calibrate(third_party.Coin(), table, replicates=100)
+    found = calibrate(third_party.Coin(), table)
     assert not found.passed
     assert found.summary.startswith("not calibrated: ranks of ")
 

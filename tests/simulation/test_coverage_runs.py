@@ -239,7 +239,7 @@ def test_every_sweep_has_truths_for_what_it_judges(question: str) -> None:
 
 
 def test_the_elo_sweep_deals_the_same_strengths_to_other_models() -> None:
-    truths = [sweep_of("elo").cells[0].simulate(seed)[1] for seed in range(6)]
+    truths = [sweep_of("elo").cells[0].simulate(seed)[1] for seed in range(20)]
     elo = np.array([[truth["elo", f"m{k}"] for k in range(6)] for truth in truths])
     np.testing.assert_allclose(np.sort(elo), np.broadcast_to(np.sort(elo[0]), elo.shape), atol=1e-6)
     assert all(len(np.unique(column.round(3))) > 1 for column in elo.T)
