@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,18 +11,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from bayesjudge.inference.engines.hmc import run_from, run_hmc
-from bayesjudge.inference.engines.laplace import run_laplace
-from bayesjudge.inference.engines.nuts import CAREFUL, Draws, NutsOptions, run_nuts
+from bayesjudge.inference.engines.base import SideBySide
+from bayesjudge.inference.engines.hmc import run_from
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import Density, Sets, density
 from bayesjudge.inference.programs.progress import Report, shared
 from bayesjudge.inference.programs.stacks import Stack, placed, stack
 from bayesjudge.model import Data, Model
 
-__all__ = ["SAMPLERS", "TOGETHER", "Batch", "chains_from", "fit_batch"]
+__all__ = ["TOGETHER", "Batch", "chains_from", "fit_batch"]
 
-SAMPLERS: dict[str, Callable[..., Draws]] = {"hmc": run_hmc, "nuts": run_nuts}
 #: Data sets that share a program on a CPU. More at once run no faster there, and every number of data sets
 #: would be a program of its own.
 TOGETHER = 16
@@ -34,8 +32,7 @@ class Batch:
 
     model: Model
     data: Sequence[Data]
-    engine: str
-    options: NutsOptions
+    engine: SideBySide
     seed: int
     repeat: bool
     mesh: Any
@@ -53,26 +50,24 @@ def fit_batch(job: Batch, report: Report | None = None) -> tuple[Any, dict[str, 
     compiled_programs.release_when_many()
     whole = stack(job.data)
     flat, stats = _sampled(job, whole, np.arange(len(job.data)), job.together, report)
-    if job.engine in SAMPLERS and job.repeat and job.options.target_accept < CAREFUL:
-        return _repeated(job, whole, flat, stats)
-    return flat, stats
+    return _repeated(job, whole, flat, stats) if job.repeat and "diverging" in stats else (flat, stats)
 
 
 def chains_from(job: Batch, points: Any) -> Any:
-    """Chains (sets, chains, draws, d) that start at ``points`` (sets, d); see `hmc.run_from`."""
+    """Chains (sets, chains, draws, d) of `Hmc` that start at ``points`` (sets, d); see `hmc.run_from`."""
     accelerator.prepare()
     parts = _parts(job, stack(job.data), np.arange(len(job.data)), job.together)
-    found = [run_from(*part.of, job.options, many=part.sets, points=points[part.chosen]).flat
+    found = [run_from(*part.of, job.engine, many=part.sets, points=points[part.chosen]).flat
              for part in parts]  # fmt: skip
     return np.concatenate(found)[: len(job.data)]
 
 
 def _repeated(job: Batch, whole: Stack, flat: Any, stats: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Results in which the data sets whose chains diverged have been sampled again, with shorter steps."""
-    diverged = np.flatnonzero(np.asarray(stats["diverging"]).any(axis=(1, 2)))
-    if not len(diverged):
+    diverged, engine = np.flatnonzero(np.asarray(stats["diverging"]).any(axis=(1, 2))), job.engine.careful
+    if not len(diverged) or engine is None:
         return flat, stats
-    careful = replace(job, options=replace(job.options, target_accept=CAREFUL), seed=job.seed + 1)
+    careful = replace(job, engine=engine, seed=job.seed + 1)
     new_flat, new_stats = _sampled(careful, whole, diverged, _again(job, len(diverged)), None)
     flat = flat.copy()
     flat[diverged] = new_flat
@@ -133,12 +128,5 @@ def _processors() -> int:
 
 
 def _drawn(job: Batch, part: _Part, report: Report | None) -> tuple[Any, dict[str, Any]]:
-    options = job.options
-    if job.engine in SAMPLERS:
-        drawn = SAMPLERS[job.engine](*part.of, options, many=part.sets, report=report)
-        return np.asarray(drawn.flat), {name: np.asarray(values) for name, values in drawn.stats.items()}
-    weighted = run_laplace(*part.of, draws=options.chains * options.draws, many=part.sets)
-    shape = (part.sets.number, options.chains, options.draws)
-    figures = {"pareto_k": weighted.pareto_k, "importance_ess": weighted.ess}
-    stats = {name: np.broadcast_to(np.asarray(v)[:, None, None], shape) for name, v in figures.items()}
-    return np.asarray(weighted.flat).reshape(*shape, -1), stats
+    drawn = job.engine.draw_many(*part.of, many=part.sets, report=report)
+    return np.asarray(drawn.flat), {name: np.asarray(values) for name, values in drawn.stats.items()}

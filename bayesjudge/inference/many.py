@@ -17,8 +17,9 @@ import xarray as xr
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference.batches import SAMPLERS, Batch, fit_batch
-from bayesjudge.inference.engines.nuts import NutsOptions
+from bayesjudge.inference.batches import Batch, fit_batch
+from bayesjudge.inference.engines import Engine, engine_of
+from bayesjudge.inference.engines.base import SideBySide
 from bayesjudge.inference.gate import Gate, gate_of
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared
@@ -26,6 +27,9 @@ from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model
 
 __all__ = ["ManyFits", "fit_many"]
+
+#: Draws, and warm-up draws, of each chain of an engine that is named.
+DRAWS = 500
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,9 +75,9 @@ class ManyFits:
 
 
 def fit_many(
-    model: Model, tables: Sequence[Any], *, engine: str = "hmc", chains: int = 4, draws: int = 500,
-    tune: int = 500, seed: int = 0, target_accept: float = 0.9, progress: bool = False,
-    repeat: bool = True, batch: int | None = None, mesh: Any = None, executor: Executor | None = None,
+    model: Model, tables: Sequence[Any], *, engine: Engine | str = "hmc", seed: int = 0,
+    progress: bool = False, repeat: bool = True, batch: int | None = None, mesh: Any = None,
+    executor: Executor | None = None,
 ) -> ManyFits:  # fmt: skip
     """Fit one model to many tables at once.
 
@@ -83,11 +87,12 @@ def fit_many(
         Any generative model of the protocol.
     tables : sequence
         Tables, counts or `Data`. Data sets whose facts agree are padded to one shape and share a program.
-    engine : {"hmc", "nuts", "laplace"}
-        Jittered HMC in lock step (the default: see `inference.hmc` for why), NUTS, or importance-weighted
-        Laplace. Look at each gate: nothing falls back to another engine here.
-    chains, draws, tune, seed, target_accept
-        As in `fit`, for each posterior.
+    engine : Hmc, Nuts or Laplace, or one of "hmc", "nuts", "laplace"
+        Jittered HMC in lock step (the default: see `engines.hmc` for why), NUTS, or importance-weighted
+        Laplace; a name stands for the engine with 500 draws and 500 warm-up draws of each chain. Check the
+        gate of each posterior: nothing falls back to another engine here.
+    seed : int
+        Equal seeds give equal draws on one kind of device.
     progress : bool
         Show a progress bar on standard error.
     repeat : bool
@@ -113,14 +118,14 @@ def fit_many(
     >>> len(fits), fits.posterior(0)["theta"].shape
     (3, (4, 500, 2))
     """
-    if engine not in {*SAMPLERS, "laplace"}:
-        raise UsageError(f"engine={engine!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
+    chosen = engine_of(engine, draws=DRAWS, tune=DRAWS)
+    if not isinstance(chosen, SideBySide):
+        raise UsageError(f"engine={chosen.name!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
     prepared = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
-    options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=target_accept)
     flat: list[Any] = [None] * len(prepared)
     stats: list[Any] = [None] * len(prepared)
     parts = _batches(prepared, batch)
-    common: dict[str, Any] = {"model": model, "engine": engine, "options": options, "repeat": repeat}
+    common: dict[str, Any] = {"model": model, "engine": chosen, "repeat": repeat}
     jobs = [Batch(data=[prepared[i] for i in part], seed=seed + 7919 * k, mesh=mesh, **common)
             for k, part in enumerate(parts)]  # fmt: skip
     shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()

@@ -16,9 +16,10 @@ from scipy import stats
 
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import ManyFits, batches, fit_many
+from bayesjudge.inference import ENGINES, Hmc, Laplace, ManyFits, Nuts, batches, fit_many
 from bayesjudge.inference.batches import Batch, fit_batch
-from bayesjudge.inference.engines.nuts import CAREFUL, Draws, NutsOptions
+from bayesjudge.inference.engines import hmc
+from bayesjudge.inference.engines.base import CAREFUL, Draws
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data
 from bayesjudge.models.conditional_panel import ConditionalPanel
@@ -26,7 +27,8 @@ from bayesjudge.models.conditional_panel import ConditionalPanel
 TABLES = [[(7, 20), (45, 50), (0, 10)], [(1, 30), (5, 8), (90, 180)], [(7, 20), (45, 50), (0, 10)]]
 # So many draws that the gate passes whatever the seed: the largest R-hat of 36 posteriors with 500 draws a
 # chain was 1.012, that of 120 with 1,500 was 1.005.
-OPTIONS: dict[str, Any] = {"chains": 4, "draws": 1500, "tune": 500, "seed": 5}
+LONG: dict[str, Any] = {"draws": 1500, "tune": 500}
+OPTIONS: dict[str, Any] = {"engine": Hmc(**LONG), "seed": 5}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def test_every_posterior_has_its_exact_quantiles(together: ManyFits, agree: Call
 
 
 def test_laplace_has_them_too(third_party: ModuleType, agree: Callable[..., None]) -> None:
-    fits = fit_many(third_party.Coin(), TABLES, engine="laplace", **OPTIONS)
+    fits = fit_many(third_party.Coin(), TABLES, engine=Laplace(**LONG), seed=5)
     least = min(float(one["importance_ess"].min()) for one in fits.stats)
     assert all(fits.gate(index).passed for index in range(3))
     check(fits, agree, inflate=np.sqrt(1 + 6000 / least))
@@ -63,7 +65,7 @@ def test_laplace_has_them_too(third_party: ModuleType, agree: Callable[..., None
 
 @pytest.mark.slow
 def test_nuts_has_them_too(third_party: ModuleType, agree: Callable[..., None]) -> None:
-    fits = fit_many(third_party.Coin(), TABLES, engine="nuts", **OPTIONS)
+    fits = fit_many(third_party.Coin(), TABLES, engine=Nuts(**LONG), seed=5)
     assert all(fits.gate(index).passed for index in range(3))
     check(fits, agree)
 
@@ -78,14 +80,14 @@ def test_only_what_diverged_is_run_again_and_with_more_care(
 ) -> None:
     runs = []
 
-    def sampler(target: Any, arrays: Any, key: Any, options: NutsOptions, *, many: Any, report: Any) -> Draws:
+    def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
         runs.append((options.target_accept, many.number))
         shape = (many.number, options.chains, options.draws)
         diverging = np.zeros(shape, dtype=bool)
         diverging[1:2, 0, 0] = len(runs) == 1
         return Draws(flat=np.full((*shape, target.size), len(runs)), stats={"diverging": diverging})
 
-    monkeypatch.setitem(batches.SAMPLERS, "hmc", sampler)
+    monkeypatch.setattr(hmc, "run_hmc", sampler)
     fits = fit_many(third_party.Coin(), TABLES, repeat=repeat, **OPTIONS)
     assert runs == ([(0.9, 3), (CAREFUL, 3)] if repeat else [(0.9, 3)])  # one program for both
     assert [float(one.mean()) for one in fits.flat] == ([1, 2, 1] if repeat else [1, 1, 1])
@@ -97,7 +99,7 @@ def test_many_data_sets_run_in_parts_of_one_size(
 ) -> None:
     runs = []
 
-    def sampler(target: Any, arrays: Any, key: Any, options: NutsOptions, *, many: Any, report: Any) -> Draws:
+    def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
         heads = np.asarray(arrays["heads"])[:, 0]
         runs.append((options.target_accept, heads.tolist(), jax.random.key_data(key).tolist()))
         for done in (1, 2) if report is not None else ():
@@ -108,9 +110,9 @@ def test_many_data_sets_run_in_parts_of_one_size(
         return Draws(flat=flat, stats={"diverging": diverging})
 
     model, said = third_party.Coin(), []
-    monkeypatch.setitem(batches.SAMPLERS, "hmc", sampler)
-    job = Batch(model=model, data=[model.prepare([(k, 30)]) for k in range(20)], engine="hmc",
-                options=NutsOptions(draws=3), seed=0, repeat=True, mesh=None)  # fmt: skip
+    monkeypatch.setattr(hmc, "run_hmc", sampler)
+    job = Batch(model=model, data=[model.prepare([(k, 30)]) for k in range(20)], engine=Hmc(draws=3),
+                seed=0, repeat=True, mesh=None)  # fmt: skip
     flat, found = fit_batch(job, lambda done, total: said.append((done, total)))
     careful = [0.9] * 18 + [CAREFUL] * 2
     np.testing.assert_array_equal(flat[:, 0, 0, 0], np.arange(20) * careful)
@@ -129,7 +131,7 @@ def test_draws_do_not_depend_on_the_processors(
     found = []
     for processors in (1, 3):
         monkeypatch.setattr(batches, "_processors", lambda number=processors: number)
-        fits = fit_many(third_party.Coin(), tables, chains=2, draws=50, tune=50, repeat=False)
+        fits = fit_many(third_party.Coin(), tables, engine=Hmc(chains=2, draws=50, tune=50), repeat=False)
         found.append(np.stack(fits.flat))
     np.testing.assert_array_equal(*found)
     assert np.all(np.diff(found[0].mean((1, 2, 3))[::5]) > 0)  # in the order of the tables
@@ -156,9 +158,11 @@ def test_a_failed_gate_rides_in_the_estimates_of_its_data_set_only(
 
 
 def test_threads_give_the_draws_that_one_after_another_gives(third_party: ModuleType) -> None:
-    alone = fit_many(third_party.Coin(), TABLES, engine="laplace", batch=1, **OPTIONS)
+    alone = fit_many(third_party.Coin(), TABLES, engine=Laplace(**LONG), batch=1, seed=5)
     with ThreadPoolExecutor(2) as executor:
-        spread = fit_many(third_party.Coin(), TABLES, engine="laplace", batch=1, executor=executor, **OPTIONS)
+        spread = fit_many(
+            third_party.Coin(), TABLES, engine=Laplace(**LONG), batch=1, executor=executor, seed=5
+        )
     for one, other in zip(alone.flat, spread.flat, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -167,7 +171,8 @@ def test_threads_give_the_draws_that_one_after_another_gives(third_party: Module
 def test_a_mesh_of_one_device_changes_nothing(engine: str, third_party: ModuleType) -> None:
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("sets",))
     plain, spread = (
-        fit_many(third_party.Coin(), TABLES, engine=engine, mesh=over, **OPTIONS) for over in (None, mesh)
+        fit_many(third_party.Coin(), TABLES, engine=ENGINES[engine](**LONG), mesh=over, seed=5)
+        for over in (None, mesh)
     )
     for one, other in zip(plain.flat, spread.flat, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)  # the same steps, rounded otherwise
@@ -175,7 +180,7 @@ def test_a_mesh_of_one_device_changes_nothing(engine: str, third_party: ModuleTy
 
 def test_data_sets_of_unlike_shape_are_sorted_into_programs_and_back(third_party: ModuleType) -> None:
     tables = [TABLES[0], [(7, 20)], TABLES[1], TABLES[2]]
-    fits = fit_many(third_party.Coin(), tables, engine="laplace", **OPTIONS)
+    fits = fit_many(third_party.Coin(), tables, engine=Laplace(**LONG), seed=5)
     assert [one.shape[-1] for one in fits.flat] == [3, 1, 3, 3]
     means = [float(fits.posterior(k)["p"][..., 0].mean()) for k in range(4)]
     np.testing.assert_allclose(means, [8 / 22, 8 / 22, 2 / 32, 8 / 22], atol=0.03)
@@ -218,7 +223,8 @@ def test_padded_data_sets_have_the_posterior_they_have_alone(
     designs: tuple[Data, Data], agree: Callable[..., None]
 ) -> None:
     both, alone = (
-        fit_many(MODEL, chosen, **{**OPTIONS, "seed": k}) for k, chosen in enumerate((designs, designs[:1]))
+        fit_many(MODEL, chosen, engine=OPTIONS["engine"], seed=k)
+        for k, chosen in enumerate((designs, designs[:1]))
     )
     draws = [
         fits.posterior(0)["theta"].transpose("model", "chain", "draw").to_numpy() for fits in (both, alone)

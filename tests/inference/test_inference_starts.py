@@ -79,7 +79,7 @@ def test_one_gradient_serves_every_engine_and_all_data() -> None:
     for at in jnp.asarray(AT):
         arrays = {"at": at, "scale": jnp.asarray(SCALE)}
         run_laplace(target, arrays, key, draws=10)
-        nuts.run_nuts(target, arrays, key, nuts.NutsOptions(draws=10, tune=10))
+        nuts.run_nuts(target, arrays, key, nuts.Nuts(draws=10, tune=10))
     # The gradient that searches and places chains, the density that weights draws, NUTS's own.
     assert len(traced) == 3
 
@@ -201,10 +201,10 @@ def test_chains_that_start_at_one_point_go_their_own_ways(engine: str) -> None:
     """So flat within its walls that every scattered chain falls back to the mode."""
     sets = Sets(number=1, names=("unused",), stacked=frozenset({"unused"}))
     target = density_of(lambda z, _: 1e-6 * walled(z, None), 1)
-    arrays, options = {"unused": jnp.zeros((1, 1))}, nuts.NutsOptions(chains=40, draws=1, tune=100)
+    arrays, options = {"unused": jnp.zeros((1, 1))}, {"chains": 40, "draws": 1, "tune": 100}
     assert not place_chains(target, arrays, np.random.default_rng(1), 40, sets).z.any()
-    run = {"hmc": hmc.run_hmc, "nuts": nuts.run_nuts}[engine]
-    drawn = run(target, arrays, jax.random.key(1), options, many=sets)
+    one = {"hmc": hmc.Hmc, "nuts": nuts.Nuts}[engine](**options)
+    drawn = one.draw_many(target, arrays, jax.random.key(1), many=sets)
     assert len(np.unique(drawn.flat)) == 40
 
 

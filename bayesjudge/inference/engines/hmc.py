@@ -16,20 +16,22 @@ Random numbers are arguments: programs that draw their own take seconds longer t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesjudge.inference.engines.nuts import Draws, NutsOptions
+from bayesjudge.inference.engines.base import Drawn, Draws, Engine, Job, SideBySide, with_care
 from bayesjudge.inference.engines.starts import Chains, place_chains
 from bayesjudge.inference.programs.at_points import beside, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
+from bayesjudge.inference.programs.stacks import placed, stack
 
-__all__ = ["DENSE_UP_TO", "Noise", "State", "advance", "renew", "run_from", "run_hmc", "start"]
+__all__ = ["DENSE_UP_TO", "Hmc", "Noise", "State", "advance", "renew", "run_from", "run_hmc", "start"]
 
 #: Mean integration time in whitened units. A Gaussian decorrelates best at π/2; on the hierarchical
 #: posteriors here (31 parameters, TriviaQA, 16 posteriors) 3 raised the smallest ESS from 81 to 264 of 2,000
@@ -42,8 +44,49 @@ BLOCK = 100
 _PROGRAMS: dict[tuple[Any, ...], Any] = {}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Hmc(SideBySide):
+    """Hamiltonian Monte Carlo whose chains all take one number of steps, after whitening by the curvature.
+
+    Faster than NUTS where a model has many well-determined parameters, and where many posteriors run side by
+    side. Divergent transitions are treated as by `Nuts`.
+
+    Attributes
+    ----------
+    chains, draws, tune, target_accept
+        As in `Engine`.
+
+    Examples
+    --------
+    >>> Hmc(draws=500).target_accept
+    0.9
+    """
+
+    name: ClassVar[str] = "hmc"
+
+    target_accept: float = 0.9
+
+    def run(self, job: Job) -> Drawn:
+        """Draws from one posterior."""
+
+        def sample(engine: Hmc, seed: int, report: Report | None) -> Draws:
+            sets, arrays = stack([job.data]).part(np.zeros(1, dtype=int))
+            key = jax.random.split(jax.random.key(seed), 1)[0]
+            of = job.target, placed(arrays, sets, None), key
+            drawn = engine.draw_many(*of, many=sets, report=report)
+            return Draws(flat=drawn.flat[0], stats={name: value[0] for name, value in drawn.stats.items()})
+
+        return with_care(self, job, sample)
+
+    def draw_many(
+        self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None
+    ) -> Draws:
+        """Draws from many posteriors of one shape."""
+        return run_hmc(target, arrays, key, self, many=many, report=report)
+
+
 def run_hmc(
-    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets,
+    target: Density, arrays: Arrays, key: Any, options: Engine, *, many: Sets,
     report: Report | None = None,
 ) -> Draws:  # fmt: skip
     """Sample many posteriors at once; arguments as in `run_nuts`."""
@@ -58,9 +101,7 @@ def run_hmc(
     return Draws.joined(kept)
 
 
-def run_from(
-    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets, points: Any
-) -> Draws:
+def run_from(target: Density, arrays: Arrays, key: Any, options: Engine, *, many: Sets, points: Any) -> Draws:
     """Chains that all start at a given point of each posterior, with a kernel tuned without looking at it.
 
     The trajectories have one length, a quarter turn of a Gaussian: the kernel is then one and the same
@@ -89,7 +130,7 @@ class _Run(NamedTuple):
 
     target: Density
     arrays: Arrays
-    options: NutsOptions
+    options: Engine
     many: Sets
 
     def warmed(self, rng: np.random.Generator, tell: Callable[[int, State], int]) -> tuple[State, int]:

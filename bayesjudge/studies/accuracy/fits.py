@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pandas as pd
@@ -87,10 +87,12 @@ def fit_judge(
     chosen : VerdictCounts, optional
         The same counts with estimated probabilities of labels, where those look chosen.
     """
-    short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
+    engine = options.sampling["engine"]
+    fewer = {name: min(getattr(engine, name), COMPARED_DRAWS) for name in ("draws", "tune")}
+    short = {**options.sampling, "engine": replace(engine, **fewer)}
 
     def other(pooling: Pooling) -> Fit:
-        return fit(options.judge_error(pooling, labels), counts, **{**options.sampling, **short})
+        return fit(options.judge_error(pooling, labels), counts, **short)
 
     several = len(counts.models) > 1
     headline = fit(options.judge_error(options.pooling, labels), counts, **options.sampling)
@@ -104,7 +106,7 @@ def fit_judge(
     reweighted = None
     if chosen is not None:
         model = options.judge_error(options.pooling, "reweighted")
-        reweighted = fit(model, chosen, **{**options.sampling, **short})
+        reweighted = fit(model, chosen, **short)
     return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model, reweighted=reweighted,
                      alternatives={one.model.label: one for one in others.values()})  # fmt: skip
 

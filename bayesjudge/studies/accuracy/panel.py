@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,8 +52,8 @@ def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
     """Fit the panel, and set its baselines, its judges and its checks beside it."""
     model = JudgePanel()
     # Its posterior is near normal, and the sampler of fit_many is the faster one there.
-    engine = "hmc" if options.engine == "nuts" else options.engine
-    one = fit(model, votes, **{**options.sampling, "engine": engine})
+    chosen = replace(options, engine="hmc") if options.engine == "nuts" else options
+    one = fit(model, votes, **chosen.sampling)
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob)
     fits = JudgeFits(judge=PANEL, headline=one, by_model=one)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -149,6 +149,9 @@ class ReliabilityOptions(SamplingOptions):
     (100, 100)
     """
 
+    #: Hundreds of effects near their normal units need no shorter steps than these.
+    target_accept: ClassVar[float] = 0.9
+
     likelihood: Likelihood = "gaussian"
     budget: int | None = None
     responses: tuple[str, str] | None = None
@@ -166,11 +169,6 @@ class ReliabilityOptions(SamplingOptions):
     def budget_of(self, items: int) -> int:
         """Further trials to spend on a judge's items."""
         return EACH * items if self.budget is None else self.budget
-
-    @property
-    def sampling(self) -> Mapping[str, Any]:
-        """Keywords of `fit`: hundreds of effects near their normal units need no shorter steps than these."""
-        return {**super().sampling, "target_accept": 0.9}
 
     @property
     def settings(self) -> Mapping[str, Any]:
