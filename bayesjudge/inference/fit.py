@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,12 +16,17 @@ import xarray as xr
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import tree
 from bayesjudge.inference.engines import Engine, Job, engine_of
-from bayesjudge.inference.gate import Gate, gate_of
+from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
+from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.storage import write_tree
 from bayesjudge.model import Data, Describes, Model
 
-__all__ = ["Fit", "fit"]
+__all__ = ["Fit", "Fitting", "LaplaceFallbackWarning", "fit", "run_fits"]
+
+
+class LaplaceFallbackWarning(UserWarning):
+    """The Laplace approximation was not good enough and NUTS was run instead."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,15 +115,78 @@ def fit(
     >>> result.gate.passed, result.posterior["theta"].dims
     (True, ('chain', 'draw', 'model'))
     """
-    chosen = engine_of(engine)
-    accelerator.prepare()
-    compiled_programs.release_when_many()
-    data = table if isinstance(table, Data) else model.prepare(table)
-    job = Job(model=model, data=data, seed=seed, progress=progress)
-    drawn, target = chosen.run(job), job.target
-    posterior = tree.posterior_dataset(target, data, drawn.flat)
-    described = model.describe(posterior, data) if isinstance(model, Describes) else {}
-    length = {"chains": chosen.chains, "draws": chosen.draws, "tune": chosen.tune}
-    result = tree.assemble(model, data, target, posterior=posterior, flat=drawn.flat, stats=drawn.stats,
-                           seed=seed, facts={**length, **drawn.facts, **described})  # fmt: skip
-    return Fit(model=model, data=data, tree=result, gate=gate_of(posterior, result["sample_stats"].dataset))
+    found = Fitting(model=model, table=table, engine=engine_of(engine), seed=seed, progress=progress)()
+    _warn_of_fallback(found)
+    return found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fitting:
+    """A fit to be made, in this process or in another one; calling it makes it.
+
+    Attributes
+    ----------
+    model, table, engine, seed, progress
+        As in `fit`, but for the engine, which is no name.
+    """
+
+    model: Model
+    table: Any
+    engine: Engine
+    seed: int = 0
+    progress: bool = False
+
+    def __call__(self) -> Fit:
+        """Make the fit."""
+        accelerator.prepare()
+        compiled_programs.release_when_many()
+        model, engine = self.model, self.engine
+        data = self.table if isinstance(self.table, Data) else model.prepare(self.table)
+        job = Job(model=model, data=data, seed=self.seed, progress=self.progress)
+        drawn, target = engine.run(job), job.target
+        posterior = tree.posterior_dataset(target, data, drawn.flat)
+        described = model.describe(posterior, data) if isinstance(model, Describes) else {}
+        length = {"chains": engine.chains, "draws": engine.draws, "tune": engine.tune}
+        made = tree.assemble(model, data, target, posterior=posterior, flat=drawn.flat, stats=drawn.stats,
+                             seed=self.seed, facts={**length, **drawn.facts, **described})  # fmt: skip
+        return Fit(model=model, data=data, tree=made, gate=gate_of(posterior, made["sample_stats"].dataset))
+
+
+def run_fits[K](
+    jobs: Mapping[K, Fitting], *, executor: Executor | None = None, workers: int = 1
+) -> dict[K, Fit]:
+    """Make the fits of a question, under the names of their jobs.
+
+    Parameters
+    ----------
+    jobs : mapping to Fitting
+        In the order in which they are made.
+    executor, workers
+        As in `run_jobs`; progress bars are shown by fits in this process only.
+
+    Examples
+    --------
+    >>> from bayesjudge.datasets import simulate_verdicts
+    >>> from bayesjudge.inference import Laplace
+    >>> from bayesjudge.models.judge_error import JudgeError
+    >>> log = simulate_verdicts(seed=1).verdicts
+    >>> job = Fitting(model=JudgeError(pooling="shared"), table=log, engine=Laplace(draws=500))
+    >>> run_fits({"headline": job})["headline"].gate.passed
+    True
+    """
+    here = executor is None and workers == 1
+    listed = [job if here else replace(job, progress=False) for job in jobs.values()]
+    made = run_jobs(listed, executor=executor, workers=workers)
+    for one in made:
+        _warn_of_fallback(one)
+    return dict(zip(jobs, made, strict=True))
+
+
+def _warn_of_fallback(one: Fit) -> None:
+    """Warn where it was asked for (two frames up), wherever the fit was made."""
+    facts = one.manifest
+    if facts["engine"] == "nuts after laplace":
+        k = facts["laplace_pareto_k"]
+        text = f"has Pareto k {k:.2f} (above {MOST_PARETO_K}); NUTS was run instead"
+        text = f"{one.model.label}: the Laplace approximation {text}"
+        warnings.warn(text, LaplaceFallbackWarning, stacklevel=3)

@@ -21,6 +21,7 @@ from bayesjudge.inference.batches import Batch, fit_batch
 from bayesjudge.inference.engines import hmc
 from bayesjudge.inference.engines.base import CAREFUL, Draws
 from bayesjudge.inference.programs.density import density
+from bayesjudge.inference.programs.stacks import stack
 from bayesjudge.model import Data
 from bayesjudge.models.conditional_panel import ConditionalPanel
 
@@ -102,26 +103,52 @@ def test_many_data_sets_run_in_parts_of_one_size(
     def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
         heads = np.asarray(arrays["heads"])[:, 0]
         runs.append((options.target_accept, heads.tolist(), jax.random.key_data(key).tolist()))
-        for done in (1, 2) if report is not None else ():
-            report(done, 2)
         shape = (many.number, options.chains, options.draws)
         diverging = np.broadcast_to((heads >= 18)[:, None, None], shape) & (options.target_accept < CAREFUL)
         flat = np.broadcast_to(heads[:, None, None, None] * options.target_accept, (*shape, target.size))
         return Draws(flat=flat, stats={"diverging": diverging})
 
-    model, said = third_party.Coin(), []
     monkeypatch.setattr(hmc, "run_hmc", sampler)
-    job = Batch(model=model, data=[model.prepare([(k, 30)]) for k in range(20)], engine=Hmc(draws=3),
-                seed=0, repeat=True, mesh=None)  # fmt: skip
-    flat, found = fit_batch(job, lambda done, total: said.append((done, total)))
+    fits = fit_many(third_party.Coin(), [[(k, 30)] for k in range(20)], engine=Hmc(draws=3), batch=1)
     careful = [0.9] * 18 + [CAREFUL] * 2
-    np.testing.assert_array_equal(flat[:, 0, 0, 0], np.arange(20) * careful)
-    assert flat.shape[:3] == found["diverging"].shape == (20, 4, 3)
-    assert not found["diverging"].any()
+    np.testing.assert_array_equal([flat[0, 0, 0] for flat in fits.flat], np.arange(20) * careful)
+    assert {flat.shape for flat in fits.flat} == {(4, 3, 1)}
+    assert not any(stats["diverging"].any() for stats in fits.stats)
     last = [16, 17, 18, 19]
     assert [heads for _, heads, _ in runs] == [list(range(16)), last * 4, [18, 19] * 8]
-    assert len({tuple(key) for _, _, key in runs}) == 3
-    assert said == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    first, second, again = ([tuple(key) for key in keys] for _, _, keys in runs)
+    assert len({*first, *second}) == 20
+    assert not {*again} & {*first, *second}
+
+
+def test_programs_report_their_progress_together(
+    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
+        for done in (1, 2):
+            report(done, 2)
+        shape = (many.number, options.chains, options.draws)
+        return Draws(flat=np.zeros((*shape, target.size)), stats={"diverging": np.zeros(shape, dtype=bool)})
+
+    monkeypatch.setattr(hmc, "run_hmc", sampler)
+    model, reports = third_party.Coin(), []
+    job = Batch(model=model, engine=Hmc(draws=3), stack=stack([model.prepare([(k, 30)]) for k in range(20)]),
+                numbers=tuple(range(20)), together=16, seed=0)  # fmt: skip
+    fit_batch(job, lambda done, total: reports.append((done, total)))
+    assert reports == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@pytest.mark.parametrize("engine", ["laplace", "hmc", pytest.param("nuts", marks=pytest.mark.slow)])
+def test_draws_do_not_depend_on_the_batch(third_party: ModuleType, engine: str) -> None:
+    tables = [[(k, 35)] for k in range(35)]
+    short = ENGINES[engine](chains=2, draws=40, tune=40)
+    one, two, every = (
+        fit_many(third_party.Coin(), tables, engine=short, batch=batch, seed=4) for batch in (1, 2, None)
+    )
+    for other in (two, every):
+        np.testing.assert_array_equal(np.stack(one.flat), np.stack(other.flat))
+        for name in one.stats[0]:
+            np.testing.assert_array_equal(*([stats[name] for stats in fits.stats] for fits in (one, other)))
 
 
 def test_draws_do_not_depend_on_the_processors(

@@ -118,7 +118,11 @@ def test_lock_step_hmc_draws_many_gaussians_at_once(agree: Callable[..., None]) 
     shifts = np.array([0.0, 5.0, -40.0])
     sets = Sets(number=3, names=("mean",), stacked=frozenset({"mean"}))
     drawn = run_hmc(
-        GAUSSIAN, {"mean": jnp.array(MEAN + shifts[:, None])}, jax.random.key(1), Hmc(tune=500), many=sets
+        GAUSSIAN,
+        {"mean": jnp.array(MEAN + shifts[:, None])},
+        jax.random.split(jax.random.key(1), 3),
+        Hmc(tune=500),
+        many=sets,
     )
     assert drawn.flat.shape == (3, 4, 1000, 3)
     for flat, shift in zip(drawn.flat, shifts, strict=True):
@@ -131,7 +135,9 @@ def test_a_posterior_too_large_for_a_matrix_is_whitened_by_its_scales(agree: Cal
     target = flat_density(lambda z, arrays: 0.5 * jnp.sum(((z - arrays["mean"]) / scale) ** 2), size)
     sets = Sets(number=1, names=("mean",), stacked=frozenset({"mean"}))
     short = Hmc(draws=400, tune=300)
-    drawn = run_hmc(target, {"mean": jnp.full((1, 1), 3.0)}, jax.random.key(2), short, many=sets)
+    drawn = run_hmc(
+        target, {"mean": jnp.full((1, 1), 3.0)}, jax.random.split(jax.random.key(2), 1), short, many=sets
+    )
     series = np.moveaxis(drawn.flat[0], -1, 0)
     axes: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
     agree(series.mean((1, 2)), 3.0, array_stats.mcse(series, method="mean", **axes))

@@ -8,11 +8,11 @@ from typing import Any
 from bayesjudge.errors import UsageError
 from bayesjudge.inference.engines.base import Drawn, Engine, Job
 from bayesjudge.inference.engines.hmc import Hmc
-from bayesjudge.inference.engines.laplace import Laplace, LaplaceFallbackWarning
+from bayesjudge.inference.engines.laplace import Laplace
 from bayesjudge.inference.engines.nuts import Nuts
 from bayesjudge.inference.engines.pymc import PyMC
 
-__all__ = ["ENGINES", "Drawn", "Engine", "Hmc", "Job", "Laplace", "LaplaceFallbackWarning", "Nuts", "PyMC",
+__all__ = ["ENGINES", "Drawn", "Engine", "Hmc", "Job", "Laplace", "Nuts", "PyMC",
            "engine_of"]  # fmt: skip
 
 #: Engines by their short names.

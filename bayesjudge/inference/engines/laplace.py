@@ -13,8 +13,7 @@ proposal is good enough: fresh draws from it do, by k̂ of their weights.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from math import ceil
@@ -33,7 +32,7 @@ from bayesjudge.inference.programs.at_points import TOGETHER, AtPoints, apart, p
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report
 
-__all__ = ["Laplace", "LaplaceDraws", "LaplaceFallbackWarning", "run_laplace"]
+__all__ = ["Laplace", "LaplaceDraws", "run_laplace"]
 
 #: Parameters for which one more weighted draw is made for each that is returned, and the most: weights are
 #: the more unequal the more parameters there are.
@@ -43,16 +42,12 @@ PARAMETERS, MOST = 2, 8
 AGAIN = (1, 2, 4)
 
 
-class LaplaceFallbackWarning(UserWarning):
-    """The Laplace approximation was not good enough and NUTS was run instead."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Laplace(SideBySide):
     """Laplace approximation, widened and skewed until importance weights are even, then resampled.
 
-    Where Pareto's k̂ of one posterior is above 0.7, `Nuts` runs instead, with a `LaplaceFallbackWarning`; of
-    many posteriors (`fit_many`) the gate of each states its k̂.
+    Where Pareto's k̂ of one posterior is above 0.7, `Nuts` runs instead, and `fit` warns; of many posteriors
+    (`fit_many`) the gate of each states its k̂.
 
     Attributes
     ----------
@@ -69,9 +64,6 @@ class Laplace(SideBySide):
         drawn = run_laplace(job.target, job.arrays, job.key, draws=self.chains * self.draws)
         k, ess = float(drawn.pareto_k), float(drawn.ess)
         if not k <= MOST_PARETO_K:
-            text = f"has Pareto k {k:.2f} (above {MOST_PARETO_K}); running NUTS instead"
-            text = f"{job.model.label}: the Laplace approximation {text}"
-            warnings.warn(text, LaplaceFallbackWarning, stacklevel=3)  # where `fit` was called
             again = Nuts(**asdict(self)).run(job)
             again.facts.update(engine="nuts after laplace", laplace_pareto_k=k)
             return again
@@ -128,7 +120,7 @@ def run_laplace(
     arrays : mapping of str to array
         Its data; with ``many`` the arrays it names have a leading axis of data sets.
     key : jax PRNG key
-        Equal keys give equal draws.
+        Equal keys give equal draws; with ``many`` a key for each data set.
     draws : int
         Draws returned, resampled from up to ``MOST`` times as many, or four times that where it helps.
     """
@@ -136,7 +128,8 @@ def run_laplace(
     norms = []
     for own, sets in apart(arrays, many):
         mode = find_starts(target, own, sets)
-        rngs = partial(_rngs, key, range(len(found), len(found) + len(mode.at)))
+        keys = (key if many else key[None])[len(found) : len(found) + len(mode.at)]
+        rngs = partial(_rngs, keys)
         found += _weighted(potentials(target.potential, own, sets), mode, draws, rngs)
         norms.append(mode.gradient_norm)
     flat, k, ess = (np.stack(part) if many else part[0] for part in zip(*found, strict=True))
@@ -144,8 +137,8 @@ def run_laplace(
     return LaplaceDraws(flat=flat, pareto_k=k, ess=ess, gradient_norm=norm)
 
 
-def _rngs(key: Any, sets: Iterable[int], *numbers: int) -> list[np.random.Generator]:
-    return [stream(key, k, *numbers) for k in sets]
+def _rngs(keys: Any, *numbers: int) -> list[np.random.Generator]:
+    return [stream(key, 0, *numbers) for key in keys]
 
 
 def _weighted(

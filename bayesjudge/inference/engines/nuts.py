@@ -97,7 +97,7 @@ def run_nuts(
     arrays : mapping of str to array
         Its data; with ``many`` the arrays it names have a leading axis of data sets.
     key : jax PRNG key
-        Equal keys give equal draws on one device.
+        Equal keys give equal draws on one device; with ``many`` a key for each data set.
     options : Nuts
         Chains, draws, warm-up, step size.
     many : Sets, optional
@@ -107,8 +107,9 @@ def run_nuts(
     """
     start, advance = _programs(target, options, many)
     accept = options.target_accept
-    chains = place_chains(target, arrays, stream(key), options.chains, many)
-    keys = jax.random.split(key, chains.z.shape[:2])
+    own = key if many else key[None]
+    chains = place_chains(target, arrays, [stream(one) for one in own], options.chains, many)
+    keys = jax.vmap(lambda one: jax.random.split(one, options.chains))(own)
     given = beside((keys, chains.mode.covariance, chains.z, chains.value, chains.slope), arrays)
     state = start(*(given if many else jax.tree.map(lambda part: part[0], given)), accept)
     total, done, kept = options.tune + options.draws, 0, []

@@ -205,12 +205,15 @@ def exact_ranks(
     seed : int
         Equal seeds give equal ranks.
     """
-    from bayesjudge.inference.batches import Batch, chains_from
+    from bayesjudge.inference.batches import TOGETHER, Batch, chains_from
     from bayesjudge.inference.engines import Hmc
+    from bayesjudge.inference.programs.stacks import stack
 
     kernel = Hmc(chains=engine.chains, draws=engine.draws, tune=engine.tune)
-    job = Batch(model=simulator.model, data=world.datasets, engine=kernel, seed=seed, repeat=False, mesh=None)
-    run = chains_from(job, world.points)
+    number = len(world.datasets)
+    job = Batch(model=simulator.model, engine=kernel, stack=stack(world.datasets), seed=seed,
+                numbers=tuple(range(number)), together=min(number, TOGETHER))  # fmt: skip
+    run = chains_from(job, kernel, world.points)
     rng = np.random.default_rng(seed)
     before = rng.integers(0, length, size=len(run))
     states = np.stack([np.concatenate([one[0, :k], one[1, : length - 1 - k]])
