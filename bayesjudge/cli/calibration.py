@@ -38,6 +38,7 @@ def calibrate(
     """Whether a model's posterior is right: ranks of simulated truths among posterior draws (SBC)."""
     with plain_messages():
         from bayesjudge.datasets.small import small_table
+        from bayesjudge.inference.engines import engine_of
         from bayesjudge.simulation import data_quantities, sbc
         from bayesjudge.studies.common.comparison import require_writable
 
@@ -46,8 +47,9 @@ def calibrate(
         chosen, kind = registered(model, mapping(option, "--option")), kind_of(model, table)
         data = chosen.prepare(small_table(kind))
         found = sbc(
-            chosen, data, replicates=replicates, engine=engine, chains=chains, draws=draws, tune=2 * draws,
-            seed=seed, second_opinion=second_opinion, folder=None if out is None else out / "blocks",
+            chosen, data, replicates=replicates, seed=seed,
+            engine=engine_of(engine, chains=chains, draws=draws, tune=2 * draws),
+            second_opinion=second_opinion, folder=None if out is None else out / "blocks",
             quantities=data_quantities(chosen, data), progress=not quiet,
         )  # fmt: skip
         if out is not None:

@@ -32,10 +32,10 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     --------
     >>> import tempfile
     >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.inference import Laplace, fit
     >>> from bayesjudge.models.judge_error import JudgeError
     >>> log = simulate_verdicts(seed=1).verdicts
-    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> result = fit(JudgeError(pooling="shared"), log, engine=Laplace(draws=500))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = load_fit(result.save(f"{folder}/fit.nc"))
     >>> bool((again.posterior["theta"] == result.posterior["theta"]).all())
