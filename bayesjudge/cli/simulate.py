@@ -29,13 +29,13 @@ def simulate_log(
     """A log of verdicts on two models with known accuracies, .72 and .65."""
     with plain_messages():
         from bayesjudge.datasets import simulate_verdicts
-        from bayesjudge.studies.common.comparison import require_writable, write_text
+        from bayesjudge.files import csv_text, require_writable, write_text
 
         require_no_folder(file, "")
         require_writable(file.parent)
         both = (youden, youden - 0.1)
         simulated = simulate_verdicts(seed=seed, labelled=labelled, unlabelled=items, youden=both)
-        write_text(file, simulated.verdicts.frame.to_csv(index=False))
+        write_text(file, csv_text(simulated.verdicts.frame))
         typer.echo(f"{len(simulated.verdicts)} verdicts in {file}")
 
 
@@ -50,7 +50,7 @@ def simulate_choices(
     """A judge who prefers long answers, for ``bayesjudge audit``."""
     with plain_messages():
         from bayesjudge.datasets import simulate_pairs
-        from bayesjudge.studies.common.comparison import require_writable, write_text
+        from bayesjudge.files import require_writable, write_text
 
         require_no_folder(file, "")
         require_writable(file.parent)

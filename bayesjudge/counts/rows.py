@@ -16,7 +16,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Verdicts
-from bayesjudge.tables.coding import UNKNOWN, code_names
+from bayesjudge.tables.coding import UNKNOWN, code_names, names_in
 from bayesjudge.tables.columns import require_columns
 
 if TYPE_CHECKING:
@@ -124,20 +124,21 @@ def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str
     rows = frame[["item", "model", "judge", "verdict", "label", *chance]]
     # Names are made here, not by the database: two of the user's columns may differ in case alone.
     if group:
-        rows = rows.assign(group=texts(frame[group]))
+        rows = rows.assign(group=texts(frame[group], shown=True))
     if clusters:
-        parts = [texts(frame[name]) for name in clusters]
+        parts = [texts(frame[name], shown=False) for name in clusters]
         rows = rows.assign(cluster=functools.reduce(lambda left, right: left + _SEPARATOR + right, parts))
     table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
     return table
 
 
-def texts(values: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of names as text, missing where there is none; refuses what is no name."""
-    codes, names = code_names(values)
+def texts(values: pd.Series[Any], *, shown: bool) -> pd.Series[Any]:
+    """A column of names as text, missing where there is none; refuses what is no name, or none to show."""
+    codes, names = code_names(values if shown else values.rename(None))
     if (codes == UNKNOWN).any():
+        allowed = names_in(str(values.name) if shown else "item")
         raise InputError([Problem(column=str(values.name), found="lists, infinite numbers or broken text",
-                                  allowed="text or finite numbers to group or cluster by",
+                                  allowed=f"{allowed}, to group or cluster by",
                                   rows=tuple(((codes == UNKNOWN).nonzero()[0] + 1).tolist()),
                                   fix="Recode the column.")])  # fmt: skip
     texts = names.append(pd.Index([None], dtype="str"))

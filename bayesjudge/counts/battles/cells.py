@@ -226,7 +226,7 @@ def _from_battles(
         # Codes are a tenth of the size of names and compare faster.
         item=pd.factorize(frame["item"])[0],
         length=frame["length_a"] - frame["length_b"] if has_length else float("nan"),
-        group=texts(frame[group]).fillna(NO_GROUP) if group else ALL,
+        group=texts(frame[group], shown=True).fillna(NO_GROUP) if group else ALL,
         **frame_differences(frame, covariates),
         **frame_clusters(frame, clusters),
     )
