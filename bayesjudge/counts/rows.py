@@ -28,6 +28,7 @@ __all__ = [
     "Cells",
     "IbisTable",
     "cached",
+    "code_in",
     "coded",
     "fetch",
     "make_cells",
@@ -320,6 +321,18 @@ def coded(values: pd.Series[str], names: Sequence[str]) -> NDArray[np.int64]:
     [1, 0, -1]
     """
     return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)
+
+
+def code_in(column: Any, names: Sequence[str]) -> Any:
+    """The same as an Ibis expression, null where it is not one of them.
+
+    A table of codes to join would have to be brought to where the data lives, which not every engine allows.
+    """
+    if not names:
+        import ibis
+
+        return ibis.null().cast("int64")
+    return column.cases(*((name, code) for code, name in enumerate(names))).cast("int64")
 
 
 def packed_cells(cells: IbisTable, where: Any) -> Any:

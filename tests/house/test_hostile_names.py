@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -26,7 +26,7 @@ from bayesjudge.inference import load_fit
 from bayesjudge.readers import read_verdicts
 from bayesjudge.text import FORMULA
 
-#: Every way to act: colours, a title of the terminal, C1, direction, a lone control, formulas, markup, a path.
+#: Every way to act: colours, a terminal's title, C1, direction, a lone control, formulas, markup, a path.
 NAMES = ("\x1b[31mred", "=1+1", "\x1b]0;title\x07", "@\x9b2J", "\u202etxt", "-\x01", "+<script>a</script>",
          "[bold]\t../x", "\ttab", "\rreturn", "two\nlines", "{{7*7}}\x7f")  # fmt: skip
 #: What is left of them may show none of these, on a terminal, in a table, a figure or a page.
@@ -96,11 +96,11 @@ SLOW = {"reliability"}
     scope="module",
     params=[pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in QUESTIONS],
 )
-def answered(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Result, Path, Path]]:
+def answered(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path, Path]:
     folder = tmp_path_factory.mktemp(request.param)
     make, options = QUESTIONS[request.param]
     log = written(make(), folder)
-    yield run(request.param, log, *options, *CHEAP, "--out", folder / "out", "--all"), folder / "out", log
+    return run(request.param, log, *options, *CHEAP, "--out", folder / "out", "--all"), folder / "out", log
 
 
 def test_the_terminal_obeys_no_name(answered: tuple[Result, Path, Path]) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
-from bayesjudge.counts.rows import IbisTable, cached, fetch, texts
+from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch, texts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 from bayesjudge.tables.columns import require_columns
@@ -102,11 +102,7 @@ def _turn(
     rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...], clusters: tuple[str, ...]
 ) -> IbisTable:
     """Models as codes, everything in the frame of the one with the smaller code."""
-    import ibis
-
-    codes = ibis.memtable(pd.DataFrame({"name": list(models), "code": range(len(models))}))
-    rows = rows.inner_join(codes.rename(model_a="name", code_a="code"), "model_a")
-    rows = rows.inner_join(codes.rename(model_b="name", code_b="code"), "model_b")
+    rows = rows.mutate(code_a=code_in(rows.model_a, models), code_b=code_in(rows.model_b, models))
     as_is = rows.code_a < rows.code_b
     place = rows.order.cases(("ab", 1), ("ba", -1), else_=0)
     return rows.select(

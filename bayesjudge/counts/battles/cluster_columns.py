@@ -115,9 +115,8 @@ def frame_clusters(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
     ['p', '\x1fk']
     """
     alone = _ALONE + frame[ITEM].astype("str")
-    found = {
-        key: texts(frame[name], shown=False) for key, name in zip(cluster_keys(names), names, strict=True)
-    }
+    keys = zip(cluster_keys(names), names, strict=True)
+    found = {key: texts(frame[name], shown=False) for key, name in keys}
     return {key: values.where(values.notna(), alone) for key, values in found.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -55,7 +56,7 @@ class Screen(Console):
 
     def on_broken_pipe(self) -> None:
         """Whoever read the answer has stopped; what is to be written to files still is."""
-        raise
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def _console() -> Console:
