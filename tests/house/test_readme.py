@@ -1,4 +1,4 @@
-"""Every command line of the README runs, in its order, on a fresh clone; its table is what the demo prints."""
+"""Every command line of the README runs, in order, on a fresh clone; its table is what the demo prints."""
 
 from __future__ import annotations
 
