@@ -31,6 +31,7 @@ __all__ = [
     "code_in",
     "coded",
     "fetch",
+    "is_nan",
     "make_cells",
     "packed_cells",
     "texts",
@@ -333,6 +334,15 @@ def code_in(column: Any, names: Sequence[str]) -> Any:
 
         return ibis.null().cast("int64")
     return column.cases(*((name, code) for code, name in enumerate(names))).cast("int64")
+
+
+def is_nan(column: Any) -> Any:
+    """Where a column is not a number; engines without such a value hold null in its place."""
+    import ibis
+    from ibis.expr import operations
+
+    known = column.get_backend().has_operation(operations.IsNan)
+    return column.isnan() if known else ibis.literal(value=False)
 
 
 def packed_cells(cells: IbisTable, where: Any) -> Any:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
-from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch, texts
+from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch, is_nan, texts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 from bayesjudge.tables.columns import require_columns
@@ -26,6 +26,8 @@ __all__ = ["BattleCells", "battle_events", "make_battle_cells"]
 
 #: Gaps are told apart to this many digits: means of the same scores in another order are the same gap.
 _DIGITS = 9
+#: The largest finite number.
+_LARGEST = 1.7976931348623157e308
 _BATTLE = ("item", "first", "second")
 
 
@@ -276,7 +278,7 @@ def _count_dropped(rows: IbisTable, named: IbisTable, usable: IbisTable) -> dict
 
 def _require_known(rows: IbisTable) -> None:
     odd = {name: (~rows[name].isin([0.0, 0.5, 1.0])).sum() for name in ("human", "verdict")}
-    odd["gap"] = rows.gap.isinf().sum() + rows.gap.isnan().sum()
+    odd["gap"] = (rows.gap.abs() > _LARGEST).sum() + is_nan(rows.gap).sum()
     odd["order"] = (~rows.order.isin(["ab", "ba"])).sum()
     allowed = {"human": "1, 0.5 and 0", "verdict": "1, 0.5 and 0", "gap": "finite numbers or null",
                "order": "'ab' and 'ba'"}  # fmt: skip
