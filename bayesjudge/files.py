@@ -96,7 +96,7 @@ def _guarded(value: Any) -> Any:
 
 
 def try_each(jobs: Sequence[Job]) -> list[str]:
-    """Write one file after the other, and say of each that could not be written why not.
+    """Write one file after the other, and say which could not be written, one line for each reason.
 
     Examples
     --------
@@ -105,14 +105,17 @@ def try_each(jobs: Sequence[Job]) -> list[str]:
     ...     try_each(jobs), Path(folder, "a").read_text()
     ([], 'text')
     """
-    failures = []
+    failed: dict[str, list[str]] = {}
     for path, write in jobs:
         try:
             write(path)
         except (OSError, UsageError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            failures.append(f"cannot write {str(path)!r}: {reason}")
-    return failures
+            reason = error.strerror if isinstance(error, OSError) else None
+            failed.setdefault(reason or str(error), []).append(repr(str(path)))
+    return [
+        f"cannot write {paths[0]}{f' and {len(paths) - 1} more files' * (len(paths) > 1)}: {reason}"
+        for reason, paths in failed.items()
+    ]
 
 
 def require_writable(folder: Path) -> None:

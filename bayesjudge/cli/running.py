@@ -99,10 +99,9 @@ def deliver(answer: Comparison, *, out: Path | None, html: Path | None, as_json:
     from bayesjudge.files import try_each
 
     failures = _show(answer, as_json=as_json, every=every)
-    if out is not None:
-        failures += try_each(answer.writers(out))
+    jobs = answer.writers(out) if out else []
     pages = [path for path in (html, out / "report.html" if out else None) if path is not None]
-    failures += try_each([(path, partial(_write_page, answer, quiet=as_json)) for path in pages])
+    failures += try_each([*jobs, *((path, partial(_write_page, answer, quiet=as_json)) for path in pages)])
     for failure in failures:
         say(failure)
     if failures:

@@ -338,11 +338,10 @@ def code_in(column: Any, names: Sequence[str]) -> Any:
 
 def is_nan(column: Any) -> Any:
     """Where a column is not a number; engines without such a value hold null in its place."""
-    import ibis
     from ibis.expr import operations
 
     known = column.get_backend().has_operation(operations.IsNan)
-    return column.isnan() if known else ibis.literal(value=False)
+    return column.isnan() if known else column.isnull() & column.notnull()
 
 
 def packed_cells(cells: IbisTable, where: Any) -> Any:
