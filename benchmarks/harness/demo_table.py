@@ -19,9 +19,9 @@ def printed() -> str:
     """The demo's output up to the end of its first table."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "bayesjudge", "demo", "--quiet"]
-        done = subprocess.run(command, cwd=folder, env=os.environ | {"COLUMNS": str(WIDTH)}, text=True,
-                              capture_output=True, check=True)  # fmt: skip # noqa: S603 - a command of ours
-    lines = [line.rstrip() for line in done.stdout.splitlines()]
+        here = {"cwd": folder, "env": os.environ | {"COLUMNS": str(WIDTH)}}
+        shown = subprocess.run(command, check=True, capture_output=True, text=True, **here).stdout
+    lines = [line.rstrip() for line in shown.splitlines()]
     start = next(place for place, line in enumerate(lines) if line.startswith("Accuracy"))
     return "\n".join(lines[: lines.index("", start + 1)])
 
