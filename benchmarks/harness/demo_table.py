@@ -19,9 +19,9 @@ def printed() -> str:
     """The demo's output up to the end of its first table."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "bayesjudge", "demo", "--quiet"]
-        here = {"cwd": folder, "env": os.environ | {"COLUMNS": str(WIDTH)}}
-        shown = subprocess.run(command, check=True, capture_output=True, text=True, **here).stdout
-    lines = [line.rstrip() for line in shown.splitlines()]
+        wide = os.environ | {"COLUMNS": str(WIDTH)}
+        done = subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, check=True)  # noqa: S603 our own command
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
     start = next(place for place, line in enumerate(lines) if line.startswith("Accuracy"))
     return "\n".join(lines[: lines.index("", start + 1)])
 
