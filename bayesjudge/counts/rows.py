@@ -34,6 +34,7 @@ __all__ = [
     "is_nan",
     "make_cells",
     "packed_cells",
+    "require_names",
     "texts",
     "unpacked_cells",
 ]
@@ -88,11 +89,13 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
         table, alone = _settle(table, has_cluster=bool(clusters))
         warnings += _alone_warning(alone, clusters)
     table = table.filter(table.runs > 0)
+    groups = _distinct(table, "group") if group else (ALL,)
+    require_names(model=_sorted(names["model"]), judge=_sorted(names["judge"]), group=groups)
     return Cells(
         table=table,
         models=_sorted(names["model"]),
         judges=_sorted(names["judge"]),
-        groups=_distinct(table, "group") if group else (ALL,),
+        groups=groups,
         clusters=_distinct(table, "cluster") if clusters else (),
         dropped=dropped,
         warnings=warnings,
@@ -311,6 +314,21 @@ def _sorted(names: pd.Series[Any]) -> tuple[str, ...]:
 UNLABELLED = -1
 #: More than any number of runs of one judge on one answer; runs and positives share an integer below 2**52.
 _BASE = 2**24
+
+
+def require_names(**names: Sequence[str]) -> None:
+    """Refuse names, by their column, that no file can hold or no page can show; no table read has any."""
+    wrong = {
+        column: [name for name, code in zip(found, code_names(pd.Series(found, name=column, dtype="str"))[0],
+                                            strict=True) if code == UNKNOWN]
+        for column, found in names.items()
+    }  # fmt: skip
+    if problems := [
+        Problem(column=column, found=", ".join(map(repr, found[:3])), allowed=names_in(column),
+                fix="Rename it where the data lives.")
+        for column, found in wrong.items() if found
+    ]:  # fmt: skip
+        raise InputError(problems)
 
 
 def coded(values: pd.Series[str], names: Sequence[str]) -> NDArray[np.int64]:

@@ -32,6 +32,7 @@ from bayesjudge.datasets import (
     simulate_trials,
     simulate_verdicts,
 )
+from bayesjudge.errors import InputError
 from bayesjudge.readers import read_battles, read_pairs
 
 
@@ -189,3 +190,13 @@ def test_the_arena_log_counts_alike_everywhere(shared_data: Path) -> None:
     in_frame = count_battles(read_battles(votes))
     same(dataclasses.replace(in_frame, warnings=()), count_battles(of_duckdb(arrow(votes), "arena")))
     assert {-1, 1} <= set(in_frame.human.order)
+
+
+@pytest.mark.parametrize("name", ["verdicts", "battles", "trials", "scores"])
+@pytest.mark.parametrize("bad", ["a\0b", "x" * 1001], ids=["NUL", "long"])
+def test_names_that_cannot_be_kept_are_refused_where_they_live(name: str, bad: str) -> None:
+    rows, count = TABLES[name]
+    frame = rows()
+    frame["judge"] = bad
+    with pytest.raises(InputError, match="column 'judge'"):
+        count(of_duckdb(arrow(frame), name))

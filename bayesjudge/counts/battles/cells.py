@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
-from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch, is_nan, texts
+from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch, is_nan, require_names, texts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 from bayesjudge.tables.columns import require_columns
@@ -85,7 +85,9 @@ def make_battle_cells(
     x = covariate_keys(covariates)
     keys = cluster_keys(clusters)
     rows, dropped, warnings = battle_events(battles, group, lengths, covariates, clusters)
-    models = _distinct(rows, "model_a", "model_b")
+    models, judges = _distinct(rows, "model_a", "model_b"), _distinct(rows, "judge")
+    groups = _distinct(rows, "group")
+    require_names(model_a=models, judge=judges, group=groups)
     turned = _turn(rows, models, x, keys)
     shown = cached(_shown(turned, digits, x, keys))
     judged = cached(_both_orders(shown, digits, x, keys))
@@ -94,8 +96,8 @@ def make_battle_cells(
     beside = turned.view().semi_join(judged, list(_BATTLE))
     return BattleCells(
         cast=cast, votes=_votes(cast, x), judged_votes=cached(_votes(_cast(beside, (), ()), ())),
-        shown=shown, judged=judged, models=models, judges=_distinct(rows, "judge"),
-        groups=_distinct(rows, "group"), covariates=tuple(covariates), clusters=tuple(clusters),
+        shown=shown, judged=judged, models=models, judges=judges,
+        groups=groups, covariates=tuple(covariates), clusters=tuple(clusters),
         dropped=dropped, warnings=warnings,
     )  # fmt: skip
 
