@@ -200,8 +200,7 @@ def _distinct_kinds(rows: IbisTable) -> IbisTable:
 
     alike = ibis.dense_rank().over(ibis.window(order_by=[*_ROW, "n"])).cast("string")
     described = cached(rows.mutate(alike=alike))
-    whole = described.group_by("cluster").aggregate(
-        kind=described.alike.group_concat(",", order_by=described.alike)
-    )
+    # Sorted after they are collected: Spark does not order what it aggregates.
+    whole = described.group_by("cluster").aggregate(kind=described.alike.collect().sort().join(","))
     kinds = whole.group_by("kind").aggregate(times=whole.count(), cluster=whole.cluster.min())
     return described.inner_join(kinds, "cluster").select(*_ROW, "n", "kind", "times")
