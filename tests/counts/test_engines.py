@@ -15,6 +15,7 @@ import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from ibis.expr import operations
 
@@ -140,7 +141,7 @@ def test_sqlite_counts_as_duckdb_does(name: str) -> None:
 def test_spark_counts_as_duckdb_does(spark: Any, name: str, tmp_path: Path) -> None:
     rows, count = TABLES[name]
     table, path = arrow(rows()), tmp_path / f"{name}.parquet"
-    pa.parquet.write_table(table, path)
+    pq.write_table(table, path)
     connection = ibis.pyspark.connect(spark)
     same(count(connection.read_parquet(str(path), table_name=name)), count(of_duckdb(table, name)))
 
