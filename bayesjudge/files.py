@@ -83,7 +83,9 @@ def csv_text(frame: pd.DataFrame) -> str:
     '=1+1,-1.5
     a\x1b[31m,2.0
     """
-    texts = {name: frame[name].map(_guarded) for name in frame if frame[name].dtype.kind not in "biufcmM"}
+    texts = {
+        str(name): frame[name].map(_guarded) for name in frame if frame[name].dtype.kind not in "biufcmM"
+    }
     text: str = frame.assign(**texts).rename(columns=_guarded).to_csv(index=False)
     return text
 
