@@ -38,9 +38,9 @@ def calibrate(
     """Whether a model's posterior is right: ranks of simulated truths among posterior draws (SBC)."""
     with plain_messages():
         from bayesjudge.datasets.small import small_table
+        from bayesjudge.files import require_writable
         from bayesjudge.inference.engines import engine_of
         from bayesjudge.simulation import data_quantities, sbc
-        from bayesjudge.studies.common.comparison import require_writable
 
         if out is not None:
             require_writable(out)
@@ -61,9 +61,9 @@ def calibrate(
 
 
 def _draw(found: Calibration, folder: Path) -> None:
+    from bayesjudge.files import write_text
     from bayesjudge.plots import rank_ecdfs, shrinkage, to_svg
     from bayesjudge.simulation.calibration.ranks import RankTest
-    from bayesjudge.studies.common.comparison import write_text
 
     test = RankTest(replicates=len(found.ranks), draws=found.draws)
     lines = {name: test.deviation(ranks)

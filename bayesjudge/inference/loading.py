@@ -69,7 +69,8 @@ def _model(name: str, options: Mapping[str, Any]) -> Model:
 
 def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
     groups = [tree["constant_data"].to_dataset(), tree["observed_data"].to_dataset()]
-    arrays = {str(name): np.asarray(value) for group in groups for name, value in group.data_vars.items()}
+    # An array that is called like a dimension (the judge of every cell) comes back as a coordinate.
+    arrays = {str(name): np.asarray(value) for group in groups for name, value in group.variables.items()}
     return Data(
         arrays={name: arrays[name] for name in design["dims"]},
         dims={name: tuple(dims) for name, dims in design["dims"].items()},
