@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
+from bayesjudge.model import Resamples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,10 +140,10 @@ def _of_data(data: Data, found: Callable[[str], NDArray[Any]]) -> Any:
 
 def _resampled(fit: Fit, replicates: int, seed: int) -> tuple[str, Any]:
     """Why there is no bootstrap, or its observations (replicates, ...): the model's own where it has them."""
-    offer = getattr(fit.model, "bootstrap", None)
-    own = None if offer is None else offer(fit.data, replicates=replicates, seed=seed)
-    if own is not None:
-        return "", own
+    if isinstance(fit.model, Resamples):
+        own = fit.model.bootstrap(fit.data, replicates=replicates, seed=seed)
+        if own is not None:
+            return "", own
     if note := why_no_bootstrap(fit.data):
         return note, None
     return "", bootstrap_counts(fit.data, replicates=replicates, seed=seed)

@@ -22,8 +22,8 @@ from bayesjudge.maths.bradley_terry import PER_LOGIT, solve_strengths
 from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.common.davidson import expected_score, jax_log_outcomes
-from bayesjudge.models.common.elo_results import beats
 from bayesjudge.models.common.outcome_counts import OutcomeCounts
+from bayesjudge.studies.common.ranks import beats
 from bayesjudge.tables import Battles
 
 WITH_EFFECTS = BradleyTerry(judge="j0", order_effect=True, length_effect=True)

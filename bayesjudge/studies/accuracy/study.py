@@ -15,6 +15,7 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference.gate import Gate
+from bayesjudge.model import GivesAccuracy, lacks
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
 from bayesjudge.studies.accuracy.fits import PANEL, AccuracyOptions, JudgeFits, Part, check_judge, fit_judge
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.inference import Fit
-    from bayesjudge.models.common.verdict_channel import Labels, Pooling
+    from bayesjudge.models.judge_error import Labels, Pooling
     from bayesjudge.report import Page
     from bayesjudge.studies.accuracy.fits import LabelChoice
 
@@ -191,7 +192,9 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
     }  # fmt: skip
     rates = fits.by_model.estimates(prob=options.prob).where(estimand=_QUALITY)
-    model: Any = fits.headline.model
+    model = fits.headline.model
+    if not isinstance(model, GivesAccuracy):
+        raise lacks(model, GivesAccuracy)
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
     quality = Estimates.concat([rates, judge_quality(counts, fits.judge, **frequentist)])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate
-from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.studies.elo.fits import EloOptions, named_methods
+
+if TYPE_CHECKING:
+    from bayesjudge.models.judge_elo import Prediction
 
 __all__ = ["ESTIMAND", "Predicted", "predict_held_out", "scores_of"]
 
