@@ -269,13 +269,13 @@ def _page(answer: Comparison) -> Page:
 
 def _estimates(parts: Mapping[str, Part], population: Population) -> Estimates:
     """Accuracies then differences, Bayesian rows first; the judge is named where there are several."""
-    several = len(parts) > 1
+    names = {judge: judge if len(parts) > 1 else "" for judge in parts}
+    tables = [(names[judge], part.bayes) for judge, part in parts.items()]
+    tables += [(names[judge], part.baselines) for judge, part in parts.items()]
     return Estimates.concat(
-        rows.where(estimand=estimand).with_column(judge=judge if several else "")
+        rows.where(estimand=estimand).with_column(judge=judge)
         for estimand in _named_for(population)
-        for kind in ("bayes", "baselines")
-        for judge, part in parts.items()
-        for rows in [getattr(part, kind)]
+        for judge, rows in tables
     )
 
 
