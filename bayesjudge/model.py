@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,6 @@ __all__ = [
     "find_model",
     "lacks",
     "model_names",
-    "require_positive",
     "with_observations",
 ]
 
@@ -187,21 +186,6 @@ class Model(Protocol):
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw of parameters and observations from the prior, by the same generative function."""
         ...
-
-
-def require_positive(**numbers: float) -> None:
-    """Raise `UsageError` unless every number, for instance a scale of a prior, is above 0.
-
-    Examples
-    --------
-    >>> require_positive(strength_scale=0.0)
-    Traceback (most recent call last):
-        ...
-    bayesjudge.errors.UsageError: strength_scale must be above 0, got 0.0
-    """
-    for name, value in numbers.items():
-        if not value > 0:
-            raise UsageError(f"{name} must be above 0, got {value}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import require_choice
 from bayesjudge.model import Resamples
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ def predictive_check(
     >>> check.passed, check.frame.loc[0, "statistic"]
     (True, 'verdict rate')
     """
-    if group not in GROUPS:
-        raise UsageError(f"group={group!r} is not one of {', '.join(GROUPS)}")
+    require_choice("group", group, GROUPS)
     data = fit.data
     predicted = _of_data(data, lambda name: _rows(fit.tree[group][name].to_numpy(), np.shape(data[name])))
     note, resampled = _resampled(fit, replicates, seed)

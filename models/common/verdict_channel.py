@@ -18,13 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import require_positive
 from bayesjudge.estimates.posterior import differences, quantity
-from bayesjudge.model import require_positive
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +34,6 @@ __all__ = [
     "Pooling",
     "channel_logit",
     "channel_quality",
-    "check_channel",
     "numpyro_channel",
     "pymc_channel",
     "quality_quantities",
@@ -73,16 +71,6 @@ class ChannelPrior:
     def __post_init__(self) -> None:
         scales = {"scale": self.scale, "spread[1]": self.spread[1], "specific_scale": self.specific_scale}
         require_positive(**scales)
-
-
-def check_channel(pooling: str, labels: str) -> None:
-    """Raise `UsageError` unless both options are among those allowed."""
-    for option, value, allowed in (
-        ("pooling", pooling, get_args(Pooling)),
-        ("labels", labels, get_args(Labels)),
-    ):
-        if value not in allowed:
-            raise UsageError(f"{option}={value!r} is not one of {', '.join(allowed)}")
 
 
 def numpyro_channel(

@@ -16,18 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from bayesjudge.counts.panel import PanelVotes, panel_votes
+from bayesjudge.errors import require_choice
 from bayesjudge.estimates.posterior import Quantities, accuracy_quantities
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.verdict_channel import (
     ChannelPrior,
     Pooling,
     channel_quality,
-    check_channel,
     numpyro_channel,
     pymc_channel,
     quality_quantities,
@@ -67,7 +67,7 @@ class ConditionalPanel(GenerativeModel):
     exchangeable = ("z_sensitivity", "z_specificity")
 
     def __post_init__(self) -> None:
-        check_channel(self.pooling, "random")
+        require_choice("pooling", self.pooling, get_args(Pooling))
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.errors import require_choice, require_positive
 from bayesjudge.estimates import Population
-from bayesjudge.model import Data, GenerativeModel, Statistic, require_positive
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.verdict_channel import (
     ChannelPrior,
     Labels,
     Pooling,
-    check_channel,
     numpyro_channel,
 )
 from bayesjudge.models.judge_error import data as judge_error_data
@@ -77,7 +77,8 @@ class JudgeError(GenerativeModel):
     exchangeable = ("z_sensitivity", "z_specificity")
 
     def __post_init__(self) -> None:
-        check_channel(self.pooling, self.labels)
+        require_choice("pooling", self.pooling, get_args(Pooling))
+        require_choice("labels", self.labels, get_args(Labels))
         require_positive(**{f"accuracy_prior[{k}]": value for k, value in enumerate(self.accuracy_prior)})
 
     @property

@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesjudge.counts.panel import PanelVotes, panel_votes
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import require_choice, require_positive
 from bayesjudge.estimates import POPULATIONS, Population
-from bayesjudge.model import Data, GenerativeModel, Statistic, require_positive
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
 
@@ -93,10 +93,8 @@ class JudgePanel(GenerativeModel):
     exchangeable = ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "z_annotator")
 
     def __post_init__(self) -> None:
-        for option, value, allowed in (("weights", self.weights, get_args(Weights)),
-                                       ("votes", self.votes, get_args(Scale))):  # fmt: skip
-            if value not in allowed:
-                raise UsageError(f"{option}={value!r} is not one of {', '.join(allowed)}")
+        require_choice("weights", self.weights, get_args(Weights))
+        require_choice("votes", self.votes, get_args(Scale))
 
     def prepare(self, table: Verdicts | PanelVotes) -> Data:
         """Labelled items, and every answer (or pattern of votes) to predict."""

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
-from bayesjudge.model import Data, GenerativeModel, Statistic, require_positive
+from bayesjudge.errors import require_positive
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_temperature import data as judge_temperature_data
 from bayesjudge.models.judge_temperature import (

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesjudge.counts.scores import ScoreCounts, count_scores
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import require_choice
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.pointwise_scores import (
     data as pointwise_scores_data,
@@ -59,10 +59,7 @@ class PointwiseScores(GenerativeModel):
     exchangeable = ("response_effect", "interaction", "leniency")
 
     def __post_init__(self) -> None:
-        if self.likelihood not in get_args(Likelihood):
-            raise UsageError(
-                f"likelihood={self.likelihood!r} is not one of {', '.join(get_args(Likelihood))}"
-            )
+        require_choice("likelihood", self.likelihood, get_args(Likelihood))
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.verdict_agreement import data as verdict_agreement_data
 from bayesjudge.models.verdict_agreement import results
@@ -97,8 +97,7 @@ class VerdictAgreement(GenerativeModel):
     exchangeable = ("z",)
 
     def __post_init__(self) -> None:
-        if self.labels not in LABELS:
-            raise UsageError(f"labels={self.labels!r} is not one of {', '.join(LABELS)}")
+        require_choice("labels", self.labels, LABELS)
         if self.labels == "positives" and self.reviewed is None:
             raise UsageError(
                 "labels='positives' needs reviewed=: the share of agreements that were reviewed, or a column "
