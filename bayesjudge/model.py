@@ -4,7 +4,7 @@ A model is a frozen dataclass whose fields are its options and prior hyper-param
 into `Data`, writes its joint density once in NumPyro and once in PyMC, and says which quantities its
 posterior answers for. Everything else (engines, gates, predictive checks, calibration) works on any
 object of this shape, so a model registered by another package gets all of it. `GenerativeModel` is a base
-class that has what most models share; what only some offer, a question or a check asks for by protocol.
+class that has what most models share; what only some offer is a protocol that questions and checks look for.
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ class GivesQuantities(Protocol):
 
 @runtime_checkable
 class HasExchangeable(Protocol):
-    """A model with effects whose distribution is part of it: no prior that sensitivity is asked of."""
+    """A model with effects whose distribution is part of it, not a prior whose sensitivity is checked."""
 
     @property
     def exchangeable(self) -> tuple[str, ...]:

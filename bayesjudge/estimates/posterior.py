@@ -42,7 +42,7 @@ def quantity(
     note: str | Mapping[str, str] = "",
     reach: Mapping[str, tuple[float, float]] | None = None,
 ) -> xr.DataArray:
-    """Draws of an estimand, with what its rows say beside them as attributes.
+    """Draws of an estimand, with the other columns of its rows as attributes.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _rows(
 
 
 def _words(row: Mapping[str, Any], key: str, says: Mapping[Any, Any]) -> dict[str, Any]:
-    """What the attributes say beside a row."""
+    """Columns of a row that come from the attributes."""
     note = says.get("note", "")
     found = {"n": says.get("n", {}).get(key, np.nan)}
     found["note"] = note if isinstance(note, str) else note.get(row["unit"], "")

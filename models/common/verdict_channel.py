@@ -143,7 +143,7 @@ def quality_quantities(
     quality: Mapping[str, xr.DataArray], *, n: Mapping[str, float],
     reach: Mapping[str, Mapping[str, tuple[float, float]]] | None = None, note: str = "",
 ) -> dict[str, xr.DataArray]:  # fmt: skip
-    """Each judge's quality on each model, and ΔJ for each pair of models, with what rows say beside them."""
+    """Each judge's quality on each model, and ΔJ for each pair of models, with the columns of their rows."""
     says: dict[str, Any] = {"n": n, "note": note}
     found = {name: quantity(draws, reach=(reach or {}).get(name), **says) for name, draws in quality.items()}
     gaps = quantity(differences(quality["youden"], "model"), signed=True, **says)

@@ -144,7 +144,7 @@ def answer_probabilities(
 ) -> NDArray[np.float64]:
     """About so many draws (D, I, M) of ``P(y = 1)``, NaN where a model did not answer.
 
-    `UsageError` where answers were merged to patterns, so that single items can no longer be told apart.
+    `UsageError` where answers were merged to patterns, so that there are no single items.
     """
     if not data.facts["items"]:
         raise UsageError(f"{len(votes.items)} items were merged to patterns of votes; plan on some "

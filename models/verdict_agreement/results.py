@@ -32,7 +32,7 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     """
     found, used = {"consistency": consistency(posterior, data)}, int(np.sum(data["looks"]))
     if data.coords["feature"]:
-        # Nobody reads the effect of a direction by itself.
+        # The effect of one direction means nothing by itself.
         named = [name for name in data.coords["feature"] if not name.startswith("direction ")]
         n = dict.fromkeys([*named, *data.coords["block"]], used)
         if named:

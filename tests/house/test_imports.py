@@ -146,7 +146,7 @@ def test_neighbours_share_only_what_is_common(room: str) -> None:
 
 
 def test_questions_know_the_faces_of_models_alone() -> None:
-    """Whatever a question asks a model is a method of it; `repeated_trials` has one that is not yet."""
+    """What a question needs of a model is a method of it; `repeated_trials` has one that is not yet."""
     inside = {
         f"{path.relative_to(PACKAGE)}: {name}"
         for path in sorted((PACKAGE / "studies").rglob("*.py"))
