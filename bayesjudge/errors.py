@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bayesjudge.text import visible
 
-__all__ = ["EngineError", "InputError", "Problem", "UsageError"]
+__all__ = ["EngineError", "InputError", "Problem", "UsageError", "require_choice", "require_positive"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,3 +77,32 @@ class UsageError(ValueError):
 
 class EngineError(RuntimeError):
     """An inference engine could not produce draws; the message says why and what to try."""
+
+
+def require_choice(option: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise `UsageError` unless an option has one of the values allowed.
+
+    Examples
+    --------
+    >>> require_choice("votes", "stars", ("binary", "graded"))
+    Traceback (most recent call last):
+        ...
+    bayesjudge.errors.UsageError: votes='stars' is not one of binary, graded
+    """
+    if value not in (choices := list(allowed)):
+        raise UsageError(f"{option}={value!r} is not one of {', '.join(choices)}")
+
+
+def require_positive(**numbers: float) -> None:
+    """Raise `UsageError` unless every number, for instance a scale of a prior, is above 0.
+
+    Examples
+    --------
+    >>> require_positive(strength_scale=0.0)
+    Traceback (most recent call last):
+        ...
+    bayesjudge.errors.UsageError: strength_scale must be above 0, got 0.0
+    """
+    for name, value in numbers.items():
+        if not value > 0:
+            raise UsageError(f"{name} must be above 0, got {value}")

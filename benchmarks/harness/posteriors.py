@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import differences, summary_rows
+from bayesjudge.estimates.posterior import accuracy_quantities, estimates_of
 from bayesjudge.inference import Engine, Gate, ManyFits, fit_many
 
 __all__ = ["Posteriors", "sample"]
@@ -69,7 +69,4 @@ def _headline(fits: ManyFits, index: int) -> Estimates:
     model: Any = fits.model
     data = fits.data[index]
     theta = model.accuracy(fits.posterior(index), data)
-    common: dict[str, Any] = {"method": model.label, "prob": 0.95, "n": data.units}
-    rows = summary_rows(theta, estimand="accuracy", **common)
-    rows += summary_rows(differences(theta, "model"), estimand="difference", signed=True, **common)
-    return Estimates.from_rows(rows)
+    return estimates_of(accuracy_quantities(theta, n=data.units), method=model.label, prob=0.95)

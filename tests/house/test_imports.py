@@ -39,7 +39,7 @@ ROOMS = {
     "baselines": LEAVES | {"counts"},
     "datasets": LEAVES | {"counts"},
     "models": LEAVES | {"counts", "model"},
-    "checks": {"errors", "model", "inference"},
+    "checks": {"errors", "estimates", "model", "inference"},
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates", "text"},
     "report": {"errors", "estimates", "files", "plots", "text"},
@@ -145,6 +145,17 @@ def test_neighbours_share_only_what_is_common(room: str) -> None:
         if name.startswith(f"bayesjudge.{room}.") and name.split(".")[2] in neighbours - {own, "common"}
     ]
     assert not wrong
+
+
+def test_questions_know_the_faces_of_models_alone() -> None:
+    """What a question needs of a model is a method of it; `repeated_trials` has one that is not yet."""
+    inside = {
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path in sorted((PACKAGE / "studies").rglob("*.py"))
+        for name in imported(path)
+        if name.startswith("bayesjudge.models.") and name.count(".") > 3
+    }
+    assert {name.split(": ")[1].split(".")[2] for name in inside} <= {"repeated_trials"}
 
 
 def test_an_import_that_points_back_is_seen(tmp_path: Path) -> None:

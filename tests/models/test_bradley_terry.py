@@ -22,8 +22,9 @@ from bayesjudge.maths.bradley_terry import PER_LOGIT, solve_strengths
 from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.common.davidson import expected_score, jax_log_outcomes
-from bayesjudge.models.common.elo_results import beats
 from bayesjudge.models.common.outcome_counts import OutcomeCounts
+from bayesjudge.studies.common.ranks import beats
+from bayesjudge.studies.elo.fits import elo_of
 from bayesjudge.tables import Battles
 
 WITH_EFFECTS = BradleyTerry(judge="j0", order_effect=True, length_effect=True)
@@ -122,7 +123,7 @@ def test_elo_is_what_hard_elo_finds(fitted: Fit, counts: BattleCounts) -> None:
     pairs = counts.human_pairs()
     wins = pairs.n[:, 0] + pairs.n[:, 1] / 2
     hard = solve_strengths(pairs.first, pairs.second, pairs.n.sum(axis=1), wins, len(counts.models))[0]
-    elo = fitted.model.elo(fitted.posterior, fitted.data)  # type: ignore[attr-defined] # BradleyTerry's own
+    elo = elo_of(fitted)
     off = elo.mean(("chain", "draw")).to_numpy() - 1500 - PER_LOGIT * hard
     # The prior pulls towards 1500, by less than half of what the data leave open (10 points here).
     assert (np.abs(off) < elo.std(("chain", "draw")).to_numpy() / 2).all()
@@ -130,7 +131,7 @@ def test_elo_is_what_hard_elo_finds(fitted: Fit, counts: BattleCounts) -> None:
 
 
 def test_more_likely_to_be_better_means_ranked_higher(fitted: Fit) -> None:
-    elo = fitted.model.elo(fitted.posterior, fitted.data)  # type: ignore[attr-defined] # BradleyTerry's own
+    elo = elo_of(fitted)
     share = beats(elo)
     assert share.loc["m0", "m5"] == 1.0
     total = share.to_numpy() + share.to_numpy().T

@@ -413,11 +413,12 @@ def test_equal_posteriors_give_equal_answers() -> None:
 
 
 def test_with_every_answer_labelled_agreement_is_what_was_seen() -> None:
-    from bayesjudge.models.judge_panel.results import PANEL, expected_agreement, panel_beats_best
+    from bayesjudge.models.judge_panel.results import PANEL
+    from bayesjudge.studies.accuracy.panel import panel_beats_best
 
     votes, model = _labels(_panel()), JudgePanel()
     data = model.prepare(votes)
-    found = expected_agreement(_prior_draws(model, data), data)
+    found = model.agreement(_prior_draws(model, data), data)
     seen = np.where(votes.runs > 0, (votes.votes > 0.5) == (votes.label > 0.5)[..., None], np.nan)
     want = np.nanmean(seen, axis=(0, 1))
     np.testing.assert_allclose(found.sel(judge=list(votes.judges)).mean(("chain", "draw")), want)

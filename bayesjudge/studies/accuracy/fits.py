@@ -14,8 +14,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population, estimand_of
 from bayesjudge.inference import Fit, Fitting
 from bayesjudge.inference.sampling import SamplingOptions
-from bayesjudge.models.common.verdict_channel import Labels, Pooling
-from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.judge_error import JudgeError, Labels, Pooling
 from bayesjudge.studies.common.checks import check_fits
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference import run_fits
 from bayesjudge.inference.gate import Gate
+from bayesjudge.model import GivesAccuracy, lacks
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
 from bayesjudge.studies.accuracy.fits import (
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.inference import Fit
-    from bayesjudge.models.common.verdict_channel import Labels, Pooling
+    from bayesjudge.models.judge_error import Labels, Pooling
     from bayesjudge.report import Page
     from bayesjudge.studies.accuracy.fits import LabelChoice
 
@@ -225,7 +226,9 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
     }  # fmt: skip
     rates = fits.by_model.estimates(prob=options.prob).where(estimand=_QUALITY)
-    model: Any = fits.headline.model
+    model = fits.headline.model
+    if not isinstance(model, GivesAccuracy):
+        raise lacks(model, GivesAccuracy)
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
     quality = Estimates.concat([rates, judge_quality(counts, fits.judge, **frequentist)])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
@@ -300,13 +303,13 @@ def _page(answer: Comparison) -> Page:
 
 def _estimates(parts: Mapping[str, Part], population: Population) -> Estimates:
     """Accuracies then differences, Bayesian rows first; the judge is named where there are several."""
-    several = len(parts) > 1
+    names = {judge: judge if len(parts) > 1 else "" for judge in parts}
+    tables = [(names[judge], part.bayes) for judge, part in parts.items()]
+    tables += [(names[judge], part.baselines) for judge, part in parts.items()]
     return Estimates.concat(
-        rows.where(estimand=estimand).with_column(judge=judge if several else "")
+        rows.where(estimand=estimand).with_column(judge=judge)
         for estimand in _named_for(population)
-        for kind in ("bayes", "baselines")
-        for judge, part in parts.items()
-        for rows in [getattr(part, kind)]
+        for judge, rows in tables
     )
 
 

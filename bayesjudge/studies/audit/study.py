@@ -15,9 +15,9 @@ from bayesjudge.baselines.audit.attacks import consistency_by_attack
 from bayesjudge.counts.pairs import presentations
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.posterior import estimates_of
 from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.inference.programs.progress import bar
-from bayesjudge.models.verdict_agreement.features import features
 from bayesjudge.readers import read_pairs
 from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
 from bayesjudge.studies.audit.guidance import audit_checklist, audit_warnings
@@ -138,7 +138,7 @@ def _require_people(pairs: Pairs) -> None:
 
 def _answer(whole: Pairs, mine: Pairs, single: Fit, options: AuditOptions) -> Comparison:
     model = options.model
-    found = features(mine, components=options.components, extra=options.features)
+    found = model.features(mine)
     known = options.labels == "both"
     guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
              if known else closed_guard(mine, seed=options.seed))  # fmt: skip
@@ -150,7 +150,7 @@ def _answer(whole: Pairs, mine: Pairs, single: Fit, options: AuditOptions) -> Co
     checks = {
         "trust": trust,
         **({"battles": battles} if len(battles) else {}),
-        "features": feature_table(mine, single, found, prob=options.prob),
+        "features": feature_table(mine, model, single, found, prob=options.prob),
         **_held_out_tables(compared, model.label, options),
         **moved,
         **check_fits([single], [single]),
@@ -220,17 +220,12 @@ def _observed(pairs: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
 
 def _after_flips(pairs: Pairs, single: Fit, trust: pd.DataFrame, options: AuditOptions) -> Estimates:
     """Expected consistency of the unverified verdicts once some are turned around."""
-    from bayesjudge.estimates.posterior import summary_rows
-    from bayesjudge.models.verdict_agreement.results import counts, expected
-
     of, hidden = presentations(pairs), ~pairs.verified
     side = of.side.copy()
     side[hidden] *= np.where(trust["flip"], -1.0, 1.0)
-    draws = expected(single.posterior, single.data, side=of.mean(side)[of.where(hidden)])
-    n = {"unverified": single.data.units["unverified"], **counts(single.data)}
-    return Estimates.from_rows(summary_rows(
-        draws, estimand="consistency (flipped)", method=single.model.label, prob=options.prob, n=n,
-    )).with_note(single.gate.note)  # fmt: skip
+    model, side = options.model, of.mean(side)[of.where(hidden)]
+    draws = {"consistency (flipped)": model.consistency(single.posterior, single.data, side=side)}
+    return estimates_of(draws, method=model.label, prob=options.prob).with_note(single.gate.note)
 
 
 def _attacks(whole: Pairs, options: AuditOptions) -> list[dict[str, Any]]:

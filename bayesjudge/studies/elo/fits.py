@@ -14,6 +14,7 @@ from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.inference.sampling import SamplingOptions
+from bayesjudge.model import GivesElo, Model, lacks
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
@@ -57,7 +58,7 @@ def fit_leaderboards(
 ) -> EloFits:
     """Fit what the data allow, the human scale wherever there are votes."""
     votes = bool(counts.human.votes.sum())
-    models: list[tuple[str, Any]] = [("", options.judge_elo())] if votes and counts.judges else []
+    models: list[tuple[str, Model]] = [("", options.judge_elo())] if votes and counts.judges else []
     scales = [("", None)] if votes else [(judge, judge) for judge in counts.judges]
     models += [(scale, BradleyTerry(judge=judge)) for scale, judge in scales]
     if options.covariates:
@@ -73,8 +74,9 @@ def fit_leaderboards(
 
 def elo_of(one: Fit) -> xr.DataArray:
     """Draws of every model's Elo, dims ``chain, draw, model``."""
-    draws: xr.DataArray = one.model.elo(one.posterior, one.data)  # type: ignore[attr-defined] # both models of this study have it
-    return draws
+    if not isinstance(one.model, GivesElo):
+        raise lacks(one.model, GivesElo)
+    return one.model.elo(one.posterior, one.data)
 
 
 @dataclass(frozen=True, kw_only=True)

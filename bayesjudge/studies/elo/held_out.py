@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import run_jobs
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate
-from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.studies.elo.fits import EloOptions, named_methods
+
+if TYPE_CHECKING:
+    from bayesjudge.models.judge_elo import Prediction
 
 __all__ = ["ESTIMAND", "Predicted", "predict_held_out", "scores_of"]
 
