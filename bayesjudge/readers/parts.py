@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.databases import is_database, open_table
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.formats import read_delimited, read_json, read_parquet
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
@@ -24,7 +25,7 @@ _READERS: Mapping[str, Callable[[Source], pd.DataFrame]] = {
 
 
 def read_parts(source: Any) -> list[tuple[str, pd.DataFrame]]:
-    """Name and frame of each file that a path, pattern or ``-`` means, or of a table in memory.
+    """Name and frame of each file that a path, pattern or ``-`` means, of a table in memory or in DuckDB.
 
     Raises
     ------
@@ -40,6 +41,8 @@ def read_parts(source: Any) -> list[tuple[str, pd.DataFrame]]:
             f"cannot read a table from a {type(source).__name__}; "
             "give a path, or a pandas, Polars, pyarrow or Ibis table"
         )
+    if is_database(source):
+        return [(str(source), to_pandas(open_table(source)).rename(columns=str))]
     return [(found.name, _read(found)) for found in find_sources(source)]
 
 

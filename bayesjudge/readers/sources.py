@@ -102,6 +102,8 @@ def _file(path: Path) -> Source:
         )
     if not path.is_file():
         raise InputError([file_problem(str(path), "no such file", _near_files(path))])
+    if path.suffix.lower() == ".duckdb":
+        raise UsageError(f"{str(path)!r} holds tables; say which: {path}::TABLE")
     packed = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
     if ending not in FORMATS:
