@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def panel_job(votes: PanelVotes, options: AccuracyOptions) -> Fitting:
 
 def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
     """The panel's estimates, with its baselines, its judges and its checks."""
-    model: Any = one.model
+    model = JudgePanel()
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob, population=population)
     fits = JudgeFits(judge=PANEL, headline=one, by_model=one)
