@@ -30,7 +30,7 @@ _ANY_HUMAN = "human_*"
 VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "item": (
         ["item_id", "question_id", "prompt_id", "example_id", "instance_id", "sample_id", "problem_id",
-         "task_id", "query_id", "doc_id", "qid"],
+         "task_id", "query_id", "doc_id", "qid", "case_id", "test_id", "row_id"],
         ["id", "uid", "question", "prompt", "query"],
     ),
     "model": (
@@ -100,7 +100,7 @@ BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "judge": VERDICT_ALIASES["judge"],
     "verdict": (
         ["judge_verdict", "judge_label", "judge_preference", "judge_winner", "judgment", "judgement"],
-        ["prediction", "outcome"],
+        ["prediction", "outcome", "winner"],
     ),
     "score_a": (["judge_score_a", "score_model_a", "rating_a", "score_1"], []),
     "score_b": (["judge_score_b", "score_model_b", "rating_b", "score_2"], []),
