@@ -549,20 +549,15 @@ FIXTURES: Mapping[str, Fixture] = {
         dropped={"not scored": 1},
         content=pd.DataFrame(
             {
-                "input": ["q1", "q2", "q2", "q3"],
+                "input": ["q1", "q2", "q3"],
                 "ok_score": [
-                    json.dumps({"score": score, "kind": kind, "metadata": {"model": who}})
-                    for score, kind, who in (
-                        (1, "llm", "o3"),
-                        (0, "llm", "o3"),
-                        (1, "human", "ana"),
-                        (1, "llm", "o3"),
-                    )
+                    json.dumps({"score": score, "kind": "llm", "metadata": {"model": "o3"}})
+                    for score in (1, 0, 1)
                 ],
                 "ok_execution_details": [
-                    json.dumps({"status": status})
-                    for status in ("COMPLETED", "COMPLETED", "COMPLETED", "FAILED")
+                    json.dumps({"status": status}) for status in ("COMPLETED", "COMPLETED", "FAILED")
                 ],
+                "person_score": [None, json.dumps({"score": 1, "kind": "human"}), None],
             }
         ),
     ),

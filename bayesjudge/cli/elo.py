@@ -70,7 +70,8 @@ def elo(
         answer = study(
             read_battles(file, columns=mapping(column), order=order, **said), group=group,
             judges=judge or None, cluster=cluster or None, held_out=held_out or (),
-            setting=cast("Any", setting), families=mapping(family, "--family"), length_effect=length_effect, battle_effect=battle_effect,
+            setting=cast("Any", setting), families=mapping(family, "--family"),
+            length_effect=length_effect, battle_effect=battle_effect,
             covariates=covariate or (),
             engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=draws, bootstrap=bootstrap,
             progress=not quiet,

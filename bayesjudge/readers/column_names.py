@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.coding import distinct_values, shown
+from bayesjudge.tables.coding import MISSING, code_binary, distinct_values, shown
 
 __all__ = [
     "BATTLE_ALIASES", "GOLD_ALIASES", "PAIR_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES",
@@ -19,7 +19,8 @@ __all__ = [
 #: Names of what is more often a task's own answer than a person's judgement of one.
 REFERENCES = frozenset({
     "target", "truth", "reference", "ground_truth", "gold", "true_label", "answer_key", "correct_answer",
-    "expected_answer", "gold_answer", "gold_standard", "reference_answer",
+    "expected", "expected_output", "ideal", "expected_answer", "gold_answer", "gold_standard",
+    "reference_answer",
 })  # fmt: skip
 #: Names of a person's judgement; the star stands for any ending but that of a person's name.
 _HUMAN = ["human_label", "gold_label", "annotator_label", "human", "human_verdict", "human_judgment",
@@ -42,7 +43,8 @@ VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
         [],
     ),
     "verdict": (
-        ["judge_verdict", "judge_label", "judgment", "judgement", "is_correct", "prediction", "judge_score"],
+        ["judge_verdict", "judge_label", "judgment", "judgement", "is_correct", "prediction", "judge_score",
+         "judge_result", "judge_correct", "judge_pass", "judge_decision", "llm_label", "llm_verdict"],
         ["score", "correct", "passed", "rating", "result"],
     ),
     "label": (_HUMAN, [_ANY_HUMAN]),
@@ -207,9 +209,19 @@ def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
     """
     if name in frame:
         return ()
-    columns = [column for column in map(str, frame.columns) if _folded(column) in REFERENCES]
+    columns = [
+        column
+        for column in map(str, frame.columns)
+        if _folded(column) in REFERENCES or (_folded(column) == "answer" and _codes(frame[column]))
+    ]
     return tuple(f"column {column!r} looks like reference answers ({_examples(frame[column])}): not used as "
                  f"human labels; `--column {name}={column}` says they are" for column in columns)  # fmt: skip
+
+
+def _codes(values: pd.Series[Any]) -> bool:
+    """Whether an answer, which may be the model's, is written as a label would be."""
+    codes = code_binary(values)
+    return bool((codes >= 0).any() and (codes >= MISSING).all())
 
 
 def _examples(values: pd.Series[Any]) -> str:

@@ -103,6 +103,8 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection
         Neither a path nor a table, an unknown file ending, formats that differ or cannot be told.
     """
     reading = reading or Reading()
+    if isinstance(source, list) and all(isinstance(part, Part) for part in source):
+        return source
     if is_frame(source):
         parts = [_of_frame("the table", to_pandas(source).rename(columns=str), reading, taken)]
     elif isinstance(source, str | Path):

@@ -159,7 +159,9 @@ def to_scores(part: Part) -> Part:
         raise UsageError(f"{part.name}: {part.tool.title} holds no scores")
     frame = part.frame[part.frame["score"].notna()]
     response = frame["model"].astype(str) if "model" in frame else "response"
-    return _part(part, _named(frame.assign(response=response), {}, ("model", "label", "annotator")))
+    return _part(
+        part, _named(frame.assign(response=response), {}, ("model", "verdict", "label", "annotator"))
+    )
 
 
 def _pair_of(frame: pd.DataFrame) -> pd.Series[str]:
@@ -179,8 +181,8 @@ def _part(part: Part, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Part:
 
 
 def _require_kind(part: Part, column: str, *, absent: bool, instead: str, what: str) -> None:
-    there = column in part.frame and part.frame[column].notna().any()
-    if there is absent:
+    there = column in part.frame and bool(part.frame[column].notna().any())
+    if there == absent:
         title = part.tool.title if part.tool else "the table"
         raise UsageError(f"{part.name}: {title} holds {what}; ask: bayesjudge {instead} {part.name}")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
+from bayesjudge.readers.column_names import recognise
 from bayesjudge.readers.criteria import binary
 from bayesjudge.readers.reading import Reading
+from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
 
-__all__ = ["meaning_yes", "one_system"]
+__all__ = ["judge_as_verdict", "meaning_yes", "one_system"]
 
 
 def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -41,6 +43,21 @@ def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str,
     if frame.loc[frame["item"].notna(), keys].astype("str").duplicated().any():
         return frame, ()
     return frame.assign(model=name), (f"no column of models: the answers are one system's, {name!r}",)
+
+
+def judge_as_verdict(frame: pd.DataFrame) -> dict[str, str]:
+    """Our name to the column ``judge``, where that holds what the judge said and nothing else could.
+
+    Examples
+    --------
+    >>> judge_as_verdict(pd.DataFrame({"case": [1, 2], "human": ["yes", "no"], "judge": ["yes", "yes"]}))
+    {'verdict': 'judge'}
+    """
+    alone = recognise([str(name) for name in frame.columns if name != "judge"])[0].keys()
+    if "judge" not in frame or "verdict" in {*frame.columns, *alone} or not frame.columns.is_unique:
+        return {}
+    codes = code_binary(frame["judge"])
+    return {"verdict": "judge"} if (codes >= 0).any() and (codes >= MISSING).all() else {}
 
 
 def meaning_yes(frame: pd.DataFrame, name: str, reading: Reading) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from bayesjudge.readers.column_names import GOLD_ALIASES, VERDICT_ALIASES, refer
 from bayesjudge.readers.parts import Part, located, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
-from bayesjudge.readers.single import meaning_yes, one_system
+from bayesjudge.readers.single import judge_as_verdict, meaning_yes, one_system
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.verdict_rows import NAMES
@@ -119,6 +119,7 @@ def _of_verdicts(
     elsewhere = frozenset() if gold is None else gold.came_with
     chosen = {"verdict": reading.criterion[0], "label": reading.label_criterion[0]}
     said = {name: column for name, column in chosen.items() if column and not part.tool}
+    said |= {} if part.tool else judge_as_verdict(part.frame)
     mine = {name: column for name, column in (columns or {}).items()
             if column in part.frame.columns or column not in elsewhere}  # fmt: skip
     return said | mine

@@ -60,7 +60,8 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         # A thumb overwrites the result's own pass, so what is left of it without people counts.
         passed = all(part.get("pass") for part in code) if code else None if people else record.get("success")
         if not graded:
-            file.note("assertions by code, no judge: their verdict is whether all of them pass")
+            if isinstance(passed, bool):
+                file.note("assertions by code, no judge: their verdict is whether all of them pass")
             named = {"criterion": "assertions", "judge": "assertions", "verdict": passed}
             yield {**row, **named} if isinstance(passed, bool) else {"error": "not scored"}
 
