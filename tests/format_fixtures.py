@@ -145,11 +145,15 @@ def _edit(value: str, **more: Any) -> dict[str, Any]:
 _PROVENANCE = {"provenance": {"timestamp": "2026-01-01T00:00:00Z", "author": "ana"}}
 _SAMPLES = [
     {"id": "q1", "epoch": 1, "target": "yes", "scores": {"model_graded_qa": {"value": "C"}}},
-    {"id": "q2", "epoch": 1, "target": "yes", "scores": {"model_graded_qa": {
-        "value": "C", "history": [_edit("I"), _edit("C", **_PROVENANCE)]}}},
+    {
+        "id": "q2",
+        "epoch": 1,
+        "target": "yes",
+        "scores": {"model_graded_qa": {"value": "C", "history": [_edit("I"), _edit("C", **_PROVENANCE)]}},
+    },
     {"id": "q3", "epoch": 1, "target": "no", "scores": {}},
     {"id": "q4", "epoch": 1, "target": "no", "scores": {}, "error": {"message": "timeout"}},
-]  # fmt: skip
+]
 _RUN = {
     "task": "qa",
     "model": "openai/gpt-4o",

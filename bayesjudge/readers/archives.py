@@ -42,9 +42,10 @@ def archive_records(source: Source) -> tuple[dict[str, Any], Iterator[dict[str, 
                     raise InputError([_refused(source, "a zip archive that is no log of Inspect")])
                 start = "header.json" if "header.json" in members else "_journal/start.json"
                 header = _json(stream, members[start], source) if start in members else {}
-                records = [record for name in names for record in _json(stream, members[name], source)]
+                lists = [_json(stream, members[name], source) for name in names]
         except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
             raise InputError([_refused(source, f"a damaged zip archive ({error})")]) from error
+    records = [record for found in lists for record in (found if isinstance(found, list) else [found])]
     if not isinstance(header, dict) or not all(isinstance(record, dict) for record in records):
         raise InputError([_refused(source, "a log whose samples are no objects")])
     return header, iter(records)

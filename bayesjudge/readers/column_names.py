@@ -13,7 +13,7 @@ from bayesjudge.tables.coding import MISSING, code_binary, distinct_values, show
 
 __all__ = [
     "BATTLE_ALIASES", "GOLD_ALIASES", "PAIR_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES",
-    "recognise", "reference_answers",
+    "means_any", "recognise", "reference_answers",
 ]  # fmt: skip
 
 #: Names of what is more often a task's own answer than a person's judgement of one.
@@ -228,6 +228,17 @@ def _examples(values: pd.Series[Any]) -> str:
     """The last values in order of their names (yes before no); the order of rows has no part in it."""
     distinct = sorted({shown(value).strip("'") for value in distinct_values(values)[1]}, reverse=True)
     return "/".join(distinct[:3]) + ("/…" if len(distinct) > 3 else "")
+
+
+def means_any(found: Iterable[str], names: Sequence[str]) -> bool:
+    """Whether any column has one of these names, whatever its case and spaces.
+
+    Examples
+    --------
+    >>> means_any(["Judge Label"], ["judge_label"])
+    True
+    """
+    return any(_means(_folded(column), names) for column in found)
 
 
 def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:

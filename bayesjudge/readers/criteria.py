@@ -138,7 +138,10 @@ def binary(
 def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> Problem:
     """Scores without a threshold: their distribution, and what three thresholds would give."""
     low, high = float(scores.min()), float(scores.max())
-    counts, _ = np.histogram(scores, bins=min(10, max(2, len(np.unique(scores)))), range=(low, high))
+    # Halves, since the difference of two scores may be too large for a number.
+    width = high / 2 - low / 2
+    place = np.minimum(9, ((scores / 2 - low / 2) / width * 10).astype(int)) if width > 0 else scores * 0
+    counts = np.bincount(place.astype(int), minlength=10 if width > 0 else 1)
     blocks = "".join(_BLOCKS[math.ceil(7 * n / counts.max())] for n in counts)
     bounds = sorted(set(np.quantile(scores, [0.25, 0.5, 0.75], method="nearest").tolist()))
     shares = ", ".join(f"'>={bound:g}' {np.mean(scores >= bound):.0%}" for bound in bounds)

@@ -214,7 +214,9 @@ def at(value: Any, path: str) -> Any:
     ('gpt-4', None)
     """
     for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
     return value
 
 
@@ -222,7 +224,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
     """A mapping, also one that a cell of text holds as JSON; an empty one for anything else."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = _decoded(value)
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def listing(value: Any) -> Sequence[Any]:
@@ -282,6 +284,9 @@ def number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
+_SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str)
+
+
 def canonical(value: Any) -> str | None:
     """One name for equal inputs, whatever the order of their keys; None where there are none.
 
@@ -293,8 +298,8 @@ def canonical(value: Any) -> str | None:
     ('{"a": "x", "b": 1}', 'say hi', None)
     """
     value = mapping(value) or listing(value) or value
-    if isinstance(value, Mapping | list | tuple):
-        value = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str) if value else None
+    if isinstance(value, dict | list | tuple):
+        value = _SORTED.encode(value) if value else None
     name = text(value)
     if name is None or len(name) <= LONGEST:
         return name

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import pandas as pd
 
@@ -236,8 +236,8 @@ def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
 
 def _of_rows(choices: Choices) -> Choices:
     """The choices that are not about verdicts on single answers."""
-    kept: Any = {key: value for key, value in choices.items() if key in {"format", "put", "where"}}
-    return kept
+    kept = {key: value for key, value in choices.items() if key in {"format", "put", "where"}}
+    return cast("Choices", kept)
 
 
 _QUESTIONS = {"accuracy": _accuracy, "elo": _elo, "reliability": _reliability, "audit": _audit}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import itertools
 import json
@@ -14,6 +15,9 @@ from bayesjudge.readers.sources import Source, file_problem
 from bayesjudge.readers.tabular import not_utf8, require_text
 
 __all__ = ["json_records", "most_bytes"]
+
+#: Bytes read at a time: lines of nested records are long.
+_BUFFER = 1 << 20
 
 
 def most_bytes() -> int:
@@ -37,38 +41,40 @@ def json_records(source: Source) -> Iterator[dict[str, Any]]:
 
 
 def _objects(source: Source) -> Iterator[dict[str, Any]]:
-    with source.open() as stream, io.TextIOWrapper(stream, encoding="utf-8-sig") as lines:
-        numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-        first, start = next(numbered, (1, ""))
-        if start.lstrip().startswith("["):
+    with source.open() as opened, io.BufferedReader(opened, _BUFFER) as lines:  # type: ignore[type-var]  # is one
+        numbered = ((number, line) for number, line in enumerate(lines, start=1) if not line.isspace())
+        first, start = next(numbered, (1, b""))
+        start = start.removeprefix(codecs.BOM_UTF8)
+        if start.lstrip().startswith(b"["):
             elements = _parsed(source, _all(source, start, lines), first)
             for number, value in enumerate(elements, start=1):
                 yield _object(source, value, f"element {number}")
             return
-        if start.lstrip().startswith("{") and not start.rstrip().endswith("}"):
+        if start.lstrip().startswith(b"{") and not start.rstrip().endswith(b"}"):
             yield _object(source, _parsed(source, _all(source, start, lines), first), f"line {first}")
             return
-        for number, line in itertools.chain([(first, start)] if start else [], numbered):
-            yield _object(source, _parsed(source, line.rstrip(), number), f"line {number}")
+        for number, line in itertools.chain([(first, start)] if start.strip() else [], numbered):
+            yield _object(source, _parsed(source, line.decode(), number), f"line {number}")
 
 
-def _all(source: Source, start: str, lines: io.TextIOWrapper) -> str:
+def _all(source: Source, start: bytes, lines: io.BufferedReader) -> str:
     most = most_bytes()
-    text = start + lines.read(most)
-    if len(text) >= most:
+    content = start + lines.read(most)
+    if len(content) >= most:
         fix = "Write it as one object a line (.jsonl), which is read piece by piece."
         raise InputError([file_problem(source.name, f"one array or object of more than {most:,} bytes", fix)])
-    return text
+    return content.decode()
 
 
 def _parsed(source: Source, text: str, line: int) -> Any:
     try:
         value = json.loads(text)
-        if "\\ud" in text or "\\uD" in text:
+        if "\\u" in text and ("\\ud" in text or "\\uD" in text):
             # Half of a surrogate pair is legal JSON but no Unicode text.
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        at = line + error.lineno - 1 if isinstance(error, json.JSONDecodeError) else line
+        before = text[: error.pos].rstrip() if isinstance(error, json.JSONDecodeError) else ""
+        at = line + before.count("\n")
         reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
         found, fix = f"line {at} is not JSON ({reason})", "Write one object a line, or one array of objects."
         raise InputError([file_problem(source.name, found, fix)]) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bayesjudge.readers.column_names import recognise
+from bayesjudge.readers.column_names import VERDICT_ALIASES, means_any
 from bayesjudge.readers.criteria import binary
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
@@ -53,8 +53,11 @@ def judge_as_verdict(frame: pd.DataFrame) -> dict[str, str]:
     >>> judge_as_verdict(pd.DataFrame({"case": [1, 2], "human": ["yes", "no"], "judge": ["yes", "yes"]}))
     {'verdict': 'judge'}
     """
-    alone = recognise([str(name) for name in frame.columns if name != "judge"])[0].keys()
-    if "judge" not in frame or "verdict" in {*frame.columns, *alone} or not frame.columns.is_unique:
+    if "judge" not in frame or "verdict" in frame or not frame.columns.is_unique:
+        return {}
+    others = [str(name) for name in frame.columns if name != "judge"]
+    strong, weak = VERDICT_ALIASES["verdict"]
+    if means_any(others, [*strong, *weak]):
         return {}
     codes = code_binary(frame["judge"])
     return {"verdict": "judge"} if (codes >= 0).any() and (codes >= MISSING).all() else {}

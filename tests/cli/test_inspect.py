@@ -17,8 +17,12 @@ from bayesjudge.cli import app
 from bayesjudge.readers.inspection import inspection_schema
 
 #: Commands that some files need to answer a question: a baseline that no record names, a threshold.
-SAID = {"arena-hard": [], "rewardbench": ["--threshold", "1"], "mt-bench-single": ["--threshold", "5"],
-        "wildbench-score": ["--threshold", "5"]}  # fmt: skip
+SAID = {
+    "arena-hard": [],
+    "rewardbench": ["--threshold", "1"],
+    "mt-bench-single": ["--threshold", "5"],
+    "wildbench-score": ["--threshold", "5"],
+}
 
 
 @pytest.mark.parametrize("name", FIXTURES)
@@ -49,7 +53,9 @@ def test_a_table_that_answers_nothing_exits_with_2(tmp_path: Path) -> None:
 
 def test_inspecting_imports_nothing_heavy(tmp_path: Path) -> None:
     path = FIXTURES["promptfoo"].write(tmp_path)
-    code = (f"import sys\nfrom bayesjudge.cli import main\ntry:\n    main(['inspect', {str(path)!r}])\n"
-            "except SystemExit:\n    pass\n"
-            "assert not {'jax', 'numpyro', 'matplotlib'} & sys.modules.keys()")  # fmt: skip
+    code = (
+        f"import sys\nfrom bayesjudge.cli import main\ntry:\n    main(['inspect', {str(path)!r}])\n"
+        "except SystemExit:\n    pass\n"
+        "assert not {'jax', 'numpyro', 'matplotlib'} & sys.modules.keys()"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from format_fixtures import FIXTURES, Fixture
+from fuzzing_formats import read_damaged
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.format import Format
@@ -29,9 +31,14 @@ def said(part: Part) -> dict[str, Any]:
     assert part.tool is not None
     assert part.rows is not None
     marks = [part.frame[name].notna() for name in ("label", "human") if name in part.frame]
-    return {"tool": part.tool.name, "items": names_in(part, "item"), "models": names_in(part, "model"),
-            "judges": names_in(part, "judge"), "labels": int(sum(one.sum() for one in marks)),
-            "dropped": dict(part.rows.dropped)}  # fmt: skip
+    return {
+        "tool": part.tool.name,
+        "items": names_in(part, "item"),
+        "models": names_in(part, "model"),
+        "judges": names_in(part, "judge"),
+        "labels": int(sum(one.sum() for one in marks)),
+        "dropped": dict(part.rows.dropped),
+    }
 
 
 def expected(fixture: Fixture) -> dict[str, Any]:
@@ -71,13 +78,13 @@ def test_names_order_and_compression_mean_nothing(name: str, tmp_path: Path) -> 
         assert said(read_parts(path)[0]) == expected(fixture)
 
 
-def records_of(fixture: Fixture) -> list[dict[str, Any]]:
-    content = fixture.content
+def records_of(fixture: Fixture) -> list[Any]:
+    content: Any = fixture.content
     if isinstance(content, pd.DataFrame):
         frame = content.loc[:, ~content.columns.duplicated()]
         return frame.to_dict("records")[:FIRST]
     if fixture.name.endswith(".eval"):
-        return content["summaries.json"][:FIRST]
+        return list(content["summaries.json"])
     return content[:FIRST] if isinstance(content, list) else [content]
 
 
@@ -135,3 +142,13 @@ def test_a_log_without_one_judgement_says_why(tmp_path: Path) -> None:
     path.write_text('{"key": "ok", "score": 1, "comment": "fine"}\n' * 3)
     with pytest.raises(InputError, match="no item: write the question's id"):
         read_parts(path)
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(3000, marks=pytest.mark.slow)])
+def test_damaged_files_of_tools_are_read_or_refused(count: int, tmp_path: Path) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(count):
+        outcome = read_damaged(seed, tmp_path)
+        assert outcome.state != "fault", (seed, outcome.message)
+        found[outcome.state] += 1
+    assert found["read"] > count / 10

@@ -24,14 +24,21 @@ def lines(path: Path, records: list[dict[str, Any]]) -> Path:
 
 #: By format, the answers' verdicts and labels in order of item and model; None is missing.
 MARKED = {
-    "inspect-eval": [(1, None), (0, 1)], "inspect-json": [(1, None), (0, 1)],
-    "promptfoo": [(1, None), (1, 0), (1, None)], "promptfoo-jsonl": [(1, None), (1, 0), (1, None)],
-    "mlflow": [(1, 0), (0, None)], "langsmith-feedback": [(1, 0), (1, None)], "langfuse": [(1, 0), (0, None)],
-    "langfuse-export": [(1, 0), (0, None)], "phoenix": [(1, None), (0, 1)],
-    "phoenix-annotations": [(1, 0), (0, None)], "weave": [(1, 0), (0, None)],
+    "inspect-eval": [(1, None), (0, 1)],
+    "inspect-json": [(1, None), (0, 1)],
+    "promptfoo": [(1, None), (1, 0), (1, None)],
+    "promptfoo-jsonl": [(1, None), (1, 0), (1, None)],
+    "mlflow": [(1, 0), (0, None)],
+    "langsmith-feedback": [(1, 0), (1, None)],
+    "langfuse": [(1, 0), (0, None)],
+    "langfuse-export": [(1, 0), (0, None)],
+    "phoenix": [(1, None), (0, 1)],
+    "phoenix-annotations": [(1, 0), (0, None)],
+    "weave": [(1, 0), (0, None)],
     "ragas-annotations": [(1, 1), (1, 0), (0, 0)],
-    "label-studio": [(1, 1), (1, 0)], "argilla": [(0, 1), (1, None)],
-}  # fmt: skip
+    "label-studio": [(1, 1), (1, 0)],
+    "argilla": [(0, 1), (1, None)],
+}
 
 
 @pytest.mark.parametrize("name", MARKED)
@@ -201,7 +208,7 @@ def test_an_epoch_is_an_answer_of_its_items_cluster(tmp_path: Path) -> None:
     assert table.frame["item"].nunique() == 12
     assert table.frame["question"].nunique() == 4
     counts = count_verdicts(table, cluster=table.cluster)
-    assert (counts.clusters, counts.answers.n.sum()) == (4, 12)
+    assert (counts.clusters, int(counts.answers.n.sum())) == (4, 12)
 
 
 def difference(table: Any) -> tuple[float, float]:

@@ -61,7 +61,7 @@ def _rows(record: Record, _: File) -> Iterator[Row]:
     row: Row = {name: record[name] for name in _KEPT if name in record}
     item = next((found for name in _IDS if (found := text(record.get(name)))), None)
     row |= {"item": item or canonical(record.get("prompt")), "human": winner}
-    row |= {f"length_{side}": found for side in "ab" if (found := _tokens(record, side)) is not None}
+    row |= {f"length_{side}": length for side in "ab" if (length := _tokens(record, side)) is not None}
     yield {**_flat(record, "category_tag"), **_flat(record, "dedup_tag"), **row}
 
 

@@ -121,7 +121,7 @@ def _main_methods(rows: pd.DataFrame, *, most: int) -> list[str]:
 
 def _quality(answer: Comparison, width: int) -> Table:
     """Sensitivity, specificity and J on each model by the Bayesian model; intervals where there is room."""
-    named = {"sensitivity": "sensitivity", "specificity": "specificity", "youden": "Youden's J"}
+    named = {"sensitivity": "sensitivity (TPR)", "specificity": "specificity (TNR)", "youden": "Youden's J"}
     by = {estimand: quality_rows(answer.diagnostics, estimand).set_index("name") for estimand in named}
     judge = answer.ranks["judge"].iloc[0]
     table = empty_table(
