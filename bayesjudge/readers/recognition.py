@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayesjudge.errors import Problem, UsageError
-from bayesjudge.readers.format import Format, Record, at
+from bayesjudge.readers.format import Format, Record
 from bayesjudge.readers.formats import known_formats
+from bayesjudge.readers.values import at
 
 __all__ = ["FIRST", "TABLE", "Found", "enclosed", "near_formats", "recognise_format"]
 

@@ -23,6 +23,8 @@ __all__ = ["Source", "arrow_to_pandas", "file_problem", "find_sources", "is_fram
 #: File name endings and the format that each stands for.
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "json", ".ndjson": "json", ".json": "json",
            ".parquet": "parquet", ".pq": "parquet", ".eval": "zip"}  # fmt: skip
+#: Endings that say nothing: what such a file is, its first bytes say.
+_SNIFFED = ("", ".txt", ".log")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,6 +58,8 @@ def find_sources(source: str | Path) -> list[Source]:
     """
     if str(source) == "-":
         return [_standard_input()]
+    if str(source).startswith(("https://", "http://")):
+        raise UsageError(f"nothing is fetched from a service; fetch it first: curl -LO {source}")
     path = Path(source).expanduser()
     if "\0" in str(path):
         raise UsageError(f"{str(source)!r} cannot be the name of a file")
@@ -109,14 +113,23 @@ def _file(path: Path) -> Source:
     if not path.is_file():
         raise InputError([file_problem(str(path), "no such file", _near_files(path))])
     packed, ending = path.suffix.lower() == ".gz", _ending(path)
-    if ending not in FORMATS:
+    if ending not in {*FORMATS, *_SNIFFED}:
+        fix = (
+            "save the sheet as CSV"
+            if ending in {".xlsx", ".xls"}
+            else "rename the file, or pipe it in and read '-'"
+        )
         raise UsageError(
             f"cannot tell the format of {path.name!r} from its ending {ending!r}; known endings are "
-            f"{', '.join(FORMATS)}, each also with .gz; rename the file, or pipe it in and read '-'"
+            f"{', '.join(FORMATS)}, each also with .gz; {fix}"
         )
     if path.stat().st_size == 0:
         raise InputError([file_problem(str(path), "an empty file", "Check how it was written.")])
-    return Source(name=str(path), format=FORMATS[ending], open=lambda: _open(path, packed=packed))
+    if ending in FORMATS:
+        return Source(name=str(path), format=FORMATS[ending], open=lambda: _open(path, packed=packed))
+    with _open(path, packed=packed) as stream:
+        sniffed = _sniff(stream.read(4096))
+    return Source(name=str(path), format=sniffed, open=lambda: _open(path, packed=packed))
 
 
 def _open(path: Path, *, packed: bool) -> BinaryIO:

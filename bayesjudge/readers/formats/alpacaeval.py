@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row, canonical, number, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import canonical, number, scalars, text
 
 _KEPT = ("dataset", "datasplit", "time_per_example", "price_per_example")
 

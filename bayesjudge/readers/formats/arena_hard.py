@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row, at, listing, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, listing, scalars, text
 
 _VERDICT = re.compile(r"A(<<|<|=|>|>>)B|B(<<|<|=|>|>>)A")
 _KEPT = ("category", "subcategory", "language")

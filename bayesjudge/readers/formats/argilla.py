@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row, listing, mapping, number, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import listing, mapping, number, scalars, text
 
 
 def _rows(record: Record, _: File) -> Iterator[Row]:

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import (
-    File,
-    Format,
-    Record,
-    Row,
-    at,
-    canonical,
-    listing,
-    mapping,
-    number,
-    numbered_answers,
-    scalars,
-    text,
-)
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, scalars, text
 
 
 def _rows(record: Record, file: File) -> Iterator[Row]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row, at, listing, mapping, number, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, listing, mapping, number, scalars, text
 
 _SOURCE = "inspect_ai 0.3: log/_log.py, log/_recorders/eval.py, scorer/_metric.py, scorer/_edit.py"
 #: As the tool's own ``value_to_float`` reads them.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row, at, listing, mapping, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, listing, mapping, scalars, text
 
 _SOURCE = "Label Studio documentation, guide/export and guide/task_format"
 

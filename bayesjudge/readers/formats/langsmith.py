@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row, at, number, numbered_answers, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, number, numbered_answers, scalars, text
 
 
 def _experiment(record: Record, _: File) -> Iterator[Row]:

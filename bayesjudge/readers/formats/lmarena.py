@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row, at, canonical, mapping, number, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, canonical, mapping, number, scalars, text
 
 _ONE_HOT = ("winner_model_a", "winner_model_b", "winner_tie")
 _COLUMNS = (

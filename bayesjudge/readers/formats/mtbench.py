@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row, listing, number, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import listing, number, text
 
 _SOURCE = (
     "FastChat, fastchat/llm_judge: gen_judgment.py and common.py; data set lmsys/mt_bench_human_judgments"

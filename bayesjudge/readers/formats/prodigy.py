@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row, at, listing, mapping, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, listing, mapping, scalars, text
 
 _ANSWERS = {"accept": 1, "reject": 0}
 

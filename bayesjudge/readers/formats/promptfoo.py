@@ -7,20 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.readers.format import (
-    File,
-    Format,
-    Record,
-    Row,
-    at,
-    canonical,
-    listing,
-    mapping,
-    number,
-    numbered_answers,
-    scalars,
-    text,
-)
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, scalars, text
 
 _GRADED = (
     "llm-rubric",

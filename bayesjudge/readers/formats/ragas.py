@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayesjudge.readers.format import (
-    File,
-    Format,
-    Record,
-    Row,
-    canonical,
-    listing,
-    mapping,
-    number,
-    numbered_answers,
-    text,
-)
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import canonical, listing, mapping, number, numbered_answers, text
 
 _INPUTS = frozenset(
     {

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayesjudge.readers.cells import criterion_gap, read_scores_cell
-from bayesjudge.readers.format import File, Format, Record, Row, number, scalars
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import number, scalars
 
 #: Preferences this near to the middle are ties.
 _NEAR_TIE = 0.05

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesjudge.readers.format import (
-    File,
-    Format,
-    Record,
-    Row,
-    at,
-    canonical,
-    listing,
-    mapping,
-    number,
-    numbered_answers,
-    text,
-)
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, text
 
 
 def _rows(record: Record, _: File) -> Iterator[Row]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row, number, text
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import number, text
 
 _SOURCE = "WildBench: src/eval.py, eval_results"
 
