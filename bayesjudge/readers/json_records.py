@@ -8,7 +8,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers.sources import Source, file_problem
@@ -57,7 +57,7 @@ def _objects(source: Source) -> Iterator[dict[str, Any]]:
             yield _object(source, _parsed(source, line.decode(), number), f"line {number}")
 
 
-def _all(source: Source, start: bytes, lines: io.BufferedReader) -> str:
+def _all(source: Source, start: bytes, lines: BinaryIO) -> str:
     most = most_bytes()
     content = start + lines.read(most)
     if len(content) >= most:

@@ -56,14 +56,16 @@ def _answers_apart(frame: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
 
 
 def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """A tool's rows without people's marks, and these with their annotators, where marks name any.
+    """A tool's rows without people's marks, and these with their annotators, where several people marked.
 
-    Several people may mark one answer differently: their marks are a table of labels, as a file of them is.
+    They may mark one answer differently: their marks are a table of labels, as a file of them is.
     """
-    told = any(part.tool for part in parts) and "annotator" in frame and frame["annotator"].notna().any()
-    if not told:
+    names = ["item", "model", "label", "annotator"]
+    if not any(part.tool for part in parts) or not set(names) <= set(frame.columns):
         return frame, None
-    marks = frame.loc[frame["label"].notna(), ["item", "model", "label", "annotator"]]
+    marks = frame.loc[frame["label"].notna(), names]
+    if marks["annotator"].astype("str").nunique() < 2:
+        return frame, None
     marks = marks.assign(annotator=marks["annotator"].fillna("a person"))
     rest = frame[frame["verdict"].notna()] if frame["verdict"].notna().any() else frame
     return rest.drop(columns=["label", "annotator"]), marks.reset_index(drop=True)

@@ -18,7 +18,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     model = text(at(run, "adapter_spec.model_deployment")) or text(at(run, "adapter_spec.model"))
     row: Row = {
         "item": f"{scenario}/{instance}" if scenario and instance else instance,
-        "answer": record.get("train_trial_index"),
+        "answer": text(record.get("train_trial_index")),
         **({"model": model} if model else {}),
     }
     stats = [mapping(stat) for stat in listing(record.get("stats"))]

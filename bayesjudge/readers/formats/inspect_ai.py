@@ -27,7 +27,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     row = scalars(record.get("metadata"), "metadata.")
     row |= {
         "item": f"{task}/{item}" if task and item else item,
-        "answer": record.get("epoch"),
+        "answer": text(record.get("epoch")),
         "model": text(run.get("model")),
     }
     scores = mapping(record.get("scores"))
@@ -88,7 +88,7 @@ def _sample(record: Record, _: File) -> Iterator[Row]:
     row = {name: value for name, value in scalars(record).items() if name.startswith("metadata_")}
     row |= {
         "item": text(record.get("id")) or text(record.get("sample_id")),
-        "answer": record.get("epoch"),
+        "answer": text(record.get("epoch")),
         "model": text(record.get("model")) or text(record.get("eval_id")),
     }
     for name, value in record.items():
