@@ -265,3 +265,65 @@ def test_the_smallest_file_is_of_one_system(
 def test_a_table_in_which_a_judge_answers_twice_needs_its_models() -> None:
     with pytest.raises(InputError, match="column 'model'"):
         read_verdicts(pd.DataFrame({"item": [1, 1], "verdict": [1, 0]}))
+
+
+def test_marks_from_an_annotation_tool_are_labels_of_another_tools_answers(tmp_path: Path) -> None:
+    """What people marked in Label Studio, two of them one answer differently, beside a table of verdicts."""
+    tasks = [
+        {
+            "id": k,
+            "data": {"item": f"q{k}", "model": "m"},
+            "annotations": [
+                {
+                    "completed_by": person,
+                    "was_cancelled": False,
+                    "result": [{"from_name": "ok", "value": {"choices": [choice]}}],
+                }
+                for person, choice in marks
+            ],
+        }
+        for k, marks in enumerate([[(1, "yes")], [(1, "yes"), (2, "no"), (3, "no")], []])
+    ]
+    (tmp_path / "tasks.json").write_text(json.dumps(tasks))
+    log = pd.DataFrame({"item": ["q0", "q1", "q2"], "model": "m", "verdict": [1, 1, 0]})
+    table = read_verdicts(log, labels=tmp_path / "tasks.json")
+    assert [None if label is pd.NA else int(label) for label in table.frame["label"]] == [1, 0, None]
+    assert table.annotations is not None
+    assert table.annotations["annotator"].tolist() == ["1", "1", "2", "3"]
+
+
+def test_a_pretty_printed_object_is_one_record(tmp_path: Path) -> None:
+    path = tmp_path / "row.json"
+    path.write_text(json.dumps({"item": "q", "model": "m", "verdict": 1}, indent=2))
+    assert read_verdicts(path).frame["verdict"].tolist() == [1]
+
+
+def test_a_file_without_a_telling_ending_is_sniffed(tmp_path: Path) -> None:
+    for name in ("log", "log.txt", "log.log"):
+        (tmp_path / name).write_text('{"item": "q", "model": "m", "verdict": 1}\n')
+        assert len(read_verdicts(tmp_path / name)) == 1
+    with pytest.raises(UsageError, match="curl -LO https://"):
+        read_verdicts("https://example.org/log.csv")
+    (tmp_path / "log.xlsx").write_bytes(b"PK")
+    with pytest.raises(UsageError, match="save the sheet as CSV"):
+        read_verdicts(tmp_path / "log.xlsx")
+
+
+def width(path: Path) -> float:
+    """Of the naive interval of a log's one accuracy."""
+    table = read_verdicts(path)
+    counts = count_verdicts(table, cluster=table.cluster)
+    rows = accuracy_baselines(counts, counts.judges[0], bootstrap=0)
+    row = rows.where(estimand="accuracy", method="naive").frame.iloc[0]
+    return float(row["upper"] - row["lower"])
+
+
+def test_epochs_say_no_more_than_they_add(tmp_path: Path) -> None:
+    """Five equal answers to an item are worth one; five independent ones nearly five items."""
+    one = samples("m", epochs=1, items=400, seed=5)
+    same = [{**row, "epoch": epoch} for row in one for epoch in range(1, 6)]
+    once = width(inspect_log(tmp_path / "one.json", "m", one))
+    assert width(inspect_log(tmp_path / "same.json", "m", same)) == pytest.approx(once, rel=0.1)
+    apart = width(inspect_log(tmp_path / "apart.json", "m", samples("m", epochs=5, items=400, seed=6)))
+    many = width(inspect_log(tmp_path / "many.json", "m", samples("m", epochs=1, items=2000, seed=7)))
+    assert apart == pytest.approx(many, rel=0.1)
