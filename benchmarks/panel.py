@@ -31,7 +31,7 @@ from bayesjudge.baselines.panel.redundancy import without_judge
 from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.estimates import POPULATIONS, Estimates, Population, estimand_of
 from bayesjudge.estimates.posterior import differences, summary_rows
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.judge_panel import JudgePanel
 
 BASELINES = ("ppi++[best-judge]", "eif[panel-logit,logit]")
@@ -119,8 +119,9 @@ def panel_estimates(
     model = JudgePanel()
     data = [model.prepare(one) for _, one in sets]
     # Whole hundreds share one program; careful steps instead of repeats, which would need one of their own.
-    fits = fit_many(model, data, draws=options.draws, tune=500, seed=options.seed, batch=options.batch,
-                    target_accept=0.95, repeat=False, progress=True)  # fmt: skip
+    engine = Hmc(draws=options.draws, tune=500, target_accept=0.95)
+    fits = fit_many(model, data, engine=engine, seed=options.seed, batch=options.batch, repeat=False,
+                    progress=True)  # fmt: skip
     found, failed, worst = [], 0, 1.0
     for index in range(len(fits)):
         rows: list[dict[str, Any]] = []

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from bayesjudge.baselines import accuracy_baselines, judge_quality
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.judge_error import JudgeError
 
 DATA = (
@@ -40,7 +40,7 @@ DATA = (
 )
 ITEMS = 400
 #: Enough for the ends of an interval: some 800 effective draws.
-SAMPLING: dict[str, Any] = {"chains": 2, "draws": 500, "tune": 300}
+SAMPLING = Hmc(chains=2, draws=500, tune=300)
 MODEL = JudgeError()
 ESTIMANDS = ("accuracy", "difference", "sensitivity", "specificity", "youden", "delta_youden")
 KEYS = ["version", "n", "estimand", "method"]
@@ -107,7 +107,7 @@ def populations(path: Path, version: str, judges: Sequence[str] | None) -> Itera
 def scored(world: Population, n: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """One row a method, estimand and unit: coverage, mean width and error, wrong-signed confident calls."""
     logs = [drawn(world, n=n, seed=options.seed * 1000 + k) for k in range(options.replicates)]
-    fits, truth = fit_many(MODEL, logs, seed=options.seed, **SAMPLING), true_values(world)
+    fits, truth = fit_many(MODEL, logs, seed=options.seed, engine=SAMPLING), true_values(world)
     every = [
         Estimates.concat([
             MODEL.estimates(fits.posterior(k), fits.data[k]),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesjudge import Estimates, count_verdicts, fit
+from bayesjudge import Estimates, Nuts, count_verdicts, fit
 from bayesjudge.checks import predictive_check
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.estimates.posterior import differences, summary_rows
@@ -114,7 +114,7 @@ def main() -> None:
     given = options.parse_args()
     log = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=0, unlabelled=1000)
     model = ValidatedJudge()
-    result = fit(model, log.verdicts, draws=given.draws, tune=given.draws, progress=True)
+    result = fit(model, log.verdicts, engine=Nuts(draws=given.draws, tune=given.draws), progress=True)
     table = result.estimates().with_truth(log.truth).frame
     print(
         table[["estimand", "unit", "point", "lower", "upper", "truth", "ess"]].round(3).to_string(index=False)

@@ -16,6 +16,7 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.archives import archive_records
 from bayesjudge.readers.column_names import recognise
+from bayesjudge.readers.databases import is_database, open_table
 from bayesjudge.readers.filters import ROW, keep_where
 from bayesjudge.readers.format import File, Format, Record
 from bayesjudge.readers.formats import known_formats
@@ -84,7 +85,7 @@ class Part:
 
 
 def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection[str] = ()) -> list[Part]:
-    """Each file that a path, pattern, folder or ``-`` means, or the table in memory.
+    """Each file that a path, pattern, folder or ``-`` means, or the table in memory or DuckDB.
 
     Parameters
     ----------
@@ -107,6 +108,8 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection
         return source
     if is_frame(source):
         parts = [_of_frame("the table", to_pandas(source).rename(columns=str), reading, taken)]
+    elif isinstance(source, str | Path) and is_database(source):
+        parts = [_of_frame(str(source), to_pandas(open_table(source)).rename(columns=str), reading, taken)]
     elif isinstance(source, str | Path):
         parts = _together(str(source), [_read(found, reading, taken) for found in find_sources(source)])
     else:

@@ -112,6 +112,8 @@ def _ending(path: Path) -> str:
 def _file(path: Path) -> Source:
     if not path.is_file():
         raise InputError([file_problem(str(path), "no such file", _near_files(path))])
+    if path.suffix.lower() == ".duckdb":
+        raise UsageError(f"{str(path)!r} holds tables; say which: {path}::TABLE")
     packed, ending = path.suffix.lower() == ".gz", _ending(path)
     if ending not in {*FORMATS, *_SNIFFED}:
         fix = (

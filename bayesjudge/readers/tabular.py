@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers.sources import Source, arrow_to_pandas, file_problem
+from bayesjudge.text import FORMULA, GUARD
 
 __all__ = ["not_utf8", "read_delimited", "read_parquet", "require_text"]
 
 #: Bytes parsed at a time; a single row, with all its text, must fit.
 _BLOCK = 1 << 24
+#: The beginning of a cell that is guarded, in the syntax that Python and RE2 share.
+_GUARDED = f"^{GUARD}({FORMULA})"
 
 
 def read_delimited(source: Source) -> pd.DataFrame:
@@ -34,8 +39,17 @@ def read_delimited(source: Source) -> pd.DataFrame:
         table = _parse(source, header, delimiter)
     except pa.ArrowInvalid as error:
         raise _explain(source, header, delimiter, error) from error
-    frame: pd.DataFrame = table.to_pandas()
+    table = table.rename_columns([re.sub(_GUARDED, r"\1", name) for name in table.column_names])
+    columns = [_unguarded(values) for values in table.columns]
+    frame: pd.DataFrame = pa.table(columns, table.column_names).to_pandas()
     return frame
+
+
+def _unguarded(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text without the mark that keeps a spreadsheet from taking it for a formula; see `files.csv_text`."""
+    if not pa.types.is_string(values.type) or not pc.any(pc.starts_with(values, GUARD)).as_py():
+        return values
+    return pc.replace_substring_regex(values, _GUARDED, r"\1")
 
 
 def _header(source: Source) -> tuple[list[str], str]:

@@ -11,7 +11,7 @@ import numpy as np
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import differences, summary_rows
-from bayesjudge.inference import Gate, ManyFits, fit_many
+from bayesjudge.inference import Engine, Gate, ManyFits, fit_many
 
 __all__ = ["Posteriors", "sample"]
 
@@ -55,10 +55,10 @@ class Posteriors:
 
 
 def sample(
-    model: Any, counts: Sequence[VerdictCounts], *, batch: int, seed: int, **options: Any
+    model: Any, counts: Sequence[VerdictCounts], *, batch: int, seed: int, engine: Engine
 ) -> Posteriors:
     """Posteriors of all data sets by `fit_many`, reduced to estimates of accuracies and differences."""
-    fits = fit_many(model, counts, batch=batch, seed=seed, progress=True, **options)
+    fits = fit_many(model, counts, batch=batch, seed=seed, progress=True, engine=engine)
     return Posteriors(
         estimates=tuple(_headline(fits, index) for index in range(len(fits))),
         gates=tuple(fits.gate(index) for index in range(len(fits))),

@@ -15,7 +15,7 @@ from bayesjudge.checks import predictive_check
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Hmc, Nuts, fit
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.maths.bradley_terry import PER_LOGIT, solve_strengths
@@ -45,7 +45,7 @@ def counts(battles: Battles) -> BattleCounts:
 @pytest.fixture(scope="module")
 def fitted(counts: BattleCounts) -> Fit:
     # R-hat of 300 draws a chain is above the gate's 1.01 for 19 of 40 logs; of 1,000 it is 1.0076 at most.
-    return fit(BradleyTerry(), counts, draws=1000, tune=500, seed=3)
+    return fit(BradleyTerry(), counts, engine=Nuts(tune=500), seed=3)
 
 
 def _log_density(model: BradleyTerry, data: Data, flat: Any) -> float:
@@ -110,7 +110,7 @@ def test_strengths_are_recovered(fitted: Fit, agree: Callable[..., None]) -> Non
 
 @pytest.mark.slow
 def test_position_and_length_are_recovered(battles: Battles, agree: Callable[..., None]) -> None:
-    one = fit(WITH_EFFECTS, battles, engine="hmc", draws=300, tune=200, chains=2)
+    one = fit(WITH_EFFECTS, battles, engine=Hmc(chains=2, draws=300, tune=200))
     found = one.estimates().frame.set_index("unit")
     # The simulated judge favours the answer shown first by .2 logits and does not look at length.
     for unit, truth in (("shown first", 0.2), ("longer", 0.0)):

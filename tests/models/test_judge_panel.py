@@ -16,7 +16,7 @@ import xarray as xr
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import fit
+from bayesjudge.inference import Hmc, fit
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
@@ -485,7 +485,7 @@ def test_forty_labels_of_triviaqa_give_narrow_intervals_that_hold(triviaqa: pd.D
     votes = panel_votes(Verdicts.from_frame(triviaqa))
     keep = np.isin(np.arange(400), np.random.default_rng(1).permutation(400)[:40])
     model = JudgePanel()
-    result = fit(model, votes.with_labels_of(keep), engine="hmc", draws=400, tune=400, seed=1)
+    result = fit(model, votes.with_labels_of(keep), engine=Hmc(draws=400, tune=400), seed=1)
     truth = {(name, m): float(v) for name in ("accuracy", "accuracy (these items)")
              for m, v in zip(votes.models, np.nanmean(votes.label, axis=0), strict=True)}  # fmt: skip
     table = result.estimates().with_truth(truth)

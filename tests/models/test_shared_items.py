@@ -204,10 +204,10 @@ def test_the_variance_of_a_sum_over_items_is_that_of_a_sample() -> None:
 
 def test_the_manifest_says_what_labelled_items_are_worth() -> None:
     """Copies of one model: as many independent answers as the model has, whatever the number of copies."""
-    from bayesjudge.inference import fit
+    from bayesjudge.inference import Laplace, fit
 
     cells = np.repeat(cells_of()[:, :1], 3, axis=1)
-    one = fit(JudgeError(pooling="specific"), table_of(cells), engine="laplace", draws=200)
+    one = fit(JudgeError(pooling="specific"), table_of(cells), engine=Laplace(draws=200))
     facts = one.manifest["shared_items"]
     assert facts["df"] == facts["labelled_items"] - 1
     assert facts["labelled_answers"]["theta"] == 3 * facts["labelled_items"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from bayesjudge.baselines.panel import (
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.posterior import summary_rows
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.models.judge_panel.results import answer_probabilities, expected_agreement, panel_beats_best
 from bayesjudge.planning.labels import sample_labels
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from bayesjudge.studies.accuracy.fits import AccuracyOptions
 
-__all__ = ["panel_part", "panel_table", "panel_warnings"]
+__all__ = ["panel_job", "panel_part", "panel_table", "panel_warnings"]
 
 #: Items that are drawn to be labelled next, and items in all up to which that is done.
 NEXT, PLANNED_UP_TO = 20, 2000
@@ -47,12 +48,16 @@ def panel_table(
     return panel_votes(verdicts, group_by=group, cluster=cluster).for_judges(judges)
 
 
-def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
-    """Fit the panel, and set its baselines, its judges and its checks beside it."""
-    model = JudgePanel()
+def panel_job(votes: PanelVotes, options: AccuracyOptions) -> Fitting:
+    """The fit of the panel."""
     # Its posterior is near normal, and the sampler of fit_many is the faster one there.
-    engine = "hmc" if options.engine == "nuts" else options.engine
-    one = fit(model, votes, **{**options.sampling, "engine": engine})
+    chosen = replace(options, engine="hmc") if options.engine == "nuts" else options
+    return Fitting(model=JudgePanel(), table=votes, **chosen.sampling)
+
+
+def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
+    """The panel's estimates, with its baselines, its judges and its checks."""
+    model: Any = one.model
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob)
     fits = JudgeFits(judge=PANEL, headline=one, by_model=one)

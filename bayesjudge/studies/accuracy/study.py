@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +14,21 @@ from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.inference import run_fits
 from bayesjudge.inference.gate import Gate
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
-from bayesjudge.studies.accuracy.fits import PANEL, AccuracyOptions, JudgeFits, Part, check_judge, fit_judge
+from bayesjudge.studies.accuracy.fits import (
+    PANEL,
+    AccuracyOptions,
+    JudgeFits,
+    JudgePlan,
+    Part,
+    check_judge,
+    plan_judge,
+)
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.panel import panel_part, panel_table, panel_warnings
+from bayesjudge.studies.accuracy.panel import panel_job, panel_part, panel_table, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.ranks import rank_probabilities
@@ -27,6 +36,8 @@ from bayesjudge.studies.common.reading import shared_calibration
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rich.table import Table
 
     from bayesjudge.counts.panel import PanelVotes
@@ -49,6 +60,7 @@ def accuracy(
     draws: int = 1000, tune: int = 1000, compare: bool | None = None,
     population: Population = "superpopulation", panel: bool | None = None,
     truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
+    executor: Executor | None = None, workers: int = 1,
 ) -> Comparison:  # fmt: skip
     """Each model's true accuracy and every difference, Bayesian and frequentist intervals side by side.
 
@@ -88,6 +100,8 @@ def accuracy(
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
         Show progress bars on standard error.
+    executor, workers
+        Where the fits are made, as in `run_jobs`; the answer does not depend on it.
 
     Returns
     -------
@@ -118,9 +132,14 @@ def accuracy(
     chosen = _choose(counts, judges)
     compared = len(chosen) == 1 if compare is None else compare
     votes = _votes(table, counts, chosen, panel, group=group, cluster=cluster)
-    parts = {} if votes is None else {PANEL: panel_part(votes, options)}
+    plans = {judge: _planned(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    jobs = {} if votes is None else {(PANEL, ""): panel_job(votes, options)}
+    jobs |= {(judge, name): job for judge, one in plans.items() for name, job in one.plan.jobs.items()}
+    made = run_fits(jobs, executor=executor, workers=workers)
+    parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
-    parts |= {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    parts |= {judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
+              for judge, one in plans.items()}  # fmt: skip
     clusters = cluster if cluster is None or isinstance(cluster, str) else list(cluster)
     settings = {
         **options.settings, "judges": chosen, "group": group, "cluster": clusters, "compare": compared,
@@ -177,9 +196,18 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
-    population, selection = options.population, _even(counts, options)
-    chosen, superpopulation = looks_chosen(selection), population == "superpopulation"
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Judge:
+    """Counts of one judge as they are fitted, the test of even labelling, and the fits to be made."""
+
+    counts: VerdictCounts
+    selection: pd.DataFrame
+    plan: JudgePlan
+
+
+def _planned(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> _Judge:
+    selection = _even(counts, options)
+    chosen, superpopulation = looks_chosen(selection), options.population == "superpopulation"
     labels: Labels = "enriched" if options.labels == "enriched" else "random"
     if counts.weighted:
         labels = "weighted"
@@ -187,7 +215,13 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
         counts = estimated_weights(counts)
         labels = "reweighted" if counts.weighted else "random"
     again = estimated_weights(counts) if chosen and superpopulation else None
-    fits = fit_judge(counts, options, labels=labels, compared=compared, chosen=again)
+    plan = plan_judge(counts, options, labels=labels, compared=compared, chosen=again)
+    return _Judge(counts=counts, selection=selection, plan=plan)
+
+
+def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions) -> Part:
+    fits, counts, population = judge.plan.fits(made), judge.counts, options.population
+    chosen = looks_chosen(judge.selection)
     bayes = fits.headline.estimates(prob=options.prob, population=population)
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
@@ -211,7 +245,7 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
         baselines=accuracy_baselines(counts, fits.judge, population=population, **frequentist),
         quality=quality,
         ranks=rank_probabilities(theta),
-        checks={**check_judge(fits), "selection": selection, **more},
+        checks={**check_judge(fits), "selection": judge.selection, **more},
         reasons=tuple(refused),
     )
 

@@ -15,7 +15,7 @@ from bayesjudge.baselines.audit.attacks import consistency_by_attack
 from bayesjudge.counts.pairs import presentations
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.inference.programs.progress import bar
 from bayesjudge.models.verdict_agreement.features import features
 from bayesjudge.readers import read_pairs
@@ -43,6 +43,8 @@ from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.tables import Pairs
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rich.table import Table
 
     from bayesjudge.report import Page
@@ -55,6 +57,7 @@ def audit(
     reviewed: float | str | None = None, features: Sequence[str] = (), components: int = 32,
     share: float | None = None, folds: int = 10, engine: str = "nuts", prob: float = 0.95, seed: int = 0,
     chains: int = 4, draws: int = 1000, tune: int = 1000, progress: bool = False,
+    executor: Executor | None = None, workers: int = 1,
 ) -> Comparison:  # fmt: skip
     """Trust in every unverified verdict, what to flip if anything, and what each method would gain.
 
@@ -86,6 +89,8 @@ def audit(
         Equal seeds give equal answers.
     progress : bool
         Show progress bars on standard error.
+    executor, workers
+        Where the fit is made, as in `run_jobs`; there is one, so that workers do not make it faster.
 
     Returns
     -------
@@ -118,7 +123,9 @@ def audit(
     whole = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=embeddings)
     mine = whole.of(judge=judge)
     _require_people(mine)
-    return _answer(whole, mine, options)
+    job = Fitting(model=options.model, table=mine, **options.sampling)
+    made = run_fits({"verdicts": job}, executor=executor, workers=workers)
+    return _answer(whole, mine, made["verdicts"], options)
 
 
 def _require_people(pairs: Pairs) -> None:
@@ -129,9 +136,8 @@ def _require_people(pairs: Pairs) -> None:
                                   allowed="some pairs that people chose between, too")])  # fmt: skip
 
 
-def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
+def _answer(whole: Pairs, mine: Pairs, single: Fit, options: AuditOptions) -> Comparison:
     model = options.model
-    single = fit(model, mine, **options.sampling)
     found = features(mine, components=options.components, extra=options.features)
     known = options.labels == "both"
     guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)

@@ -12,13 +12,15 @@ import pandas as pd
 from bayesjudge.baselines.elo.held_out import SETTINGS, Setting
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import xarray as xr
 
 
@@ -50,7 +52,9 @@ class EloFits:
         return found
 
 
-def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
+def fit_leaderboards(
+    counts: BattleCounts, options: EloOptions, *, executor: Executor | None = None, workers: int = 1
+) -> EloFits:
     """Fit what the data allow, the human scale wherever there are votes."""
     votes = bool(counts.human.votes.sum())
     models: list[tuple[str, Any]] = [("", options.judge_elo())] if votes and counts.judges else []
@@ -60,8 +64,9 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         alike = options.covariates
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
     models += _temperatures(counts)
+    jobs = {model.label: Fitting(model=model, table=counts, **options.sampling) for _, model in models}
     return EloFits(
-        fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
+        fits=run_fits(jobs, executor=executor, workers=workers),
         judge_of={model.label: judge for judge, model in models},
     )
 
