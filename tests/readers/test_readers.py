@@ -145,8 +145,10 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     write(tmp_path / "verdicts.csv", CSV)
     with pytest.raises(InputError, match=r"no such file.*Did you mean '.*verdicts\.csv'"):
         read_verdicts(tmp_path / "verdict.csv")
-    with pytest.raises(InputError, match="a folder"):
-        read_verdicts(tmp_path)
+    assert len(read_verdicts(tmp_path)) == len(FRAME)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="a folder without a file of a known ending"):
+        read_verdicts(tmp_path / "empty")
     with pytest.raises(InputError, match="no file that matches"):
         read_verdicts(str(tmp_path / "*.jsonl"))
     with pytest.raises(UsageError, match=r"known endings are \.csv"):

@@ -126,6 +126,8 @@ def accuracy(
         chains=chains, draws=draws, tune=tune, compare=compare, population=population, progress=progress,
     )  # fmt: skip
     table = _table(verdicts)
+    # Several answers to one question belong together where a tool's log says so.
+    cluster = cluster or (table.cluster if isinstance(table, Verdicts) else None)
     counts = _counted(table, group, cluster)
     _require_one_account(counts, options)
     chosen = _choose(counts, judges)
