@@ -47,9 +47,13 @@ def read_delimited(source: Source) -> pd.DataFrame:
 
 def _unguarded(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Text without the mark that keeps a spreadsheet from taking it for a formula; see `files.csv_text`."""
-    if not pa.types.is_string(values.type) or not pc.any(pc.starts_with(values, GUARD)).as_py():
+    if not pa.types.is_string(values.type):
         return values
-    return pc.replace_substring_regex(values, _GUARDED, r"\1")
+    # By name, since type checkers do not see pyarrow's generated functions.
+    found = pc.call_function("match_substring_regex", [values], pc.MatchSubstringOptions(_GUARDED))
+    if not pc.call_function("any", [found]).as_py():
+        return values
+    return pc.call_function("replace_substring_regex", [values], pc.ReplaceSubstringOptions(_GUARDED, r"\1"))
 
 
 def _header(source: Source) -> tuple[list[str], str]:

@@ -226,10 +226,10 @@ def test_the_manifest_says_what_labelled_items_are_worth() -> None:
 
 
 def test_accuracys_design_effect_has_an_interval() -> None:
-    from bayesjudge.inference import fit
+    from bayesjudge.inference import Laplace, fit
 
     data = JudgeError().prepare(table_of(cells_of()))
-    facts = fit(JudgeError(), data, engine="laplace", draws=200).manifest["shared_items"]
+    facts = fit(JudgeError(), data, engine=Laplace(draws=200)).manifest["shared_items"]
     low, high = facts["design_effect_95"]["theta"]
     away = np.log([facts["design_effect"]["theta"] / low, high / facts["design_effect"]["theta"]])
     np.testing.assert_allclose(away, t.ppf(0.975, LABELLED - 1) * data["log_effect_error"], atol=1e-3)

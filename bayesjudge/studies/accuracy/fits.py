@@ -121,12 +121,13 @@ def plan_judge(
     fewer = {name: min(getattr(engine, name), COMPARED_DRAWS) for name in ("draws", "tune")}
     short = {**options.sampling, "engine": replace(engine, **fewer)}
     several = len(counts.models) > 1
-    pooled = [name for name in POOLINGS if name != options.pooling] if compared and several else []
+    pooled: list[Pooling] = [name for name in POOLINGS if name != options.pooling] if compared and several else []
     # Diagnostics need rates by model, whatever the headline pools.
     by_model: Pooling = "partial" if options.pooling == "shared" and several else options.pooling
     model = options.judge_error(options.pooling, labels)
     jobs = {str(options.pooling): Fitting(model=model, table=counts, **options.sampling)}
-    for name in dict.fromkeys([*pooled, by_model]):
+    others: list[Pooling] = [*pooled, by_model]
+    for name in dict.fromkeys(others):
         if name == options.pooling:
             continue
         jobs[name] = Fitting(model=options.judge_error(name, labels), table=counts, **short)
