@@ -43,7 +43,7 @@ def calibrate(
 
         if out is not None:
             require_writable(out)
-        chosen, kind = registered(model, mapping(option, "--option")), kind_of(model, table)
+        chosen, kind = registered(model, mapping(option, "--option", "pooling=shared")), kind_of(model, table)
         data = chosen.prepare(small_table(kind))
         found = sbc(
             chosen, data, replicates=replicates, engine=engine, chains=chains, draws=draws, tune=2 * draws,

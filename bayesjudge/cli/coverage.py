@@ -50,7 +50,7 @@ def cover(
         from bayesjudge.simulation import coverage
         from bayesjudge.studies.common.comparison import require_writable
 
-        sweep = _sweep(question, table, mapping(option, "--option"))
+        sweep = _sweep(question, table, mapping(option, "--option", "pooling=shared"))
         if out is not None:
             require_writable(out)
         found = coverage(

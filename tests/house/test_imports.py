@@ -20,11 +20,21 @@ HEAVY = {
 }  # fmt: skip
 
 LEAVES = {"errors", "tables", "estimates", "maths"}
-BEFORE_CHECKS = LEAVES | {"readers", "counts", "planning", "model", "inference", "models", "baselines"}
+BEFORE_CHECKS = LEAVES | {
+    "readers",
+    "counts",
+    "planning",
+    "model",
+    "inference",
+    "models",
+    "baselines",
+    "options",
+}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
 ROOMS = {
     "errors": set(),
     "version": set(),
+    "options": {"errors"},
     "tables": {"errors"},
     "estimates": {"errors"},
     "maths": {"errors"},
@@ -41,8 +51,8 @@ ROOMS = {
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates"},
     "report": {"errors", "estimates", "plots"},
-    "studies": BEFORE_CHECKS | {"checks", "plots", "report", "version"},
-    "simulation": (BEFORE_CHECKS | {"checks", "datasets", "studies"}) - {"planning", "readers"},
+    "studies": BEFORE_CHECKS | {"checks", "options", "plots", "report", "version"},
+    "simulation": (BEFORE_CHECKS | {"checks", "datasets", "options", "studies"}) - {"planning", "readers"},
 }
 ROOMS["cli"] = set(ROOMS)
 ROOMS["__main__"] = {"cli"}

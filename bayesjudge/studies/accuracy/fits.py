@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Population, estimand_of
 from bayesjudge.inference import Fit, fit
-from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.common.verdict_channel import Labels, Pooling
 from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
 
 if TYPE_CHECKING:
@@ -24,9 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PANEL",
     "POOLINGS",
-    "AccuracyOptions",
     "JudgeFits",
-    "LabelChoice",
     "Part",
     "check_judge",
     "fit_judge",
@@ -90,10 +86,10 @@ def fit_judge(
     short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
 
     def other(pooling: Pooling) -> Fit:
-        return fit(options.judge_error(pooling, labels), counts, **{**options.sampling, **short})
+        return fit(JudgeError(pooling=pooling, labels=labels), counts, **{**options.sampling, **short})
 
     several = len(counts.models) > 1
-    headline = fit(options.judge_error(options.pooling, labels), counts, **options.sampling)
+    headline = fit(JudgeError(pooling=options.pooling, labels=labels), counts, **options.sampling)
     pooled: tuple[Pooling, ...] = POOLINGS if compared and several else ()
     others: dict[str, Fit] = {}
     for name in pooled:
@@ -103,7 +99,7 @@ def fit_judge(
     by_model = (others.get("partial") or other("partial")) if hidden else headline
     reweighted = None
     if chosen is not None:
-        model = options.judge_error(options.pooling, "reweighted")
+        model = JudgeError(pooling=options.pooling, labels="reweighted")
         reweighted = fit(model, chosen, **{**options.sampling, **short})
     return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model, reweighted=reweighted,
                      alternatives={one.model.label: one for one in others.values()})  # fmt: skip
@@ -155,44 +151,4 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     return {name: table.assign(judge=fits.judge) for name, table in ordered.items()}
 
 
-#: How labels were chosen: evenly, by the judge's verdicts, or each by its own label and by nothing else.
-LabelChoice = Literal["random", "chosen-by-verdict", "enriched"]
 POOLINGS: tuple[Pooling, ...] = ("partial", "shared", "specific")
-
-
-@dataclass(frozen=True, kw_only=True)
-class AccuracyOptions(SamplingOptions):
-    """What `accuracy` was asked for; the parameters are described there.
-
-    Raises
-    ------
-    UsageError, EngineError
-        The first option that cannot be, with what is allowed.
-
-    Examples
-    --------
-    >>> AccuracyOptions(prob=0.9).judge_error("partial", "random").label
-    'bayes:judge_error[partial]'
-    """
-
-    pooling: Pooling = "partial"
-    labels: LabelChoice = "random"
-    compare: bool | None = None
-    population: Population = "superpopulation"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        estimand_of("accuracy", self.population)
-        if self.labels not in get_args(LabelChoice):
-            raise UsageError(f"labels={self.labels!r} is not one of {', '.join(get_args(LabelChoice))}")
-        self.judge_error(self.pooling, "random")
-
-    def judge_error(self, pooling: Pooling, labels: Labels) -> JudgeError:
-        """The model of accuracies."""
-        return JudgeError(pooling=pooling, labels=labels)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What the manifest of the answer records."""
-        own = {"pooling": self.pooling, "labels": self.labels, "population": self.population}
-        return {**super().settings, **own}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ from bayesjudge.baselines.panel import (
     error_correlations,
     panel_baselines,
 )
-from bayesjudge.counts.panel import PanelVotes, panel_votes
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.inference import Fit, fit
@@ -24,27 +23,16 @@ from bayesjudge.models.judge_panel.results import answer_probabilities, expected
 from bayesjudge.planning.labels import sample_labels
 from bayesjudge.studies.accuracy.fits import PANEL, JudgeFits, Part, check_judge
 from bayesjudge.studies.common.ranks import rank_probabilities
-from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
+    from bayesjudge.options import AccuracyOptions
 
-    from bayesjudge.studies.accuracy.fits import AccuracyOptions
-
-__all__ = ["panel_part", "panel_table", "panel_warnings"]
+__all__ = ["panel_part", "panel_warnings"]
 
 #: Items that are drawn to be labelled next, and items in all up to which that is done.
 NEXT, PLANNED_UP_TO = 20, 2000
 #: Correlation of two judges' errors from which one is called an echo of the other.
 ECHO = 0.5
-
-
-def panel_table(
-    verdicts: Verdicts | ir.Table, judges: Sequence[str], *, group: str | None,
-    cluster: str | Sequence[str] | None,
-) -> PanelVotes:  # fmt: skip
-    """Votes of the chosen judges, side by side."""
-    return panel_votes(verdicts, group_by=group, cluster=cluster).for_judges(judges)
 
 
 def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:

@@ -12,14 +12,16 @@ import pandas as pd
 from bayesjudge.baselines import accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference.gate import Gate
+from bayesjudge.options import AccuracyOptions, asks
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
-from bayesjudge.studies.accuracy.fits import PANEL, AccuracyOptions, JudgeFits, Part, check_judge, fit_judge
+from bayesjudge.studies.accuracy.fits import PANEL, JudgeFits, Part, check_judge, fit_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.panel import panel_part, panel_table, panel_warnings
+from bayesjudge.studies.accuracy.panel import panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.ranks import rank_probabilities
@@ -29,11 +31,9 @@ from bayesjudge.tables import Verdicts
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.inference import Fit
-    from bayesjudge.models.common.verdict_channel import Labels, Pooling
+    from bayesjudge.models.common.verdict_channel import Labels
     from bayesjudge.report import Page
-    from bayesjudge.studies.accuracy.fits import LabelChoice
 
 __all__ = ["accuracy"]
 
@@ -42,52 +42,14 @@ LOOK_CHOSEN = "labels look chosen"
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
 
 
-def accuracy(
-    verdicts: Any, *, group: str | None = None, cluster: str | Sequence[str] | None = None,
-    judges: Iterable[str] | None = None, pooling: Pooling = "partial", labels: LabelChoice = "random",
-    engine: str = "nuts", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
-    draws: int = 1000, tune: int = 1000, compare: bool | None = None,
-    population: Population = "superpopulation", panel: bool | None = None,
-    truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
-) -> Comparison:  # fmt: skip
+@asks(AccuracyOptions)
+def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     """Each model's true accuracy and every difference, Bayesian and frequentist intervals side by side.
 
     Parameters
     ----------
     verdicts : Verdicts, VerdictCounts, or anything that `read_verdicts` takes
         A table of verdicts, or its counts from wherever the rows live.
-    group, cluster : str, optional
-        Columns as in `count_verdicts`; for counts, give them there.
-    judges : iterable of str, optional
-        Some of the judges; all by default. Together they are a panel, and each is analysed on its own too.
-    pooling : {"partial", "shared", "specific"}
-        How far the judge's errors are alike between models.
-    labels : {"random", "chosen-by-verdict", "enriched"}
-        How the labelled answers were chosen: evenly, by the judge's verdicts and nothing else, or each by its
-        own label and nothing else. The first is tested; labels that look chosen fail the gate. For the second
-        labels are weighed by probabilities estimated from the verdicts. Labels drawn with known, unequal
-        probabilities need no option but the column ``label_probability``.
-    engine : {"nuts", "hmc", "laplace", "pymc"}
-        As in `fit`, with ``chains, draws, tune``.
-    prob : float
-        Probability of every interval, between 0 and 1.
-    seed : int
-        Equal seeds give equal answers.
-    bootstrap : int
-        Replicates of the bootstrap baselines; 0 leaves them out.
-    compare : bool, optional
-        Fit the other two poolings too and compare all three by leave-one-out; by default when there is one
-        judge. Needs two models or more.
-    population : {"superpopulation", "items"}
-        Accuracy on questions like these, or on exactly these items: an answer with a label is then known, and
-        intervals narrow as labels are added, to nothing when every answer has one.
-    panel : bool, optional
-        Also regress the labels on the votes of all judges (`JudgePanel`); by default where there are two
-        judges or more and any label. Needs verdicts, not counts.
-    truth : mapping, optional
-        Known truth by ``(estimand, unit)``, for simulated data.
-    progress : bool
-        Show progress bars on standard error.
 
     Returns
     -------
@@ -106,26 +68,23 @@ def accuracy(
     >>> answer.estimates.where(estimand="accuracy", unit="a").frame["method"].iloc[0]
     'bayes:judge_error[shared]'
     """
-    options = AccuracyOptions(
-        pooling=pooling, labels=labels, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
-        chains=chains, draws=draws, tune=tune, compare=compare, population=population, progress=progress,
-    )  # fmt: skip
     table = _table(verdicts)
-    counts = _counted(table, group, cluster)
+    counts = _counted(table, options)
     _require_one_account(counts, options)
-    chosen = _choose(counts, judges)
-    compared = len(chosen) == 1 if compare is None else compare
-    votes = _votes(table, counts, chosen, panel, group=group, cluster=cluster)
+    chosen = _choose(counts, options.judges)
+    compared = len(chosen) == 1 if options.compare is None else options.compare
+    votes = _votes(table, counts, chosen, options)
     parts = {} if votes is None else {PANEL: panel_part(votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
     parts |= {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
-    clusters = cluster if cluster is None or isinstance(cluster, str) else list(cluster)
     settings = {
-        **options.settings, "judges": chosen, "group": group, "cluster": clusters, "compare": compared,
+        **options.settings,
+        "judges": chosen,
+        "compare": compared,
         "panel": votes is not None,
         "label_source": counts.label_source,
-    }  # fmt: skip
-    return _assemble(counts, parts, settings, truth or {}, messages)
+    }
+    return _assemble(counts, parts, settings, options.truth or {}, messages)
 
 
 def _table(verdicts: Any) -> Any:
@@ -134,10 +93,10 @@ def _table(verdicts: Any) -> Any:
     return verdicts if ready else read_verdicts(verdicts)
 
 
-def _counted(table: Any, group: str | None, cluster: str | Sequence[str] | None) -> VerdictCounts:
+def _counted(table: Any, options: AccuracyOptions) -> VerdictCounts:
     if not isinstance(table, VerdictCounts):
-        return count_verdicts(table, group=group, cluster=cluster)
-    if group or cluster:
+        return count_verdicts(table, group=options.group, cluster=options.cluster)
+    if options.group or options.cluster:
         raise UsageError("these are counts already: give group= and cluster= to count_verdicts")
     return table
 
@@ -153,16 +112,17 @@ def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> Non
 
 
 def _votes(
-    table: Any, counts: VerdictCounts, judges: Sequence[str], panel: bool | None, *, group: str | None,
-    cluster: str | Sequence[str] | None,
-) -> PanelVotes | None:  # fmt: skip
-    """Votes side by side where a panel is asked for, or where there is something to learn from one."""
-    counted = isinstance(table, VerdictCounts)
+    table: Any, counts: VerdictCounts, judges: Sequence[str], options: AccuracyOptions
+) -> PanelVotes | None:
+    """Votes of every judge by answer, where a panel is requested or has something to learn from."""
+    counted, panel = isinstance(table, VerdictCounts), options.panel
     if panel and counted:
         raise UsageError("panel=True needs every answer's votes side by side: give verdicts, not counts")
     if panel is None:
         panel = not counted and len(judges) > 1 and bool((counts.answers.label >= 0).any())
-    return panel_table(table, judges, group=group, cluster=cluster) if panel else None
+    if not panel:
+        return None
+    return panel_votes(table, group_by=options.group, cluster=options.cluster).for_judges(judges)
 
 
 def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:

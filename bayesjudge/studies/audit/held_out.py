@@ -26,8 +26,8 @@ from bayesjudge.baselines.common.intervals import normal_quantile, wilson
 from bayesjudge.errors import InputError
 
 if TYPE_CHECKING:
+    from bayesjudge.options import AuditOptions
     from bayesjudge.studies.audit.guard import Guard
-    from bayesjudge.studies.audit.options import AuditOptions
     from bayesjudge.tables import Pairs
 
 __all__ = [

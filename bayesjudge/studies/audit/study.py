@@ -18,6 +18,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.programs.progress import bar
 from bayesjudge.models.verdict_agreement.features import features
+from bayesjudge.options import AuditOptions, asks
 from bayesjudge.readers import read_pairs
 from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
 from bayesjudge.studies.audit.guidance import audit_checklist, audit_warnings
@@ -30,8 +31,8 @@ from bayesjudge.studies.audit.held_out import (
     reliability_bins,
     summaries,
 )
-from bayesjudge.studies.audit.options import AuditOptions
 from bayesjudge.studies.audit.tables import (
+    agreement_model,
     battle_table,
     feature_table,
     sensitivity_tables,
@@ -50,42 +51,14 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
-def audit(
-    pairs: Any, *, embeddings: Any = None, judge: str | None = None, labels: str = "both",
-    reviewed: float | str | None = None, features: Sequence[str] = (), components: int = 32,
-    share: float | None = None, folds: int = 10, engine: str = "nuts", prob: float = 0.95, seed: int = 0,
-    chains: int = 4, draws: int = 1000, tune: int = 1000, progress: bool = False,
-) -> Comparison:  # fmt: skip
+@asks(AuditOptions)
+def audit(pairs: Any, options: AuditOptions) -> Comparison:
     """Trust in every unverified verdict, what to flip if anything, and what each method would gain.
 
     Parameters
     ----------
     pairs : Pairs, or anything that `read_pairs` takes
         Verdicts of a judge, some or all verified by people.
-    embeddings : path, mapping or tuple of arrays, optional
-        As in `read_pairs`, where ``pairs`` is not a `Pairs`.
-    judge : str, optional
-        Which judge, where the table has several; the others' verdicts are then features.
-    labels : {"both", "positives"}
-        Whether people's disagreements were recorded too; positives need ``reviewed``.
-    reviewed : float or str, optional
-        Share of agreements that were reviewed, or the column that has each pair's.
-    features : sequence of str
-        Further numeric columns, as in `VerdictAgreement`.
-    components : int
-        Most principal directions of the embeddings.
-    share : float, optional
-        Share s of consistent verdicts for partial optimal transport; by default measured.
-    folds : int
-        Parts in which verified pairs are held out: for the guard, and to compare the methods.
-    engine : {"nuts", "hmc", "laplace", "pymc"}
-        As in `fit`, with ``chains, draws, tune``.
-    prob : float
-        Probability of every interval, between 0 and 1.
-    seed : int
-        Equal seeds give equal answers.
-    progress : bool
-        Show progress bars on standard error.
 
     Returns
     -------
@@ -110,15 +83,11 @@ def audit(
     >>> len(answer.checks["trust"]), answer.estimates.frame["estimand"].iloc[0]
     (40, 'consistency')
     """
-    options = AuditOptions(
-        judge=judge, labels=labels, reviewed=reviewed, features=tuple(features), components=components,  # type: ignore[arg-type]  # AuditOptions says which labels there are
-        share=share, folds=folds, engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=tune,
-        progress=progress, bootstrap=0,
-    )  # fmt: skip
-    whole = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=embeddings)
-    mine = whole.of(judge=judge)
+    agreement_model(options)  # refuses options that contradict each other before anything is read
+    table = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=options.embeddings)
+    mine = table.of(judge=options.judge)
     _require_people(mine)
-    return _answer(whole, mine, options)
+    return _answer(table, mine, options)
 
 
 def _require_people(pairs: Pairs) -> None:
@@ -130,9 +99,9 @@ def _require_people(pairs: Pairs) -> None:
 
 
 def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
-    model = options.model
+    model = agreement_model(options)
     single = fit(model, mine, **options.sampling)
-    found = features(mine, components=options.components, extra=options.features)
+    found = features(mine, components=options.components, extra=tuple(options.features))
     known = options.labels == "both"
     guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
              if known else closed_guard(mine, seed=options.seed))  # fmt: skip
@@ -176,7 +145,7 @@ _NO_BINS = pd.DataFrame(columns=["predicted", "lower", "upper"], dtype=float)
 
 def _compared(pairs: Pairs, guard: Guard, options: AuditOptions) -> tuple[pd.DataFrame, list[str]]:
     with bar("audits of held-out pairs") if options.progress else nullcontext() as report:
-        return compare_methods(pairs, methods_of(pairs, options), guard, label=options.model.label,
+        return compare_methods(pairs, methods_of(pairs, options), guard, label=agreement_model(options).label,
                                report=report)  # fmt: skip
 
 
@@ -236,7 +205,8 @@ def _attacks(whole: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
     item = one.codes("item")
     chosen = np.random.default_rng([options.seed, 5]).permutation(np.unique(item[one.verified]))
     held = np.isin(item, chosen[: len(chosen) // 2])
-    methods: dict[str, Method] = {options.model.label: partial(fast_audit, model=options.model)}
+    model = agreement_model(options)
+    methods: dict[str, Method] = {model.label: partial(fast_audit, model=model)}
     if one.dimensions:
         methods["partial-ot"] = partial(partial_ot, share=options.share)
     rows: list[dict[str, Any]] = []

@@ -18,7 +18,8 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate
 from bayesjudge.models.judge_elo.held_out import Prediction
-from bayesjudge.studies.elo.fits import EloOptions, named_methods
+from bayesjudge.options import EloOptions
+from bayesjudge.studies.elo.fits import joint_model, named_methods
 
 __all__ = ["ESTIMAND", "Predicted", "predict_held_out", "scores_of"]
 
@@ -80,7 +81,7 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
     """
     chosen = _choose(counts, models)
     references, messages = _references(counts, chosen, options)
-    predictions = options.judge_elo().held_out(counts, chosen, seed=options.seed)
+    predictions = joint_model(options).held_out(counts, chosen, seed=options.seed)
     truth = _truth(references)
     parts = [_rows(chosen, predictions, truth, options)]
     for held in references:
@@ -125,7 +126,7 @@ def _rows(
     chosen: Sequence[str], predictions: Sequence[Prediction | str], truth: Mapping[str, float],
     options: EloOptions,
 ) -> Estimates:  # fmt: skip
-    label, rows = options.judge_elo().label, []
+    label, rows = joint_model(options).label, []
     for name, one in zip(chosen, predictions, strict=True):
         row = {"estimand": ESTIMAND, "unit": name, "method": label, "prob": options.prob,
                "truth": truth.get(name, np.nan)}  # fmt: skip

@@ -2,66 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.options import ReliabilityOptions, asks
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
-from bayesjudge.studies.reliability.parts import Pairwise, Pointwise, ReliabilityOptions, pairwise, pointwise
+from bayesjudge.studies.reliability.parts import Pairwise, Pointwise, pairwise, pointwise
 from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayesjudge.models.pointwise_scores import Likelihood
     from bayesjudge.report import Page
 
 __all__ = ["reliability"]
 
 
-def reliability(
-    trials: Any = None, scores: Any = None, *, judges: Iterable[str] | None = None,
-    responses: tuple[str, str] | None = None, likelihood: Likelihood = "gaussian", budget: int | None = None,
-    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
-    draws: int = 2000, tune: int = 600, truth: Mapping[tuple[str, str], float] | None = None,
-    progress: bool = False,
-) -> Comparison:  # fmt: skip
+@asks(ReliabilityOptions, positional=["scores"])
+def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     """How repeatable judges are, Bayesian and frequentist intervals side by side, and where to ask again.
 
     Parameters
     ----------
     trials : Trials, TrialCounts, Scores, or anything that `read_trials` takes
         Repeated comparisons. A file that (also) holds scores is read for both where ``scores`` is not given.
-    scores : Scores, ScoreCounts, or anything that `read_scores` takes
-        Repeated scores of single responses.
-    judges : iterable of str, optional
-        Some of the judges; all by default.
-    responses : pair of str, optional
-        The responses whose scores are set against the comparisons; by default the only two.
-    likelihood : {"gaussian", "ordinal"}
-        Scores as numbers, or as ordered levels.
-    budget : int, optional
-        Further trials to plan for each judge and condition; by default five an item.
-    engine : {"hmc", "nuts", "laplace", "pymc"}
-        As in `fit`, with ``chains, draws, tune``. The effects of items and judges are many, and each has a
-        convergence check to pass: hence more draws than elsewhere, and HMC, which is faster than NUTS here.
-    prob : float
-        Probability of every interval, between 0 and 1.
-    seed : int
-        Equal seeds give equal answers.
-    bootstrap : int
-        Bootstrap replicates over items; 0 leaves bootstrap intervals out.
-    truth : mapping, optional
-        Known truth by ``(estimand, unit)``, for simulated data.
-    progress : bool
-        Show progress bars on standard error.
 
     Returns
     -------
@@ -85,16 +57,12 @@ def reliability(
     Traceback (most recent call last):
     bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
     """
-    options = ReliabilityOptions(
-        responses=responses, likelihood=likelihood, budget=budget, engine=engine, prob=prob, seed=seed,
-        bootstrap=bootstrap, chains=chains, draws=draws, tune=tune, progress=progress,
-    )  # fmt: skip
-    compared, scored = _counted(trials, scores)
-    if judges is not None:
-        compared, scored = _chosen(compared, scored, [judges] if isinstance(judges, str) else list(judges))
+    compared, scored = _counted(trials, options.scores)
+    if options.judges is not None:
+        compared, scored = _chosen(compared, scored, list(options.judges))
     pair = None if compared is None else pairwise(compared, options)
     point = None if scored is None else pointwise(scored, options, alone=pair is None)
-    return _assemble(pair, point, options, truth or {})
+    return _assemble(pair, point, options)
 
 
 def _counted(trials: Any, scores: Any) -> tuple[TrialCounts | None, ScoreCounts | None]:
@@ -136,14 +104,11 @@ def _chosen(
             scored.for_judges(there) if scored is not None and there else None)  # fmt: skip
 
 
-def _assemble(
-    pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions,
-    truth: Mapping[tuple[str, str], float],
-) -> Comparison:  # fmt: skip
+def _assemble(pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions) -> Comparison:
     parts = [part for part in (pair, point) if part is not None]
     fits = {fit.model.label: fit for part in parts for fit in part.fits}
     rows = Estimates.concat(part.estimates for part in parts)
-    estimates, diagnostics = arranged(rows.with_truth(truth) if truth else rows)
+    estimates, diagnostics = arranged(rows.with_truth(options.truth) if options.truth else rows)
     checks = {**own_tables(pair, point), **check_fits(fits.values(), fits.values())}
     return Comparison(
         question="reliability", estimates=estimates, diagnostics=diagnostics, fits=fits, checks=checks,

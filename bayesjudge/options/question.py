@@ -1,0 +1,163 @@
+"""Options that every question has, and how a function of a table and its options becomes a question."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, get_args, get_origin
+
+from bayesjudge.errors import EngineError, UsageError
+from bayesjudge.options.option import Option, Options, Stated, alternatives, did_you_mean, stated
+
+if TYPE_CHECKING:
+    from bayesjudge.studies import Comparison
+
+__all__ = ["Question", "QuestionOptions", "asks"]
+
+#: Fewest draws of a chain whose R-hat is defined: it compares the chain's two halves.
+LEAST_DRAWS = 4
+#: Seeds must fit in what every random generator used here takes.
+MOST_SEED = 2**32 - 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions(Options):
+    """How to sample and how wide intervals are; a question's own options are added by a subclass.
+
+    Raises
+    ------
+    UsageError, EngineError
+        The first option that is not allowed, with what is.
+
+    Examples
+    --------
+    >>> QuestionOptions(draws=500).sampling["draws"]
+    500
+    """
+
+    #: Warm-up steps of a command, which warms up for as many steps as it draws, at most.
+    warm_up_most: ClassVar[int | None] = None
+
+    prob: Annotated[float, Option(help="Probability of every interval.", above=0, below=1)] = 0.95
+    seed: Annotated[int, Option(help="Equal seeds give equal results.", least=0, most=MOST_SEED)] = 0
+    engine: Annotated[
+        Literal["nuts", "hmc", "laplace", "pymc"], Option(help="What draws from posteriors, as in `fit`.")
+    ] = "nuts"
+    bootstrap: Annotated[
+        int, Option(help="Bootstrap replicates of the baselines; 0 leaves the bootstrap out.", least=0)
+    ] = 10_000
+    chains: Annotated[int, Option(help="Chains of each posterior.", least=1)] = 4
+    draws: Annotated[
+        int, Option(help="Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS)
+    ] = 1000
+    tune: Annotated[
+        int,
+        Option(help="Warm-up steps of each chain; on the command line as many as draws.", least=0, flag=""),
+    ] = 1000
+    truth: Annotated[
+        Mapping[tuple[str, str], float] | None,
+        Option(help="Known truth by ``(estimand, unit)``, for simulated data.", flag="", recorded="never"),
+    ] = None
+    progress: Annotated[
+        bool, Option(help="Show progress bars on standard error.", flag="", recorded="never")
+    ] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.engine == "pymc" and importlib.util.find_spec("pymc") is None:
+            raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'")
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """Keywords of `fit`."""
+        names = ("engine", "seed", "progress", "chains", "draws", "tune")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the manifest of the answer records."""
+        found = {}
+        for one in stated(type(self)):
+            value = getattr(self, one.name)
+            if one.option.recorded == "always" or (one.option.recorded == "given" and value != one.default):
+                found[one.name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+
+class Question[**P](Protocol):
+    """A question in Python: a table, then its options by keyword."""
+
+    def __call__(self, table: Any = None, /, *args: P.args, **kwargs: P.kwargs) -> Comparison:
+        """Answer it from a table."""
+        ...
+
+
+def asks[**P, O: QuestionOptions](
+    options: Callable[P, O], *, positional: Sequence[str] = ()
+) -> Callable[[Callable[[Any, O], Comparison]], Question[P]]:
+    """Let a function of a table and checked options take the options as keywords.
+
+    Its signature and the Parameters of its docstring are those of ``options``, of which the ``positional``
+    ones may also follow the table by position.
+    """
+    made: Any = options
+
+    def decorate(answer: Callable[[Any, O], Comparison]) -> Question[P]:
+        table = next(iter(inspect.signature(answer).parameters.values()))
+        settable = [one for one in stated(made) if not one.fixed]
+        known = sorted(settable, key=lambda one: one.name not in positional)
+        names = [table.name, *(one.name for one in known)]
+        keywords = [_parameter(one, keyword=one.name not in positional) for one in known]
+        signature = Signature([table, *keywords], return_annotation="Comparison")
+
+        @functools.wraps(answer)
+        def asked(*tables: Any, **given: Any) -> Comparison:
+            for name in (name for name in given if name not in names):
+                raise UsageError(
+                    f"no option {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"
+                )
+            arguments = signature.bind(*tables, **given).arguments
+            source = arguments.pop(table.name, table.default)
+            return answer(source, made(**arguments))
+
+        asked.__doc__ = _documented(answer.__doc__ or "", known)
+        vars(asked)["__signature__"] = signature
+        return asked
+
+    return decorate
+
+
+def _parameter(one: Stated, *, keyword: bool) -> Parameter:
+    kind = Parameter.KEYWORD_ONLY if keyword else Parameter.POSITIONAL_OR_KEYWORD
+    return Parameter(one.name, kind, default=one.default, annotation=one.kind)
+
+
+_INDENT: Mapping[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    "}
+
+
+def _documented(text: str, known: Sequence[Stated]) -> str:
+    """A docstring with the options after the parameters it describes itself."""
+    before, heading, after = inspect.cleandoc(text).partition("\n\nReturns\n")
+    lines = [
+        f"{one.name} : {_type_of(one)}\n{textwrap.fill(one.option.help, 100, **_INDENT)}" for one in known
+    ]
+    return "\n".join([before, *lines]) + heading + after
+
+
+def _type_of(one: Stated) -> str:
+    """The type as numpydoc writes it: {"a", "b"} for choices, and what None stands for as optional."""
+    kinds = [kind for kind in alternatives(one.kind) if kind is not type(None)]
+    words = [
+        f"{{{', '.join(map(repr, get_args(kind)))}}}"
+        if get_origin(kind) is Literal
+        else kind.__name__
+        if isinstance(kind, type)
+        else str(kind).replace("collections.abc.", "")
+        for kind in kinds
+    ]
+    return " or ".join(words) + (", optional" if len(kinds) < len(alternatives(one.kind)) else "")
