@@ -19,17 +19,23 @@ import numpy as np
 from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
-    from bayesjudge.estimates import Estimates
+    from bayesjudge.estimates import Estimates, Population
 
 __all__ = [
     "Data",
     "Describes",
+    "GivesAccuracy",
+    "GivesElo",
+    "GivesTrust",
     "Model",
     "Replicates",
+    "ShiftsAccuracy",
     "Statistic",
     "find_model",
+    "lacks",
     "model_names",
     "with_observations",
 ]
@@ -175,6 +181,44 @@ class Model(Protocol):
 
 
 @runtime_checkable
+class GivesAccuracy(Protocol):
+    """A model that gives draws of each model's accuracy."""
+
+    def accuracy(
+        self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
+    ) -> xr.DataArray:
+        """Dims ``chain, draw, model``."""
+        ...
+
+
+@runtime_checkable
+class ShiftsAccuracy(Protocol):
+    """A model that says what accuracies would be if labels had been chosen."""
+
+    def accuracy_if(self, posterior: xr.Dataset, data: Data, *, odds: float) -> xr.DataArray:
+        """Draws where, among answers with one verdict, the odds of a right one are so many times as large."""
+        ...
+
+
+@runtime_checkable
+class GivesElo(Protocol):
+    """A model that gives draws of each model's Elo."""
+
+    def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+        """Dims ``chain, draw, model``."""
+        ...
+
+
+@runtime_checkable
+class GivesTrust(Protocol):
+    """A model that says how probably people agree with each verdict that they did not verify."""
+
+    def trust(self, posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
+        """Columns ``trust, lower, upper``, one row a pair."""
+        ...
+
+
+@runtime_checkable
 class Describes(Protocol):
     """A model with facts about one posterior that belong into the manifest of its fit."""
 
@@ -190,6 +234,19 @@ class Replicates(Protocol):
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
         """The same design with other observations, and summaries that agree with them."""
         ...
+
+
+def lacks(model: Model, offer: type) -> UsageError:
+    """The error where a question needs what a model does not offer: the method, and a model that has it.
+
+    Examples
+    --------
+    >>> print(lacks(find_model("judge_error")(), GivesElo))
+    bayes:judge_error[partial] has no method elo, which this question needs; bradley_terry has it
+    """
+    (method,) = (name for name in vars(offer) if not name.startswith("_"))
+    have = [name for name in model_names() if isinstance(find_model(name)(), offer)]
+    return UsageError(f"{model.label} has no method {method}, which this question needs; {have[0]} has it")
 
 
 def with_observations(model: Model, data: Data, observed: Mapping[str, Any]) -> Data:

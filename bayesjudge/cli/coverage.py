@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayesjudge.cli.options import Blocks, Json, Prob, Quiet, Seed
-from bayesjudge.cli.registered import Choices, Kind, kind_of, registered
+from bayesjudge.cli.registered import Choices, Kind, kind_of
 from bayesjudge.cli.running import mapping, plain_messages
+from bayesjudge.options.registered import registered
 
 if TYPE_CHECKING:
     import pandas as pd

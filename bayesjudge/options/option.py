@@ -147,7 +147,7 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 def did_you_mean(word: Any, words: Iterable[Any]) -> str:
     """The nearest word as a question, where one is near."""
     near = difflib.get_close_matches(str(word), list(map(str, words)), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _taken(value: Any, kind: Any) -> Any:

@@ -9,13 +9,19 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    get_args,
+    get_origin,
+    runtime_checkable,
+)
 
 from bayesjudge.errors import EngineError, UsageError
 from bayesjudge.options.option import Option, Options, Stated, alternatives, did_you_mean, stated
-
-if TYPE_CHECKING:
-    from bayesjudge.studies import Comparison
 
 __all__ = ["Question", "QuestionOptions", "asks"]
 
@@ -23,6 +29,16 @@ __all__ = ["Question", "QuestionOptions", "asks"]
 LEAST_DRAWS = 4
 #: Seeds must fit in what every random generator used here takes.
 MOST_SEED = 2**32 - 2
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A model or a baseline."""
+
+    @property
+    def name(self) -> str:
+        """Its registered name."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +79,26 @@ class QuestionOptions(Options):
         Mapping[tuple[str, str], float] | None,
         Option(help="Known truth by ``(estimand, unit)``, for simulated data.", flag="", recorded="never"),
     ] = None
+    models: Annotated[
+        Sequence[str | Named] | None,
+        Option(
+            help="Generative model: a registered name, with options in brackets, or in Python an object; may "
+            "be given more than once. By default the question's own.",
+            flag="--model",
+            metavar="<name[option=value,...]>",
+            recorded="given",
+        ),
+    ] = None
+    baselines: Annotated[
+        Sequence[str | Named] | None,
+        Option(
+            help="Frequentist method: a name, or in Python a `Baseline`; may be given more than once. By "
+            "default all of this package.",
+            flag="--baseline",
+            metavar="<name>",
+            recorded="given",
+        ),
+    ] = None
     progress: Annotated[
         bool, Option(help="Show progress bars on standard error.", flag="", recorded="never")
     ] = False
@@ -85,21 +121,25 @@ class QuestionOptions(Options):
         for one in stated(type(self)):
             value = getattr(self, one.name)
             if one.option.recorded == "always" or (one.option.recorded == "given" and value != one.default):
-                found[one.name] = list(value) if isinstance(value, tuple) else value
+                found[one.name] = list(map(_plain, value)) if isinstance(value, tuple) else value
         return found
 
 
-class Question[**P](Protocol):
+def _plain(value: Any) -> Any:
+    return value.name if isinstance(value, Named) else value
+
+
+class Question[**P, R](Protocol):
     """A question in Python: a table, then its options by keyword."""
 
-    def __call__(self, table: Any = None, /, *args: P.args, **kwargs: P.kwargs) -> Comparison:
+    def __call__(self, table: Any = None, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Answer it from a table."""
         ...
 
 
-def asks[**P, O: QuestionOptions](
+def asks[**P, O: QuestionOptions, R](
     options: Callable[P, O], *, positional: Sequence[str] = ()
-) -> Callable[[Callable[[Any, O], Comparison]], Question[P]]:
+) -> Callable[[Callable[[Any, O], R]], Question[P, R]]:
     """Let a function of a table and checked options take the options as keywords.
 
     Its signature and the Parameters of its docstring are those of ``options``, of which the ``positional``
@@ -107,16 +147,17 @@ def asks[**P, O: QuestionOptions](
     """
     made: Any = options
 
-    def decorate(answer: Callable[[Any, O], Comparison]) -> Question[P]:
-        table = next(iter(inspect.signature(answer).parameters.values()))
+    def decorate(answer: Callable[[Any, O], R]) -> Question[P, R]:
+        described = inspect.signature(answer)
+        table = next(iter(described.parameters.values())).replace(default=None)
         settable = [one for one in stated(made) if not one.fixed]
         known = sorted(settable, key=lambda one: one.name not in positional)
         names = [table.name, *(one.name for one in known)]
         keywords = [_parameter(one, keyword=one.name not in positional) for one in known]
-        signature = Signature([table, *keywords], return_annotation="Comparison")
+        signature = Signature([table, *keywords], return_annotation=described.return_annotation)
 
         @functools.wraps(answer)
-        def asked(*tables: Any, **given: Any) -> Comparison:
+        def asked(*tables: Any, **given: Any) -> R:
             for name in (name for name in given if name not in names):
                 raise UsageError(
                     f"no option {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"

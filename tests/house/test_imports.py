@@ -34,7 +34,8 @@ BEFORE_CHECKS = LEAVES | {
 ROOMS = {
     "errors": set(),
     "version": set(),
-    "options": {"errors"},
+    "options": {"errors", "model"},
+    "baseline": {"errors", "estimates"},
     "tables": {"errors"},
     "estimates": {"errors"},
     "maths": {"errors"},

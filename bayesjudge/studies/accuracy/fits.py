@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,14 @@ from bayesjudge.models.common.verdict_channel import Labels, Pooling
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
+from bayesjudge.studies.common.methods import asks_for
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
+    from bayesjudge.model import Model
 
 __all__ = [
+    "OWN",
     "PANEL",
     "POOLINGS",
     "JudgeFits",
@@ -28,6 +31,8 @@ __all__ = [
     "fit_judge",
 ]
 
+#: Name of the model that answers by default, with the pooling and the labels of the options.
+OWN = "judge_error"
 #: Draws of each chain for a posterior that is only compared: leave-one-out looks at no more than 250.
 COMPARED_DRAWS = 500
 
@@ -48,6 +53,8 @@ class JudgeFits:
         In which the judge's rates may differ by model, whatever the headline pools: for diagnostics.
     reweighted : Fit, optional
         With labels weighed by estimated probabilities, where they look chosen.
+    more : tuple of Fit
+        Of further models, which answer as the headline does.
     """
 
     judge: str
@@ -55,18 +62,24 @@ class JudgeFits:
     by_model: Fit
     alternatives: Mapping[str, Fit] = field(default_factory=dict)
     reweighted: Fit | None = None
+    more: tuple[Fit, ...] = ()
+
+    @property
+    def answering(self) -> tuple[Fit, ...]:
+        """The headline and the further models."""
+        return (self.headline, *self.more)
 
     @property
     def everything(self) -> Mapping[str, Fit]:
         """The headline, then whatever else was fitted."""
-        more = [] if self.reweighted is None else [self.reweighted]
-        fits = (self.headline, *self.alternatives.values(), self.by_model, *more)
+        again = [] if self.reweighted is None else [self.reweighted]
+        fits = (*self.answering, *self.alternatives.values(), self.by_model, *again)
         return {one.model.label: one for one in fits}
 
 
 def fit_judge(
     counts: VerdictCounts, options: AccuracyOptions, *, labels: Labels, compared: bool,
-    chosen: VerdictCounts | None = None,
+    models: Sequence[Model] = (), chosen: VerdictCounts | None = None,
 ) -> JudgeFits:  # fmt: skip
     """Fit every posterior that one judge's part of the answer needs.
 
@@ -80,9 +93,14 @@ def fit_judge(
         How the headline takes the labels.
     compared : bool
         Also fit the other poolings, where there are two models or more to pool over.
+    models : sequence of Model
+        Further models; where `judge_error` is not requested, the first of them is the headline.
     chosen : VerdictCounts, optional
         The same counts with estimated probabilities of labels, where those look chosen.
     """
+    more = tuple(fit(model, counts, **options.sampling) for model in models)
+    if more and not asks_for(options, OWN):
+        return JudgeFits(judge=counts.judges[0], headline=more[0], by_model=more[0], more=more[1:])
     short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
 
     def other(pooling: Pooling) -> Fit:
@@ -102,6 +120,7 @@ def fit_judge(
         model = JudgeError(pooling=options.pooling, labels="reweighted")
         reweighted = fit(model, chosen, **{**options.sampling, **short})
     return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model, reweighted=reweighted,
+                     more=more,
                      alternatives={one.model.label: one for one in others.values()})  # fmt: skip
 
 
@@ -144,7 +163,7 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     Every table has columns ``judge`` and, but for the comparison, ``method``. The comparison is there when
     other poolings were fitted.
     """
-    tables = check_fits([fits.headline], fits.everything.values())
+    tables = check_fits(fits.answering, fits.everything.values())
     poolings = {fits.headline.model.label: fits.headline, **fits.alternatives}
     compared = {"comparison": compare(poolings).frame} if fits.alternatives else {}
     ordered = {"predictive": tables.pop("predictive"), **compared, **tables}

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.panel import (
+    PANEL_METHODS,
     active_baselines,
     choose_judge,
     drop_one,
@@ -27,8 +28,10 @@ from bayesjudge.studies.common.ranks import rank_probabilities
 if TYPE_CHECKING:
     from bayesjudge.options import AccuracyOptions
 
-__all__ = ["panel_part", "panel_warnings"]
+__all__ = ["OF_PANELS", "panel_part", "panel_warnings"]
 
+#: Baselines that answer for all judges together.
+OF_PANELS = (*PANEL_METHODS, "active[panel-logit]")
 #: Items that are drawn to be labelled next, and items in all up to which that is done.
 NEXT, PLANNED_UP_TO = 20, 2000
 #: Correlation of two judges' errors from which one is called an echo of the other.
@@ -51,9 +54,12 @@ def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
     ]
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     baselines = panel_baselines if votes.probability is None else active_baselines
+    beside = baselines(votes, prob=prob, population=population, seed=options.seed)
+    if options.baselines is not None:
+        beside = beside.where(method=[name for name in options.baselines if isinstance(name, str)])
     return Part(
         fits=fits, bayes=rows.where(estimand=names), quality=Estimates.concat(quality),
-        baselines=baselines(votes, prob=prob, population=population, seed=options.seed),
+        baselines=beside,
         ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
         checks={**check_judge(fits), "judges": _judges(votes, options), **_next_labels(one, votes, options)},
     )  # fmt: skip

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines import accuracy_baselines, judge_quality
+from bayesjudge.baselines import METHODS, accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference.gate import Gate
+from bayesjudge.model import GivesAccuracy, Model, lacks
+from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, asks
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
-from bayesjudge.studies.accuracy.fits import PANEL, JudgeFits, Part, check_judge, fit_judge
+from bayesjudge.studies.accuracy.fits import OWN, PANEL, JudgeFits, Part, check_judge, fit_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.panel import panel_part, panel_warnings
+from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.methods import baseline_rows, further_models
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.studies.common.reading import shared_calibration
 from bayesjudge.tables import Verdicts
@@ -71,12 +74,15 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     table = _table(verdicts)
     counts = _counted(table, options)
     _require_one_account(counts, options)
+    models = further_models(options, own=(OWN, JudgePanel().name), needs=GivesAccuracy)
     chosen = _choose(counts, options.judges)
     compared = len(chosen) == 1 if options.compare is None else options.compare
     votes = _votes(table, counts, chosen, options)
     parts = {} if votes is None else {PANEL: panel_part(votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
-    parts |= {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    parts |= {
+        judge: _one_judge(counts.for_judge(judge), options, models, compared=compared) for judge in chosen
+    }
     settings = {
         **options.settings,
         "judges": chosen,
@@ -118,6 +124,8 @@ def _votes(
     counted, panel = isinstance(table, VerdictCounts), options.panel
     if panel and counted:
         raise UsageError("panel=True needs every answer's votes side by side: give verdicts, not counts")
+    if panel is None and options.models is not None:
+        panel = JudgePanel().name in options.models
     if panel is None:
         panel = not counted and len(judges) > 1 and bool((counts.answers.label >= 0).any())
     if not panel:
@@ -135,7 +143,9 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
+def _one_judge(
+    counts: VerdictCounts, options: AccuracyOptions, models: Sequence[Model], *, compared: bool
+) -> Part:
     population, selection = options.population, _even(counts, options)
     chosen, superpopulation = looks_chosen(selection), population == "superpopulation"
     labels: Labels = "enriched" if options.labels == "enriched" else "random"
@@ -145,17 +155,20 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
         counts = estimated_weights(counts)
         labels = "reweighted" if counts.weighted else "random"
     again = estimated_weights(counts) if chosen and superpopulation else None
-    fits = fit_judge(counts, options, labels=labels, compared=compared, chosen=again)
-    bayes = fits.headline.estimates(prob=options.prob, population=population)
+    fits = fit_judge(counts, options, labels=labels, compared=compared, models=models, chosen=again)
+    bayes = Estimates.concat(_rows(one, options) for one in fits.answering)
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
     }  # fmt: skip
     rates = fits.by_model.estimates(prob=options.prob).where(estimand=_QUALITY)
-    model: Any = fits.headline.model
+    model = fits.headline.model
+    if not isinstance(model, GivesAccuracy):
+        raise lacks(model, GivesAccuracy)
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
     quality = Estimates.concat([rates, judge_quality(counts, fits.judge, **frequentist)])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
-    refused = [sentence] if options.pooling == "shared" and defensible is False else []
+    pooled = options.pooling == "shared" and fits.headline.model.name == OWN
+    refused = [sentence] if pooled and defensible is False else []
     refused += [LOOK_CHOSEN] if chosen else []
     bayes = bayes.where(estimand=_named_for(population)).with_note("; ".join(refused))
     more = {}
@@ -166,12 +179,31 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
     return Part(
         fits=fits,
         bayes=bayes,
-        baselines=accuracy_baselines(counts, fits.judge, population=population, **frequentist),
+        baselines=_baselines(counts, options, frequentist),
         quality=quality,
         ranks=rank_probabilities(theta),
         checks={**check_judge(fits), "selection": selection, **more},
         reasons=tuple(refused),
     )
+
+
+def _rows(one: Fit, options: AccuracyOptions) -> Estimates:
+    """Rows of one posterior, on the population of the options where that is not the default."""
+    other = {} if options.population == "superpopulation" else {"population": options.population}
+    return one.estimates(prob=options.prob, **other)
+
+
+def _baselines(counts: VerdictCounts, options: AccuracyOptions, frequentist: Mapping[str, Any]) -> Estimates:
+    """Rows of the baselines of one judge."""
+
+    def ours(names: Collection[str] | None) -> Estimates:
+        mine = None if names is None else [name for name in names if name in METHODS]
+        if mine == []:
+            return Estimates.from_rows([])
+        judge, population = counts.judges[0], options.population
+        return accuracy_baselines(counts, judge, methods=mine, population=population, **frequentist)
+
+    return baseline_rows(options, counts, question="accuracy", own=(*METHODS, *OF_PANELS), rows=ours)
 
 
 def _even(counts: VerdictCounts, options: AccuracyOptions) -> pd.DataFrame:
@@ -245,7 +277,9 @@ def _joint_gate(parts: Sequence[Part]) -> Gate:
     """Every headline's gate, and what else speaks against its rows."""
     fits = [part.fits for part in parts]
     names = [f"{one.headline.model.label}{_by(one, fits)}" for one in fits]
-    gate = joint_gate({name: one.headline.gate for name, one in zip(names, fits, strict=True)})
+    gate = joint_gate(
+        {f"{single.model.label}{_by(one, fits)}": single.gate for one in fits for single in one.answering}
+    )
     refused = [
         f"{name}: {reason}" for name, part in zip(names, parts, strict=True) for reason in part.reasons
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,14 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.programs.progress import bar
+from bayesjudge.model import GivesTrust, Model
 from bayesjudge.models.verdict_agreement.features import features
 from bayesjudge.options import AuditOptions, asks
 from bayesjudge.readers import read_pairs
 from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
 from bayesjudge.studies.audit.guidance import audit_checklist, audit_warnings
 from bayesjudge.studies.audit.held_out import (
+    METHODS,
     Method,
     compare_methods,
     held_out_figures,
@@ -39,8 +41,9 @@ from bayesjudge.studies.audit.tables import (
     transported,
     trust_table,
 )
-from bayesjudge.studies.common.checks import check_fits, fallback_warnings
+from bayesjudge.studies.common.checks import check_fits, fallback_warnings, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.methods import baseline_rows, further_models
 from bayesjudge.tables import Pairs
 
 if TYPE_CHECKING:
@@ -86,8 +89,9 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
     agreement_model(options)  # refuses options that contradict each other before anything is read
     table = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=options.embeddings)
     mine = table.of(judge=options.judge)
+    further = further_models(options, own=(agreement_model(options).name,), needs=GivesTrust)
     _require_people(mine)
-    return _answer(table, mine, options)
+    return _answer(table, mine, options, further)
 
 
 def _require_people(pairs: Pairs) -> None:
@@ -98,9 +102,10 @@ def _require_people(pairs: Pairs) -> None:
                                   allowed="some pairs that people chose between, too")])  # fmt: skip
 
 
-def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
+def _answer(whole: Pairs, mine: Pairs, options: AuditOptions, further: Sequence[Model]) -> Comparison:
     model = agreement_model(options)
     single = fit(model, mine, **options.sampling)
+    fits = [single, *(fit(other, mine, **options.sampling) for other in further)]
     found = features(mine, components=options.components, extra=tuple(options.features))
     known = options.labels == "both"
     guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
@@ -116,23 +121,25 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
         "features": feature_table(mine, single, found, prob=options.prob),
         **_held_out_tables(compared, model.label, options),
         **moved,
-        **check_fits([single], [single]),
+        **check_fits(fits, fits),
     }
     diagnostics = Estimates.concat([
         single.estimates(prob=options.prob).where(estimand=("effect", "spread", "intercept")),
         Estimates.from_rows(quality_rows(compared, prob=options.prob, seed=options.seed) if known else []),
     ])  # fmt: skip
-    attacks = _attacks(whole, options)
+    attacks, named = _attacks(whole, options), {one.model.label: one for one in fits}
+    estimates = _estimates(
+        mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options
+    )
     warnings = audit_warnings(mine, guard, diagnostics=diagnostics, checks=checks)
     return Comparison(
-        question="audit", estimates=_estimates(
-            mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options
-        ),
-        diagnostics=diagnostics, fits={model.label: single}, checks=checks,
+        question="audit", estimates=_with_further(estimates, mine, fits[1:], options),
+        diagnostics=diagnostics, fits=named, checks=checks,
         warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *messages, *left_out, *not_moved,
-                                      *fallback_warnings({model.label: single})])),
+                                      *fallback_warnings(named)])),
         checklist=audit_checklist(mine, guard, checks["features"], checks.get("reliability", _NO_BINS)),
-        gate=single.gate, page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),
+        gate=joint_gate({name: one.gate for name, one in named.items()}) if further else single.gate,
+        page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),
         dropped=whole.dropped, settings={**options.settings, "guard": guard.reason, "open": guard.open,
                                          "verified": "all" if mine.verified.all() else "some",
                                          "label_source": whole.label_source},
@@ -169,6 +176,19 @@ def _estimates(
     if guard.open:
         parts.append(_after_flips(pairs, single, checks["trust"], options))
     return Estimates.concat([*parts, Estimates.from_rows([*rows, *attacks])])
+
+
+def _with_further(rows: Estimates, pairs: Pairs, fits: Sequence[Fit], options: AuditOptions) -> Estimates:
+    """Rows of the question's own, then of further models and baselines."""
+    more = [one.estimates(prob=options.prob) for one in fits]
+    if options.baselines is not None:
+
+        def held_out(_: Collection[str] | None) -> Estimates:
+            return Estimates.from_rows([])  # these are among the rows that compare methods
+
+        more.append(baseline_rows(options, pairs, question="audit", own=METHODS, rows=held_out))
+    found = Estimates.concat([rows, *more]) if more else rows
+    return found.with_truth(options.truth) if options.truth else found
 
 
 def _observed(pairs: Pairs, options: AuditOptions) -> list[dict[str, Any]]:

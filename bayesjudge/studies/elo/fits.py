@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from bayesjudge.counts.battles.counts import BattleCounts
+from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, fit
+from bayesjudge.model import GivesElo, Model, lacks
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
+from bayesjudge.studies.common.methods import asks_for, further_models
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
 __all__ = ["EloFits", "elo_of", "fit_leaderboards", "joint_model", "named_methods"]
+
+
+#: Models that answer by default, where the data allow them.
+OWN = ("judge_elo", "bradley_terry", "judge_temperature")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,13 +58,22 @@ class EloFits:
 def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     """Fit what the data allow, the human scale wherever there are votes."""
     votes = bool(counts.human.votes.sum())
-    models: list[tuple[str, Any]] = [("", joint_model(options))] if votes and counts.judges else []
-    scales = [("", None)] if votes else [(judge, judge) for judge in counts.judges]
+    joint = votes and counts.judges and asks_for(options, "judge_elo")
+    models: list[tuple[str, Model]] = [("", joint_model(options))] if joint else []
+    scales: list[tuple[str, str | None]] = [("", None)] if votes else [(name, name) for name in counts.judges]
+    if not asks_for(options, "bradley_terry"):
+        scales = []
     models += [(scale, BradleyTerry(judge=judge)) for scale, judge in scales]
     if options.covariates:
         alike = tuple(options.covariates)
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
-    models += _temperatures(counts)
+    models += _temperatures(counts) if asks_for(options, "judge_temperature") else []
+    models += [("", model) for model in further_models(options, own=OWN, needs=GivesElo)]
+    if not models:
+        raise UsageError(
+            "none of the models requested can be fitted to these battles; judge_elo needs human "
+            "votes and judges, judge_temperature needs scores"
+        )
     return EloFits(
         fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
         judge_of={model.label: judge for judge, model in models},
@@ -66,8 +82,9 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
 
 def elo_of(one: Fit) -> xr.DataArray:
     """Draws of every model's Elo, dims ``chain, draw, model``."""
-    draws: xr.DataArray = one.model.elo(one.posterior, one.data)  # type: ignore[attr-defined] # both models of this study have it
-    return draws
+    if not isinstance(one.model, GivesElo):
+        raise lacks(one.model, GivesElo)
+    return one.model.elo(one.posterior, one.data)
 
 
 def joint_model(options: EloOptions) -> JudgeElo:

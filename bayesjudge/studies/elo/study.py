@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.elo import elo_baselines
+from bayesjudge.baselines.elo import METHODS, elo_baselines
 from bayesjudge.baselines.elo.cluster_effects import cluster_effects
 from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_table
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
@@ -20,6 +20,7 @@ from bayesjudge.options import EloOptions, asks
 from bayesjudge.readers import read_battles
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.methods import baseline_rows
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
@@ -123,7 +124,7 @@ def _assemble(
     bayes = [one.estimates(prob=options.prob).with_column(judge=fits.judge_of[label])
              if fits.judge_of[label] else one.estimates(prob=options.prob)
              for label, one in fits.fits.items()]  # fmt: skip
-    baselines = elo_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
+    baselines = _baselines(counts, options)
     boards = [rows.where(estimand=kind) for kind in _ESTIMANDS for rows in (*bayes, baselines)]
     estimates = Estimates.concat(
         [Estimates.concat(boards).with_truth(options.truth or {}), predicted.estimates]
@@ -140,6 +141,18 @@ def _assemble(
                          **({"held out": predicted.gate} if predicted.gate else {})}),
         page_of=_page, screen_of=_screen, dropped=counts.dropped, settings=settings,
     )  # fmt: skip
+
+
+def _baselines(counts: BattleCounts, options: EloOptions) -> Estimates:
+    """Leaderboards of the baselines; any smoothing constant may be requested."""
+    named = [str(one) for one in options.baselines or ()]
+    own = (*METHODS, *(name for name in named if name.startswith("label-smoothing[")))
+
+    def ours(names: Collection[str] | None) -> Estimates:
+        fixed: dict[str, Any] = {"prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed}
+        return elo_baselines(counts, methods=names, **fixed)
+
+    return baseline_rows(options, counts, question="elo", own=own, rows=ours)
 
 
 def _as_independent(rows: Estimates) -> Estimates:

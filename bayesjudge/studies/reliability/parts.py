@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Fit
 
 __all__ = [
+    "OWN",
     "Pairwise",
     "Pointwise",
     "pairwise",
@@ -128,6 +129,8 @@ def pointwise(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) 
     return Pointwise(counts=counts, fits=(posterior,), baseline=baseline, estimates=rows)
 
 
+#: Models that always answer: the tables of items and curves are theirs.
+OWN = ("repeated_trials", "pointwise_scores")
 #: Posterior draws that a plan rests on.
 DRAWS = 100
 _COLUMNS = ["judge", "group", "item", "trials", "extra", "wrong", "wrong_after", "wrong_uniform"]

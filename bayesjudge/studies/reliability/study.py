@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import InputError, UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Fit, fit
+from bayesjudge.model import Model
 from bayesjudge.options import ReliabilityOptions, asks
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.methods import baseline_rows, further_models
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
-from bayesjudge.studies.reliability.parts import Pairwise, Pointwise, pairwise, pointwise
+from bayesjudge.studies.reliability.parts import OWN, Pairwise, Pointwise, pairwise, pointwise
 from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
 
@@ -60,9 +63,21 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     compared, scored = _counted(trials, options.scores)
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
+    further = further_models(options, own=OWN, needs=Model)
     pair = None if compared is None else pairwise(compared, options)
     point = None if scored is None else pointwise(scored, options, alone=pair is None)
-    return _assemble(pair, point, options)
+    return _assemble(pair, point, options, [_fitted(model, pair, point, options) for model in further])
+
+
+def _fitted(model: Model, pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions) -> Fit:
+    """A further model, of the comparisons where there are some and it takes them, else of the scores."""
+    *before, last = (part.counts for part in (pair, point) if part is not None)
+    for counts in before:
+        try:
+            return fit(model, model.prepare(counts), **options.sampling)
+        except (UsageError, InputError):
+            continue
+    return fit(model, last, **options.sampling)
 
 
 def _counted(trials: Any, scores: Any) -> tuple[TrialCounts | None, ScoreCounts | None]:
@@ -104,10 +119,14 @@ def _chosen(
             scored.for_judges(there) if scored is not None and there else None)  # fmt: skip
 
 
-def _assemble(pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions) -> Comparison:
+def _assemble(
+    pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions, further: Sequence[Fit]
+) -> Comparison:
     parts = [part for part in (pair, point) if part is not None]
-    fits = {fit.model.label: fit for part in parts for fit in part.fits}
-    rows = Estimates.concat(part.estimates for part in parts)
+    fits = {one.model.label: one for one in (*(one for part in parts for one in part.fits), *further)}
+    made = Estimates.concat(part.estimates for part in parts)
+    rows = _rows(made, parts[0].counts, options)
+    rows = Estimates.concat([*(one.estimates(prob=options.prob) for one in further), rows])
     estimates, diagnostics = arranged(rows.with_truth(options.truth) if options.truth else rows)
     checks = {**own_tables(pair, point), **check_fits(fits.values(), fits.values())}
     return Comparison(
@@ -117,6 +136,19 @@ def _assemble(pair: Pairwise | None, point: Pointwise | None, options: Reliabili
         page_of=_page, screen_of=_screen, settings=options.settings,
         dropped={k: n for part in parts for k, n in part.counts.dropped.items()},
     )  # fmt: skip
+
+
+def _rows(rows: Estimates, counts: TrialCounts | ScoreCounts, options: ReliabilityOptions) -> Estimates:
+    """Bayesian rows, and those of the baselines requested."""
+    own = [name for name in rows.frame["method"].unique() if not name.startswith("bayes:")]
+
+    def ours(names: Collection[str] | None) -> Estimates:
+        return rows if names is None else rows.where(method=names)
+
+    found = baseline_rows(options, counts, question="reliability", own=own, rows=ours)
+    if options.baselines is None:
+        return found
+    return Estimates.concat([rows.where(method=sorted({*rows.frame["method"]} - {*own})), found])
 
 
 def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
