@@ -15,7 +15,7 @@ from bayesjudge.models.common.verdict_channel import Labels, Pooling
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
-from bayesjudge.studies.common.methods import asks_for
+from bayesjudge.studies.common.methods import asks_for, require_distinct
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
@@ -98,8 +98,11 @@ def fit_judge(
     chosen : VerdictCounts, optional
         The same counts with estimated probabilities of labels, where those look chosen.
     """
+    own = asks_for(options, OWN) or not models
+    pooled = POOLINGS if own and compared and len(counts.models) > 1 else (options.pooling,) * own
+    require_distinct([*(JudgeError(pooling=one, labels=labels) for one in pooled), *models])
     more = tuple(fit(model, counts, **options.sampling) for model in models)
-    if more and not asks_for(options, OWN):
+    if not own:
         return JudgeFits(judge=counts.judges[0], headline=more[0], by_model=more[0], more=more[1:])
     short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
 
@@ -108,7 +111,6 @@ def fit_judge(
 
     several = len(counts.models) > 1
     headline = fit(JudgeError(pooling=options.pooling, labels=labels), counts, **options.sampling)
-    pooled: tuple[Pooling, ...] = POOLINGS if compared and several else ()
     others: dict[str, Fit] = {}
     for name in pooled:
         if name != options.pooling:

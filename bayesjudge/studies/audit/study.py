@@ -43,7 +43,7 @@ from bayesjudge.studies.audit.tables import (
 )
 from bayesjudge.studies.common.checks import check_fits, fallback_warnings, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.common.methods import baseline_rows, further_models
+from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.tables import Pairs
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def _require_people(pairs: Pairs) -> None:
 
 def _answer(whole: Pairs, mine: Pairs, options: AuditOptions, further: Sequence[Model]) -> Comparison:
     model = agreement_model(options)
+    require_distinct([model, *further])
     single = fit(model, mine, **options.sampling)
     fits = [single, *(fit(other, mine, **options.sampling) for other in further)]
     found = features(mine, components=options.components, extra=tuple(options.features))

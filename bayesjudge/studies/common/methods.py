@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.baseline import QuestionName, chosen_baselines
@@ -14,7 +14,7 @@ from bayesjudge.options.registered import named
 if TYPE_CHECKING:
     from bayesjudge.options import QuestionOptions
 
-__all__ = ["asks_for", "baseline_rows", "further_models"]
+__all__ = ["asks_for", "baseline_rows", "further_models", "require_distinct"]
 
 
 def asks_for(options: QuestionOptions, own: str) -> bool:
@@ -46,6 +46,13 @@ def further_models(options: QuestionOptions, *, own: Collection[str], needs: typ
             raise lacks(model, needs)
         found.append(model)
     return found
+
+
+def require_distinct(models: Iterable[Model]) -> None:
+    """Refuse two models of one label: rows, checks and fits are known by it."""
+    labels = [model.label for model in models]
+    for label in (label for label in labels if labels.count(label) > 1):
+        raise UsageError(f"two models have the label {label!r}: leave one out, or give one another label")
 
 
 def baseline_rows(

@@ -17,7 +17,7 @@ from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
-from bayesjudge.studies.common.methods import asks_for, further_models
+from bayesjudge.studies.common.methods import asks_for, further_models, require_distinct
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -74,6 +74,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
             "none of the models requested can be fitted to these battles; judge_elo needs human "
             "votes and judges, judge_temperature needs scores"
         )
+    require_distinct(model for _, model in models)
     return EloFits(
         fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
         judge_of={model.label: judge for judge, model in models},

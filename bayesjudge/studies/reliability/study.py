@@ -11,11 +11,13 @@ from bayesjudge.errors import InputError, UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, fit
 from bayesjudge.model import Model
+from bayesjudge.models.pointwise_scores import PointwiseScores
+from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.options import ReliabilityOptions, asks
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.common.methods import baseline_rows, further_models
+from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import OWN, Pairwise, Pointwise, pairwise, pointwise
 from bayesjudge.studies.reliability.tables import arranged, own_tables
@@ -64,6 +66,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
     further = further_models(options, own=OWN, needs=Model)
+    require_distinct([RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *further])
     pair = None if compared is None else pairwise(compared, options)
     point = None if scored is None else pointwise(scored, options, alone=pair is None)
     return _assemble(pair, point, options, [_fitted(model, pair, point, options) for model in further])
