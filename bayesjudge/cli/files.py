@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from bayesjudge.options.option import Option, Options
 
@@ -16,22 +16,32 @@ __all__ = ["BattleFile", "DemoLog", "PairFile", "RepeatFile", "VerdictFile"]
 
 @dataclass(frozen=True, kw_only=True)
 class _File(Options):
-    file: Annotated[str, Option(help="Log: CSV, TSV, JSONL, Parquet, a glob, or - for stdin.")]
+    #: Function of `bayesjudge.readers` that takes these options, and the question's names of its tables.
+    reader: ClassVar[str]
+    names: ClassVar[tuple[str, ...]]
+    #: Options that the reader has under another name.
+    renamed: ClassVar[Mapping[str, str]] = {}
+
+    file: Annotated[str, Option("Log: CSV, TSV, JSONL, Parquet, a glob, or - for stdin.")]
     columns: Annotated[
         Mapping[str, str],
-        Option(
-            help="Our column = yours; may be given more than once.", flag="--column", metavar="verdict=score"
-        ),
+        Option("Our column = yours; may be given more than once.", flag="--column", metavar="verdict=score"),
     ] = field(default_factory=dict)
+
+    def tables(self, _: QuestionOptions) -> Mapping[str, Any]:
+        """Tables by the question's names of them."""
+        import bayesjudge.readers
+
+        options = {self.renamed.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
+        found = getattr(bayesjudge.readers, self.reader)(options.pop("file"), **options)
+        return dict(zip(self.names, found if len(self.names) > 1 else [found], strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _FileOfMany(_File):
     where: Annotated[
         Mapping[str, Sequence[str]],
-        Option(
-            help="Only rows where your column = value; may be given more than once.", metavar="prompt=short"
-        ),
+        Option("Only rows where your column = value; may be given more than once.", metavar="prompt=short"),
     ] = field(default_factory=dict)
 
 
@@ -39,68 +49,43 @@ class _FileOfMany(_File):
 class VerdictFile(_File):
     """Each model's true accuracy and every difference, from a log of judge verdicts."""
 
-    gold: Annotated[str | None, Option(help="Second file with human labels by item (and model).")] = None
-
-    def tables(self, _: QuestionOptions) -> Mapping[str, Any]:
-        """Tables by the question's names of them."""
-        from bayesjudge.readers import read_verdicts
-
-        return {"verdicts": read_verdicts(self.file, columns=self.columns, labels=self.gold)}
+    reader, names, renamed = "read_verdicts", ("verdicts",), {"gold": "labels"}
+    gold: Annotated[str | None, Option("Second file with human labels by item (and model).")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class BattleFile(_File):
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
 
+    reader, names = "read_battles", ("battles",)
     order: Annotated[
-        str | None,
-        Option(help="Which answer was presented first, where no column has it.", metavar="[ab|ba]"),
+        str | None, Option("Which answer was presented first, where no column has it.", metavar="[ab|ba]")
     ] = None
-
-    def tables(self, _: QuestionOptions) -> Mapping[str, Any]:
-        """Tables by the question's names of them."""
-        from bayesjudge.readers import read_battles
-
-        return {"battles": read_battles(self.file, columns=self.columns, order=self.order)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatFile(_FileOfMany):
     """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
 
+    reader, names = "read_repeats", ("trials", "scores")
     scores: Annotated[
-        str | None,
-        Option(help="Second file with repeated scores, where the first has comparisons alone."),
+        str | None, Option("Second file with repeated scores, where the first has comparisons alone.")
     ] = None
-
-    def tables(self, _: QuestionOptions) -> Mapping[str, Any]:
-        """Tables by the question's names of them."""
-        from bayesjudge.readers import read_repeats
-
-        found = read_repeats(self.file, scores=self.scores, columns=self.columns, where=self.where)
-        return dict(zip(("trials", "scores"), found, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairFile(_FileOfMany):
     """Which of a judge's pairwise verdicts to trust, and which to reverse, if any."""
 
+    reader, names = "read_pairs", ("pairs",)
     items: Annotated[
-        str | None,
-        Option(help="Second file, one row an item: human_prefers, lengths, category, models, texts."),
+        str | None, Option("Second file, one row an item: human_prefers, lengths, category, models, texts.")
     ] = None
     embeddings: Annotated[
         str | None,
-        Option(help="Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists."),
+        Option("Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists."),
     ] = None
-    encoder: Annotated[str | None, Option(help="Embed the texts by this sentence-transformers model.")] = None
-
-    def tables(self, _: QuestionOptions) -> Mapping[str, Any]:
-        """Tables by the question's names of them."""
-        from bayesjudge.readers import read_pairs
-
-        more = {"items": self.items, "embeddings": self.embeddings, "encoder": self.encoder}
-        return {"pairs": read_pairs(self.file, **more, columns=self.columns, where=self.where)}
+    encoder: Annotated[str | None, Option("Embed the texts by this sentence-transformers model.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

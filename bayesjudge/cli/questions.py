@@ -23,15 +23,15 @@ class Delivery(Options):
     """Where an answer goes."""
 
     out: Annotated[
-        Path | None, Option(help="Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")
+        Path | None, Option("Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")
     ] = None
-    html: Annotated[Path | None, Option(help="Write the report as one self-contained page.")] = None
-    as_json: Annotated[bool, Option(help="Print one JSON object instead of tables.", flag="--json")] = False
-    every: Annotated[bool, Option(help="Print every method, not the main ones.", flag="--all")] = False
+    html: Annotated[Path | None, Option("Write the report as one self-contained page.")] = None
+    as_json: Annotated[bool, Option("Print one JSON object instead of tables.", flag="--json")] = False
+    every: Annotated[bool, Option("Print every method, not the main ones.", flag="--all")] = False
     strict: Annotated[
-        bool, Option(help="Exit with 3 when a gate fails: convergence, or labels that look selected.")
+        bool, Option("Exit with 3 when a gate fails: convergence, or labels that look selected.")
     ] = False
-    quiet: Annotated[bool, Option(help="No progress bars.")] = False
+    quiet: Annotated[bool, Option("No progress bars.")] = False
 
 
 def command(

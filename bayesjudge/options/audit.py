@@ -22,40 +22,33 @@ class AuditOptions(QuestionOptions):
     ['style']
     """
 
-    bootstrap: Annotated[int, Option(help="No bootstrap of baselines.", flag="")] = field(
-        default=0, init=False
-    )
+    bootstrap: Annotated[int, Option("None.", flag="")] = field(default=0, init=False)
     judge: Annotated[
-        str | None,
-        Option(help="Which judge, where there are several; the others' verdicts are then features."),
+        str | None, Option("Which judge, where there are several; the others' verdicts are then features.")
     ] = None
     labels: Annotated[
         Literal["both", "positives"],
-        Option(help="both, or positives: only agreements were recorded, which needs reviewed."),
+        Option("both, or positives: only agreements were recorded, which needs reviewed."),
     ] = "both"
     reviewed: Annotated[
         float | str | None,
         Option(
-            help="With positives: share of agreements that were reviewed, or the column that has it.",
-            metavar="<share or column>",
+            "With positives: share of agreements that were reviewed, or its column.", metavar="<share|column>"
         ),
     ] = None
     share: Annotated[
         float | None,
         Option(
-            help="Share s of consistent verdicts for partial optimal transport; by default measured.",
+            "Share s of consistent verdicts for partial optimal transport; by default measured.",
             above=0,
             most=1,
         ),
     ] = None
-    folds: Annotated[
-        int, Option(help="Parts in which verified pairs are held out, to compare methods.", least=2)
-    ] = 10
+    folds: Annotated[int, Option("Parts in which verified pairs are held out.", least=2)] = 10
     features: Annotated[
-        Sequence[str],
-        Option(help="Further numeric column; may be given more than once.", flag="--feature"),
+        Sequence[str], Option("Further numeric column; may be given more than once.", flag="--feature")
     ] = ()
-    components: Annotated[int, Option(help="Most principal directions of the embeddings.", least=0)] = 32
+    components: Annotated[int, Option("Most principal directions of the embeddings.", least=0)] = 32
     embeddings: Annotated[
-        Any, Option(help="As in `read_pairs`, where ``pairs`` is not a `Pairs`.", flag="", recorded="never")
+        Any, Option("As in `read_pairs`, where ``pairs`` is not a `Pairs`.", flag="", recorded="never")
     ] = None

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from bayesjudge.errors import UsageError
 from bayesjudge.options.option import Option
-from bayesjudge.options.question import QuestionOptions
+from bayesjudge.options.question import Engine, Judges, QuestionOptions
 
 __all__ = ["EloOptions"]
 
@@ -23,30 +23,20 @@ class EloOptions(QuestionOptions):
     ('length',)
     """
 
-    engine: Annotated[
-        Literal["nuts", "hmc", "laplace", "pymc"],
-        Option(
-            help="What draws from posteriors, as in `fit`; these are nearly normal with many parameters, "
-            "where hmc is faster than nuts."
-        ),
-    ] = "hmc"
-    bootstrap: Annotated[
-        int, Option(help="Resamples of the clusters; 0 gives clustered sandwich errors.", least=0)
-    ] = 0
+    engine: Engine = "hmc"
+    bootstrap: Annotated[int, Option("Resamples of the clusters; 0: clustered sandwich errors.", least=0)] = 0
     setting: Annotated[
         Literal["forward", "as-in-paper"],
         Option(
-            help="What calibrates conformal intervals of held-out models: forward, as for a new model, or "
+            "What calibrates conformal intervals of held-out models: forward, as for a new model, or "
             "as-in-paper, by folds in which its votes are among the anchors."
         ),
     ] = "forward"
-    length_effect: Annotated[
-        bool, Option(help="Let `judge_elo` estimate the effect of a longer answer on a judge.")
-    ] = False
+    length_effect: Annotated[bool, Option("Estimate the effect of a longer answer on a judge.")] = False
     families: Annotated[
         Mapping[str, str],
         Option(
-            help="Name = family, of models and judges: how a judge rates its own family.",
+            "Name = family, of models and judges: how a judge rates its own family.",
             flag="--family",
             metavar="gpt-4=openai",
         ),
@@ -54,39 +44,30 @@ class EloOptions(QuestionOptions):
     covariates: Annotated[
         Iterable[str],
         Option(
-            help="Column X, or X_a and X_b, by which answers differ, for instance length: the effect of "
-            "each, and the Elo of answers equal in them.",
+            "Column X, or X_a and X_b, by which answers differ, for instance length: the effect of each, and "
+            "the Elo of answers equal in them.",
             flag="--covariate",
         ),
     ] = ()
-    judges: Annotated[
-        Iterable[str] | None,
-        Option(help="Only this judge; may be given more than once. By default all.", flag="--judge"),
-    ] = None
-    group: Annotated[str | None, Option(help="Column that splits the battles, for instance language.")] = None
+    judges: Judges = None
+    group: Annotated[str | None, Option("Column that splits the battles, for instance language.")] = None
     held_out: Annotated[
-        Sequence[str],
-        Option(help="Hide the human votes on this model and predict them from the judges; or all."),
+        Sequence[str], Option("Hide the human votes on this model and predict them from the judges; or all.")
     ] = ()
     cluster: Annotated[
         Sequence[str] | None,
         Option(
-            help="Column whose values (prompts, voters) are drawn together: intervals are then for new "
-            "ones. By default the prompt where it is in several battles, else item; none takes "
-            "battles as independent.",
+            "Column whose values (prompts, voters) are drawn together: intervals are then for new ones. By "
+            "default the prompt where it is in several battles, else item; none: battles are independent.",
             recorded="never",
         ),
     ] = None
-    battle_effect: Annotated[
-        bool, Option(help="Refused: it is always on.", hidden=True, recorded="never")
-    ] = False
+    battle_effect: Annotated[bool, Option("Refused: it is always on.", hidden=True, recorded="never")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.bootstrap == 1:
             raise UsageError("bootstrap=1 has no spread; give 0 (clustered sandwich errors) or some hundreds")
         if self.battle_effect:
-            raise UsageError(
-                "battle_effect=True is now always on: raters of one battle share their errors "
-                "through the clusters; leave it out"
-            )
+            always = "raters of one battle share their errors through the clusters; leave it out"
+            raise UsageError(f"battle_effect=True is now always on: {always}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from inspect import Parameter
 from pathlib import Path
 from types import NoneType, UnionType
@@ -16,7 +17,7 @@ from bayesjudge.errors import UsageError
 __all__ = ["Option", "Options", "Stated", "alternatives", "did_you_mean", "stated"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Option:
     """What an option is for and which values it may have, beyond its type.
 
@@ -39,6 +40,7 @@ class Option:
     """
 
     help: str
+    _: KW_ONLY
     least: float | None = None
     most: float | None = None
     above: float | None = None
@@ -69,7 +71,7 @@ class Stated:
 
         Examples
         --------
-        >>> draws = Stated(name="draws", kind=int, option=Option(help="Draws.", least=4), default=1000)
+        >>> draws = Stated(name="draws", kind=int, option=Option("Draws.", least=4), default=1000)
         >>> draws.checked(500.0)
         500
         >>> draws.checked(2)
@@ -83,20 +85,15 @@ class Stated:
                 continue
             if not isinstance(taken, int | float) or self._within(taken):
                 return taken
-        raise UsageError(
-            f"{self.name}={value!r} {self._allowed(value)}"
-            if isinstance(value, str)
-            else f"{self.name}={value} {self._allowed(value)}"
-        )
+        shown = repr(value) if isinstance(value, str) else value
+        raise UsageError(f"{self.name}={shown} {self._allowed(value)}")
 
     def _within(self, number: float) -> bool:
         limits = self.option
-        return (
-            (limits.least is None or number >= limits.least)
-            and (limits.most is None or number <= limits.most)
-            and (limits.above is None or number > limits.above)
-            and (limits.below is None or number < limits.below)
-        )
+        least = -math.inf if limits.least is None else limits.least
+        most = math.inf if limits.most is None else limits.most
+        above = limits.above is None or number > limits.above
+        return above and least <= number <= most and (limits.below is None or number < limits.below)
 
     def _allowed(self, value: Any) -> str:
         choices = [get_args(kind) for kind in alternatives(self.kind) if get_origin(kind) is Literal]
@@ -106,12 +103,7 @@ class Stated:
         limits = self.option
         if limits.above is not None and limits.below is not None:
             return f"must lie between {limits.above:g} and {limits.below:g}, for instance {self.default}"
-        bounds = {
-            "above": limits.above,
-            "of at least": limits.least,
-            "at most": limits.most,
-            "below": limits.below,
-        }
+        bounds = {"above": limits.above, "of at least": limits.least, "at most": limits.most}
         stated = [f"{word} {limit:.12g}" for word, limit in bounds.items() if limit is not None]
         kinds = [_named(kind) for kind in alternatives(self.kind) if kind is not NoneType]
         return f"must be {' '.join([' or '.join(kinds), ' and '.join(stated)]).strip()}"
@@ -192,12 +184,5 @@ def _named(kind: Any) -> str:
     origin, parts = get_origin(kind) or kind, get_args(kind)
     if origin is tuple and parts[1:] != (...,):
         return f"{len(parts)} names"
-    known = {
-        bool: "True or False",
-        int: "an integer",
-        float: "a number",
-        str: "a name",
-        Path: "a path",
-        Mapping: "a mapping",
-    }
-    return known.get(origin, "names")
+    known = {bool: "True or False", int: "an integer", float: "a number", str: "a name", Path: "a path"}
+    return known.get(origin, "a mapping" if origin is Mapping else "names")

@@ -6,7 +6,7 @@ import functools
 import importlib.util
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import (
@@ -41,14 +41,24 @@ class Named(Protocol):
         ...
 
 
+# Options whose defaults differ between questions.
+Engine = Annotated[
+    Literal["nuts", "hmc", "laplace", "pymc"],
+    Option(
+        "What draws from posteriors, as in `fit`; for many, nearly normal effects hmc is faster than nuts."
+    ),
+]
+Draws = Annotated[int, Option("Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS)]
+Tune = Annotated[int, Option("Warm-up steps of each chain.", least=0, flag="")]
+Judges = Annotated[
+    Iterable[str] | None,
+    Option("Only this judge; may be given more than once. By default all.", flag="--judge"),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions(Options):
     """How to sample and how wide intervals are; a question's own options are added by a subclass.
-
-    Raises
-    ------
-    UsageError, EngineError
-        The first option that is not allowed, with what is.
 
     Examples
     --------
@@ -56,34 +66,25 @@ class QuestionOptions(Options):
     500
     """
 
-    #: Warm-up steps of a command, which warms up for as many steps as it draws, at most.
+    #: Most warm-up steps of a command, which warms up for as many steps as it draws.
     warm_up_most: ClassVar[int | None] = None
 
-    prob: Annotated[float, Option(help="Probability of every interval.", above=0, below=1)] = 0.95
-    seed: Annotated[int, Option(help="Equal seeds give equal results.", least=0, most=MOST_SEED)] = 0
-    engine: Annotated[
-        Literal["nuts", "hmc", "laplace", "pymc"], Option(help="What draws from posteriors, as in `fit`.")
-    ] = "nuts"
-    bootstrap: Annotated[
-        int, Option(help="Bootstrap replicates of the baselines; 0 leaves the bootstrap out.", least=0)
-    ] = 10_000
-    chains: Annotated[int, Option(help="Chains of each posterior.", least=1)] = 4
-    draws: Annotated[
-        int, Option(help="Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS)
-    ] = 1000
-    tune: Annotated[
-        int,
-        Option(help="Warm-up steps of each chain; on the command line as many as draws.", least=0, flag=""),
-    ] = 1000
+    prob: Annotated[float, Option("Probability of every interval.", above=0, below=1)] = 0.95
+    seed: Annotated[int, Option("Equal seeds give equal results.", least=0, most=MOST_SEED)] = 0
+    engine: Engine = "nuts"
+    bootstrap: Annotated[int, Option("Bootstrap replicates; 0 leaves the bootstrap out.", least=0)] = 10_000
+    chains: Annotated[int, Option("Chains of each posterior.", least=1)] = 4
+    draws: Draws = 1000
+    tune: Tune = 1000
     truth: Annotated[
         Mapping[tuple[str, str], float] | None,
-        Option(help="Known truth by ``(estimand, unit)``, for simulated data.", flag="", recorded="never"),
+        Option("Known truth by ``(estimand, unit)``, for simulated data.", flag="", recorded="never"),
     ] = None
     models: Annotated[
         Sequence[str | Named] | None,
         Option(
-            help="Generative model: a registered name, with options in brackets, or in Python an object; may "
-            "be given more than once. By default the question's own.",
+            "Model: a registered name, with options in brackets, or in Python an object; may be given more "
+            "than once. By default the question's own.",
             flag="--model",
             metavar="<name[option=value,...]>",
             recorded="given",
@@ -92,16 +93,14 @@ class QuestionOptions(Options):
     baselines: Annotated[
         Sequence[str | Named] | None,
         Option(
-            help="Frequentist method: a name, or in Python a `Baseline`; may be given more than once. By "
-            "default all of this package.",
+            "Frequentist method: a name, or in Python a `Baseline`; may be given more than once. By default "
+            "all of this package.",
             flag="--baseline",
             metavar="<name>",
             recorded="given",
         ),
     ] = None
-    progress: Annotated[
-        bool, Option(help="Show progress bars on standard error.", flag="", recorded="never")
-    ] = False
+    progress: Annotated[bool, Option("Show progress bars.", flag="", recorded="never")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -192,13 +191,12 @@ def _documented(text: str, known: Sequence[Stated]) -> str:
 
 def _type_of(one: Stated) -> str:
     """The type as numpydoc writes it: {"a", "b"} for choices, and what None stands for as optional."""
+
+    def words(kind: Any) -> str:
+        if get_origin(kind) is Literal:
+            return f"{{{', '.join(map(repr, get_args(kind)))}}}"
+        return kind.__name__ if isinstance(kind, type) else str(kind).replace("collections.abc.", "")
+
     kinds = [kind for kind in alternatives(one.kind) if kind is not type(None)]
-    words = [
-        f"{{{', '.join(map(repr, get_args(kind)))}}}"
-        if get_origin(kind) is Literal
-        else kind.__name__
-        if isinstance(kind, type)
-        else str(kind).replace("collections.abc.", "")
-        for kind in kinds
-    ]
-    return " or ".join(words) + (", optional" if len(kinds) < len(alternatives(one.kind)) else "")
+    optional = ", optional" if len(kinds) < len(alternatives(one.kind)) else ""
+    return " or ".join(map(words, kinds)) + optional

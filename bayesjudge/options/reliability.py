@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from bayesjudge.options.option import Option
-from bayesjudge.options.question import QuestionOptions
+from bayesjudge.options.question import Draws, Engine, QuestionOptions, Tune
 
 __all__ = ["ReliabilityOptions"]
-
-#: Further trials an item that are planned by default.
-EACH = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilityOptions(QuestionOptions):
     """Options of `bayesjudge.reliability`, checked.
+
+    Each of many effects has a convergence check to pass: hence more draws than elsewhere.
 
     Examples
     --------
@@ -30,52 +29,31 @@ class ReliabilityOptions(QuestionOptions):
     scores: Annotated[
         Any,
         Option(
-            help="Repeated scores of single responses: a table, its counts, or what `read_scores` takes.",
-            flag="",
-            recorded="never",
+            "Repeated scores of single responses, as `read_scores` takes them.", flag="", recorded="never"
         ),
     ] = None
-    engine: Annotated[
-        Literal["nuts", "hmc", "laplace", "pymc"],
-        Option(
-            help="What draws from posteriors, as in `fit`; with the effects of many items and judges hmc "
-            "is faster than nuts."
-        ),
-    ] = "hmc"
-    draws: Annotated[
-        int,
-        Option(
-            help="Posterior draws of each chain, after the warm-up (of as many steps, at most 600): each "
-            "of many effects must pass its convergence check.",
-            least=4,
-        ),
-    ] = 2000
-    tune: Annotated[int, Option(help="Warm-up steps of each chain.", least=0, flag="")] = 600
+    engine: Engine = "hmc"
+    draws: Draws = 2000
+    tune: Tune = 600
     likelihood: Annotated[
-        Literal["gaussian", "ordinal"], Option(help="Scores as numbers, or as ordered levels.")
+        Literal["gaussian", "ordinal"], Option("Scores as numbers, or as ordered levels.")
     ] = "gaussian"
     budget: Annotated[
         int | None,
-        Option(help="Further trials to plan for each judge and condition; by default 5 an item.", least=0),
+        Option("Further trials to plan for each judge and condition; by default 5 an item.", least=0),
     ] = None
     responses: Annotated[
         tuple[str, str] | None,
-        Option(
-            help="The response whose scores are compared; give two where there are more.", flag="--response"
-        ),
+        Option("A response whose scores are compared; give two where there are more.", flag="--response"),
     ] = None
     judges: Annotated[
         Iterable[str] | None,
-        Option(
-            help="Only this judge; may be given more than once. By default all.",
-            flag="--judge",
-            recorded="given",
-        ),
+        Option("Only this judge; may be given more than once.", flag="--judge", recorded="given"),
     ] = None
 
     def budget_of(self, items: int) -> int:
         """Further trials to spend on a judge's items."""
-        return EACH * items if self.budget is None else self.budget
+        return 5 * items if self.budget is None else self.budget
 
     @property
     def sampling(self) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ HEAVY = {"arviz_base", "duckdb", "ibis", "jax", "matplotlib", "numpyro", "pandas
 
 #: What a developer writes to add an option.
 ADDED = """    strictness: Annotated[
-        int, Option(help="How strict the reader is.", least=1, most=5)
+        int, Option("How strict the reader is.", least=1, most=5)
     ] = 2
 """
 #: What a user then does.
