@@ -96,7 +96,7 @@ def _parameter(one: Stated) -> Parameter:
     else:
         kind, metavar = str | None, option.metavar or _metavar(kinds)
         default = None if one.default is None else str(one.default)
-    flag = _flag(one) + (f"/--no-{_flag(one)[2:]}" if default is None and bool in kinds else "")
+    flag = _flag(one) + (f"/--no-{_flag(one)[2:]}" if option.flag is None and bool in kinds else "")
     typed = typer.Option(flag, help=option.help, metavar=metavar, hidden=option.hidden)
     return Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, typed])
 
