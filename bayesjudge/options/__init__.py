@@ -4,7 +4,7 @@ from bayesjudge.options.accuracy import AccuracyOptions
 from bayesjudge.options.audit import AuditOptions
 from bayesjudge.options.elo import EloOptions
 from bayesjudge.options.option import Option
-from bayesjudge.options.question import Question, QuestionOptions, asks
+from bayesjudge.options.question import Question, QuestionOptions, takes
 from bayesjudge.options.reliability import ReliabilityOptions
 
 __all__ = [
@@ -15,5 +15,5 @@ __all__ = [
     "Question",
     "QuestionOptions",
     "ReliabilityOptions",
-    "asks",
+    "takes",
 ]

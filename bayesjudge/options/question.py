@@ -23,7 +23,7 @@ from typing import (
 from bayesjudge.errors import EngineError, UsageError
 from bayesjudge.options.option import Option, Options, Stated, alternatives, did_you_mean, stated
 
-__all__ = ["Question", "QuestionOptions", "asks"]
+__all__ = ["Question", "QuestionOptions", "takes"]
 
 #: Fewest draws of a chain whose R-hat is defined: it compares the chain's two halves.
 LEAST_DRAWS = 4
@@ -136,7 +136,7 @@ class Question[**P, R](Protocol):
         ...
 
 
-def asks[**P, O: QuestionOptions, R](
+def takes[**P, O: QuestionOptions, R](
     options: Callable[P, O], *, positional: Sequence[str] = ()
 ) -> Callable[[Callable[[Any, O], R]], Question[P, R]]:
     """Let a function of a table and checked options take the options as keywords.
@@ -156,7 +156,7 @@ def asks[**P, O: QuestionOptions, R](
         signature = Signature([table, *keywords], return_annotation=described.return_annotation)
 
         @functools.wraps(answer)
-        def asked(*tables: Any, **given: Any) -> R:
+        def answered(*tables: Any, **given: Any) -> R:
             for name in (name for name in given if name not in names):
                 raise UsageError(
                     f"no option {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"
@@ -165,9 +165,9 @@ def asks[**P, O: QuestionOptions, R](
             source = arguments.pop(table.name, table.default)
             return answer(source, made(**arguments))
 
-        asked.__doc__ = _documented(answer.__doc__ or "", known)
-        vars(asked)["__signature__"] = signature
-        return asked
+        answered.__doc__ = _documented(answer.__doc__ or "", known)
+        vars(answered)["__signature__"] = signature
+        return answered
 
     return decorate
 

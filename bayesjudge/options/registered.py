@@ -95,7 +95,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if isinstance(kind, UnionType) or get_origin(kind) is Union:
         return any(_fits(value, part) for part in parts)
     if get_origin(kind) is Literal:
-        # Which words there are is told by the model, with what to type instead.
+        # The model itself refuses other words, with those that there are.
         return isinstance(value, str | int | float)
     if get_origin(kind) is tuple:
         each = parts[:1] * len(value) if parts[1:] == (...,) and isinstance(value, tuple) else parts

@@ -15,7 +15,7 @@ from bayesjudge.models.common.verdict_channel import Labels, Pooling
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
-from bayesjudge.studies.common.methods import asks_for, require_distinct
+from bayesjudge.studies.common.methods import is_requested, require_distinct
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
@@ -98,7 +98,7 @@ def fit_judge(
     chosen : VerdictCounts, optional
         The same counts with estimated probabilities of labels, where those look chosen.
     """
-    own = asks_for(options, OWN) or not models
+    own = is_requested(options, OWN) or not models
     pooled = POOLINGS if own and compared and len(counts.models) > 1 else (options.pooling,) * own
     require_distinct([*(JudgeError(pooling=one, labels=labels) for one in pooled), *models])
     more = tuple(fit(model, counts, **options.sampling) for model in models)

@@ -54,12 +54,12 @@ def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
     ]
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     baselines = panel_baselines if votes.probability is None else active_baselines
-    beside = baselines(votes, prob=prob, population=population, seed=options.seed)
+    frequentist = baselines(votes, prob=prob, population=population, seed=options.seed)
     if options.baselines is not None:
-        beside = beside.where(method=[name for name in options.baselines if isinstance(name, str)])
+        frequentist = frequentist.where(method=[name for name in options.baselines if isinstance(name, str)])
     return Part(
         fits=fits, bayes=rows.where(estimand=names), quality=Estimates.concat(quality),
-        baselines=beside,
+        baselines=frequentist,
         ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
         checks={**check_judge(fits), "judges": _judges(votes, options), **_next_labels(one, votes, options)},
     )  # fmt: skip

@@ -18,7 +18,7 @@ from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference.gate import Gate
 from bayesjudge.model import GivesAccuracy, Model, lacks
 from bayesjudge.models.judge_panel import JudgePanel
-from bayesjudge.options import AccuracyOptions, asks
+from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
 from bayesjudge.studies.accuracy.fits import OWN, PANEL, JudgeFits, Part, check_judge, fit_judge
@@ -45,7 +45,7 @@ LOOK_CHOSEN = "labels look chosen"
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
 
 
-@asks(AccuracyOptions)
+@takes(AccuracyOptions)
 def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     """Each model's true accuracy and every difference, Bayesian and frequentist intervals side by side.
 

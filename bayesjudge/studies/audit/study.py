@@ -19,7 +19,7 @@ from bayesjudge.inference import Fit, fit
 from bayesjudge.inference.programs.progress import bar
 from bayesjudge.model import GivesTrust, Model
 from bayesjudge.models.verdict_agreement.features import features
-from bayesjudge.options import AuditOptions, asks
+from bayesjudge.options import AuditOptions, takes
 from bayesjudge.readers import read_pairs
 from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
 from bayesjudge.studies.audit.guidance import audit_checklist, audit_warnings
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
-@asks(AuditOptions)
+@takes(AuditOptions)
 def audit(pairs: Any, options: AuditOptions) -> Comparison:
     """Trust in every unverified verdict, what to flip if anything, and what each method would gain.
 

@@ -14,10 +14,10 @@ from bayesjudge.options.registered import named
 if TYPE_CHECKING:
     from bayesjudge.options import QuestionOptions
 
-__all__ = ["asks_for", "baseline_rows", "further_models", "require_distinct"]
+__all__ = ["baseline_rows", "further_models", "is_requested", "require_distinct"]
 
 
-def asks_for(options: QuestionOptions, own: str) -> bool:
+def is_requested(options: QuestionOptions, own: str) -> bool:
     """Whether a question's own model of that name is to answer: by default, or because it is named."""
     return options.models is None or own in options.models
 

@@ -17,7 +17,7 @@ from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
-from bayesjudge.studies.common.methods import asks_for, further_models, require_distinct
+from bayesjudge.studies.common.methods import further_models, is_requested, require_distinct
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,16 +58,16 @@ class EloFits:
 def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     """Fit what the data allow, the human scale wherever there are votes."""
     votes = bool(counts.human.votes.sum())
-    joint = votes and counts.judges and asks_for(options, "judge_elo")
+    joint = votes and counts.judges and is_requested(options, "judge_elo")
     models: list[tuple[str, Model]] = [("", joint_model(options))] if joint else []
     scales: list[tuple[str, str | None]] = [("", None)] if votes else [(name, name) for name in counts.judges]
-    if not asks_for(options, "bradley_terry"):
+    if not is_requested(options, "bradley_terry"):
         scales = []
     models += [(scale, BradleyTerry(judge=judge)) for scale, judge in scales]
     if options.covariates:
         alike = tuple(options.covariates)
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
-    models += _temperatures(counts) if asks_for(options, "judge_temperature") else []
+    models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
     models += [("", model) for model in further_models(options, own=OWN, needs=GivesElo)]
     if not models:
         raise UsageError(

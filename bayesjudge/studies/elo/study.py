@@ -16,7 +16,7 @@ from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.models.common.elo_results import beats
-from bayesjudge.options import EloOptions, asks
+from bayesjudge.options import EloOptions, takes
 from bayesjudge.readers import read_battles
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
@@ -41,7 +41,7 @@ INDEPENDENT = "[independent]"
 KEEP_LENGTHS = 200_000
 
 
-@asks(EloOptions)
+@takes(EloOptions)
 def elo(battles: Any, options: EloOptions) -> Comparison:
     """Each model's Elo and every difference, Bayesian and frequentist intervals side by side.
 

@@ -13,7 +13,7 @@ from bayesjudge.inference import Fit, fit
 from bayesjudge.model import Model
 from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
-from bayesjudge.options import ReliabilityOptions, asks
+from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["reliability"]
 
 
-@asks(ReliabilityOptions, positional=["scores"])
+@takes(ReliabilityOptions, positional=["scores"])
 def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     """How repeatable judges are, Bayesian and frequentist intervals side by side, and where to ask again.
 
