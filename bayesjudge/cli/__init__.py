@@ -13,6 +13,7 @@ from bayesjudge.cli.about import doctor, models
 from bayesjudge.cli.calibration import calibrate
 from bayesjudge.cli.coverage import cover
 from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, VerdictFile
+from bayesjudge.cli.inspect import inspect
 from bayesjudge.cli.questions import command
 from bayesjudge.cli.simulate import simulate
 from bayesjudge.options import AccuracyOptions, AuditOptions, EloOptions, ReliabilityOptions
@@ -23,6 +24,7 @@ app = typer.Typer(
     name="bayesjudge", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="What LLM-judge verdicts are worth: Bayesian and frequentist intervals side by side.",
 )  # fmt: skip
+app.command()(inspect)
 app.command("accuracy")(command("accuracy", VerdictFile, AccuracyOptions))
 app.command("elo")(command("elo", BattleFile, EloOptions))
 app.command("audit")(command("audit", PairFile, AuditOptions))

@@ -22,10 +22,25 @@ class _File(Options):
     #: Options that the reader has under another name.
     renamed: ClassVar[Mapping[str, str]] = {}
 
-    file: Annotated[str, Option("Log: CSV, TSV, JSONL, Parquet, a glob, or - for stdin.")]
+    file: Annotated[str, Option("Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")]
     columns: Annotated[
         Mapping[str, str],
         Option("Our column = yours; may be given more than once.", flag="--column", metavar="verdict=score"),
+    ] = field(default_factory=dict)
+    where: Annotated[
+        Mapping[str, Sequence[str]],
+        Option("Only rows where your column = value; may be given more than once.", metavar="prompt=short"),
+    ] = field(default_factory=dict)
+    format: Annotated[
+        str | None, Option("Read as this tool's format (bayesjudge inspect names it), or as table.")
+    ] = None
+    put: Annotated[
+        Mapping[str, str],
+        Option(
+            "Our column = a value for all rows; {file} and {folder} stand for their names.",
+            flag="--set",
+            metavar="judge=gpt-4",
+        ),
     ] = field(default_factory=dict)
 
     def tables(self, _: QuestionOptions) -> Mapping[str, Any]:
@@ -38,19 +53,19 @@ class _File(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FileOfMany(_File):
-    where: Annotated[
-        Mapping[str, Sequence[str]],
-        Option("Only rows where your column = value; may be given more than once.", metavar="prompt=short"),
-    ] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
 class VerdictFile(_File):
     """Each model's true accuracy and every difference, from a log of judge verdicts."""
 
     reader, names, renamed = "read_verdicts", ("verdicts",), {"gold": "labels"}
     gold: Annotated[str | None, Option("Second file with human labels by item (and model).")] = None
+    verdict: Annotated[
+        str | None,
+        Option("The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes."),
+    ] = None
+    label: Annotated[
+        str | None, Option("The criterion or column that people marked: NAME or NAME=VALUE,...")
+    ] = None
+    threshold: Annotated[str | None, Option("Which scores mean yes: 7, '>=7' or '<=2'.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +79,7 @@ class BattleFile(_File):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepeatFile(_FileOfMany):
+class RepeatFile(_File):
     """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
 
     reader, names = "read_repeats", ("trials", "scores")
@@ -74,7 +89,7 @@ class RepeatFile(_FileOfMany):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairFile(_FileOfMany):
+class PairFile(_File):
     """Which of a judge's pairwise verdicts to trust, and which to reverse, if any."""
 
     reader, names = "read_pairs", ("pairs",)

@@ -1,4 +1,4 @@
-"""Options that the commands of simulations share."""
+"""Options that `inspect` and the commands of simulations share."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Blocks", "Chains", "Draws", "Json", "Prob", "Quiet", "Seed", "Strict"]
+__all__ = [
+    "Blocks", "Chains", "Column", "Draws", "File", "Json", "Prob", "Quiet", "Seed", "Strict", "Where",
+]  # fmt: skip
 
+File = Annotated[
+    str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")
+]
+Column = Annotated[list[str] | None, typer.Option(help="Our column = yours, for instance verdict=score.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only rows where your column = value, for instance prompt=short; may be given again."),
+]
 Blocks = Annotated[
     Path | None,
     typer.Option(

@@ -6,6 +6,7 @@ import difflib
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from inspect import Parameter
 from pathlib import Path
@@ -185,4 +186,5 @@ def _named(kind: Any) -> str:
     if origin is tuple and parts[1:] != (...,):
         return f"{len(parts)} names"
     known = {bool: "True or False", int: "an integer", float: "a number", str: "a name", Path: "a path"}
+    known |= {Executor: "an executor of concurrent.futures"}
     return known.get(origin, "a mapping" if origin is Mapping else "names")

@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import (
@@ -62,12 +63,14 @@ class QuestionOptions(Options):
 
     Examples
     --------
-    >>> QuestionOptions(draws=500).sampling["draws"]
+    >>> QuestionOptions(draws=500).sampling["engine"].draws
     500
     """
 
     #: Most warm-up steps of a command, which warms up for as many steps as it draws.
     warm_up_most: ClassVar[int | None] = None
+    #: Target acceptance rate of the engine, whichever it is.
+    target_accept: ClassVar[float] = 0.95
 
     prob: Annotated[float, Option("Probability of every interval.", above=0, below=1)] = 0.95
     seed: Annotated[int, Option("Equal seeds give equal results.", least=0, most=MOST_SEED)] = 0
@@ -101,6 +104,13 @@ class QuestionOptions(Options):
         ),
     ] = None
     progress: Annotated[bool, Option("Show progress bars.", flag="", recorded="never")] = False
+    executor: Annotated[
+        Executor | None,
+        Option("Where fits are made, as in `run_jobs`; results are equal.", flag="", recorded="never"),
+    ] = None
+    workers: Annotated[
+        int, Option("Processes that make the fits; results are equal.", least=1, recorded="never")
+    ] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,8 +120,11 @@ class QuestionOptions(Options):
     @property
     def sampling(self) -> Mapping[str, Any]:
         """Keywords of `fit`."""
-        names = ("engine", "seed", "progress", "chains", "draws", "tune")
-        return {name: getattr(self, name) for name in names}
+        from bayesjudge.inference.engines import engine_of  # engines are slow to import
+
+        lengths = {name: getattr(self, name) for name in ("chains", "draws", "tune")}
+        engine = engine_of(self.engine, **lengths, target_accept=self.target_accept)
+        return {"engine": engine, "seed": self.seed, "progress": self.progress}
 
     @property
     def settings(self) -> dict[str, Any]:

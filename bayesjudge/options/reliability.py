@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -25,6 +25,8 @@ class ReliabilityOptions(QuestionOptions):
     """
 
     warm_up_most: ClassVar[int | None] = 600
+    #: Hundreds of effects near their normal units need no shorter steps than these.
+    target_accept: ClassVar[float] = 0.9
 
     scores: Annotated[
         Any,
@@ -54,8 +56,3 @@ class ReliabilityOptions(QuestionOptions):
     def budget_of(self, items: int) -> int:
         """Further trials to spend on a judge's items."""
         return 5 * items if self.budget is None else self.budget
-
-    @property
-    def sampling(self) -> Mapping[str, Any]:
-        """Keywords of `fit`: hundreds of effects near their normal units need no shorter steps than these."""
-        return {**super().sampling, "target_accept": 0.9}

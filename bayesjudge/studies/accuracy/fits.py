@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
-from bayesjudge.inference import Fit, fit
-from bayesjudge.models.common.verdict_channel import Labels, Pooling
-from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.inference import Fit, Fitting
+from bayesjudge.models.judge_error import JudgeError, Labels, Pooling
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
 from bayesjudge.studies.common.methods import is_requested, require_distinct
@@ -26,9 +25,10 @@ __all__ = [
     "PANEL",
     "POOLINGS",
     "JudgeFits",
+    "JudgePlan",
     "Part",
     "check_judge",
-    "fit_judge",
+    "plan_judge",
 ]
 
 #: Name of the model that answers by default, with the pooling and the labels of the options.
@@ -77,11 +77,45 @@ class JudgeFits:
         return {one.model.label: one for one in fits}
 
 
-def fit_judge(
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JudgePlan:
+    """The fits that one judge's part of the answer needs.
+
+    Attributes
+    ----------
+    judge : str
+        Whose verdicts.
+    jobs : mapping of str to Fitting
+        By pooling, the headline's first; ``reweighted`` where labels look chosen; further models by label.
+    compared : tuple of str
+        Poolings that are only compared with the headline.
+    by_model : str
+        In which the judge's rates may differ by model.
+    more : tuple of str
+        Further models, apart from the headline.
+    """
+
+    judge: str
+    jobs: Mapping[str, Fitting]
+    compared: tuple[str, ...]
+    by_model: str
+    more: tuple[str, ...] = ()
+
+    def fits(self, made: Mapping[str, Fit]) -> JudgeFits:
+        """The fits once they are made."""
+        return JudgeFits(
+            judge=self.judge, headline=made[next(iter(self.jobs))], by_model=made[self.by_model],
+            reweighted=made.get("reweighted"),
+            alternatives={made[name].model.label: made[name] for name in self.compared},
+            more=tuple(made[name] for name in self.more),
+        )  # fmt: skip
+
+
+def plan_judge(
     counts: VerdictCounts, options: AccuracyOptions, *, labels: Labels, compared: bool,
     models: Sequence[Model] = (), chosen: VerdictCounts | None = None,
-) -> JudgeFits:  # fmt: skip
-    """Fit every posterior that one judge's part of the answer needs.
+) -> JudgePlan:  # fmt: skip
+    """List every fit that one judge's part of the answer needs.
 
     Parameters
     ----------
@@ -98,32 +132,30 @@ def fit_judge(
     chosen : VerdictCounts, optional
         The same counts with estimated probabilities of labels, where those look chosen.
     """
-    own = is_requested(options, OWN) or not models
-    pooled = POOLINGS if own and compared and len(counts.models) > 1 else (options.pooling,) * own
-    require_distinct([*(JudgeError(pooling=one, labels=labels) for one in pooled), *models])
-    more = tuple(fit(model, counts, **options.sampling) for model in models)
+    own, several = is_requested(options, OWN) or not models, len(counts.models) > 1
+    pooled = [name for name in POOLINGS if name != options.pooling] if own and compared and several else []
+    requested = [options.pooling, *pooled] if own else []
+    require_distinct([*(JudgeError(pooling=name, labels=labels) for name in requested), *models])
+    more = {model.label: Fitting(model=model, table=counts, **options.sampling) for model in models}
     if not own:
-        return JudgeFits(judge=counts.judges[0], headline=more[0], by_model=more[0], more=more[1:])
-    short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
-
-    def other(pooling: Pooling) -> Fit:
-        return fit(JudgeError(pooling=pooling, labels=labels), counts, **{**options.sampling, **short})
-
-    several = len(counts.models) > 1
-    headline = fit(JudgeError(pooling=options.pooling, labels=labels), counts, **options.sampling)
-    others: dict[str, Fit] = {}
-    for name in pooled:
-        if name != options.pooling:
-            others[name] = other(name)
-    hidden = options.pooling == "shared" and several
-    by_model = (others.get("partial") or other("partial")) if hidden else headline
-    reweighted = None
+        first, *rest = more
+        return JudgePlan(judge=counts.judges[0], jobs=more, compared=(), by_model=first, more=tuple(rest))
+    engine = options.sampling["engine"]
+    fewer = {name: min(getattr(engine, name), COMPARED_DRAWS) for name in ("draws", "tune")}
+    short = {**options.sampling, "engine": replace(engine, **fewer)}
+    # Diagnostics need rates by model, whatever the headline pools.
+    by_model: Pooling = "partial" if options.pooling == "shared" and several else options.pooling
+    model = JudgeError(pooling=options.pooling, labels=labels)
+    jobs = {str(options.pooling): Fitting(model=model, table=counts, **options.sampling)}
+    for name in dict.fromkeys([*pooled, by_model]):
+        if name == options.pooling:
+            continue
+        jobs[name] = Fitting(model=JudgeError(pooling=name, labels=labels), table=counts, **short)
     if chosen is not None:
         model = JudgeError(pooling=options.pooling, labels="reweighted")
-        reweighted = fit(model, chosen, **{**options.sampling, **short})
-    return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model, reweighted=reweighted,
-                     more=more,
-                     alternatives={one.model.label: one for one in others.values()})  # fmt: skip
+        jobs["reweighted"] = Fitting(model=model, table=chosen, **short)
+    return JudgePlan(judge=counts.judges[0], jobs={**jobs, **more}, compared=tuple(pooled),
+                     by_model=by_model, more=tuple(more))  # fmt: skip
 
 
 #: What stands in the column ``judge`` for all judges together.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,15 +15,16 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.inference import run_fits
 from bayesjudge.inference.gate import Gate
 from bayesjudge.model import GivesAccuracy, Model, lacks
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
-from bayesjudge.studies.accuracy.fits import OWN, PANEL, JudgeFits, Part, check_judge, fit_judge
+from bayesjudge.studies.accuracy.fits import OWN, PANEL, JudgeFits, JudgePlan, Part, check_judge, plan_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_part, panel_warnings
+from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.methods import baseline_rows, further_models
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bayesjudge.inference import Fit
-    from bayesjudge.models.common.verdict_channel import Labels
+    from bayesjudge.models.judge_error import Labels
     from bayesjudge.report import Page
 
 __all__ = ["accuracy"]
@@ -72,17 +73,23 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     'bayes:judge_error[shared]'
     """
     table = _table(verdicts)
+    if isinstance(table, Verdicts):
+        # Several answers to one question belong together where a tool's log says so.
+        options = replace(options, cluster=options.cluster or table.cluster)
     counts = _counted(table, options)
     _require_one_account(counts, options)
     models = further_models(options, own=(OWN, JudgePanel().name), needs=GivesAccuracy)
     chosen = _choose(counts, options.judges)
     compared = len(chosen) == 1 if options.compare is None else options.compare
     votes = _votes(table, counts, chosen, options)
-    parts = {} if votes is None else {PANEL: panel_part(votes, options)}
+    plans = {judge: _planned(counts.for_judge(judge), options, models, compared=compared) for judge in chosen}
+    jobs = {} if votes is None else {(PANEL, ""): panel_job(votes, options)}
+    jobs |= {(judge, name): job for judge, one in plans.items() for name, job in one.plan.jobs.items()}
+    made = run_fits(jobs, executor=options.executor, workers=options.workers)
+    parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
-    parts |= {
-        judge: _one_judge(counts.for_judge(judge), options, models, compared=compared) for judge in chosen
-    }
+    parts |= {judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
+              for judge, one in plans.items()}  # fmt: skip
     settings = {
         **options.settings,
         "judges": chosen,
@@ -143,11 +150,20 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def _one_judge(
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Judge:
+    """Counts of one judge as they are fitted, the test of even labelling, and the fits to be made."""
+
+    counts: VerdictCounts
+    selection: pd.DataFrame
+    plan: JudgePlan
+
+
+def _planned(
     counts: VerdictCounts, options: AccuracyOptions, models: Sequence[Model], *, compared: bool
-) -> Part:
-    population, selection = options.population, _even(counts, options)
-    chosen, superpopulation = looks_chosen(selection), population == "superpopulation"
+) -> _Judge:
+    selection = _even(counts, options)
+    chosen, superpopulation = looks_chosen(selection), options.population == "superpopulation"
     labels: Labels = "enriched" if options.labels == "enriched" else "random"
     if counts.weighted:
         labels = "weighted"
@@ -155,7 +171,13 @@ def _one_judge(
         counts = estimated_weights(counts)
         labels = "reweighted" if counts.weighted else "random"
     again = estimated_weights(counts) if chosen and superpopulation else None
-    fits = fit_judge(counts, options, labels=labels, compared=compared, models=models, chosen=again)
+    plan = plan_judge(counts, options, labels=labels, compared=compared, models=models, chosen=again)
+    return _Judge(counts=counts, selection=selection, plan=plan)
+
+
+def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions) -> Part:
+    fits, counts, population = judge.plan.fits(made), judge.counts, options.population
+    chosen = looks_chosen(judge.selection)
     bayes = Estimates.concat(_rows(one, options) for one in fits.answering)
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
@@ -182,7 +204,7 @@ def _one_judge(
         baselines=_baselines(counts, options, frequentist),
         quality=quality,
         ranks=rank_probabilities(theta),
-        checks={**check_judge(fits), "selection": selection, **more},
+        checks={**check_judge(fits), "selection": judge.selection, **more},
         reasons=tuple(refused),
     )
 
@@ -258,13 +280,13 @@ def _page(answer: Comparison) -> Page:
 
 def _estimates(parts: Mapping[str, Part], population: Population) -> Estimates:
     """Accuracies then differences, Bayesian rows first; the judge is named where there are several."""
-    several = len(parts) > 1
+    names = {judge: judge if len(parts) > 1 else "" for judge in parts}
+    tables = [(names[judge], part.bayes) for judge, part in parts.items()]
+    tables += [(names[judge], part.baselines) for judge, part in parts.items()]
     return Estimates.concat(
-        rows.where(estimand=estimand).with_column(judge=judge if several else "")
+        rows.where(estimand=estimand).with_column(judge=judge)
         for estimand in _named_for(population)
-        for kind in ("bayes", "baselines")
-        for judge, part in parts.items()
-        for rows in [getattr(part, kind)]
+        for judge, rows in tables
     )
 
 

@@ -15,10 +15,10 @@ from bayesjudge.baselines.audit.attacks import consistency_by_attack
 from bayesjudge.counts.pairs import presentations
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fit, fit
+from bayesjudge.estimates.posterior import estimates_of
+from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.inference.programs.progress import bar
-from bayesjudge.model import GivesTrust, Model
-from bayesjudge.models.verdict_agreement.features import features
+from bayesjudge.model import GivesTrust
 from bayesjudge.options import AuditOptions, takes
 from bayesjudge.readers import read_pairs
 from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
@@ -91,7 +91,11 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
     mine = table.of(judge=options.judge)
     further = further_models(options, own=(agreement_model(options).name,), needs=GivesTrust)
     _require_people(mine)
-    return _answer(table, mine, options, further)
+    models = [agreement_model(options), *further]
+    require_distinct(models)
+    jobs = {model.label: Fitting(model=model, table=mine, **options.sampling) for model in models}
+    made = run_fits(jobs, executor=options.executor, workers=options.workers)
+    return _answer(table, mine, list(made.values()), options)
 
 
 def _require_people(pairs: Pairs) -> None:
@@ -102,12 +106,9 @@ def _require_people(pairs: Pairs) -> None:
                                   allowed="some pairs that people chose between, too")])  # fmt: skip
 
 
-def _answer(whole: Pairs, mine: Pairs, options: AuditOptions, further: Sequence[Model]) -> Comparison:
-    model = agreement_model(options)
-    require_distinct([model, *further])
-    single = fit(model, mine, **options.sampling)
-    fits = [single, *(fit(other, mine, **options.sampling) for other in further)]
-    found = features(mine, components=options.components, extra=tuple(options.features))
+def _answer(whole: Pairs, mine: Pairs, fits: Sequence[Fit], options: AuditOptions) -> Comparison:
+    model, (single, *further) = agreement_model(options), fits
+    found = model.features(mine)
     known = options.labels == "both"
     guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
              if known else closed_guard(mine, seed=options.seed))  # fmt: skip
@@ -119,7 +120,7 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions, further: Sequence[
     checks = {
         "trust": trust,
         **({"battles": battles} if len(battles) else {}),
-        "features": feature_table(mine, single, found, prob=options.prob),
+        "features": feature_table(mine, model, single, found, prob=options.prob),
         **_held_out_tables(compared, model.label, options),
         **moved,
         **check_fits(fits, fits),
@@ -134,7 +135,7 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions, further: Sequence[
     )
     warnings = audit_warnings(mine, guard, diagnostics=diagnostics, checks=checks)
     return Comparison(
-        question="audit", estimates=_with_further(estimates, mine, fits[1:], options),
+        question="audit", estimates=_with_further(estimates, mine, further, options),
         diagnostics=diagnostics, fits=named, checks=checks,
         warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *messages, *left_out, *not_moved,
                                       *fallback_warnings(named)])),
@@ -204,17 +205,12 @@ def _observed(pairs: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
 
 def _after_flips(pairs: Pairs, single: Fit, trust: pd.DataFrame, options: AuditOptions) -> Estimates:
     """Expected consistency of the unverified verdicts once some are turned around."""
-    from bayesjudge.estimates.posterior import summary_rows
-    from bayesjudge.models.verdict_agreement.results import counts, expected
-
     of, hidden = presentations(pairs), ~pairs.verified
     side = of.side.copy()
     side[hidden] *= np.where(trust["flip"], -1.0, 1.0)
-    draws = expected(single.posterior, single.data, side=of.mean(side)[of.where(hidden)])
-    n = {"unverified": single.data.units["unverified"], **counts(single.data)}
-    return Estimates.from_rows(summary_rows(
-        draws, estimand="consistency (flipped)", method=single.model.label, prob=options.prob, n=n,
-    )).with_note(single.gate.note)  # fmt: skip
+    model, side = agreement_model(options), of.mean(side)[of.where(hidden)]
+    draws = {"consistency (flipped)": model.consistency(single.posterior, single.data, side=side)}
+    return estimates_of(draws, method=model.label, prob=options.prob).with_note(single.gate.note)
 
 
 def _attacks(whole: Pairs, options: AuditOptions) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.model import GivesElo, Model, lacks
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
@@ -75,8 +75,9 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
             "votes and judges, judge_temperature needs scores"
         )
     require_distinct(model for _, model in models)
+    jobs = {model.label: Fitting(model=model, table=counts, **options.sampling) for _, model in models}
     return EloFits(
-        fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
+        fits=run_fits(jobs, executor=options.executor, workers=options.workers),
         judge_of={model.label: judge for judge, model in models},
     )
 

@@ -15,13 +15,12 @@ from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.models.common.elo_results import beats
 from bayesjudge.options import EloOptions, takes
 from bayesjudge.readers import read_battles
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.methods import baseline_rows
-from bayesjudge.studies.common.ranks import rank_probabilities
+from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import Predicted, predict_held_out

@@ -9,7 +9,7 @@ from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.model import Model
 from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
@@ -19,7 +19,15 @@ from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
-from bayesjudge.studies.reliability.parts import OWN, Pairwise, Pointwise, pairwise, pointwise
+from bayesjudge.studies.reliability.parts import (
+    OWN,
+    Pairwise,
+    Pointwise,
+    pairwise,
+    pairwise_job,
+    pointwise,
+    pointwise_job,
+)
 from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
 
@@ -67,20 +75,34 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
         compared, scored = _chosen(compared, scored, list(options.judges))
     further = further_models(options, own=OWN, needs=Model)
     require_distinct([RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *further])
-    pair = None if compared is None else pairwise(compared, options)
-    point = None if scored is None else pointwise(scored, options, alone=pair is None)
-    return _assemble(pair, point, options, [_fitted(model, pair, point, options) for model in further])
+    planned: dict[str, Fitting | str] = {}
+    if compared is not None:
+        planned["trials"] = pairwise_job(compared, options)
+    if scored is not None:
+        planned["scores"] = pointwise_job(scored, options, alone=compared is None)
+    jobs = {name: job for name, job in planned.items() if not isinstance(job, str)}
+    counts = [one for one in (compared, scored) if one is not None]
+    more = {model.label: _further_job(model, counts, options) for model in further}
+    made = run_fits({**jobs, **more}, executor=options.executor, workers=options.workers)
+    pair = None if compared is None else pairwise(made["trials"], compared, options)
+    point = None
+    if scored is not None:
+        unfitted = planned["scores"]
+        point = pointwise(unfitted if isinstance(unfitted, str) else made["scores"], scored, options)
+    return _assemble(pair, point, options, [made[label] for label in more])
 
 
-def _fitted(model: Model, pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions) -> Fit:
+def _further_job(
+    model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions
+) -> Fitting:
     """A further model, of the comparisons where there are some and it takes them, else of the scores."""
-    *before, last = (part.counts for part in (pair, point) if part is not None)
-    for counts in before:
+    *before, last = counts
+    for one in before:
         try:
-            return fit(model, model.prepare(counts), **options.sampling)
+            return Fitting(model=model, table=model.prepare(one), **options.sampling)
         except (UsageError, InputError):
             continue
-    return fit(model, last, **options.sampling)
+    return Fitting(model=model, table=last, **options.sampling)
 
 
 def _counted(trials: Any, scores: Any) -> tuple[TrialCounts | None, ScoreCounts | None]:
