@@ -217,19 +217,25 @@ class LabelledAlone(Coin):
 class OtherElo(BradleyTerry):
     """Leaderboard of another package."""
 
-    label = "bayes:other_elo"
+    @property
+    def label(self) -> str:
+        return "bayes:other_elo"
 
 
 class OtherTrials(RepeatedTrials):
     """Repeatability by another package."""
 
-    label = "bayes:other_trials"
+    @property
+    def label(self) -> str:
+        return "bayes:other_trials"
 
 
 class OtherAgreement(VerdictAgreement):
     """Trust by another package."""
 
-    label = "bayes:other_agreement"
+    @property
+    def label(self) -> str:
+        return "bayes:other_agreement"
 
 
 def _half(question: Any, estimand: str, unit: str) -> Baseline:

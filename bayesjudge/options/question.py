@@ -106,10 +106,11 @@ class QuestionOptions(Options):
     progress: Annotated[bool, Option("Show progress bars.", flag="", recorded="never")] = False
     executor: Annotated[
         Executor | None,
-        Option("Where fits are made, as in `run_jobs`; results are equal.", flag="", recorded="never"),
+        Option("Where fits are made, as in `run_jobs`; no result depends on it.", flag="", recorded="never"),
     ] = None
     workers: Annotated[
-        int, Option("Processes that make the fits; results are equal.", least=1, recorded="never")
+        int,
+        Option("Processes that make the fits; no result depends on their number.", least=1, recorded="never"),
     ] = 1
 
     def __post_init__(self) -> None:

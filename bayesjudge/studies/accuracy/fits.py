@@ -133,7 +133,8 @@ def plan_judge(
         The same counts with estimated probabilities of labels, where those look chosen.
     """
     own, several = is_requested(options, OWN) or not models, len(counts.models) > 1
-    pooled = [name for name in POOLINGS if name != options.pooling] if own and compared and several else []
+    others: list[Pooling] = [name for name in POOLINGS if name != options.pooling]
+    pooled: list[Pooling] = others if own and compared and several else []
     requested = [options.pooling, *pooled] if own else []
     require_distinct([*(JudgeError(pooling=name, labels=labels) for name in requested), *models])
     more = {model.label: Fitting(model=model, table=counts, **options.sampling) for model in models}
