@@ -2,8 +2,10 @@
 
 The judge was validated elsewhere: of so many right and wrong answers that it saw, it recognised so many. That
 study gives Beta posteriors of sensitivity and specificity, which are the priors here, and no item needs a
-label of its own. `GenerativeModel` adds rows, checks and calibration to what is written here. To offer the
-model by name, register the class under the entry point group ``bayesjudge.models``.
+label of its own. `GenerativeModel` adds rows, checks and calibration to what is written here. With a method
+``accuracy`` the model answers the accuracy question next to ``judge_error``, and so does a `Baseline` of your
+own. To offer them by name, register them under the entry point groups ``bayesjudge.models`` and
+``bayesjudge.baselines``.
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from bayesjudge import Nuts, count_verdicts, fit
+from bayesjudge import Estimates, Nuts, accuracy, count_verdicts, fit
+from bayesjudge.baseline import Baseline
 from bayesjudge.checks import predictive_check
+from bayesjudge.counts import VerdictCounts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.estimates.posterior import Quantities, accuracy_quantities
 from bayesjudge.model import Data, GenerativeModel
+from bayesjudge.options import AccuracyOptions
 from bayesjudge.simulation import coverage, prior_cell
 
 
@@ -37,7 +42,7 @@ class ValidatedJudge(GenerativeModel):
 
     def prepare(self, table: Any) -> Data:
         """Verdicts and how many of them are positive, for each model."""
-        counts = count_verdicts(table)
+        counts = table if isinstance(table, VerdictCounts) else count_verdicts(table)
         answers, size = counts.answers, len(counts.models)
         total = np.bincount(answers.model, weights=answers.n * answers.runs[:, 0], minlength=size)
         positives = np.bincount(answers.model, weights=answers.n * answers.positives[:, 0], minlength=size)
@@ -79,6 +84,10 @@ class ValidatedJudge(GenerativeModel):
         """What the predictive check looks at."""
         return {"verdict rate": _verdict_rate}
 
+    def accuracy(self, posterior: Any, data: Data, **_: Any) -> Any:  # noqa: ARG002  # other models need data
+        """Draws of each model's accuracy, dims ``chain, draw, model``: what the accuracy question needs."""
+        return posterior["theta"]
+
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
         """Resampled verdicts, for the predictive check to put beside the model's own replicates."""
         rate = data["positives"] / data["total"]
@@ -91,8 +100,17 @@ def _verdict_rate(positives: Any, data: Data) -> dict[str, Any]:
     return dict(zip(data.coords["model"], rates, strict=True))
 
 
+def prior_mean(counts: VerdictCounts, *, options: AccuracyOptions) -> Estimates:
+    """A baseline that ignores the data: every accuracy is ½, with the interval of a uniform distribution."""
+    tail = (1 - options.prob) / 2
+    fixed = {"estimand": "accuracy", "method": "prior", "prob": options.prob, "point": 0.5}
+    return Estimates.from_rows(
+        [{**fixed, "unit": model, "lower": tail, "upper": 1 - tail} for model in counts.models]
+    )
+
+
 def main() -> None:
-    """Fit the model, look at its estimates, its gate, its predictive check and its coverage."""
+    """Fit the model, then print its estimates, gate, place in the accuracy question, check and coverage."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--draws", type=int, default=1000)
     given = options.parse_args()
@@ -104,6 +122,15 @@ def main() -> None:
         table[["estimand", "unit", "point", "lower", "upper", "truth", "ess"]].round(3).to_string(index=False)
     )
     print("gate:", "passed" if result.gate.passed else result.gate.note)
+    answer = accuracy(
+        log.verdicts,
+        models=["judge_error", model],
+        baselines=["naive", Baseline(name="prior", question="accuracy", estimates=prior_mean)],
+        draws=given.draws,
+        tune=given.draws,
+    )
+    rows = answer.estimates.where(estimand="accuracy").with_truth(log.truth).frame
+    print(rows[["unit", "method", "point", "lower", "upper", "truth"]].round(3).to_string(index=False))
     check = predictive_check(result)
     print(check.frame.drop(columns="note").round(3).to_string(index=False))
     print(check.summary)

@@ -1,4 +1,4 @@
-"""Two models that another package might register, whose posteriors are known exactly.
+"""Models and baselines that another package might register; posteriors of the models are known exactly.
 
 They are written against the `Model` protocol alone, so what works for them works for anyone's model.
 """
@@ -6,14 +6,18 @@ They are written against the `Model` protocol alone, so what works for them work
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bayesjudge.baseline import Baseline
 from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.estimates.posterior import differences, summary_rows
 from bayesjudge.model import Data
+from bayesjudge.models.bradley_terry import BradleyTerry
+from bayesjudge.models.repeated_trials import RepeatedTrials
+from bayesjudge.models.verdict_agreement import VerdictAgreement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +181,76 @@ class Scales(Coin):
             return {"largest": abs(seen["weight"] - shares).max(-1)}
 
         return {"weight against share of heads": gap}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledAlone(Coin):
+    """Right answers among the labelled ones of each model, for the accuracy question: a `Coin` a model."""
+
+    @property
+    def name(self) -> str:
+        return "labelled_alone"
+
+    @property
+    def label(self) -> str:
+        return "bayes:labelled_alone"
+
+    def prepare(self, table: Any) -> Data:
+        answers = table.answers
+        right, known = (
+            np.bincount(answers.model, weights=answers.n * keep, minlength=len(table.models)).astype(int)
+            for keep in (answers.label == 1, answers.label >= 0)
+        )
+        data = super().prepare(list(zip(right, known, strict=True)))
+        return replace(data, coords={"coin": table.models})
+
+    def accuracy(self, posterior: Any, data: Data, **_: Any) -> Any:  # noqa: ARG002  # part of the protocol
+        return posterior["p"].rename(coin="model")
+
+    def estimates(self, posterior: Any, data: Data, *, prob: float = 0.95) -> Estimates:
+        draws, fixed = self.accuracy(posterior, data), {"method": self.label, "prob": prob}
+        rows = summary_rows(draws, estimand="accuracy", **fixed)
+        pairs = summary_rows(differences(draws, "model"), estimand="difference", signed=True, **fixed)
+        return Estimates.from_rows([*rows, *pairs])
+
+
+class OtherElo(BradleyTerry):
+    """Leaderboard of another package."""
+
+    @property
+    def label(self) -> str:
+        return "bayes:other_elo"
+
+
+class OtherTrials(RepeatedTrials):
+    """Repeatability by another package."""
+
+    @property
+    def label(self) -> str:
+        return "bayes:other_trials"
+
+
+class OtherAgreement(VerdictAgreement):
+    """Trust by another package."""
+
+    @property
+    def label(self) -> str:
+        return "bayes:other_agreement"
+
+
+def _half(question: Any, estimand: str, unit: str) -> Baseline:
+    def rows(counts: Any, *, options: Any) -> Estimates:
+        row = {"estimand": estimand, "unit": unit, "method": "half", "point": 0.5, "lower": 0.0, "upper": 1.0}
+        return Estimates.from_rows([{**row, "prob": options.prob}])
+
+    return Baseline(name="half", question=question, estimates=rows)
+
+
+#: One baseline a question, all of one name.
+HALF = {"accuracy": _half("accuracy", "accuracy", "a"), "elo": _half("elo", "elo", "m0"),
+        "reliability": _half("reliability", "flip_rate", "x"),
+        "audit": _half("audit", "consistency", "all")}  # fmt: skip
+accuracy_half, elo_half, reliability_half, audit_half = HALF.values()
 
 
 def prior_draw(model: Any, key: Any, data: Data) -> Mapping[str, Any]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bayesjudge.cli.about import doctor, models
-from bayesjudge.cli.accuracy import accuracy, demo
-from bayesjudge.cli.audit import audit
 from bayesjudge.cli.calibration import calibrate
 from bayesjudge.cli.coverage import cover
-from bayesjudge.cli.elo import elo
+from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, VerdictFile
 from bayesjudge.cli.inspect import inspect
-from bayesjudge.cli.reliability import reliability
+from bayesjudge.cli.questions import command
 from bayesjudge.cli.simulate import simulate
+from bayesjudge.options import AccuracyOptions, AuditOptions, EloOptions, ReliabilityOptions
 
 __all__ = ["app", "main"]
 
@@ -24,8 +24,14 @@ app = typer.Typer(
     name="bayesjudge", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="What LLM-judge verdicts are worth: Bayesian and frequentist intervals side by side.",
 )  # fmt: skip
-for command in (inspect, accuracy, elo, audit, reliability, demo, models, doctor):
-    app.command()(command)
+app.command()(inspect)
+app.command("accuracy")(command("accuracy", VerdictFile, AccuracyOptions))
+app.command("elo")(command("elo", BattleFile, EloOptions))
+app.command("audit")(command("audit", PairFile, AuditOptions))
+app.command("reliability")(command("reliability", RepeatFile, ReliabilityOptions))
+app.command("demo")(command("accuracy", DemoLog, AccuracyOptions, seed=20, html=Path("bayesjudge-demo.html")))
+app.command()(models)
+app.command()(doctor)
 simulate.command("sbc")(calibrate)
 simulate.command("coverage")(cover)
 app.add_typer(simulate, name="simulate")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayesjudge.cli.options import Blocks, Json, Prob, Quiet, Seed
-from bayesjudge.cli.registered import Choices, Kind, kind_of, registered
+from bayesjudge.cli.registered import Choices, Kind, kind_of
 from bayesjudge.cli.running import mapping, plain_messages
+from bayesjudge.options.registered import registered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,7 @@ def cover(
         from bayesjudge.files import require_writable
         from bayesjudge.simulation import coverage
 
-        sweep = _sweep(question, table, mapping(option, "--option"))
+        sweep = _sweep(question, table, mapping(option, "--option", "pooling=shared"))
         if out is not None:
             require_writable(out)
         found = coverage(

@@ -31,7 +31,7 @@ def inspect(
         said = reading(
             file_format=file_format, where=where, put=put, verdict=verdict, label=label, threshold=threshold
         )
-        found = inspect_source(file, columns=mapping(column), **said)
+        found = inspect_source(file, columns=mapping(column, "--column", "verdict=score"), **said)
         typer.echo(found.to_json() if as_json else "\n".join(_lines(found)))
     if not found.possible:
         raise typer.Exit(2)

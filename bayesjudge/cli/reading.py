@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayesjudge.cli.running import choices, mapping
-from bayesjudge.readers.reading import Choices
+
+if TYPE_CHECKING:
+    from bayesjudge.readers.reading import Choices
 
 __all__ = ["Format", "Label", "Put", "Threshold", "Verdict", "reading"]
 
@@ -42,8 +44,8 @@ def reading(
     threshold: str | None = None,
 ) -> Choices:
     """The options as keywords of a reader."""
-    values: Mapping[str, str] = mapping(put, "--set")
-    chosen: Mapping[str, Any] = choices(where)
+    values: Mapping[str, str] = mapping(put, "--set", "judge=gpt-4")
+    chosen: Mapping[str, Any] = choices(where, "--where", "prompt=short")
     found: Choices = {"format": file_format, "where": chosen, "put": values}
     said: Choices = {"verdict": verdict, "label": label, "threshold": threshold}
     return found | said

@@ -25,27 +25,25 @@ __all__ = [
 ]  # fmt: skip
 
 
-def mapping(pairs: list[str] | None, option: str = "--column") -> dict[str, str]:
+def mapping(pairs: list[str] | None, option: str, example: str) -> dict[str, str]:
     """Read options such as ``--column ours=theirs``."""
-    found = {}
-    for pair in pairs or []:
-        ours, equals, theirs = pair.partition("=")
-        if not (ours and equals and theirs):
-            example = {"--column": "verdict=score"}.get(option, "gpt-4=openai")
-            raise UsageError(f"{option} {pair!r}: write two names with = between, as in {option} {example}")
-        found[ours] = theirs
-    return found
+    return {name: values[-1] for name, values in choices(pairs, option, example, both=True).items()}
 
 
-def choices(pairs: list[str] | None) -> dict[str, list[str]]:
-    """Read options such as ``--where prompt=short``; a column given twice may have either value."""
+def choices(
+    pairs: list[str] | None, option: str, example: str, *, both: bool = False
+) -> dict[str, list[str]]:
+    """Read options such as ``--where prompt=short``; a column given twice may have either value.
+
+    With ``both``, neither side of the equals sign may be empty.
+    """
     found: dict[str, list[str]] = {}
     for pair in pairs or []:
-        column, equals, value = pair.partition("=")
-        if not (column and equals):
-            raise UsageError(f"--where {pair!r}: write a column and a value with = between, as in "
-                             "--where prompt=short")  # fmt: skip
-        found.setdefault(column, []).append(value)
+        name, equals, value = pair.partition("=")
+        if not (name and equals) or (both and not value):
+            kinds = "two names" if both else "a column and a value"
+            raise UsageError(f"{option} {pair!r}: write {kinds} with = between, as in {option} {example}")
+        found.setdefault(name, []).append(value)
     return found
 
 

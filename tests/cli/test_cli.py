@@ -119,9 +119,9 @@ def test_a_simulated_log_is_not_written_over_a_folder(tmp_path):
     ("options", "said"),
     [
         (("--prob", 1.5), "prob=1.5 must lie between 0 and 1"), (("--prob", "nan"), "prob=nan"),
-        (("--draws", 0), "draws=0 must be a whole number of at least 4"),
+        (("--draws", 0), "draws=0 must be an integer of at least 4"),
         (("--chains", 0), "chains=0"), (("--bootstrap", -5), "bootstrap=-5"),
-        (("--seed", -1), "greater than or equal to 0"),
+        (("--seed", -1), "seed=-1 must be an integer of at least 0"),
         (("--pooling", "all"), "partial"), (("--labels", "some"), "enriched"),
         (("--engine", "stan"), "laplace"),
         (("--judge", "nobody"), "no judge 'nobody'; the table has 'judge'"),

@@ -20,13 +20,16 @@ HEAVY = {
 }  # fmt: skip
 
 LEAVES = {"errors", "files", "text", "tables", "estimates", "maths"}
-BEFORE_CHECKS = LEAVES | {"readers", "counts", "planning", "model", "inference", "models", "baselines"}
+BEFORE_CHECKS = LEAVES | {"readers", "counts", "planning", "model", "inference", "models"}
+BEFORE_CHECKS |= {"baseline", "baselines", "options"}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
 ROOMS = {
     "text": set(),
     "errors": {"text"},
     "files": {"errors", "text"},
     "version": set(),
+    "options": {"errors", "inference", "model"},
+    "baseline": {"errors", "estimates"},
     "tables": {"errors"},
     "estimates": {"errors"},
     "maths": {"errors"},
@@ -43,8 +46,8 @@ ROOMS = {
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates", "text"},
     "report": {"errors", "estimates", "files", "plots", "text"},
-    "studies": BEFORE_CHECKS | {"checks", "plots", "report", "version"},
-    "simulation": (BEFORE_CHECKS | {"checks", "datasets", "studies"}) - {"planning", "readers"},
+    "studies": BEFORE_CHECKS | {"checks", "options", "plots", "report", "version"},
+    "simulation": (BEFORE_CHECKS | {"checks", "datasets", "options", "studies"}) - {"planning", "readers"},
 }
 ROOMS["cli"] = set(ROOMS)
 ROOMS["__main__"] = {"cli"}

@@ -14,12 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 from bayesjudge import cli
-from bayesjudge.cli.registered import registered
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Laplace
 from bayesjudge.model import Data, find_model
+from bayesjudge.options.registered import registered
 from bayesjudge.simulation import coverage, prior_cell
 
 #: Estimands that are no function of the parameters: what else is random in them.

@@ -15,6 +15,7 @@ import bayesjudge as bj
 from bayesjudge.counts import count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
+from bayesjudge.options import AccuracyOptions
 from bayesjudge.plots import error_correlation_matrix
 from bayesjudge.studies import json_schema
 from bayesjudge.studies.accuracy.fits import PANEL
@@ -44,17 +45,16 @@ def rows_of(answer: Comparison, judge: str) -> pd.DataFrame:
 
 def test_counts_have_no_votes_side_by_side(log: pd.DataFrame) -> None:
     counts = count_verdicts(Verdicts.from_frame(log))
-    assert _votes(counts, counts, JUDGES, None, group=None, cluster=None) is None
+    assert _votes(counts, counts, JUDGES, AccuracyOptions()) is None
     with pytest.raises(UsageError, match="give verdicts, not counts"):
-        _votes(counts, counts, JUDGES, True, group=None, cluster=None)
+        _votes(counts, counts, JUDGES, AccuracyOptions(panel=True))
 
 
 def test_a_panel_needs_two_judges_and_a_label_unless_asked_for(log: pd.DataFrame) -> None:
     def judges_of(frame: pd.DataFrame, panel: bool | None) -> tuple[str, ...] | None:
         table = Verdicts.from_frame(frame)
-        votes = _votes(
-            table, count_verdicts(table), sorted(set(frame["judge"])), panel, group=None, cluster=None
-        )
+        options = AccuracyOptions(panel=panel)
+        votes = _votes(table, count_verdicts(table), sorted(set(frame["judge"])), options)
         return None if votes is None else votes.judges
 
     assert judges_of(log, None) == tuple(sorted(JUDGES))

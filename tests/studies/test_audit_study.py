@@ -454,10 +454,13 @@ def test_figures_say_that_there_is_nothing_to_draw(draw: Callable[[], object]) -
 
 
 def test_a_column_chosen_by_twice_may_have_either_value() -> None:
-    assert choices(["run=0", "prompt=a=b", "run=1"]) == {"run": ["0", "1"], "prompt": ["a=b"]}
-    assert choices(None) == {}
+    assert choices(["run=0", "prompt=a=b", "run=1"], "--where", "prompt=short") == {
+        "run": ["0", "1"],
+        "prompt": ["a=b"],
+    }
+    assert choices(None, "--where", "prompt=short") == {}
     with pytest.raises(UsageError, match="--where 'run': write a column and a value"):
-        choices(["run"])
+        choices(["run"], "--where", "prompt=short")
 
 
 def test_simulated_pairs_can_be_read_back(tmp_path: Path) -> None:

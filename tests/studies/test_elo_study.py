@@ -20,10 +20,10 @@ from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.options import EloOptions
 from bayesjudge.report import render_page
 from bayesjudge.studies import Comparison, json_schema
 from bayesjudge.studies.common.terminal import show_answer
-from bayesjudge.studies.elo.fits import EloOptions
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import ESTIMAND, predict_held_out, scores_of
 from bayesjudge.tables import Battles

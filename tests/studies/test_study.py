@@ -24,8 +24,9 @@ from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import EngineError, InputError, UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import Gate
+from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies import json_schema
-from bayesjudge.studies.accuracy.fits import AccuracyOptions, JudgeFits, LabelChoice
+from bayesjudge.studies.accuracy.fits import JudgeFits
 from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.study import _even, _joint_gate
 from bayesjudge.studies.common.comparison import Comparison
@@ -91,7 +92,7 @@ def sane(answer: Comparison) -> Comparison:
     [
         ("prob", 0.0, "between 0 and 1"), ("prob", 1.0, "between 0 and 1"), ("prob", -0.5, "between 0 and 1"),
         ("prob", 95, "between 0 and 1"), ("prob", float("nan"), "between 0 and 1"),
-        ("draws", 0, "at least 4"), ("draws", 2.5, "whole number"), ("draws", float("inf"), "whole number"),
+        ("draws", 0, "at least 4"), ("draws", 2.5, "an integer"), ("draws", float("inf"), "an integer"),
         ("chains", 0, "at least 1"), ("tune", -1, "at least 0"), ("bootstrap", -1, "at least 0"),
         ("seed", -1, "at least 0"), ("seed", 2**32, "at most"),
         ("pooling", "pooled", "partial"), ("labels", "chosen", "enriched"), ("engine", "stan", "laplace"),
@@ -271,7 +272,7 @@ def counted(log: pd.DataFrame, **changes: Any) -> VerdictCounts:
     return count_verdicts(Verdicts.from_frame(log.assign(**changes)))
 
 
-def warned(counts: VerdictCounts, *, labels: LabelChoice = "random", flagged: int = 0) -> list[str]:
+def warned(counts: VerdictCounts, *, labels: Any = "random", flagged: int = 0) -> list[str]:
     predictive = pd.DataFrame({"statistic": "rate", "unit": "a", "flagged": np.arange(200) < flagged})
     sensitivity = pd.DataFrame({"estimand": ["accuracy"], "unit": ["a"], "prior_sensitive": [False]})
     options = AccuracyOptions(labels=labels)

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Population, estimand_of
 from bayesjudge.inference import Fit, Fitting
-from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.judge_error import JudgeError, Labels, Pooling
+from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
+from bayesjudge.studies.common.methods import is_requested, require_distinct
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
+    from bayesjudge.model import Model
 
 __all__ = [
+    "OWN",
     "PANEL",
     "POOLINGS",
-    "AccuracyOptions",
     "JudgeFits",
     "JudgePlan",
-    "LabelChoice",
     "Part",
     "check_judge",
     "plan_judge",
 ]
 
+#: Name of the model that answers by default, with the pooling and the labels of the options.
+OWN = "judge_error"
 #: Draws of each chain for a posterior that is only compared: leave-one-out looks at no more than 250.
 COMPARED_DRAWS = 500
 
@@ -52,6 +53,8 @@ class JudgeFits:
         In which the judge's rates may differ by model, whatever the headline pools: for diagnostics.
     reweighted : Fit, optional
         With labels weighed by estimated probabilities, where they look chosen.
+    more : tuple of Fit
+        Of further models, which answer as the headline does.
     """
 
     judge: str
@@ -59,12 +62,18 @@ class JudgeFits:
     by_model: Fit
     alternatives: Mapping[str, Fit] = field(default_factory=dict)
     reweighted: Fit | None = None
+    more: tuple[Fit, ...] = ()
+
+    @property
+    def answering(self) -> tuple[Fit, ...]:
+        """The headline and the further models."""
+        return (self.headline, *self.more)
 
     @property
     def everything(self) -> Mapping[str, Fit]:
         """The headline, then whatever else was fitted."""
-        more = [] if self.reweighted is None else [self.reweighted]
-        fits = (self.headline, *self.alternatives.values(), self.by_model, *more)
+        again = [] if self.reweighted is None else [self.reweighted]
+        fits = (*self.answering, *self.alternatives.values(), self.by_model, *again)
         return {one.model.label: one for one in fits}
 
 
@@ -77,17 +86,20 @@ class JudgePlan:
     judge : str
         Whose verdicts.
     jobs : mapping of str to Fitting
-        By pooling, the headline's first; ``reweighted`` where labels look chosen.
+        By pooling, the headline's first; ``reweighted`` where labels look chosen; further models by label.
     compared : tuple of str
         Poolings that are only compared with the headline.
     by_model : str
         In which the judge's rates may differ by model.
+    more : tuple of str
+        Further models, apart from the headline.
     """
 
     judge: str
     jobs: Mapping[str, Fitting]
     compared: tuple[str, ...]
     by_model: str
+    more: tuple[str, ...] = ()
 
     def fits(self, made: Mapping[str, Fit]) -> JudgeFits:
         """The fits once they are made."""
@@ -95,12 +107,13 @@ class JudgePlan:
             judge=self.judge, headline=made[next(iter(self.jobs))], by_model=made[self.by_model],
             reweighted=made.get("reweighted"),
             alternatives={made[name].model.label: made[name] for name in self.compared},
+            more=tuple(made[name] for name in self.more),
         )  # fmt: skip
 
 
 def plan_judge(
     counts: VerdictCounts, options: AccuracyOptions, *, labels: Labels, compared: bool,
-    chosen: VerdictCounts | None = None,
+    models: Sequence[Model] = (), chosen: VerdictCounts | None = None,
 ) -> JudgePlan:  # fmt: skip
     """List every fit that one judge's part of the answer needs.
 
@@ -114,27 +127,36 @@ def plan_judge(
         How the headline takes the labels.
     compared : bool
         Also fit the other poolings, where there are two models or more to pool over.
+    models : sequence of Model
+        Further models; where `judge_error` is not requested, the first of them is the headline.
     chosen : VerdictCounts, optional
         The same counts with estimated probabilities of labels, where those look chosen.
     """
+    own, several = is_requested(options, OWN) or not models, len(counts.models) > 1
+    others: list[Pooling] = [name for name in POOLINGS if name != options.pooling]
+    pooled: list[Pooling] = others if own and compared and several else []
+    requested = [options.pooling, *pooled] if own else []
+    require_distinct([*(JudgeError(pooling=name, labels=labels) for name in requested), *models])
+    more = {model.label: Fitting(model=model, table=counts, **options.sampling) for model in models}
+    if not own:
+        first, *rest = more
+        return JudgePlan(judge=counts.judges[0], jobs=more, compared=(), by_model=first, more=tuple(rest))
     engine = options.sampling["engine"]
     fewer = {name: min(getattr(engine, name), COMPARED_DRAWS) for name in ("draws", "tune")}
     short = {**options.sampling, "engine": replace(engine, **fewer)}
-    several = len(counts.models) > 1
-    pooled: list[Pooling] = [name for name in POOLINGS if name != options.pooling] if compared and several else []
     # Diagnostics need rates by model, whatever the headline pools.
     by_model: Pooling = "partial" if options.pooling == "shared" and several else options.pooling
-    model = options.judge_error(options.pooling, labels)
+    model = JudgeError(pooling=options.pooling, labels=labels)
     jobs = {str(options.pooling): Fitting(model=model, table=counts, **options.sampling)}
-    others: list[Pooling] = [*pooled, by_model]
-    for name in dict.fromkeys(others):
+    for name in dict.fromkeys([*pooled, by_model]):
         if name == options.pooling:
             continue
-        jobs[name] = Fitting(model=options.judge_error(name, labels), table=counts, **short)
+        jobs[name] = Fitting(model=JudgeError(pooling=name, labels=labels), table=counts, **short)
     if chosen is not None:
-        model = options.judge_error(options.pooling, "reweighted")
+        model = JudgeError(pooling=options.pooling, labels="reweighted")
         jobs["reweighted"] = Fitting(model=model, table=chosen, **short)
-    return JudgePlan(judge=counts.judges[0], jobs=jobs, compared=tuple(pooled), by_model=by_model)
+    return JudgePlan(judge=counts.judges[0], jobs={**jobs, **more}, compared=tuple(pooled),
+                     by_model=by_model, more=tuple(more))  # fmt: skip
 
 
 #: What stands in the column ``judge`` for all judges together.
@@ -176,51 +198,11 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     Every table has columns ``judge`` and, but for the comparison, ``method``. The comparison is there when
     other poolings were fitted.
     """
-    tables = check_fits([fits.headline], fits.everything.values())
+    tables = check_fits(fits.answering, fits.everything.values())
     poolings = {fits.headline.model.label: fits.headline, **fits.alternatives}
     compared = {"comparison": compare(poolings).frame} if fits.alternatives else {}
     ordered = {"predictive": tables.pop("predictive"), **compared, **tables}
     return {name: table.assign(judge=fits.judge) for name, table in ordered.items()}
 
 
-#: How labels were chosen: evenly, by the judge's verdicts, or each by its own label and by nothing else.
-LabelChoice = Literal["random", "chosen-by-verdict", "enriched"]
 POOLINGS: tuple[Pooling, ...] = ("partial", "shared", "specific")
-
-
-@dataclass(frozen=True, kw_only=True)
-class AccuracyOptions(SamplingOptions):
-    """What `accuracy` was asked for; the parameters are described there.
-
-    Raises
-    ------
-    UsageError, EngineError
-        The first option that cannot be, with what is allowed.
-
-    Examples
-    --------
-    >>> AccuracyOptions(prob=0.9).judge_error("partial", "random").label
-    'bayes:judge_error[partial]'
-    """
-
-    pooling: Pooling = "partial"
-    labels: LabelChoice = "random"
-    compare: bool | None = None
-    population: Population = "superpopulation"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        estimand_of("accuracy", self.population)
-        if self.labels not in get_args(LabelChoice):
-            raise UsageError(f"labels={self.labels!r} is not one of {', '.join(get_args(LabelChoice))}")
-        self.judge_error(self.pooling, "random")
-
-    def judge_error(self, pooling: Pooling, labels: Labels) -> JudgeError:
-        """The model of accuracies."""
-        return JudgeError(pooling=pooling, labels=labels)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What the manifest of the answer records."""
-        own = {"pooling": self.pooling, "labels": self.labels, "population": self.population}
-        return {**super().settings, **own}

@@ -96,7 +96,7 @@ def _accuracies(answer: Comparison) -> Section:
         caption = (
             f"Accuracy of each model by the main methods{who}. A diamond is the truth, where it is known."
         )
-        drawing = forest(part, estimand=estimand, methods=_main_methods(part, estimand))
+        drawing = forest(part, estimand=estimand, methods=_main_methods(answer, part, estimand))
         figures.append(
             figure_of(drawing, caption, "Forest plot of accuracies: " + "; ".join(_headline(answer)))
         )
@@ -106,7 +106,7 @@ def _accuracies(answer: Comparison) -> Section:
             figures.append(
                 figure_of(every, f"Every method{who}. The band is the first Bayesian interval.", alt)
             )
-    return Section(title="Accuracy", tables=_side_by_side(overall, estimand), figures=figures)
+    return Section(title="Accuracy", tables=_side_by_side(answer, overall, estimand), figures=figures)
 
 
 def _differences(answer: Comparison) -> Section | None:
@@ -119,10 +119,10 @@ def _differences(answer: Comparison) -> Section | None:
     text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences."
     figures = []
     for who, part in _panel_and_alone(overall):
-        drawing = forest(part, estimand=estimand, methods=_main_methods(part, estimand))
+        drawing = forest(part, estimand=estimand, methods=_main_methods(answer, part, estimand))
         caption = f"Differences between models on the same items{who}, largest first."
         figures.append(figure_of(drawing, caption, f"Forest plot. {text}"))
-    tables = _side_by_side(overall, estimand)
+    tables = _side_by_side(answer, overall, estimand)
     return Section(title="Differences", text=[text], figures=figures, tables=tables)
 
 
@@ -135,20 +135,21 @@ def _panel_and_alone(overall: Estimates) -> list[tuple[str, Estimates]]:
     return [(by_judge(PANEL), overall.where(judge=PANEL)), (", each judge alone", alone)]
 
 
-def _side_by_side(overall: Estimates, estimand: str) -> list[Table]:
+def _side_by_side(answer: Comparison, overall: Estimates, estimand: str) -> list[Table]:
     """One table a judge: a line for each unit, the main methods beside each other."""
     tables = []
     for judge in dict.fromkeys(overall.frame["judge"]):
         caption = f"{estimand.capitalize()}, side by side{by_judge(judge)}"
         part = overall.where(judge=judge)
-        methods = _main_methods(part, estimand)
+        methods = _main_methods(answer, part, estimand)
         tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption))
     return tables
 
 
-def _main_methods(part: Estimates, estimand: str) -> list[str]:
+def _main_methods(answer: Comparison, part: Estimates, estimand: str) -> list[str]:
     there = set(part.where(estimand=estimand).frame["method"])
-    return [name for name in MAIN if name == "bayes:" or name in there]
+    main = dict.fromkeys([*MAIN, *answer.settings.get("baselines", ())])
+    return [name for name in main if name == "bayes:" or name in there]
 
 
 def _chosen(answer: Comparison) -> Section | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.panel import (
+    PANEL_METHODS,
     active_baselines,
     choose_judge,
     drop_one,
     error_correlations,
     panel_baselines,
 )
-from bayesjudge.counts.panel import PanelVotes, panel_votes
+from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.inference import Fit, Fitting
@@ -24,28 +24,20 @@ from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.planning.labels import sample_labels
 from bayesjudge.studies.accuracy.fits import PANEL, JudgeFits, Part, check_judge
 from bayesjudge.studies.common.ranks import rank_probabilities
-from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
     import xarray as xr
 
-    from bayesjudge.studies.accuracy.fits import AccuracyOptions
+    from bayesjudge.options import AccuracyOptions
 
-__all__ = ["panel_beats_best", "panel_job", "panel_part", "panel_table", "panel_warnings"]
+__all__ = ["OF_PANELS", "panel_beats_best", "panel_job", "panel_part", "panel_warnings"]
 
+#: Baselines that answer for all judges together.
+OF_PANELS = (*PANEL_METHODS, "active[panel-logit]")
 #: Items that are drawn to be labelled next, and items in all up to which that is done.
 NEXT, PLANNED_UP_TO = 20, 2000
 #: Correlation of two judges' errors from which one is called an echo of the other.
 ECHO = 0.5
-
-
-def panel_table(
-    verdicts: Verdicts | ir.Table, judges: Sequence[str], *, group: str | None,
-    cluster: str | Sequence[str] | None,
-) -> PanelVotes:  # fmt: skip
-    """Votes of the chosen judges, side by side."""
-    return panel_votes(verdicts, group_by=group, cluster=cluster).for_judges(judges)
 
 
 def panel_job(votes: PanelVotes, options: AccuracyOptions) -> Fitting:
@@ -68,9 +60,12 @@ def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
     ]
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     baselines = panel_baselines if votes.probability is None else active_baselines
+    frequentist = baselines(votes, prob=prob, population=population, seed=options.seed)
+    if options.baselines is not None:
+        frequentist = frequentist.where(method=[name for name in options.baselines if isinstance(name, str)])
     return Part(
         fits=fits, bayes=rows.where(estimand=names), quality=Estimates.concat(quality),
-        baselines=baselines(votes, prob=prob, population=population, seed=options.seed),
+        baselines=frequentist,
         ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
         checks={**check_judge(fits), "judges": _judges(votes, options),
                 **_next_labels(model, one, votes, options)},

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines import accuracy_baselines, judge_quality
+from bayesjudge.baselines import METHODS, accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.inference import run_fits
 from bayesjudge.inference.gate import Gate
-from bayesjudge.model import GivesAccuracy, lacks
+from bayesjudge.model import GivesAccuracy, Model, lacks
+from bayesjudge.models.judge_panel import JudgePanel
+from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
-from bayesjudge.studies.accuracy.fits import (
-    PANEL,
-    AccuracyOptions,
-    JudgeFits,
-    JudgePlan,
-    Part,
-    check_judge,
-    plan_judge,
-)
+from bayesjudge.studies.accuracy.fits import OWN, PANEL, JudgeFits, JudgePlan, Part, check_judge, plan_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.panel import panel_job, panel_part, panel_table, panel_warnings
+from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.methods import baseline_rows, further_models
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.studies.common.reading import shared_calibration
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from rich.table import Table
 
-    from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.inference import Fit
-    from bayesjudge.models.judge_error import Labels, Pooling
+    from bayesjudge.models.judge_error import Labels
     from bayesjudge.report import Page
-    from bayesjudge.studies.accuracy.fits import LabelChoice
 
 __all__ = ["accuracy"]
 
@@ -54,55 +46,14 @@ LOOK_CHOSEN = "labels look chosen"
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
 
 
-def accuracy(
-    verdicts: Any, *, group: str | None = None, cluster: str | Sequence[str] | None = None,
-    judges: Iterable[str] | None = None, pooling: Pooling = "partial", labels: LabelChoice = "random",
-    engine: str = "nuts", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
-    draws: int = 1000, tune: int = 1000, compare: bool | None = None,
-    population: Population = "superpopulation", panel: bool | None = None,
-    truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
-    executor: Executor | None = None, workers: int = 1,
-) -> Comparison:  # fmt: skip
+@takes(AccuracyOptions)
+def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     """Each model's true accuracy and every difference, Bayesian and frequentist intervals side by side.
 
     Parameters
     ----------
     verdicts : Verdicts, VerdictCounts, or anything that `read_verdicts` takes
         A table of verdicts, or its counts from wherever the rows live.
-    group, cluster : str, optional
-        Columns as in `count_verdicts`; for counts, give them there.
-    judges : iterable of str, optional
-        Some of the judges; all by default. Together they are a panel, and each is analysed on its own too.
-    pooling : {"partial", "shared", "specific"}
-        How far the judge's errors are alike between models.
-    labels : {"random", "chosen-by-verdict", "enriched"}
-        How the labelled answers were chosen: evenly, by the judge's verdicts and nothing else, or each by its
-        own label and nothing else. The first is tested; labels that look chosen fail the gate. For the second
-        labels are weighed by probabilities estimated from the verdicts. Labels drawn with known, unequal
-        probabilities need no option but the column ``label_probability``.
-    engine : {"nuts", "hmc", "laplace", "pymc"}
-        As in `fit`, with ``chains, draws, tune``.
-    prob : float
-        Probability of every interval, between 0 and 1.
-    seed : int
-        Equal seeds give equal answers.
-    bootstrap : int
-        Replicates of the bootstrap baselines; 0 leaves them out.
-    compare : bool, optional
-        Fit the other two poolings too and compare all three by leave-one-out; by default when there is one
-        judge. Needs two models or more.
-    population : {"superpopulation", "items"}
-        Accuracy on questions like these, or on exactly these items: an answer with a label is then known, and
-        intervals narrow as labels are added, to nothing when every answer has one.
-    panel : bool, optional
-        Also regress the labels on the votes of all judges (`JudgePanel`); by default where there are two
-        judges or more and any label. Needs verdicts, not counts.
-    truth : mapping, optional
-        Known truth by ``(estimand, unit)``, for simulated data.
-    progress : bool
-        Show progress bars on standard error.
-    executor, workers
-        Where the fits are made, as in `run_jobs`; the answer does not depend on it.
 
     Returns
     -------
@@ -121,33 +72,32 @@ def accuracy(
     >>> answer.estimates.where(estimand="accuracy", unit="a").frame["method"].iloc[0]
     'bayes:judge_error[shared]'
     """
-    options = AccuracyOptions(
-        pooling=pooling, labels=labels, engine=engine, prob=prob, seed=seed, bootstrap=bootstrap,
-        chains=chains, draws=draws, tune=tune, compare=compare, population=population, progress=progress,
-    )  # fmt: skip
     table = _table(verdicts)
-    # Several answers to one question belong together where a tool's log says so.
-    cluster = cluster or (table.cluster if isinstance(table, Verdicts) else None)
-    counts = _counted(table, group, cluster)
+    if isinstance(table, Verdicts):
+        # Several answers to one question belong together where a tool's log says so.
+        options = replace(options, cluster=options.cluster or table.cluster)
+    counts = _counted(table, options)
     _require_one_account(counts, options)
-    chosen = _choose(counts, judges)
-    compared = len(chosen) == 1 if compare is None else compare
-    votes = _votes(table, counts, chosen, panel, group=group, cluster=cluster)
-    plans = {judge: _planned(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    models = further_models(options, own=(OWN, JudgePanel().name), needs=GivesAccuracy)
+    chosen = _choose(counts, options.judges)
+    compared = len(chosen) == 1 if options.compare is None else options.compare
+    votes = _votes(table, counts, chosen, options)
+    plans = {judge: _planned(counts.for_judge(judge), options, models, compared=compared) for judge in chosen}
     jobs = {} if votes is None else {(PANEL, ""): panel_job(votes, options)}
     jobs |= {(judge, name): job for judge, one in plans.items() for name, job in one.plan.jobs.items()}
-    made = run_fits(jobs, executor=executor, workers=workers)
+    made = run_fits(jobs, executor=options.executor, workers=options.workers)
     parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
     parts |= {judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
               for judge, one in plans.items()}  # fmt: skip
-    clusters = cluster if cluster is None or isinstance(cluster, str) else list(cluster)
     settings = {
-        **options.settings, "judges": chosen, "group": group, "cluster": clusters, "compare": compared,
+        **options.settings,
+        "judges": chosen,
+        "compare": compared,
         "panel": votes is not None,
         "label_source": counts.label_source,
-    }  # fmt: skip
-    return _assemble(counts, parts, settings, truth or {}, messages)
+    }
+    return _assemble(counts, parts, settings, options.truth or {}, messages)
 
 
 def _table(verdicts: Any) -> Any:
@@ -156,10 +106,10 @@ def _table(verdicts: Any) -> Any:
     return verdicts if ready else read_verdicts(verdicts)
 
 
-def _counted(table: Any, group: str | None, cluster: str | Sequence[str] | None) -> VerdictCounts:
+def _counted(table: Any, options: AccuracyOptions) -> VerdictCounts:
     if not isinstance(table, VerdictCounts):
-        return count_verdicts(table, group=group, cluster=cluster)
-    if group or cluster:
+        return count_verdicts(table, group=options.group, cluster=options.cluster)
+    if options.group or options.cluster:
         raise UsageError("these are counts already: give group= and cluster= to count_verdicts")
     return table
 
@@ -175,16 +125,19 @@ def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> Non
 
 
 def _votes(
-    table: Any, counts: VerdictCounts, judges: Sequence[str], panel: bool | None, *, group: str | None,
-    cluster: str | Sequence[str] | None,
-) -> PanelVotes | None:  # fmt: skip
-    """Votes side by side where a panel is asked for, or where there is something to learn from one."""
-    counted = isinstance(table, VerdictCounts)
+    table: Any, counts: VerdictCounts, judges: Sequence[str], options: AccuracyOptions
+) -> PanelVotes | None:
+    """Votes of every judge by answer, where a panel is requested or has something to learn from."""
+    counted, panel = isinstance(table, VerdictCounts), options.panel
     if panel and counted:
         raise UsageError("panel=True needs every answer's votes side by side: give verdicts, not counts")
+    if panel is None and options.models is not None:
+        panel = JudgePanel().name in options.models
     if panel is None:
         panel = not counted and len(judges) > 1 and bool((counts.answers.label >= 0).any())
-    return panel_table(table, judges, group=group, cluster=cluster) if panel else None
+    if not panel:
+        return None
+    return panel_votes(table, group_by=options.group, cluster=options.cluster).for_judges(judges)
 
 
 def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
@@ -206,7 +159,9 @@ class _Judge:
     plan: JudgePlan
 
 
-def _planned(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> _Judge:
+def _planned(
+    counts: VerdictCounts, options: AccuracyOptions, models: Sequence[Model], *, compared: bool
+) -> _Judge:
     selection = _even(counts, options)
     chosen, superpopulation = looks_chosen(selection), options.population == "superpopulation"
     labels: Labels = "enriched" if options.labels == "enriched" else "random"
@@ -216,14 +171,14 @@ def _planned(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool)
         counts = estimated_weights(counts)
         labels = "reweighted" if counts.weighted else "random"
     again = estimated_weights(counts) if chosen and superpopulation else None
-    plan = plan_judge(counts, options, labels=labels, compared=compared, chosen=again)
+    plan = plan_judge(counts, options, labels=labels, compared=compared, models=models, chosen=again)
     return _Judge(counts=counts, selection=selection, plan=plan)
 
 
 def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions) -> Part:
     fits, counts, population = judge.plan.fits(made), judge.counts, options.population
     chosen = looks_chosen(judge.selection)
-    bayes = fits.headline.estimates(prob=options.prob, population=population)
+    bayes = Estimates.concat(_rows(one, options) for one in fits.answering)
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
     }  # fmt: skip
@@ -234,7 +189,8 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
     quality = Estimates.concat([rates, judge_quality(counts, fits.judge, **frequentist)])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
-    refused = [sentence] if options.pooling == "shared" and defensible is False else []
+    pooled = options.pooling == "shared" and fits.headline.model.name == OWN
+    refused = [sentence] if pooled and defensible is False else []
     refused += [LOOK_CHOSEN] if chosen else []
     bayes = bayes.where(estimand=_named_for(population)).with_note("; ".join(refused))
     more = {}
@@ -245,12 +201,31 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
     return Part(
         fits=fits,
         bayes=bayes,
-        baselines=accuracy_baselines(counts, fits.judge, population=population, **frequentist),
+        baselines=_baselines(counts, options, frequentist),
         quality=quality,
         ranks=rank_probabilities(theta),
         checks={**check_judge(fits), "selection": judge.selection, **more},
         reasons=tuple(refused),
     )
+
+
+def _rows(one: Fit, options: AccuracyOptions) -> Estimates:
+    """Rows of one posterior, on the population of the options where that is not the default."""
+    other = {} if options.population == "superpopulation" else {"population": options.population}
+    return one.estimates(prob=options.prob, **other)
+
+
+def _baselines(counts: VerdictCounts, options: AccuracyOptions, frequentist: Mapping[str, Any]) -> Estimates:
+    """Rows of the baselines of one judge."""
+
+    def ours(names: Collection[str] | None) -> Estimates:
+        mine = None if names is None else [name for name in names if name in METHODS]
+        if mine == []:
+            return Estimates.from_rows([])
+        judge, population = counts.judges[0], options.population
+        return accuracy_baselines(counts, judge, methods=mine, population=population, **frequentist)
+
+    return baseline_rows(options, counts, question="accuracy", own=(*METHODS, *OF_PANELS), rows=ours)
 
 
 def _even(counts: VerdictCounts, options: AccuracyOptions) -> pd.DataFrame:
@@ -324,7 +299,9 @@ def _joint_gate(parts: Sequence[Part]) -> Gate:
     """Every headline's gate, and what else speaks against its rows."""
     fits = [part.fits for part in parts]
     names = [f"{one.headline.model.label}{_by(one, fits)}" for one in fits]
-    gate = joint_gate({name: one.headline.gate for name, one in zip(names, fits, strict=True)})
+    gate = joint_gate(
+        {f"{single.model.label}{_by(one, fits)}": single.gate for one in fits for single in one.answering}
+    )
     refused = [
         f"{name}: {reason}" for name, part in zip(names, parts, strict=True) for reason in part.reasons
     ]

@@ -74,7 +74,7 @@ def _accuracies(answer: Comparison, width: int) -> Table:
         ("P(best)", {("", model): f"{share:.3f}" for model, share in best.items()}) if len(best) > 1 else None
     )
     title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
-    return _side_by_side(rows, title, "model", width, last)
+    return _side_by_side(answer, rows, title, "model", width=width, last=last)
 
 
 def _differences(answer: Comparison, width: int) -> list[Table]:
@@ -87,20 +87,26 @@ def _differences(answer: Comparison, width: int) -> list[Table]:
     rows = rows.set_index("unit").loc[list(order[:MOST_PAIRS])].reset_index()
     last = ("P(> 0)", {("", unit): f"{p:.3f}" for unit, p in paired["p_positive"].items()})
     title = f"{_title(answer, 'difference')}, {percent(answer)} intervals"
-    table = _side_by_side(rows, title, "difference", width, last)
+    table = _side_by_side(answer, rows, title, "difference", width=width, last=last)
     hidden = len(order) - MOST_PAIRS
     table.caption = f"{hidden} smaller differences not shown" if hidden > 0 else None
     return [table]
 
 
 def _side_by_side(
-    rows: pd.DataFrame, title: str, first: str, width: int, last: tuple[str, dict[Any, str]] | None
+    answer: Comparison,
+    rows: pd.DataFrame,
+    title: str,
+    first: str,
+    *,
+    width: int,
+    last: tuple[str, dict[Any, str]] | None,
 ) -> Table:
     truth = bool(rows["truth"].notna().any())
     names = [unit_name(unit, group) for unit, group in zip(rows["unit"], rows["group"], strict=True)]
     # No gap follows the last column.
     room = width + 2 - narrowest(names) - FIGURE * (truth + (last is not None))
-    methods = _main_methods(rows, most=max(room // CELL, 1))
+    methods = _main_methods(answer, rows, most=max(room // CELL, 1))
     headings = ["truth"] * truth + methods + ([last[0]] if last else [])
     table = empty_table(title, [first], headings)
     for (unit, group), mine in rows.groupby(["unit", "group"], sort=False):
@@ -112,11 +118,13 @@ def _side_by_side(
     return table
 
 
-def _main_methods(rows: pd.DataFrame, *, most: int) -> list[str]:
-    """The Bayesian rows, then the main baselines."""
+def _main_methods(answer: Comparison, rows: pd.DataFrame, *, most: int) -> list[str]:
+    """The Bayesian rows, then the baselines requested, or the main ones."""
     present = list(dict.fromkeys(rows["method"]))
     bayes = [method for method in present if method.startswith("bayes:")]
-    return [*bayes, *(method for method in MAIN if method in present)][:most]
+    return [*bayes, *(method for method in answer.settings.get("baselines", MAIN) if method in present)][
+        :most
+    ]
 
 
 def _quality(answer: Comparison, width: int) -> Table:

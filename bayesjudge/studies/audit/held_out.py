@@ -26,12 +26,12 @@ from bayesjudge.baselines.common.intervals import normal_quantile, wilson
 from bayesjudge.errors import InputError
 
 if TYPE_CHECKING:
+    from bayesjudge.options import AuditOptions
     from bayesjudge.studies.audit.guard import Guard
-    from bayesjudge.studies.audit.options import AuditOptions
     from bayesjudge.tables import Pairs
 
 __all__ = [
-    "Method", "compare_methods", "exact_band", "held_out_figures", "methods_of", "quality_rows",
+    "METHODS", "Method", "compare_methods", "exact_band", "held_out_figures", "methods_of", "quality_rows",
     "reliability_bins", "summaries",
 ]  # fmt: skip
 
@@ -39,6 +39,8 @@ type Method = Callable[[Pairs], Audit]
 
 #: Name of the method that leaves every verdict as it is.
 JUDGE = "judge"
+#: Methods that are compared on held-out pairs, the first always.
+METHODS = (JUDGE, "partial-ot", "centroid", "neighbours", "random")
 BINS = 10
 REPLICATES = 1000
 
@@ -53,7 +55,10 @@ def methods_of(pairs: Pairs, options: AuditOptions) -> dict[str, Method]:
             "centroid": lambda part: centroid(part, share=share),
             "neighbours": nearest_neighbours,
         }
-    return found | {"random": lambda part: flip_random(part, share=share, seed=options.seed)}
+    found |= {"random": lambda part: flip_random(part, share=share, seed=options.seed)}
+    if options.baselines is None:
+        return found
+    return {name: method for name, method in found.items() if name in (JUDGE, *options.baselines)}
 
 
 def compare_methods(

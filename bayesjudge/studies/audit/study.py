@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,13 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import estimates_of
 from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.inference.programs.progress import bar
+from bayesjudge.model import GivesTrust
+from bayesjudge.options import AuditOptions, takes
 from bayesjudge.readers import read_pairs
 from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
 from bayesjudge.studies.audit.guidance import audit_checklist, audit_warnings
 from bayesjudge.studies.audit.held_out import (
+    METHODS,
     Method,
     compare_methods,
     held_out_figures,
@@ -30,21 +33,20 @@ from bayesjudge.studies.audit.held_out import (
     reliability_bins,
     summaries,
 )
-from bayesjudge.studies.audit.options import AuditOptions
 from bayesjudge.studies.audit.tables import (
+    agreement_model,
     battle_table,
     feature_table,
     sensitivity_tables,
     transported,
     trust_table,
 )
-from bayesjudge.studies.common.checks import check_fits, fallback_warnings
+from bayesjudge.studies.common.checks import check_fits, fallback_warnings, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.tables import Pairs
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from rich.table import Table
 
     from bayesjudge.report import Page
@@ -52,45 +54,14 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
-def audit(
-    pairs: Any, *, embeddings: Any = None, judge: str | None = None, labels: str = "both",
-    reviewed: float | str | None = None, features: Sequence[str] = (), components: int = 32,
-    share: float | None = None, folds: int = 10, engine: str = "nuts", prob: float = 0.95, seed: int = 0,
-    chains: int = 4, draws: int = 1000, tune: int = 1000, progress: bool = False,
-    executor: Executor | None = None, workers: int = 1,
-) -> Comparison:  # fmt: skip
+@takes(AuditOptions)
+def audit(pairs: Any, options: AuditOptions) -> Comparison:
     """Trust in every unverified verdict, what to flip if anything, and what each method would gain.
 
     Parameters
     ----------
     pairs : Pairs, or anything that `read_pairs` takes
         Verdicts of a judge, some or all verified by people.
-    embeddings : path, mapping or tuple of arrays, optional
-        As in `read_pairs`, where ``pairs`` is not a `Pairs`.
-    judge : str, optional
-        Which judge, where the table has several; the others' verdicts are then features.
-    labels : {"both", "positives"}
-        Whether people's disagreements were recorded too; positives need ``reviewed``.
-    reviewed : float or str, optional
-        Share of agreements that were reviewed, or the column that has each pair's.
-    features : sequence of str
-        Further numeric columns, as in `VerdictAgreement`.
-    components : int
-        Most principal directions of the embeddings.
-    share : float, optional
-        Share s of consistent verdicts for partial optimal transport; by default measured.
-    folds : int
-        Parts in which verified pairs are held out: for the guard, and to compare the methods.
-    engine : {"nuts", "hmc", "laplace", "pymc"}
-        As in `fit`, with ``chains, draws, tune``.
-    prob : float
-        Probability of every interval, between 0 and 1.
-    seed : int
-        Equal seeds give equal answers.
-    progress : bool
-        Show progress bars on standard error.
-    executor, workers
-        Where the fit is made, as in `run_jobs`; there is one, so that workers do not make it faster.
 
     Returns
     -------
@@ -115,17 +86,16 @@ def audit(
     >>> len(answer.checks["trust"]), answer.estimates.frame["estimand"].iloc[0]
     (40, 'consistency')
     """
-    options = AuditOptions(
-        judge=judge, labels=labels, reviewed=reviewed, features=tuple(features), components=components,  # type: ignore[arg-type]  # AuditOptions says which labels there are
-        share=share, folds=folds, engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=tune,
-        progress=progress, bootstrap=0,
-    )  # fmt: skip
-    whole = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=embeddings)
-    mine = whole.of(judge=judge)
+    agreement_model(options)  # refuses options that contradict each other before anything is read
+    table = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=options.embeddings)
+    mine = table.of(judge=options.judge)
+    further = further_models(options, own=(agreement_model(options).name,), needs=GivesTrust)
     _require_people(mine)
-    job = Fitting(model=options.model, table=mine, **options.sampling)
-    made = run_fits({"verdicts": job}, executor=executor, workers=workers)
-    return _answer(whole, mine, made["verdicts"], options)
+    models = [agreement_model(options), *further]
+    require_distinct(models)
+    jobs = {model.label: Fitting(model=model, table=mine, **options.sampling) for model in models}
+    made = run_fits(jobs, executor=options.executor, workers=options.workers)
+    return _answer(table, mine, list(made.values()), options)
 
 
 def _require_people(pairs: Pairs) -> None:
@@ -136,8 +106,8 @@ def _require_people(pairs: Pairs) -> None:
                                   allowed="some pairs that people chose between, too")])  # fmt: skip
 
 
-def _answer(whole: Pairs, mine: Pairs, single: Fit, options: AuditOptions) -> Comparison:
-    model = options.model
+def _answer(whole: Pairs, mine: Pairs, fits: Sequence[Fit], options: AuditOptions) -> Comparison:
+    model, (single, *further) = agreement_model(options), fits
     found = model.features(mine)
     known = options.labels == "both"
     guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
@@ -153,23 +123,25 @@ def _answer(whole: Pairs, mine: Pairs, single: Fit, options: AuditOptions) -> Co
         "features": feature_table(mine, model, single, found, prob=options.prob),
         **_held_out_tables(compared, model.label, options),
         **moved,
-        **check_fits([single], [single]),
+        **check_fits(fits, fits),
     }
     diagnostics = Estimates.concat([
         single.estimates(prob=options.prob).where(estimand=("effect", "spread", "intercept")),
         Estimates.from_rows(quality_rows(compared, prob=options.prob, seed=options.seed) if known else []),
     ])  # fmt: skip
-    attacks = _attacks(whole, options)
+    attacks, named = _attacks(whole, options), {one.model.label: one for one in fits}
+    estimates = _estimates(
+        mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options
+    )
     warnings = audit_warnings(mine, guard, diagnostics=diagnostics, checks=checks)
     return Comparison(
-        question="audit", estimates=_estimates(
-            mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options
-        ),
-        diagnostics=diagnostics, fits={model.label: single}, checks=checks,
+        question="audit", estimates=_with_further(estimates, mine, further, options),
+        diagnostics=diagnostics, fits=named, checks=checks,
         warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *messages, *left_out, *not_moved,
-                                      *fallback_warnings({model.label: single})])),
+                                      *fallback_warnings(named)])),
         checklist=audit_checklist(mine, guard, checks["features"], checks.get("reliability", _NO_BINS)),
-        gate=single.gate, page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),
+        gate=joint_gate({name: one.gate for name, one in named.items()}) if further else single.gate,
+        page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),
         dropped=whole.dropped, settings={**options.settings, "guard": guard.reason, "open": guard.open,
                                          "verified": "all" if mine.verified.all() else "some",
                                          "label_source": whole.label_source},
@@ -182,7 +154,7 @@ _NO_BINS = pd.DataFrame(columns=["predicted", "lower", "upper"], dtype=float)
 
 def _compared(pairs: Pairs, guard: Guard, options: AuditOptions) -> tuple[pd.DataFrame, list[str]]:
     with bar("audits of held-out pairs") if options.progress else nullcontext() as report:
-        return compare_methods(pairs, methods_of(pairs, options), guard, label=options.model.label,
+        return compare_methods(pairs, methods_of(pairs, options), guard, label=agreement_model(options).label,
                                report=report)  # fmt: skip
 
 
@@ -208,6 +180,19 @@ def _estimates(
     return Estimates.concat([*parts, Estimates.from_rows([*rows, *attacks])])
 
 
+def _with_further(rows: Estimates, pairs: Pairs, fits: Sequence[Fit], options: AuditOptions) -> Estimates:
+    """Rows of the question's own, then of further models and baselines."""
+    more = [one.estimates(prob=options.prob) for one in fits]
+    if options.baselines is not None:
+
+        def held_out(_: Collection[str] | None) -> Estimates:
+            return Estimates.from_rows([])  # these are among the rows that compare methods
+
+        more.append(baseline_rows(options, pairs, question="audit", own=METHODS, rows=held_out))
+    found = Estimates.concat([rows, *more]) if more else rows
+    return found.with_truth(options.truth) if options.truth else found
+
+
 def _observed(pairs: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
     """Consistency where people verified every pair, over all (unit ``verified``) and by category."""
     types = pairs.frame["category"].fillna("(none)")
@@ -223,7 +208,7 @@ def _after_flips(pairs: Pairs, single: Fit, trust: pd.DataFrame, options: AuditO
     of, hidden = presentations(pairs), ~pairs.verified
     side = of.side.copy()
     side[hidden] *= np.where(trust["flip"], -1.0, 1.0)
-    model, side = options.model, of.mean(side)[of.where(hidden)]
+    model, side = agreement_model(options), of.mean(side)[of.where(hidden)]
     draws = {"consistency (flipped)": model.consistency(single.posterior, single.data, side=side)}
     return estimates_of(draws, method=model.label, prob=options.prob).with_note(single.gate.note)
 
@@ -237,7 +222,8 @@ def _attacks(whole: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
     item = one.codes("item")
     chosen = np.random.default_rng([options.seed, 5]).permutation(np.unique(item[one.verified]))
     held = np.isin(item, chosen[: len(chosen) // 2])
-    methods: dict[str, Method] = {options.model.label: partial(fast_audit, model=options.model)}
+    model = agreement_model(options)
+    methods: dict[str, Method] = {model.label: partial(fast_audit, model=model)}
     if one.dimensions:
         methods["partial-ot"] = partial(partial_ot, share=options.share)
     rows: list[dict[str, Any]] = []

@@ -16,15 +16,23 @@ from bayesjudge.counts.pairs import Presentations
 from bayesjudge.errors import InputError
 from bayesjudge.inference.programs.progress import bar
 from bayesjudge.model import GivesTrust, lacks
+from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.studies.audit.guard import Guard, fast_audit, flippable
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
-    from bayesjudge.models.verdict_agreement import Features, VerdictAgreement
-    from bayesjudge.studies.audit.options import AuditOptions
+    from bayesjudge.models.verdict_agreement import Features
+    from bayesjudge.options import AuditOptions
     from bayesjudge.tables import Pairs
 
-__all__ = ["battle_table", "feature_table", "sensitivity_tables", "transported", "trust_table"]
+__all__ = [
+    "agreement_model",
+    "battle_table",
+    "feature_table",
+    "sensitivity_tables",
+    "transported",
+    "trust_table",
+]
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -32,6 +40,16 @@ FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 MOST_AGAIN = 4_000_000
 #: What each sensitivity table varies.
 ABOUT = {"share": "share s of partial optimal transport", "verified": "share of pairs verified"}
+
+
+def agreement_model(options: AuditOptions) -> VerdictAgreement:
+    """The model of human agreement."""
+    return VerdictAgreement(
+        labels=options.labels,
+        reviewed=options.reviewed,
+        components=options.components,
+        extra=tuple(options.features),
+    )
 
 
 def trust_table(
@@ -145,7 +163,7 @@ def sensitivity_tables(pairs: Pairs, options: AuditOptions) -> tuple[dict[str, p
 
     Also what could not be had, since a third of the verified pairs is held out for it, and why.
     """
-    held, model = _third(pairs, options.seed), options.model
+    held, model = _third(pairs, options.seed), agreement_model(options)
     if options.labels != "both" or not held.any():
         return {}, []
     makers: dict[str, Callable[[], pd.DataFrame]] = {"verified": lambda: over_verified(

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.elo.held_out import SETTINGS, Setting
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, Fitting, run_fits
-from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.model import GivesElo, Model, lacks
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
+from bayesjudge.options import EloOptions
+from bayesjudge.studies.common.methods import further_models, is_requested, require_distinct
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     import xarray as xr
 
 
-__all__ = ["EloFits", "EloOptions", "elo_of", "fit_leaderboards", "named_methods"]
+__all__ = ["EloFits", "elo_of", "fit_leaderboards", "joint_model", "named_methods"]
+
+
+#: Models that answer by default, where the data allow them.
+OWN = ("judge_elo", "bradley_terry", "judge_temperature")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,21 +55,29 @@ class EloFits:
         return found
 
 
-def fit_leaderboards(
-    counts: BattleCounts, options: EloOptions, *, executor: Executor | None = None, workers: int = 1
-) -> EloFits:
+def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
     """Fit what the data allow, the human scale wherever there are votes."""
     votes = bool(counts.human.votes.sum())
-    models: list[tuple[str, Model]] = [("", options.judge_elo())] if votes and counts.judges else []
-    scales = [("", None)] if votes else [(judge, judge) for judge in counts.judges]
+    joint = votes and counts.judges and is_requested(options, "judge_elo")
+    models: list[tuple[str, Model]] = [("", joint_model(options))] if joint else []
+    scales: list[tuple[str, str | None]] = [("", None)] if votes else [(name, name) for name in counts.judges]
+    if not is_requested(options, "bradley_terry"):
+        scales = []
     models += [(scale, BradleyTerry(judge=judge)) for scale, judge in scales]
     if options.covariates:
-        alike = options.covariates
+        alike = tuple(options.covariates)
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
-    models += _temperatures(counts)
+    models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
+    models += [("", model) for model in further_models(options, own=OWN, needs=GivesElo)]
+    if not models:
+        raise UsageError(
+            "none of the models requested can be fitted to these battles; judge_elo needs human "
+            "votes and judges, judge_temperature needs scores"
+        )
+    require_distinct(model for _, model in models)
     jobs = {model.label: Fitting(model=model, table=counts, **options.sampling) for _, model in models}
     return EloFits(
-        fits=run_fits(jobs, executor=executor, workers=workers),
+        fits=run_fits(jobs, executor=options.executor, workers=options.workers),
         judge_of={model.label: judge for judge, model in models},
     )
 
@@ -79,50 +89,10 @@ def elo_of(one: Fit) -> xr.DataArray:
     return one.model.elo(one.posterior, one.data)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EloOptions(SamplingOptions):
-    """What `elo` was asked for; the parameters are described there.
-
-    Raises
-    ------
-    UsageError, EngineError
-        The first option that cannot be, with what is allowed.
-
-    Examples
-    --------
-    >>> EloOptions(length_effect=True).judge_elo().label
-    'bayes:judge_elo[length]'
-    """
-
-    engine: str = "hmc"
-    bootstrap: int = 0
-    setting: Setting = "forward"
-    length_effect: bool = False
-    battle_effect: bool = False
-    families: Mapping[str, str] = field(default_factory=dict)
-    covariates: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.bootstrap == 1:
-            raise UsageError("bootstrap=1 has no spread; give 0 (clustered sandwich errors) or some hundreds")
-        if self.battle_effect:
-            raise UsageError("battle_effect=True is now always on: raters of one battle share their errors "
-                             "through the clusters; leave it out")  # fmt: skip
-        if self.setting not in SETTINGS:
-            raise UsageError(f"setting={self.setting!r} is not one of {', '.join(SETTINGS)}")
-        self.judge_elo()
-
-    def judge_elo(self) -> JudgeElo:
-        """The joint model of people and judges."""
-        families = tuple(sorted(self.families.items()))
-        return JudgeElo(length_effect=self.length_effect, families=families)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What the manifest of the answer records."""
-        return {**super().settings, "setting": self.setting, "length_effect": self.length_effect,
-                "families": dict(self.families), "covariates": list(self.covariates)}  # fmt: skip
+def joint_model(options: EloOptions) -> JudgeElo:
+    """The model of people and judges together."""
+    families = tuple(sorted(options.families.items()))
+    return JudgeElo(length_effect=options.length_effect, families=families)
 
 
 def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:

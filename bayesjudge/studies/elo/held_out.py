@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +19,8 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import run_jobs
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate
-from bayesjudge.studies.elo.fits import EloOptions, named_methods
+from bayesjudge.options import EloOptions
+from bayesjudge.studies.elo.fits import joint_model, named_methods
 
 if TYPE_CHECKING:
     from bayesjudge.models.judge_elo import Prediction
@@ -68,10 +68,7 @@ class Predicted:
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-def predict_held_out(
-    counts: BattleCounts, models: Sequence[str], options: EloOptions, *, executor: Executor | None = None,
-    workers: int = 1,
-) -> Predicted:  # fmt: skip
+def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOptions) -> Predicted:
     """Predictive intervals for the human Elo of models whose votes are hidden one model at a time.
 
     Parameters
@@ -82,8 +79,6 @@ def predict_held_out(
         Names, or ``"all"`` for every model that has votes and verdicts.
     options : EloOptions
         Checked options.
-    executor, workers
-        As in `run_jobs`.
 
     Raises
     ------
@@ -93,10 +88,10 @@ def predict_held_out(
     chosen = _choose(counts, models)
     references, messages = _references(counts, chosen, options)
     # The fits to all votes are made once in a job, so that jobs of many models are the cheaper.
-    size = -(-len(chosen) // max(workers, 1)) if executor is None else MODELS_OF_A_JOB
-    jobs = [partial(options.judge_elo().held_out, counts, chosen[k : k + size], seed=options.seed)
+    size = -(-len(chosen) // options.workers) if options.executor is None else MODELS_OF_A_JOB
+    jobs = [partial(joint_model(options).held_out, counts, chosen[k : k + size], seed=options.seed)
             for k in range(0, len(chosen), size)]  # fmt: skip
-    made = run_jobs(jobs, executor=executor, workers=workers)
+    made = run_jobs(jobs, executor=options.executor, workers=options.workers)
     predictions = [one for part in made for one in part]
     truth = _truth(references)
     parts = [_rows(chosen, predictions, truth, options)]
@@ -142,7 +137,7 @@ def _rows(
     chosen: Sequence[str], predictions: Sequence[Prediction | str], truth: Mapping[str, float],
     options: EloOptions,
 ) -> Estimates:  # fmt: skip
-    label, rows = options.judge_elo().label, []
+    label, rows = joint_model(options).label, []
     for name, one in zip(chosen, predictions, strict=True):
         row = {"estimand": ESTIMAND, "unit": name, "method": label, "prob": options.prob,
                "truth": truth.get(name, np.nan)}  # fmt: skip

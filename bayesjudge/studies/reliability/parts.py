@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,19 +18,19 @@ from bayesjudge.counts.scores import ScoreCounts
 from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fit, Fitting
-from bayesjudge.inference.sampling import SamplingOptions
-from bayesjudge.models.pointwise_scores import Likelihood, PointwiseScores
+from bayesjudge.inference import Fitting
+from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
+from bayesjudge.options import ReliabilityOptions
 from bayesjudge.planning.trials import allocate
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
 
 __all__ = [
+    "OWN",
     "Pairwise",
     "Pointwise",
-    "ReliabilityOptions",
     "pairwise",
     "pairwise_job",
     "plan_frame",
@@ -121,7 +120,7 @@ def pointwise_job(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bo
     UsageError
         Scores that allow no posterior, where there is nothing ``alone`` to answer from.
     """
-    model = options.pointwise_scores()
+    model = PointwiseScores(likelihood=options.likelihood)
     try:
         model.prepare(counts)
     except UsageError as error:
@@ -142,53 +141,8 @@ def pointwise(posterior: Fit | str, counts: ScoreCounts, options: ReliabilityOpt
     return Pointwise(counts=counts, fits=(posterior,), baseline=baseline, estimates=rows)
 
 
-#: Further trials an item that are planned by default.
-EACH = 5
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReliabilityOptions(SamplingOptions):
-    """What `reliability` was asked for; the parameters are described there.
-
-    Raises
-    ------
-    UsageError, EngineError
-        The first option that cannot be, with what is allowed.
-
-    Examples
-    --------
-    >>> ReliabilityOptions(budget=100).budget_of(20), ReliabilityOptions().budget_of(20)
-    (100, 100)
-    """
-
-    #: Hundreds of effects near their normal units need no shorter steps than these.
-    target_accept: ClassVar[float] = 0.9
-
-    likelihood: Likelihood = "gaussian"
-    budget: int | None = None
-    responses: tuple[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.pointwise_scores()
-        if self.budget is not None and self.budget < 0:
-            raise UsageError(f"budget={self.budget} must be a number of further trials, 0 or more")
-
-    def pointwise_scores(self) -> PointwiseScores:
-        """The model of scores."""
-        return PointwiseScores(likelihood=self.likelihood)
-
-    def budget_of(self, items: int) -> int:
-        """Further trials to spend on a judge's items."""
-        return EACH * items if self.budget is None else self.budget
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What the manifest of the answer records."""
-        return {**super().settings, "likelihood": self.likelihood, "budget": self.budget,
-                "responses": None if self.responses is None else list(self.responses)}  # fmt: skip
-
-
+#: Models that always answer: the tables of items and curves are theirs.
+OWN = ("repeated_trials", "pointwise_scores")
 #: Posterior draws that a plan rests on.
 DRAWS = 100
 _COLUMNS = ["judge", "group", "item", "trials", "extra", "wrong", "wrong_after", "wrong_uniform"]

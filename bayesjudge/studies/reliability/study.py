@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import InputError, UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fitting, run_fits
+from bayesjudge.inference import Fit, Fitting, run_fits
+from bayesjudge.model import Model
+from bayesjudge.models.pointwise_scores import PointwiseScores
+from bayesjudge.models.repeated_trials import RepeatedTrials
+from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
+    OWN,
     Pairwise,
     Pointwise,
-    ReliabilityOptions,
     pairwise,
     pairwise_job,
     pointwise,
@@ -27,54 +32,21 @@ from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from rich.table import Table
 
-    from bayesjudge.models.pointwise_scores import Likelihood
     from bayesjudge.report import Page
 
 __all__ = ["reliability"]
 
 
-def reliability(
-    trials: Any = None, scores: Any = None, *, judges: Iterable[str] | None = None,
-    responses: tuple[str, str] | None = None, likelihood: Likelihood = "gaussian", budget: int | None = None,
-    engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
-    draws: int = 2000, tune: int = 600, truth: Mapping[tuple[str, str], float] | None = None,
-    progress: bool = False, executor: Executor | None = None, workers: int = 1,
-) -> Comparison:  # fmt: skip
+@takes(ReliabilityOptions, positional=["scores"])
+def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     """How repeatable judges are, Bayesian and frequentist intervals side by side, and where to ask again.
 
     Parameters
     ----------
     trials : Trials, TrialCounts, Scores, or anything that `read_trials` takes
         Repeated comparisons. A file that (also) holds scores is read for both where ``scores`` is not given.
-    scores : Scores, ScoreCounts, or anything that `read_scores` takes
-        Repeated scores of single responses.
-    judges : iterable of str, optional
-        Some of the judges; all by default.
-    responses : pair of str, optional
-        The responses whose scores are set against the comparisons; by default the only two.
-    likelihood : {"gaussian", "ordinal"}
-        Scores as numbers, or as ordered levels.
-    budget : int, optional
-        Further trials to plan for each judge and condition; by default five an item.
-    engine : {"hmc", "nuts", "laplace", "pymc"}
-        As in `fit`, with ``chains, draws, tune``. The effects of items and judges are many, and each has a
-        convergence check to pass: hence more draws than elsewhere, and HMC, which is faster than NUTS here.
-    prob : float
-        Probability of every interval, between 0 and 1.
-    seed : int
-        Equal seeds give equal answers.
-    bootstrap : int
-        Bootstrap replicates over items; 0 leaves bootstrap intervals out.
-    truth : mapping, optional
-        Known truth by ``(estimand, unit)``, for simulated data.
-    progress : bool
-        Show progress bars on standard error.
-    executor, workers
-        Where the fits are made, as in `run_jobs`; the answer does not depend on it.
 
     Returns
     -------
@@ -98,26 +70,39 @@ def reliability(
     Traceback (most recent call last):
     bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
     """
-    options = ReliabilityOptions(
-        responses=responses, likelihood=likelihood, budget=budget, engine=engine, prob=prob, seed=seed,
-        bootstrap=bootstrap, chains=chains, draws=draws, tune=tune, progress=progress,
-    )  # fmt: skip
-    compared, scored = _counted(trials, scores)
-    if judges is not None:
-        compared, scored = _chosen(compared, scored, [judges] if isinstance(judges, str) else list(judges))
+    compared, scored = _counted(trials, options.scores)
+    if options.judges is not None:
+        compared, scored = _chosen(compared, scored, list(options.judges))
+    further = further_models(options, own=OWN, needs=Model)
+    require_distinct([RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *further])
     planned: dict[str, Fitting | str] = {}
     if compared is not None:
         planned["trials"] = pairwise_job(compared, options)
     if scored is not None:
         planned["scores"] = pointwise_job(scored, options, alone=compared is None)
     jobs = {name: job for name, job in planned.items() if not isinstance(job, str)}
-    made = run_fits(jobs, executor=executor, workers=workers)
+    counts = [one for one in (compared, scored) if one is not None]
+    more = {model.label: _further_job(model, counts, options) for model in further}
+    made = run_fits({**jobs, **more}, executor=options.executor, workers=options.workers)
     pair = None if compared is None else pairwise(made["trials"], compared, options)
     point = None
     if scored is not None:
         unfitted = planned["scores"]
         point = pointwise(unfitted if isinstance(unfitted, str) else made["scores"], scored, options)
-    return _assemble(pair, point, options, truth or {})
+    return _assemble(pair, point, options, [made[label] for label in more])
+
+
+def _further_job(
+    model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions
+) -> Fitting:
+    """A further model, of the comparisons where there are some and it takes them, else of the scores."""
+    *before, last = counts
+    for one in before:
+        try:
+            return Fitting(model=model, table=model.prepare(one), **options.sampling)
+        except (UsageError, InputError):
+            continue
+    return Fitting(model=model, table=last, **options.sampling)
 
 
 def _counted(trials: Any, scores: Any) -> tuple[TrialCounts | None, ScoreCounts | None]:
@@ -160,13 +145,14 @@ def _chosen(
 
 
 def _assemble(
-    pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions,
-    truth: Mapping[tuple[str, str], float],
-) -> Comparison:  # fmt: skip
+    pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions, further: Sequence[Fit]
+) -> Comparison:
     parts = [part for part in (pair, point) if part is not None]
-    fits = {fit.model.label: fit for part in parts for fit in part.fits}
-    rows = Estimates.concat(part.estimates for part in parts)
-    estimates, diagnostics = arranged(rows.with_truth(truth) if truth else rows)
+    fits = {one.model.label: one for one in (*(one for part in parts for one in part.fits), *further)}
+    made = Estimates.concat(part.estimates for part in parts)
+    rows = _rows(made, parts[0].counts, options)
+    rows = Estimates.concat([*(one.estimates(prob=options.prob) for one in further), rows])
+    estimates, diagnostics = arranged(rows.with_truth(options.truth) if options.truth else rows)
     checks = {**own_tables(pair, point), **check_fits(fits.values(), fits.values())}
     return Comparison(
         question="reliability", estimates=estimates, diagnostics=diagnostics, fits=fits, checks=checks,
@@ -175,6 +161,19 @@ def _assemble(
         page_of=_page, screen_of=_screen, settings=options.settings,
         dropped={k: n for part in parts for k, n in part.counts.dropped.items()},
     )  # fmt: skip
+
+
+def _rows(rows: Estimates, counts: TrialCounts | ScoreCounts, options: ReliabilityOptions) -> Estimates:
+    """Bayesian rows, and those of the baselines requested."""
+    own = [name for name in rows.frame["method"].unique() if not name.startswith("bayes:")]
+
+    def ours(names: Collection[str] | None) -> Estimates:
+        return rows if names is None else rows.where(method=names)
+
+    found = baseline_rows(options, counts, question="reliability", own=own, rows=ours)
+    if options.baselines is None:
+        return found
+    return Estimates.concat([rows.where(method=sorted({*rows.frame["method"]} - {*own})), found])
 
 
 def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:

@@ -1,0 +1,115 @@
+"""Where the tables of each question come from: files and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from bayesjudge.options.option import Option, Options
+
+if TYPE_CHECKING:
+    from bayesjudge.options import QuestionOptions
+
+__all__ = ["BattleFile", "DemoLog", "PairFile", "RepeatFile", "VerdictFile"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _File(Options):
+    #: Function of `bayesjudge.readers` that takes these options, and the question's names of its tables.
+    reader: ClassVar[str]
+    names: ClassVar[tuple[str, ...]]
+    #: Options that the reader has under another name.
+    renamed: ClassVar[Mapping[str, str]] = {}
+
+    file: Annotated[str, Option("Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")]
+    columns: Annotated[
+        Mapping[str, str],
+        Option("Our column = yours; may be given more than once.", flag="--column", metavar="verdict=score"),
+    ] = field(default_factory=dict)
+    where: Annotated[
+        Mapping[str, Sequence[str]],
+        Option("Only rows where your column = value; may be given more than once.", metavar="prompt=short"),
+    ] = field(default_factory=dict)
+    format: Annotated[
+        str | None, Option("Read as this tool's format (bayesjudge inspect names it), or as table.")
+    ] = None
+    put: Annotated[
+        Mapping[str, str],
+        Option(
+            "Our column = a value for all rows; {file} and {folder} stand for their names.",
+            flag="--set",
+            metavar="judge=gpt-4",
+        ),
+    ] = field(default_factory=dict)
+
+    def tables(self, _: QuestionOptions) -> Mapping[str, Any]:
+        """Tables by the question's names of them."""
+        import bayesjudge.readers
+
+        options = {self.renamed.get(one.name, one.name): getattr(self, one.name) for one in fields(self)}
+        found = getattr(bayesjudge.readers, self.reader)(options.pop("file"), **options)
+        return dict(zip(self.names, found if len(self.names) > 1 else [found], strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictFile(_File):
+    """Each model's true accuracy and every difference, from a log of judge verdicts."""
+
+    reader, names, renamed = "read_verdicts", ("verdicts",), {"gold": "labels"}
+    gold: Annotated[str | None, Option("Second file with human labels by item (and model).")] = None
+    verdict: Annotated[
+        str | None,
+        Option("The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes."),
+    ] = None
+    label: Annotated[
+        str | None, Option("The criterion or column that people marked: NAME or NAME=VALUE,...")
+    ] = None
+    threshold: Annotated[str | None, Option("Which scores mean yes: 7, '>=7' or '<=2'.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BattleFile(_File):
+    """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
+
+    reader, names = "read_battles", ("battles",)
+    order: Annotated[
+        str | None, Option("Which answer was presented first, where no column has it.", metavar="[ab|ba]")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatFile(_File):
+    """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
+
+    reader, names = "read_repeats", ("trials", "scores")
+    scores: Annotated[
+        str | None, Option("Second file with repeated scores, where the first has comparisons alone.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairFile(_File):
+    """Which of a judge's pairwise verdicts to trust, and which to reverse, if any."""
+
+    reader, names = "read_pairs", ("pairs",)
+    items: Annotated[
+        str | None, Option("Second file, one row an item: human_prefers, lengths, category, models, texts.")
+    ] = None
+    embeddings: Annotated[
+        str | None,
+        Option("Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists."),
+    ] = None
+    encoder: Annotated[str | None, Option("Embed the texts by this sentence-transformers model.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoLog(Options):
+    """The accuracy question on simulated verdicts, with the truth as a column."""
+
+    def tables(self, options: QuestionOptions) -> Mapping[str, Any]:
+        """Verdicts of that seed, and what is true of them."""
+        from bayesjudge.datasets import demo_verdicts
+
+        simulated = demo_verdicts(seed=options.seed)
+        return {"verdicts": simulated.verdicts, "truth": simulated.truth}

@@ -1,0 +1,139 @@
+"""The command of a question, made from what its file, its options and the delivery of its answer state."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import typer
+
+from bayesjudge.cli.running import choices, deliver, finish, mapping, plain_messages, require_targets
+from bayesjudge.options import Option, QuestionOptions
+from bayesjudge.options.option import Options, Stated, alternatives, stated
+
+__all__ = ["Delivery", "command"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery(Options):
+    """Where an answer goes."""
+
+    out: Annotated[
+        Path | None, Option("Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")
+    ] = None
+    html: Annotated[Path | None, Option("Write the report as one self-contained page.")] = None
+    as_json: Annotated[bool, Option("Print one JSON object instead of tables.", flag="--json")] = False
+    every: Annotated[bool, Option("Print every method, not the main ones.", flag="--all")] = False
+    strict: Annotated[
+        bool, Option("Exit with 3 when a gate fails: convergence, or labels that look selected.")
+    ] = False
+    quiet: Annotated[bool, Option("No progress bars.")] = False
+
+
+def command(
+    question: str, source: type[Any], options: type[QuestionOptions], **defaults: Any
+) -> Callable[..., None]:
+    """The function of a command: read the tables, answer the question, deliver the answer.
+
+    Parameters
+    ----------
+    question : str
+        Its function in `bayesjudge.studies`.
+    source : type
+        Options of where the tables come from; ``tables(options)`` reads them.
+    options : type
+        The question's options.
+    **defaults
+        Defaults that only this command has.
+    """
+    parts = [_offered(kind, defaults) for kind in (source, options, Delivery)]
+
+    def run(**given: Any) -> None:
+        with plain_messages():
+            import bayesjudge.studies
+
+            where, chosen, how = ({one.name: _value(one, given[one.name]) for one in part} for part in parts)
+            delivery, checked = Delivery(**how), options(**chosen)
+            require_targets(delivery.out, delivery.html)
+            tune = min(checked.draws, options.warm_up_most or checked.draws)
+            tables = source(**where).tables(checked)
+            ask = getattr(bayesjudge.studies, question)
+            answer = ask(**{**chosen, **tables}, tune=tune, progress=not delivery.quiet)
+            targets = {"out": delivery.out, "html": delivery.html}
+            deliver(answer, **targets, as_json=delivery.as_json, every=delivery.every)
+        finish(answer, strict=delivery.strict, as_json=delivery.as_json)
+
+    run.__doc__ = source.__doc__
+    signature = inspect.Signature([_parameter(one) for part in parts for one in part])
+    vars(run)["__signature__"] = signature
+    return run
+
+
+def _offered(options: type[Any], defaults: Mapping[str, Any]) -> list[Stated]:
+    """What a command offers of some options, those of every question last."""
+    known = [replace(one, default=defaults.get(one.name, one.default)) for one in stated(options)]
+    shared = {one.name for one in stated(QuestionOptions)}
+    offered = [one for one in known if one.option.flag != "" and not one.fixed]
+    return sorted(offered, key=lambda one: one.name in shared)
+
+
+def _parameter(one: Stated) -> Parameter:
+    """A parameter as typer reads it: texts, which are checked where Python's values are."""
+    kinds, option = alternatives(one.kind), one.option
+    if one.default is Parameter.empty:
+        argument = Annotated[str, typer.Argument(help=option.help, metavar=option.metavar or None)]
+        return Parameter(one.name, Parameter.KEYWORD_ONLY, annotation=argument)
+    default: Any = None
+    if bool in kinds:
+        kind: Any = bool | None if one.default is None else bool
+        default, metavar = one.default, None
+    elif _is_repeated(one):
+        kind, metavar = list[str] | None, option.metavar or None
+    else:
+        kind, metavar = str | None, option.metavar or _metavar(kinds)
+        default = None if one.default is None else str(one.default)
+    flag = _flag(one) + (f"/--no-{_flag(one)[2:]}" if option.flag is None and bool in kinds else "")
+    typed = typer.Option(flag, help=option.help, metavar=metavar, hidden=option.hidden)
+    return Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, typed])
+
+
+def _value(one: Stated, given: Any) -> Any:
+    """What was typed as Python has it; what is not of the option's type is left for its check to refuse."""
+    if given is None or given == []:
+        return one.default
+    kinds = alternatives(one.kind)
+    if isinstance(given, list):
+        pairs = [kind for kind in kinds if get_origin(kind) is Mapping]
+        if not pairs:
+            return given
+        read = mapping if get_args(pairs[0])[1] is str else choices
+        return read(given, _flag(one), one.option.metavar)
+    if not isinstance(given, str) or not {int, float} & set(kinds):
+        return given
+    for number in (int, float):
+        try:
+            return number(given)
+        except ValueError:
+            continue
+    return given
+
+
+def _flag(one: Stated) -> str:
+    return one.option.flag or f"--{one.name.replace('_', '-')}"
+
+
+def _is_repeated(one: Stated) -> bool:
+    """Whether an option may be given more than once."""
+    return any(get_origin(kind) in {Iterable, Mapping, Sequence, tuple} for kind in alternatives(one.kind))
+
+
+def _metavar(kinds: Sequence[Any]) -> str:
+    """What stands for a value in the help: its choices, or its type."""
+    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    names = {int: "<int>", float: "<float>", Path: "<path>"}
+    known = [names[kind] for kind in kinds if kind in names]
+    return f"[{'|'.join(words)}]" if words else (*known, "<str>")[0]

@@ -1,0 +1,216 @@
+"""Options that every question has, and how a function of a table and its options becomes a question."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    get_args,
+    get_origin,
+    runtime_checkable,
+)
+
+from bayesjudge.errors import EngineError, UsageError
+from bayesjudge.options.option import Option, Options, Stated, alternatives, did_you_mean, stated
+
+__all__ = ["Question", "QuestionOptions", "takes"]
+
+#: Fewest draws of a chain whose R-hat is defined: it compares the chain's two halves.
+LEAST_DRAWS = 4
+#: Seeds must fit in what every random generator used here takes.
+MOST_SEED = 2**32 - 2
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A model or a baseline."""
+
+    @property
+    def name(self) -> str:
+        """Its registered name."""
+        ...
+
+
+# Options whose defaults differ between questions.
+Engine = Annotated[
+    Literal["nuts", "hmc", "laplace", "pymc"],
+    Option(
+        "What draws from posteriors, as in `fit`; for many, nearly normal effects hmc is faster than nuts."
+    ),
+]
+Draws = Annotated[int, Option("Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS)]
+Tune = Annotated[int, Option("Warm-up steps of each chain.", least=0, flag="")]
+Judges = Annotated[
+    Iterable[str] | None,
+    Option("Only this judge; may be given more than once. By default all.", flag="--judge"),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions(Options):
+    """How to sample and how wide intervals are; a question's own options are added by a subclass.
+
+    Examples
+    --------
+    >>> QuestionOptions(draws=500).sampling["engine"].draws
+    500
+    """
+
+    #: Most warm-up steps of a command, which warms up for as many steps as it draws.
+    warm_up_most: ClassVar[int | None] = None
+    #: Target acceptance rate of the engine, whichever it is.
+    target_accept: ClassVar[float] = 0.95
+
+    prob: Annotated[float, Option("Probability of every interval.", above=0, below=1)] = 0.95
+    seed: Annotated[int, Option("Equal seeds give equal results.", least=0, most=MOST_SEED)] = 0
+    engine: Engine = "nuts"
+    bootstrap: Annotated[int, Option("Bootstrap replicates; 0 leaves the bootstrap out.", least=0)] = 10_000
+    chains: Annotated[int, Option("Chains of each posterior.", least=1)] = 4
+    draws: Draws = 1000
+    tune: Tune = 1000
+    truth: Annotated[
+        Mapping[tuple[str, str], float] | None,
+        Option("Known truth by ``(estimand, unit)``, for simulated data.", flag="", recorded="never"),
+    ] = None
+    models: Annotated[
+        Sequence[str | Named] | None,
+        Option(
+            "Model: a registered name, with options in brackets, or in Python an object; may be given more "
+            "than once. By default the question's own.",
+            flag="--model",
+            metavar="<name[option=value,...]>",
+            recorded="given",
+        ),
+    ] = None
+    baselines: Annotated[
+        Sequence[str | Named] | None,
+        Option(
+            "Frequentist method: a name, or in Python a `Baseline`; may be given more than once. By default "
+            "all of this package.",
+            flag="--baseline",
+            metavar="<name>",
+            recorded="given",
+        ),
+    ] = None
+    progress: Annotated[bool, Option("Show progress bars.", flag="", recorded="never")] = False
+    executor: Annotated[
+        Executor | None,
+        Option("Where fits are made, as in `run_jobs`; no result depends on it.", flag="", recorded="never"),
+    ] = None
+    workers: Annotated[
+        int,
+        Option("Processes that make the fits; no result depends on their number.", least=1, recorded="never"),
+    ] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.engine == "pymc" and importlib.util.find_spec("pymc") is None:
+            raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'")
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """Keywords of `fit`."""
+        from bayesjudge.inference.engines import engine_of  # engines are slow to import
+
+        lengths = {name: getattr(self, name) for name in ("chains", "draws", "tune")}
+        engine = engine_of(self.engine, **lengths, target_accept=self.target_accept)
+        return {"engine": engine, "seed": self.seed, "progress": self.progress}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the manifest of the answer records."""
+        found = {}
+        for one in stated(type(self)):
+            value = getattr(self, one.name)
+            if one.option.recorded == "always" or (one.option.recorded == "given" and value != one.default):
+                found[one.name] = list(map(_plain, value)) if isinstance(value, tuple) else value
+        return found
+
+
+def _plain(value: Any) -> Any:
+    return value.name if isinstance(value, Named) else value
+
+
+class Question[**P, R](Protocol):
+    """A question in Python: a table, then its options by keyword."""
+
+    def __call__(self, table: Any = None, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Answer it from a table."""
+        ...
+
+
+def takes[**P, O: QuestionOptions, R](
+    options: Callable[P, O], *, positional: Sequence[str] = ()
+) -> Callable[[Callable[[Any, O], R]], Question[P, R]]:
+    """Let a function of a table and checked options take the options as keywords.
+
+    Its signature and the Parameters of its docstring are those of ``options``, of which the ``positional``
+    ones may also follow the table by position.
+    """
+    made: Any = options
+
+    def decorate(answer: Callable[[Any, O], R]) -> Question[P, R]:
+        described = inspect.signature(answer)
+        table = next(iter(described.parameters.values())).replace(default=None)
+        settable = [one for one in stated(made) if not one.fixed]
+        known = sorted(settable, key=lambda one: one.name not in positional)
+        names = [table.name, *(one.name for one in known)]
+        keywords = [_parameter(one, keyword=one.name not in positional) for one in known]
+        signature = Signature([table, *keywords], return_annotation=described.return_annotation)
+
+        @functools.wraps(answer)
+        def answered(*tables: Any, **given: Any) -> R:
+            for name in (name for name in given if name not in names):
+                raise UsageError(
+                    f"no option {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"
+                )
+            arguments = signature.bind(*tables, **given).arguments
+            source = arguments.pop(table.name, table.default)
+            return answer(source, made(**arguments))
+
+        answered.__doc__ = _documented(answer.__doc__ or "", known)
+        vars(answered)["__signature__"] = signature
+        return answered
+
+    return decorate
+
+
+def _parameter(one: Stated, *, keyword: bool) -> Parameter:
+    kind = Parameter.KEYWORD_ONLY if keyword else Parameter.POSITIONAL_OR_KEYWORD
+    return Parameter(one.name, kind, default=one.default, annotation=one.kind)
+
+
+_INDENT: Mapping[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    "}
+
+
+def _documented(text: str, known: Sequence[Stated]) -> str:
+    """A docstring with the options after the parameters it describes itself."""
+    before, heading, after = inspect.cleandoc(text).partition("\n\nReturns\n")
+    lines = [
+        f"{one.name} : {_type_of(one)}\n{textwrap.fill(one.option.help, 100, **_INDENT)}" for one in known
+    ]
+    return "\n".join([before, *lines]) + heading + after
+
+
+def _type_of(one: Stated) -> str:
+    """The type as numpydoc writes it: {"a", "b"} for choices, and what None stands for as optional."""
+
+    def words(kind: Any) -> str:
+        if get_origin(kind) is Literal:
+            return f"{{{', '.join(map(repr, get_args(kind)))}}}"
+        return kind.__name__ if isinstance(kind, type) else str(kind).replace("collections.abc.", "")
+
+    kinds = [kind for kind in alternatives(one.kind) if kind is not type(None)]
+    optional = ", optional" if len(kinds) < len(alternatives(one.kind)) else ""
+    return " or ".join(map(words, kinds)) + optional

@@ -1,0 +1,58 @@
+"""Options of the reliability question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from bayesjudge.options.option import Option
+from bayesjudge.options.question import Draws, Engine, QuestionOptions, Tune
+
+__all__ = ["ReliabilityOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReliabilityOptions(QuestionOptions):
+    """Options of `bayesjudge.reliability`, checked.
+
+    Each of many effects has a convergence check to pass: hence more draws than elsewhere.
+
+    Examples
+    --------
+    >>> ReliabilityOptions(budget=100).budget_of(20), ReliabilityOptions().budget_of(20)
+    (100, 100)
+    """
+
+    warm_up_most: ClassVar[int | None] = 600
+    #: Hundreds of effects near their normal units need no shorter steps than these.
+    target_accept: ClassVar[float] = 0.9
+
+    scores: Annotated[
+        Any,
+        Option(
+            "Repeated scores of single responses, as `read_scores` takes them.", flag="", recorded="never"
+        ),
+    ] = None
+    engine: Engine = "hmc"
+    draws: Draws = 2000
+    tune: Tune = 600
+    likelihood: Annotated[
+        Literal["gaussian", "ordinal"], Option("Scores as numbers, or as ordered levels.")
+    ] = "gaussian"
+    budget: Annotated[
+        int | None,
+        Option("Further trials to plan for each judge and condition; by default 5 an item.", least=0),
+    ] = None
+    responses: Annotated[
+        tuple[str, str] | None,
+        Option("A response whose scores are compared; give two where there are more.", flag="--response"),
+    ] = None
+    judges: Annotated[
+        Iterable[str] | None,
+        Option("Only this judge; may be given more than once.", flag="--judge", recorded="given"),
+    ] = None
+
+    def budget_of(self, items: int) -> int:
+        """Further trials to spend on a judge's items."""
+        return 5 * items if self.budget is None else self.budget

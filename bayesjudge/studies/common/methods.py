@@ -1,0 +1,69 @@
+"""The models and baselines that a question was given, beyond its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from bayesjudge.baseline import QuestionName, chosen_baselines
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.model import Model, lacks
+from bayesjudge.options.registered import named
+
+if TYPE_CHECKING:
+    from bayesjudge.options import QuestionOptions
+
+__all__ = ["baseline_rows", "further_models", "is_requested", "require_distinct"]
+
+
+def is_requested(options: QuestionOptions, own: str) -> bool:
+    """Whether a question's own model of that name is to answer: by default, or because it is named."""
+    return options.models is None or own in options.models
+
+
+def further_models(options: QuestionOptions, *, own: Collection[str], needs: type) -> list[Model]:
+    """Models to fit apart from the question's ``own``, each of which has what it ``needs``.
+
+    Raises
+    ------
+    UsageError
+        No model, something that is none, or one that lacks a method of the protocol ``needs``.
+    """
+    if options.models is not None and not options.models:
+        raise UsageError(f"models=() leaves no model; by default there is {', '.join(own)}")
+    found = []
+    for one in options.models or ():
+        if isinstance(one, str) and one in own:
+            continue
+        model = named(one) if isinstance(one, str) else one
+        if not isinstance(model, Model):
+            raise UsageError(
+                f"{one!r} is no model: give a registered name, or an object with the methods of "
+                "bayesjudge.model.Model, as examples/own_model.py does"
+            )
+        if not isinstance(model, needs):
+            raise lacks(model, needs)
+        found.append(model)
+    return found
+
+
+def require_distinct(models: Iterable[Model]) -> None:
+    """Refuse two models of one label: rows, checks and fits are known by it."""
+    labels = [model.label for model in models]
+    for label in (label for label in labels if labels.count(label) > 1):
+        raise UsageError(f"two models have the label {label!r}: leave one out, or give one another label")
+
+
+def baseline_rows(
+    options: QuestionOptions,
+    counts: Any,
+    *,
+    question: QuestionName,
+    own: Collection[str],
+    rows: Callable[[Collection[str] | None], Estimates],
+) -> Estimates:
+    """Rows of the baselines that were requested: its ``own`` by ``rows(methods)``, then others'."""
+    methods, others = chosen_baselines(options.baselines, question=question, own=own)
+    parts = [] if methods == [] else [rows(methods)]
+    return Estimates.concat([*parts, *(one.estimates(counts, options=options) for one in others)])
