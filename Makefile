@@ -1,6 +1,7 @@
 # One command sets everything up and does the job: `make demo` runs it, `make test` tests it.
 
 VENV := .venv
+COMMA := ,
 BIN := $(VENV)/bin
 # The first that is there and new enough; `make PYTHON=/path/to/python test` chooses another.
 CANDIDATES := python3.12 python3.13 python3.14 python3
@@ -14,12 +15,14 @@ export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.1
 # its fixtures are made, and its programs compiled, once.
 WORKERS ?= 2
 
-.PHONY: help demo test test-slow test-all lint bench clean
+.PHONY: help demo test test-slow test-all test-lowest test-spark lint bench clean
 help:
 	@echo "make demo       set up, run the demonstration on embedded data, write its page"
 	@echo "make test       set up, run the fast tests"
 	@echo "make test-slow  set up, run the long statistical tests"
 	@echo "make test-all   both"
+	@echo "make test-lowest  the fast tests with the oldest versions that pyproject.toml allows (needs uv)"
+	@echo "make test-spark   counting on Spark in local mode beside DuckDB (installs pyspark, needs Java 17)"
 	@echo "make lint       style and types"
 	@echo "make bench      the benchmarks, reduced"
 
@@ -27,12 +30,28 @@ demo: $(VENV)/.run
 	$(BIN)/bayesjudge demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow and not spark"
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m slow
 
 test-all: test test-slow
+
+# The oldest versions that pyproject.toml allows, in an environment of their own: what it promises is what works.
+LOWEST := $(VENV)/lowest
+test-lowest: pyproject.toml
+	@command -v uv >/dev/null 2>&1 || { echo "make test-lowest needs uv: https://docs.astral.sh/uv"; exit 1; } >&2
+	uv venv --quiet --allow-existing --python "$(or $(PYTHON),3.12)" $(LOWEST)
+	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e ".[dev]"
+	$(LOWEST)/bin/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow and not spark"
+
+test-spark: $(VENV)/.dev
+	@command -v java >/dev/null 2>&1 && java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || { \
+	  echo "Spark needs Java 17 or newer; found: $$(java -version 2>&1 | head -1 || true)"; \
+	  echo "Install one: apt-get install openjdk-17-jre-headless, brew install openjdk@17, or adoptium.net"; \
+	  exit 1; } >&2
+	$(call install,.[dev$(COMMA)spark])
+	$(BIN)/python -m pytest -q -m spark tests/counts/test_engines.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import count_battles
     from bayesjudge.errors import InputError, UsageError
     from bayesjudge.estimates import Estimates
-    from bayesjudge.inference import Fit, fit, fit_many, load_fit
+    from bayesjudge.inference import Fit, Hmc, Laplace, Nuts, PyMC, fit, fit_many, load_fit
     from bayesjudge.model import find_model, model_names
     from bayesjudge.readers import read_battles, read_pairs, read_scores, read_trials, read_verdicts
     from bayesjudge.studies import Comparison
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 #: Public name to the module it is loaded from on first use, so that importing the package costs nothing.
 _WHERE = {
     "Battles": "tables", "Comparison": "studies", "Estimates": "estimates", "Fit": "inference",
-    "InputError": "errors", "Pairs": "tables", "Scores": "tables", "Trials": "tables",
+    "Hmc": "inference", "InputError": "errors", "Laplace": "inference", "Nuts": "inference",
+    "Pairs": "tables", "PyMC": "inference", "Scores": "tables", "Trials": "tables",
     "UsageError": "errors", "Verdicts": "tables", "accuracy": "studies", "audit": "studies",
     "count_battles": "counts.battles.counts", "count_verdicts": "counts", "elo": "studies",
     "find_model": "model", "fit": "inference", "fit_many": "inference", "load_fit": "inference",
@@ -42,10 +43,10 @@ _WHERE = {
 }  # fmt: skip
 
 __all__ = [
-    "Battles", "Comparison", "Estimates", "Fit", "InputError", "Pairs", "Scores", "Trials",
-    "UsageError", "Verdicts", "__version__", "accuracy", "audit", "count_battles", "count_verdicts", "elo",
-    "find_model", "fit", "fit_many", "load_fit", "model_names", "read_battles", "read_pairs",
-    "read_scores", "read_trials", "read_verdicts", "reliability",
+    "Battles", "Comparison", "Estimates", "Fit", "Hmc", "InputError", "Laplace", "Nuts", "Pairs", "PyMC",
+    "Scores", "Trials", "UsageError", "Verdicts", "__version__", "accuracy", "audit", "count_battles",
+    "count_verdicts", "elo", "find_model", "fit", "fit_many", "load_fit", "model_names", "read_battles",
+    "read_pairs", "read_scores", "read_trials", "read_verdicts", "reliability",
 ]  # fmt: skip
 
 

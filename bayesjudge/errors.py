@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["EngineError", "InputError", "Problem", "UsageError"]
+from bayesjudge.text import visible
+
+__all__ = ["EngineError", "InputError", "Problem", "UsageError", "require_choice", "require_positive"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,24 +40,17 @@ class Problem:
             shown = ", ".join(str(row) for row in list(self.rows)[:5])
             more = f" and {len(self.rows) - 5} more" if len(self.rows) > 5 else ""
             where += f", row {shown}{more}"
-        return _readable(f"{where}: found {_cut(self.found)}; allowed: {self.allowed}. {_cut(self.fix)}")
+        return visible(f"{where}: found {_cut(self.found)}; allowed: {self.allowed}. {_cut(self.fix)}")
 
 
 #: Longest part of a message: a column can be named with a page of text.
 _MOST = 1000
-#: What a terminal obeys instead of showing: control characters, and marks that turn the reading direction.
-_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def _cut(text: str, most: int = _MOST) -> str:
     if len(text) <= most:
         return text
     return f"{text[: most // 2]} [... {len(text) - most} characters ...] {text[-most // 2 :]}"
-
-
-def _readable(text: str) -> str:
-    """Messages quote what files hold, and must not do to a terminal what the file's author had in mind."""
-    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class InputError(ValueError):
@@ -78,8 +72,37 @@ class UsageError(ValueError):
     """An option or argument is not one of those allowed; the message says which are."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(_readable(_cut(message, most=4 * _MOST)))
+        super().__init__(visible(_cut(message, most=4 * _MOST)))
 
 
 class EngineError(RuntimeError):
     """An inference engine could not produce draws; the message says why and what to try."""
+
+
+def require_choice(option: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise `UsageError` unless an option has one of the values allowed.
+
+    Examples
+    --------
+    >>> require_choice("votes", "stars", ("binary", "graded"))
+    Traceback (most recent call last):
+        ...
+    bayesjudge.errors.UsageError: votes='stars' is not one of binary, graded
+    """
+    if value not in (choices := list(allowed)):
+        raise UsageError(f"{option}={value!r} is not one of {', '.join(choices)}")
+
+
+def require_positive(**numbers: float) -> None:
+    """Raise `UsageError` unless every number, for instance a scale of a prior, is above 0.
+
+    Examples
+    --------
+    >>> require_positive(strength_scale=0.0)
+    Traceback (most recent call last):
+        ...
+    bayesjudge.errors.UsageError: strength_scale must be above 0, got 0.0
+    """
+    for name, value in numbers.items():
+        if not value > 0:
+            raise UsageError(f"{name} must be above 0, got {value}")

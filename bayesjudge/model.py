@@ -3,33 +3,47 @@
 A model is a frozen dataclass whose fields are its options and prior hyper-parameters. It turns a table
 into `Data`, writes its joint density once in NumPyro and once in PyMC, and says which quantities its
 posterior answers for. Everything else (engines, gates, predictive checks, calibration) works on any
-object of this shape, so a model registered by another package gets all of it.
+object of this shape, so a model registered by another package gets all of it. `GenerativeModel` is a base
+class that has what most models share; what only some offer is a protocol that questions and checks look for.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_positive
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
-    from bayesjudge.estimates import Estimates
+    from bayesjudge.estimates import Estimates, Population
+    from bayesjudge.estimates.posterior import Quantities
 
 __all__ = [
     "Data",
     "Describes",
+    "GenerativeModel",
+    "GivesAccuracy",
+    "GivesElo",
+    "GivesQuantities",
+    "GivesTrust",
+    "HasExchangeable",
     "Model",
     "Replicates",
+    "Resamples",
+    "ShiftsAccuracy",
     "Statistic",
     "find_model",
+    "lacks",
     "model_names",
     "with_observations",
 ]
@@ -174,6 +188,157 @@ class Model(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class GenerativeModel(ABC):
+    """Base class of models: a frozen dataclass adds ``prepare, numpyro, quantities`` and what else it offers.
+
+    A field whose name ends in ``_scale`` must be above 0.
+    """
+
+    #: Effects of units whose distribution is part of the model, not a prior guess about one number.
+    exchangeable: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        scales = [entry.name for entry in fields(self) if entry.name.endswith("_scale")]
+        require_positive(**{name: getattr(self, name) for name in scales})
+
+    @property
+    def name(self) -> str:
+        """Registered name: that of the class, in lower case."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What the label has in brackets: text and flags that differ from their defaults."""
+        found = []
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if value is True and not entry.default:
+                found.append(entry.name.removeprefix("by_").removesuffix("_effect"))
+            elif isinstance(value, str) and value != entry.default:
+                found.append(value)
+        return tuple(found)
+
+    @property
+    def label(self) -> str:
+        """Method name in tables."""
+        options = ",".join(self.options)
+        return f"bayes:{self.name}[{options}]" if options else f"bayes:{self.name}"
+
+    @abstractmethod
+    def prepare(self, table: Any) -> Data:
+        """Sufficient statistics of a table; raises `InputError` or `UsageError` where it cannot be used."""
+
+    @abstractmethod
+    def numpyro(self, data: Data) -> None:
+        """The generative model in NumPyro."""
+
+    @abstractmethod
+    def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
+        """Draws of all that the model says, by estimand; see `bayesjudge.estimates.posterior.quantity`."""
+
+    def pymc(self, data: Data) -> Any:  # noqa: ARG002 a model may have a twin
+        """The same model in PyMC."""
+        raise UsageError(f"{self.label} has no twin in PyMC: use engine='nuts', 'hmc' or 'laplace'")
+
+    @property
+    def statistics(self) -> Mapping[str, Statistic]:
+        """Named test quantities for predictive checks."""
+        return {}
+
+    def estimates(
+        self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95, **options: Any
+    ) -> Estimates:
+        """Rows of `quantities`, which takes the ``options``, with equal-tailed intervals."""
+        from bayesjudge.estimates.posterior import estimates_of
+
+        derive: Callable[..., Quantities] = self.quantities
+        return estimates_of(derive(posterior, data, **options), method=self.label, prob=prob)
+
+    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
+        """Every site drawn from the prior; the observations of ``data`` are not looked at."""
+        return simulate(self, key, data)
+
+
+def simulate(model: Any, key: Any, data: Data) -> dict[str, Any]:
+    """Every site drawn from the prior by ``model.numpyro``, for the design of ``data``."""
+    from numpyro import handlers
+
+    blank = data.with_arrays({name: a for name, a in data.arrays.items() if name not in data.observations})
+    sites = handlers.trace(handlers.seed(model.numpyro, key)).get_trace(blank)
+    drawn = {"sample", "deterministic"}
+    return {name: site["value"] for name, site in sites.items() if site["type"] in drawn}
+
+
+# What only some models offer.
+
+
+@runtime_checkable
+class GivesQuantities(Protocol):
+    """A model that gives draws of its estimands."""
+
+    def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
+        """Draws by estimand."""
+        ...
+
+
+@runtime_checkable
+class HasExchangeable(Protocol):
+    """A model with effects whose distribution is part of it, not a prior whose sensitivity is checked."""
+
+    @property
+    def exchangeable(self) -> tuple[str, ...]:
+        """Their sites."""
+        ...
+
+
+@runtime_checkable
+class GivesAccuracy(Protocol):
+    """A model that gives draws of each model's accuracy."""
+
+    def accuracy(
+        self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
+    ) -> xr.DataArray:
+        """Dims ``chain, draw, model``."""
+        ...
+
+
+@runtime_checkable
+class ShiftsAccuracy(Protocol):
+    """A model that says what accuracies would be if labels had been chosen."""
+
+    def accuracy_if(self, posterior: xr.Dataset, data: Data, *, odds: float) -> xr.DataArray:
+        """Draws where, among answers with one verdict, the odds of a right one are so many times as large."""
+        ...
+
+
+@runtime_checkable
+class GivesElo(Protocol):
+    """A model that gives draws of each model's Elo."""
+
+    def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+        """Dims ``chain, draw, model``."""
+        ...
+
+
+@runtime_checkable
+class GivesTrust(Protocol):
+    """A model that says how probably people agree with each verdict that they did not verify."""
+
+    def trust(self, posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
+        """Columns ``trust, lower, upper``, one row a pair."""
+        ...
+
+
+@runtime_checkable
+class Resamples(Protocol):
+    """A model whose observations are resampled in a way of its own for the predictive check."""
+
+    def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
+        """Observations (replicates, ...), by name where there are several kinds; None: the counts will do."""
+        ...
+
+
 @runtime_checkable
 class Describes(Protocol):
     """A model with facts about one posterior that belong into the manifest of its fit."""
@@ -190,6 +355,19 @@ class Replicates(Protocol):
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
         """The same design with other observations, and summaries that agree with them."""
         ...
+
+
+def lacks(model: Model, offer: type) -> UsageError:
+    """The error where a question needs what a model does not offer: the method, and a model that has it.
+
+    Examples
+    --------
+    >>> print(lacks(find_model("judge_error")(), GivesElo))
+    bayes:judge_error[partial] has no method elo, which this question needs; bradley_terry has it
+    """
+    (method,) = (name for name in vars(offer) if not name.startswith("_"))
+    have = [name for name in model_names() if isinstance(find_model(name)(), offer)]
+    return UsageError(f"{model.label} has no method {method}, which this question needs; {have[0]} has it")
 
 
 def with_observations(model: Model, data: Data, observed: Mapping[str, Any]) -> Data:

@@ -38,7 +38,7 @@ from bayesjudge.baselines.audit import (
 )
 from bayesjudge.baselines.audit.evidence import mean_by_pair
 from bayesjudge.counts.pairs import presentations
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.studies.audit.guard import fast_audit, guard_of
 from bayesjudge.studies.audit.held_out import exact_band
@@ -182,7 +182,7 @@ def _sampled(name: str, pairs: Pairs, options: argparse.Namespace) -> list[dict[
              for split in range(options.posteriors)]  # fmt: skip
     data, rows = [MODEL.prepare(one) for one in shown], []
     # As many draws as the command takes: at fewer, the gate finds the scales τ short of them.
-    fits = fit_many(MODEL, data, seed=options.seed, draws=1000, tune=1000, progress=True)
+    fits = fit_many(MODEL, data, seed=options.seed, engine=Hmc(), progress=True)
     for k, one in enumerate(shown):
         of, by_pair = presentations(one), np.full(one.frame["item"].nunique(), np.nan)
         by_pair[of.where(~one.verified)] = MODEL.trust(fits.posterior(k), data[k])["trust"]

@@ -88,7 +88,7 @@ def scored(world: Population, rule: str, options: argparse.Namespace) -> tuple[l
     tables = []
     for labels, counts in kinds.items():
         model = JudgeError(labels=labels)
-        fits = fit_many(model, counts, seed=options.seed, **SAMPLING)
+        fits = fit_many(model, counts, seed=options.seed, engine=SAMPLING)
         tables += [model.estimates(fits.posterior(k), fits.data[k]) for k in range(len(logs))]
     tables += [accuracy_baselines(one, "judge", methods=["ipw", "aipw"]) for one in logs]
     tables += [accuracy_baselines(one, "judge", methods=["ppi++"], bootstrap=0) for one in even]

@@ -17,7 +17,7 @@ from harness.results import holds, report, show
 
 from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
-from bayesjudge.inference import fit, fit_many
+from bayesjudge.inference import Hmc, Laplace, fit, fit_many
 from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry import BradleyTerry
 
@@ -49,7 +49,7 @@ def _hmc(data: Data, seed: int, draws: int) -> dict[str, Any]:
     # The first run compiles.
     for _ in range(2):
         began = time.perf_counter()
-        fits = fit_many(BradleyTerry(), [data], draws=draws, tune=draws, seed=seed)
+        fits = fit_many(BradleyTerry(), [data], engine=Hmc(draws=draws, tune=draws), seed=seed)
         seconds = time.perf_counter() - began
     return _row("bradley_terry: HMC on counts", fits.posterior(0)["strength"], seconds)
 
@@ -57,7 +57,7 @@ def _hmc(data: Data, seed: int, draws: int) -> dict[str, Any]:
 def _laplace(data: Data, seed: int, draws: int) -> dict[str, Any]:
     for _ in range(2):
         began = time.perf_counter()
-        found = fit(BradleyTerry(), data, engine="laplace", draws=draws, seed=seed)
+        found = fit(BradleyTerry(), data, engine=Laplace(draws=draws), seed=seed)
         seconds = time.perf_counter() - began
     row = _row("bradley_terry: Laplace on counts", found.posterior["strength"], seconds)
     # Resampled draws look independent; the weights say how many they are worth.

@@ -14,6 +14,7 @@ import argparse
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -24,8 +25,8 @@ from harness.results import holds, report, show
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from bayesjudge.datasets import VerdictDesign, simulate_counts
-from bayesjudge.inference import fit_many
-from bayesjudge.inference.engines.nuts import NutsOptions, run_nuts
+from bayesjudge.inference import Hmc, fit_many
+from bayesjudge.inference.engines.nuts import Nuts, run_nuts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, density
 from bayesjudge.model import Data
@@ -107,11 +108,11 @@ def compare_chains(model: Any, counts: Any, options: argparse.Namespace) -> dict
     """One NUTS fit with many chains, timed warm, and its means against four chains on the CPU."""
     data = model.prepare(counts)
     target = density(model, data)
-    settings = NutsOptions(chains=options.chains, draws=options.draws, tune=options.draws)
+    settings = Nuts(chains=options.chains, draws=options.draws, tune=options.draws, target_accept=0.9)
     first, _ = _nuts(target, data, settings, seed=options.seed)
     took, flat = _nuts(target, data, settings, seed=options.seed + 1)
     with on_cpu():
-        four = NutsOptions(chains=4, draws=options.draws, tune=options.draws)
+        four = replace(settings, chains=4)
         cpu_took, cpu_flat = _nuts(target, data, four, seed=options.seed + 2)
     there, here = _accuracy(model, data, target, flat), _accuracy(model, data, target, cpu_flat)
     ess = effective_sample_size(there).min()
@@ -123,7 +124,7 @@ def compare_chains(model: Any, counts: Any, options: argparse.Namespace) -> dict
     }  # fmt: skip
 
 
-def _nuts(target: Density, data: Data, settings: NutsOptions, *, seed: int) -> tuple[float, Any]:
+def _nuts(target: Density, data: Data, settings: Nuts, *, seed: int) -> tuple[float, Any]:
     start = time.perf_counter()
     drawn = run_nuts(target, accelerator.to_device(data.arrays), jax.random.key(seed), settings)
     return time.perf_counter() - start, drawn.flat
@@ -133,16 +134,16 @@ def compare_many(model: Any, counts: list[Any], options: argparse.Namespace) -> 
     """All posteriors in one program, timed warm; the first few again on the CPU; coverage of the truth."""
     data = [model.prepare(one) for one in counts]
     target = density(model, data[0])
-    settings: dict[str, Any] = {"draws": options.draws, "tune": options.draws}
+    engine = Hmc(draws=options.draws, tune=options.draws)
     seconds = []
     for seed in (options.seed, options.seed + 1):
         start = time.perf_counter()
-        fits = fit_many(model, data, seed=seed, progress=True, **settings)
+        fits = fit_many(model, data, seed=seed, progress=True, engine=engine)
         seconds.append(time.perf_counter() - start)
     there = [_accuracy(model, data[0], target, flat) for flat in fits.flat]
     checked = data[: options.checked]
     with on_cpu():
-        again = fit_many(model, checked, seed=options.seed + 2, **settings)
+        again = fit_many(model, checked, seed=options.seed + 2, engine=engine)
     here = [_accuracy(model, data[0], target, flat) for flat in again.flat]
     z = np.array([_z(a, b) for a, b in zip(there[: len(here)], here, strict=True)])
     ess = np.array([effective_sample_size(one).min() for one in there])

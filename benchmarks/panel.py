@@ -6,8 +6,7 @@ so one "model"). V1 is where `judge_panel` was chosen; V2 and TREC are run with 
 
 The truth is the accuracy over all items of the table. For the interval about *these* items it is exactly
 that. The superpopulation's interval is about other questions too, and covers the table's own accuracy nearly
-always; whether it covers what it is about is seen where items are drawn from the table with replacement, so
-that the table is the superpopulation ("drawn again").
+always; whether it covers what it is about is in `panel_resampled.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import numpy as np
 from harness.command import parser
 from harness.machine import machine
 from harness.panel_speed import quick_enough, timed
-from harness.panel_tables import DATA, TABLES, drawn_again, hidden, read, true_values
+from harness.panel_tables import DATA, TABLES, hidden, read, true_values
 from harness.results import holds, report, show
 from harness.scores import score
 
@@ -32,7 +31,7 @@ from bayesjudge.baselines.panel.redundancy import without_judge
 from bayesjudge.counts.panel import PanelVotes
 from bayesjudge.estimates import POPULATIONS, Estimates, Population, estimand_of
 from bayesjudge.estimates.posterior import differences, summary_rows
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.judge_panel import JudgePanel
 
 BASELINES = ("ppi++[best-judge]", "eif[panel-logit,logit]")
@@ -62,10 +61,6 @@ def main() -> None:
         print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     show(scores, "panel of judges", columns=SHOWN)
     show(gates, "convergence of the posteriors")
-    again, gate = superpopulation(options)
-    gates += gate
-    if again:
-        show(again, "items drawn again: the table is the superpopulation", columns=SHOWN)
     needed = labels_needed(scores, options)
     if needed:
         show(needed, "labels that PPI++ needs for the panel's width")
@@ -73,8 +68,8 @@ def main() -> None:
     engines = ("hmc",) if options.quick else ("hmc", "nuts")
     speed = list(timed(one, engines=engines, repeats=1 if options.quick else 3))
     show(speed, "one table of 9 models, 9 judges, 400 items, 40 of them labelled")
-    claims = [] if options.quick else [*must_hold(scores, again), *quick_enough(speed)]
-    report("panel", options, facts, must_hold=claims, scores=scores, again=again, gates=gates, needed=needed,
+    claims = [] if options.quick else [*must_hold(scores), *quick_enough(speed)]
+    report("panel", options, facts, must_hold=claims, scores=scores, gates=gates, needed=needed,
            speed=speed, seconds=time.perf_counter() - start)  # fmt: skip
 
 
@@ -117,20 +112,6 @@ def studied(
     return [{"table": name, **row} for row in scores], [{"table": name, **gate, "seconds": seconds}]
 
 
-def superpopulation(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The panel's scores where each split draws its items from V1 with replacement, and its gates."""
-    if options.quick or TABLES[0] not in options.tables:
-        return [], []
-    votes, start = read(options.data, TABLES[0]), time.perf_counter()
-    sets = drawn_again(votes, splits=options.other_splits, labels=options.labels[-1:], seed=options.seed)
-    panel, gate = panel_estimates(sets, options)
-    scores = score([panel], truth=true_values(votes), keys=[key for key, _ in sets], seed=options.seed)
-    name = f"{TABLES[0]}, drawn again"
-    own = [row for row in scores if row["estimand"] in ("accuracy", "difference")]
-    seconds = time.perf_counter() - start
-    return [{"table": name, **row} for row in own], [{"table": name, **gate, "seconds": seconds}]
-
-
 def panel_estimates(
     sets: list[tuple[Key, PanelVotes]], options: argparse.Namespace
 ) -> tuple[list[Estimates], dict[str, Any]]:
@@ -138,8 +119,9 @@ def panel_estimates(
     model = JudgePanel()
     data = [model.prepare(one) for _, one in sets]
     # Whole hundreds share one program; careful steps instead of repeats, which would need one of their own.
-    fits = fit_many(model, data, draws=options.draws, tune=500, seed=options.seed, batch=options.batch,
-                    target_accept=0.95, repeat=False, progress=True)  # fmt: skip
+    engine = Hmc(draws=options.draws, tune=500, target_accept=0.95)
+    fits = fit_many(model, data, engine=engine, seed=options.seed, batch=options.batch, repeat=False,
+                    progress=True)  # fmt: skip
     found, failed, worst = [], 0, 1.0
     for index in range(len(fits)):
         rows: list[dict[str, Any]] = []
@@ -210,14 +192,11 @@ def labels_needed(scores: Sequence[Mapping[str, Any]], options: argparse.Namespa
     return rows
 
 
-def must_hold(
-    scores: Sequence[Mapping[str, Any]], again: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def must_hold(scores: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Issue 6's claims."""
     at = {(r["table"], r["n_cal"], r["estimand"], r["method"]): r for r in scores}
     ours = JudgePanel().label
-    claims = [holds(f"{row['table']}, {row['n_cal']} labels: coverage, {row['estimand']}", row["coverage"],
-                    least=0.93) for row in again]  # fmt: skip
+    claims = []
     for table, n_cal, estimand, method in at:
         if method == ours and estimand.startswith("accuracy"):
             found = at[table, n_cal, estimand, ours]["coverage"]

@@ -27,7 +27,7 @@ from harness.timing import ratio, seconds, take_turns
 from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
 from bayesjudge.datasets import simulate_counts
-from bayesjudge.inference.engines.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.engines.nuts import Nuts, run_nuts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.models.judge_error import JudgeError
@@ -177,7 +177,7 @@ def _site(model: Any) -> str:
 def _ours(model: Any, data: Any, draws: int) -> Sampler:
     import jax
 
-    target, options = density(model, data), NutsOptions(draws=draws, tune=draws)
+    target, options = density(model, data), Nuts(draws=draws, tune=draws, target_accept=0.9)
     constrain = jax.jit(jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None)))
 
     def sample(seed: int) -> tuple[Draws, None]:

@@ -25,12 +25,12 @@ from harness.results import holds, report, show
 
 from bayesjudge.baselines.elo import elo_baselines
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.bradley_terry import BradleyTerry
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "pairwise_mtbench_human"
 #: Enough for the ends of an interval: some 1,000 effective draws.
-SAMPLING: dict[str, Any] = {"chains": 2, "draws": 500, "tune": 300}
+SAMPLING = Hmc(chains=2, draws=500, tune=300)
 VOTERS = 65
 ESTIMANDS = ("elo", "difference")
 KEYS = ["world", "n", "estimand", "method"]
@@ -80,7 +80,7 @@ def scored(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             tables = [elo_baselines(one) for one in counts]
             # The baseline shows what prompts cost; the posterior that ignores them is only a yardstick.
             if clustered or draw is independent:
-                tables += fit_many(BradleyTerry(), counts, seed=options.seed, **SAMPLING).estimates()
+                tables += fit_many(BradleyTerry(), counts, seed=options.seed, engine=SAMPLING).estimates()
             for rows in tables:
                 yield from _judged(rows, truth, world, n, "" if clustered else INDEPENDENT)
         print(f"{world}, n = {n}", file=sys.stderr)

@@ -27,7 +27,8 @@ from harness.real_slices import DATA, real_slice
 from harness.results import holds, report, show
 
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
-from bayesjudge.inference import ManyFits, fit, fit_many
+from bayesjudge.inference import Hmc, ManyFits, PyMC, fit, fit_many
+from bayesjudge.inference.engines import engine_of
 from bayesjudge.inference.gate import Gate
 from bayesjudge.inference.tree import manifest
 from bayesjudge.model import Data, Model, find_model
@@ -35,7 +36,7 @@ from bayesjudge.model import Data, Model, find_model
 RESULT = Path(__file__).resolve().parent / "results" / "reference.json"
 ENGINES = ("nuts", "hmc", "laplace", "pymc")
 #: PyMC's own sampler: longer chains in smaller steps, so that few divergences are chance.
-BY_PYMC: dict[str, Any] = {"pymc_sampler": "pymc", "draws": 2000, "tune": 1500, "target_accept": 0.995}
+BY_PYMC = PyMC(sampler="pymc", draws=2000, tune=1500, target_accept=0.995)
 #: Of a reference: lock step makes many chains cheap.
 CHAINS, TUNE = 50, 600
 #: Thinning and target acceptance, tried in turn until the conditions are fulfilled.
@@ -94,10 +95,11 @@ def make(name: str, model: Model, data: Mapping[str, Data], *, seed: int) -> Non
     """Draw and store the references of one model, with more care until the conditions are fulfilled."""
     left = dict(data)
     for every, accept in TRIES:
-        options: dict[str, Any] = {"engine": "hmc", "chains": CHAINS, "tune": TUNE, "target_accept": accept}
-        draws = reference.DRAWS // CHAINS * every
-        fits = fit_many(model, list(left.values()), draws=draws, seed=seed, **options)
-        made = [_stored(f"{name}-{which}", fits, k, {**options, "every": every, "seed": seed})
+        options: dict[str, Any] = {"chains": CHAINS, "tune": TUNE, "target_accept": accept}
+        engine = Hmc(draws=reference.DRAWS // CHAINS * every, **options)
+        fits = fit_many(model, list(left.values()), engine=engine, seed=seed)
+        facts = {"engine": "hmc", **options, "every": every, "seed": seed}
+        made = [_stored(f"{name}-{which}", fits, k, facts)
                 for k, which in enumerate(left)]  # fmt: skip
         left = {which: left[which] for which, good in zip(left, made, strict=True) if not good}
         if not left:
@@ -142,13 +144,13 @@ def _drawn(engine: str, model: Model, data: Mapping[str, Data], seed: int) -> It
     """Draws of one engine for every data set, and whether its own diagnostics accept them."""
     if engine == "pymc":
         if "real" in data:
-            one = fit(model, data["real"], engine="pymc", seed=seed, **BY_PYMC)
+            one = fit(model, data["real"], engine=BY_PYMC, seed=seed)
             yield "real", (reference.Posterior.of(one.posterior), _verdict(one.gate))
         return
     # As many chains as the reference's, so that lock step needs no other program; weighted draws are cheap.
     chains, draws = {"hmc": (CHAINS, 400), "laplace": (4, 3000)}.get(engine, (4, 1000))
-    fits = fit_many(model, list(data.values()), engine=engine, chains=chains, draws=draws, tune=TUNE,
-                    seed=seed, target_accept=0.95)  # fmt: skip
+    careful = engine_of(engine, chains=chains, draws=draws, tune=TUNE, target_accept=0.95)
+    fits = fit_many(model, list(data.values()), engine=careful, seed=seed)
     for k, which in enumerate(data):
         yield which, (_weighted if engine == "laplace" else _sampled)(fits, k)
 

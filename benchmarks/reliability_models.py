@@ -25,7 +25,7 @@ from bayesjudge.checks.predictive import predictive_check
 from bayesjudge.counts.scores import count_scores
 from bayesjudge.counts.trials import count_trials
 from bayesjudge.datasets import simulate_scores, simulate_trials
-from bayesjudge.inference import Fit, fit, fit_many
+from bayesjudge.inference import Fit, Hmc, fit, fit_many
 from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.readers import read_scores, read_trials
@@ -77,14 +77,14 @@ def simulated(options: argparse.Namespace) -> list[dict[str, Any]]:
     seeds = range(options.seed, options.seed + options.datasets)
     trials = [simulate_trials(seed=seed, items=15, trials=5, judges=("heron",)) for seed in seeds]
     scores = [simulate_scores(seed=seed, responses=30, trials=4, judges=("heron",)) for seed in seeds]
-    short = {"draws": 250, "tune": 400, "seed": options.seed}
+    short = Hmc(draws=250, tune=400)
     jobs: list[tuple[Any, Sequence[Any], list[Any]]] = [
         (RepeatedTrials(), trials, [log.trials for log in trials]),
         (PointwiseScores(), scores, [log.scores for log in scores]),
     ]
     rows: list[dict[str, Any]] = []
     for model, logs, tables in jobs:
-        fits = fit_many(model, tables, **short)
+        fits = fit_many(model, tables, engine=short, seed=options.seed)
         for prob in (0.8, 0.95):
             found = coverage_table(fits.estimates(prob=prob), [log.truth for log in logs])
             rows += found[found["estimand"].isin(KNOWN)].to_dict("records")
@@ -117,7 +117,7 @@ def real(options: argparse.Namespace) -> tuple[list[Any], list[Any], list[Any]]:
     fits, checks, shown = [], [], []
     for name, (model, table) in jobs.items():
         start = time.perf_counter()
-        found = fit(model, table, engine="hmc", draws=options.draws, tune=600, target_accept=0.9,
+        found = fit(model, table, engine=Hmc(draws=options.draws, tune=600, target_accept=0.9),
                     seed=options.seed)  # the settings of the question  # fmt: skip
         fits.append(_gate(name, found, time.perf_counter() - start))
         checks += [{"table": name, **row} for row in _flagged(found)]

@@ -25,6 +25,7 @@ from scipy.stats import binom
 from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.datasets import VerdictDesign, simulate_counts
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Hmc
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.simulation import coverage_table
 
@@ -92,8 +93,7 @@ def cell(
             counts,
             batch=options.batch,
             seed=seed,
-            draws=options.draws,
-            target_accept=options.target_accept,
+            engine=Hmc(draws=options.draws, tune=500, target_accept=options.target_accept),
         )
         gates.append({**place, **found.summary(), "seconds": time.perf_counter() - start})
         tables.append(list(found.estimates))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,8 @@ def _one(name: str, options: Namespace) -> None:
     show(overall, "all cells of a sweep together")
     settings = Namespace(**{key: value for key, value in vars(options).items() if key != "folder"})
     report("coverage", settings, facts, must_hold=must_hold(found, overall, sweep.from_prior),
-           cpu_seconds=took, sampling=dict(sweep.sampling), from_prior=sweep.from_prior,
-           family=_family(found), overall=overall,
+           sampling=next(map(asdict, sweep.sampling.values()), {}), from_prior=sweep.from_prior,
+           cpu_seconds=took, family=_family(found), overall=overall,
            by_truth=by_truth(found.intervals), cells=rows)  # fmt: skip
     if options.out is not None:
         print(f"drawn: {draw(options.out)}")

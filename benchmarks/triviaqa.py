@@ -29,6 +29,7 @@ from rich.progress import track
 from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Hmc
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.tables import Verdicts
 
@@ -131,8 +132,8 @@ def estimated(
     counts, tables, gates = [one for _, one in sets], [], []
     for name in options.models:
         start = time.perf_counter()
-        found = sample(MODELS[name], counts, batch=options.batch, seed=options.seed, draws=options.draws,
-                       target_accept=options.target_accept)  # fmt: skip
+        engine = Hmc(draws=options.draws, tune=500, target_accept=options.target_accept)
+        found = sample(MODELS[name], counts, batch=options.batch, seed=options.seed, engine=engine)
         gates.append({**found.summary(), "seconds": time.perf_counter() - start})
         tables.append(list(found.estimates))
     numbered = track(enumerate(counts), "baselines", total=len(counts), console=_errors(), transient=True)

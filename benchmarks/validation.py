@@ -19,6 +19,7 @@ from harness.machine import machine
 from harness.results import holds, report, show
 
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.inference import Hmc
 from bayesjudge.model import find_model
 from bayesjudge.simulation import Calibration, data_quantities, sbc
 from bayesjudge.simulation.calibration.ranks import FALSE_ALARM
@@ -41,8 +42,8 @@ def _one(name: str, options: Namespace) -> None:
     resumed = folder is not None and any(folder.glob("block-*"))
     start, cpu = time.perf_counter(), time.process_time()
     found = sbc(
-        model, data, replicates=options.replicates, draws=64, tune=150, seed=options.seed, progress=True,
-        quantities=data_quantities(model, data), second_opinion=True, block=250,
+        model, data, replicates=options.replicates, engine=Hmc(draws=64, tune=150), seed=options.seed,
+        progress=True, quantities=data_quantities(model, data), second_opinion=True, block=250,
         folder=folder,
     )  # fmt: skip
     took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}

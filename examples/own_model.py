@@ -2,8 +2,8 @@
 
 The judge was validated elsewhere: of so many right and wrong answers that it saw, it recognised so many. That
 study gives Beta posteriors of sensitivity and specificity, which are the priors here, and no item needs a
-label of its own. A model is a frozen dataclass with the methods of `bayesjudge.model.Model`; nothing is
-inherited. To offer it by name, register the class under the entry point group ``bayesjudge.models``.
+label of its own. `GenerativeModel` adds rows, checks and calibration to what is written here. To offer the
+model by name, register the class under the entry point group ``bayesjudge.models``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from bayesjudge import Estimates, count_verdicts, fit
+from bayesjudge import Nuts, count_verdicts, fit
 from bayesjudge.checks import predictive_check
 from bayesjudge.datasets import simulate_verdicts
-from bayesjudge.estimates.posterior import differences, summary_rows
-from bayesjudge.model import Data
+from bayesjudge.estimates.posterior import Quantities, accuracy_quantities
+from bayesjudge.model import Data, GenerativeModel
 from bayesjudge.simulation import coverage, prior_cell
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidatedJudge:
+class ValidatedJudge(GenerativeModel):
     """``positives_m ~ Binomial(total_m, θ_m q1 + (1−θ_m)(1−q0))``, with q1 and q0 from an earlier study.
 
     Parameters
@@ -34,9 +34,6 @@ class ValidatedJudge:
 
     recognised_right: tuple[int, int] = (160, 40)
     recognised_wrong: tuple[int, int] = (160, 40)
-
-    name = "validated_judge"
-    label = "bayes:validated_judge"
 
     def prepare(self, table: Any) -> Data:
         """Verdicts and how many of them are positive, for each model."""
@@ -73,27 +70,14 @@ class ValidatedJudge:
             pm.Binomial("positives", n=data["total"], p=p, observed=data["positives"], dims="model")
         return model
 
-    def estimates(self, posterior: Any, data: Data, *, prob: float = 0.95) -> Estimates:
-        """Accuracies and differences in the shape that every method shares."""
-        common: dict[str, Any] = {"method": self.label, "prob": prob, "n": data.units}
-        rows = summary_rows(posterior["theta"], estimand="accuracy", **common)
-        rows += summary_rows(
-            differences(posterior["theta"], "model"), estimand="difference", signed=True, **common
-        )
-        return Estimates.from_rows(rows)
+    def quantities(self, posterior: Any, data: Data) -> Quantities:
+        """Accuracies and differences, from which rows, P(> 0) and sensitivity to the prior follow."""
+        return accuracy_quantities(posterior["theta"], n=data.units)
 
     @property
     def statistics(self) -> dict[str, Any]:
         """What the predictive check looks at."""
         return {"verdict rate": _verdict_rate}
-
-    def simulate(self, key: Any, data: Data) -> dict[str, Any]:
-        """One draw from the prior, by the same function."""
-        from numpyro import handlers
-
-        blank = data.with_arrays({"total": data["total"]})
-        trace = handlers.trace(handlers.seed(self.numpyro, key)).get_trace(blank)
-        return {name: site["value"] for name, site in trace.items() if site["type"] == "sample"}
 
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
         """Resampled verdicts, for the predictive check to put beside the model's own replicates."""
@@ -114,7 +98,7 @@ def main() -> None:
     given = options.parse_args()
     log = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=0, unlabelled=1000)
     model = ValidatedJudge()
-    result = fit(model, log.verdicts, draws=given.draws, tune=given.draws, progress=True)
+    result = fit(model, log.verdicts, engine=Nuts(draws=given.draws, tune=given.draws), progress=True)
     table = result.estimates().with_truth(log.truth).frame
     print(
         table[["estimand", "unit", "point", "lower", "upper", "truth", "ess"]].round(3).to_string(index=False)

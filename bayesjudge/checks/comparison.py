@@ -75,11 +75,11 @@ def compare(fits: Mapping[str, Fit] | Sequence[Fit]) -> ModelComparison:
     Examples
     --------
     >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.inference import Laplace, fit
     >>> from bayesjudge.models.judge_error import JudgeError
     >>> table = simulate_verdicts(seed=1).verdicts
     >>> models = [JudgeError(pooling=pooling) for pooling in ("shared", "specific")]
-    >>> fits = [fit(model, table, engine="laplace", draws=500) for model in models]
+    >>> fits = [fit(model, table, engine=Laplace(draws=500)) for model in models]
     >>> found = compare(fits).frame
     >>> sorted(found["model"]), round(float(found["weight"].sum()), 6)
     (['bayes:judge_error[shared]', 'bayes:judge_error[specific]'], 1.0)

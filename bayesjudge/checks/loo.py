@@ -87,10 +87,10 @@ def loo(fit: Fit) -> Loo:
     Examples
     --------
     >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.inference import Laplace, fit
     >>> from bayesjudge.models.judge_error import JudgeError
     >>> log = simulate_verdicts(seed=1).verdicts
-    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> result = fit(JudgeError(pooling="shared"), log, engine=Laplace(draws=500))
     >>> found = loo(result)
     >>> found.n, found.bad
     (2000, 0)

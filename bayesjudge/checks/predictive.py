@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import require_choice
+from bayesjudge.model import Resamples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,16 +109,15 @@ def predictive_check(
     Examples
     --------
     >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.inference import Laplace, fit
     >>> from bayesjudge.models.judge_error import JudgeError
     >>> log = simulate_verdicts(seed=1).verdicts
-    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> result = fit(JudgeError(pooling="shared"), log, engine=Laplace(draws=500))
     >>> check = predictive_check(result)
     >>> check.passed, check.frame.loc[0, "statistic"]
     (True, 'verdict rate')
     """
-    if group not in GROUPS:
-        raise UsageError(f"group={group!r} is not one of {', '.join(GROUPS)}")
+    require_choice("group", group, GROUPS)
     data = fit.data
     predicted = _of_data(data, lambda name: _rows(fit.tree[group][name].to_numpy(), np.shape(data[name])))
     note, resampled = _resampled(fit, replicates, seed)
@@ -139,10 +139,10 @@ def _of_data(data: Data, found: Callable[[str], NDArray[Any]]) -> Any:
 
 def _resampled(fit: Fit, replicates: int, seed: int) -> tuple[str, Any]:
     """Why there is no bootstrap, or its observations (replicates, ...): the model's own where it has them."""
-    offer = getattr(fit.model, "bootstrap", None)
-    own = None if offer is None else offer(fit.data, replicates=replicates, seed=seed)
-    if own is not None:
-        return "", own
+    if isinstance(fit.model, Resamples):
+        own = fit.model.bootstrap(fit.data, replicates=replicates, seed=seed)
+        if own is not None:
+            return "", own
     if note := why_no_bootstrap(fit.data):
         return note, None
     return "", bootstrap_counts(fit.data, replicates=replicates, seed=seed)

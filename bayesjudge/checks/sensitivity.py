@@ -17,6 +17,8 @@ import pandas as pd
 
 from bayesjudge.checks.loo import has_flat_tail
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates.posterior import headline
+from bayesjudge.model import GivesQuantities, HasExchangeable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -67,7 +69,7 @@ def prior_sensitivity(
         Any fit; its tree holds the log prior and the log likelihood of a thinned set of draws.
     quantities : mapping of str to xarray.DataArray, optional
         Draws by estimand, dims ``chain, draw`` and any others, on the draws of ``fit.posterior``. By default
-        what ``fit.model.quantities(posterior, data)`` gives, or every parameter for a model without it.
+        the headline of ``fit.model.quantities(posterior, data)``, or every parameter for a model without it.
     priors : iterable of str, optional
         Sites whose prior is scaled; by default all but the effects the model calls ``exchangeable``, whose
         distribution is part of the model and not an assumption about one number.
@@ -84,10 +86,10 @@ def prior_sensitivity(
     Examples
     --------
     >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.inference import Laplace, fit
     >>> from bayesjudge.models.judge_error import JudgeError
     >>> log = simulate_verdicts(seed=1).verdicts
-    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> result = fit(JudgeError(pooling="shared"), log, engine=Laplace(draws=500))
     >>> prior_sensitivity(result, quantities={"accuracy": result.posterior["theta"]}).passed
     True
     """
@@ -116,7 +118,7 @@ def prior_sensitivity(
 def _scaled_priors(fit: Fit, priors: Iterable[str] | None) -> tuple[str, ...]:
     known = [str(name) for name in fit.tree["log_prior"].data_vars]
     if priors is None:
-        effects = set(getattr(fit.model, "exchangeable", ()))
+        effects = fit.model.exchangeable if isinstance(fit.model, HasExchangeable) else ()
         return tuple(name for name in known if name not in effects)
     chosen = tuple(priors)
     if unknown := [name for name in chosen if name not in known]:
@@ -130,15 +132,14 @@ def _quantities(fit: Fit, kept: NDArray[np.int64]) -> tuple[Mapping[str, xr.Data
     A model that has much to derive may thin further. It is then asked again for no more draws than it uses,
     so that each of them meets its own log density.
     """
-    derive = getattr(fit.model, "quantities", None)
-    posterior = fit.posterior
-    if derive is None:
+    model, posterior = fit.model, fit.posterior
+    if not isinstance(model, GivesQuantities):
         return {str(name): draws for name, draws in posterior.isel(draw=kept).data_vars.items()}, kept
-    found: Mapping[str, xr.DataArray] = derive(posterior.isel(draw=kept), fit.data)
+    found = headline(model.quantities(posterior.isel(draw=kept), fit.data))
     fewest = min(draws.sizes["draw"] for draws in found.values())
     if fewest < len(kept):
         kept = kept[np.linspace(0, len(kept) - 1, fewest).astype(int)]
-        found = derive(posterior.isel(draw=kept), fit.data)
+        found = headline(model.quantities(posterior.isel(draw=kept), fit.data))
     return found, kept
 
 

@@ -14,6 +14,7 @@ from bayesjudge.cli.audit import audit
 from bayesjudge.cli.calibration import calibrate
 from bayesjudge.cli.coverage import cover
 from bayesjudge.cli.elo import elo
+from bayesjudge.cli.inspect import inspect
 from bayesjudge.cli.reliability import reliability
 from bayesjudge.cli.simulate import simulate
 
@@ -23,7 +24,7 @@ app = typer.Typer(
     name="bayesjudge", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="What LLM-judge verdicts are worth: Bayesian and frequentist intervals side by side.",
 )  # fmt: skip
-for command in (accuracy, elo, audit, reliability, demo, models, doctor):
+for command in (inspect, accuracy, elo, audit, reliability, demo, models, doctor):
     app.command()(command)
 simulate.command("sbc")(calibrate)
 simulate.command("coverage")(cover)

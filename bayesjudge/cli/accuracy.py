@@ -29,7 +29,9 @@ from bayesjudge.cli.options import (
     Quiet,
     Seed,
     Strict,
+    Where,
 )
+from bayesjudge.cli.reading import Format, Label, Put, Threshold, Verdict, reading
 from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
 
 __all__ = ["accuracy", "demo"]
@@ -41,7 +43,9 @@ def accuracy(
     population: Population = "superpopulation", panel: Panel = None, out: Out = None, html: Html = None,
     as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0,
     engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 1000, bootstrap: Bootstrap = 10_000,
-    compare: Compare = None, strict: Strict = False, quiet: Quiet = False,
+    compare: Compare = None, strict: Strict = False, quiet: Quiet = False, where: Where = None,
+    file_format: Format = None, verdict: Verdict = None, label: Label = None, threshold: Threshold = None,
+    put: Put = None,
 ) -> None:  # fmt: skip
     """Each model's true accuracy and every difference, from a log of judge verdicts."""
     with plain_messages():
@@ -49,8 +53,12 @@ def accuracy(
         from bayesjudge.studies import accuracy as study
 
         require_targets(out, html)
+        said = reading(
+            file_format=file_format, where=where, put=put, verdict=verdict, label=label, threshold=threshold
+        )
+        verdicts = read_verdicts(file, columns=mapping(column), labels=gold, **said)
         answer = study(
-            read_verdicts(file, columns=mapping(column), labels=gold), group=group, cluster=cluster or None,
+            verdicts, group=group, cluster=cluster or None,
             judges=judge or None, pooling=cast("Any", pooling), labels=cast("Any", labels), engine=engine,
             prob=prob, seed=seed, chains=chains, draws=draws, tune=draws, bootstrap=bootstrap,
             compare=compare, population=cast("Any", population), panel=panel, progress=not quiet,

@@ -22,7 +22,8 @@ from bayesjudge.cli.options import (
     Strict,
     Where,
 )
-from bayesjudge.cli.running import choices, deliver, finish, mapping, plain_messages, require_targets
+from bayesjudge.cli.reading import Format, Put, reading
+from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
 
 __all__ = ["audit"]
 
@@ -50,6 +51,7 @@ def audit(
     out: Out = None, html: Html = None, as_json: Json = False, every: Every = False, prob: Prob = 0.95,
     seed: Seed = 0, engine: Engine = "nuts", chains: Chains = 4, draws: Draws = 1000,
     strict: Strict = False, quiet: Quiet = False,
+    file_format: Format = None, put: Put = None,
 ) -> None:  # fmt: skip
     """Which of a judge's pairwise verdicts to trust, and which to turn around, if any."""
     with plain_messages():
@@ -58,7 +60,8 @@ def audit(
 
         require_targets(out, html)
         pairs = read_pairs(file, items=items, embeddings=embeddings, encoder=encoder,
-                           columns=mapping(column), where=choices(where))  # fmt: skip
+                           columns=mapping(column),
+                                       **reading(file_format=file_format, where=where, put=put))  # fmt: skip
         answer = study(
             pairs, judge=judge, labels=labels, reviewed=_share_or_column(reviewed), features=feature or (),
             share=share, folds=folds, engine=engine, prob=prob, seed=seed, chains=chains, draws=draws,

@@ -38,16 +38,18 @@ def calibrate(
     """Whether a model's posterior is right: ranks of simulated truths among posterior draws (SBC)."""
     with plain_messages():
         from bayesjudge.datasets.small import small_table
+        from bayesjudge.files import require_writable
+        from bayesjudge.inference.engines import engine_of
         from bayesjudge.simulation import data_quantities, sbc
-        from bayesjudge.studies.common.comparison import require_writable
 
         if out is not None:
             require_writable(out)
         chosen, kind = registered(model, mapping(option, "--option")), kind_of(model, table)
         data = chosen.prepare(small_table(kind))
         found = sbc(
-            chosen, data, replicates=replicates, engine=engine, chains=chains, draws=draws, tune=2 * draws,
-            seed=seed, second_opinion=second_opinion, folder=None if out is None else out / "blocks",
+            chosen, data, replicates=replicates, seed=seed,
+            engine=engine_of(engine, chains=chains, draws=draws, tune=2 * draws),
+            second_opinion=second_opinion, folder=None if out is None else out / "blocks",
             quantities=data_quantities(chosen, data), progress=not quiet,
         )  # fmt: skip
         if out is not None:
@@ -59,9 +61,9 @@ def calibrate(
 
 
 def _draw(found: Calibration, folder: Path) -> None:
+    from bayesjudge.files import write_text
     from bayesjudge.plots import rank_ecdfs, shrinkage, to_svg
     from bayesjudge.simulation.calibration.ranks import RankTest
-    from bayesjudge.studies.common.comparison import write_text
 
     test = RankTest(replicates=len(found.ranks), draws=found.draws)
     lines = {name: test.deviation(ranks)

@@ -47,8 +47,8 @@ def cover(
 ) -> None:  # fmt: skip
     """Bias, coverage, width and wrong calls on simulated data: cell by cell of a sweep, or over a prior."""
     with plain_messages():
+        from bayesjudge.files import require_writable
         from bayesjudge.simulation import coverage
-        from bayesjudge.studies.common.comparison import require_writable
 
         sweep = _sweep(question, table, mapping(option, "--option"))
         if out is not None:
@@ -93,8 +93,8 @@ def _sweep(question: str, table: str | None, options: Mapping[str, str]) -> Swee
 
 
 def _draw(found: Coverage, folder: Path) -> None:
+    from bayesjudge.files import write_text
     from bayesjudge.plots import coverage_curves, coverage_points, to_svg
-    from bayesjudge.studies.common.comparison import write_text
 
     figure = coverage_points(found.frame) if found.one_cell else coverage_curves(found.frame)
     write_text(folder / "coverage.svg", to_svg(figure))

@@ -21,7 +21,9 @@ from bayesjudge.cli.options import (
     Quiet,
     Seed,
     Strict,
+    Where,
 )
+from bayesjudge.cli.reading import Format, Put, reading
 from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
 
 __all__ = ["elo"]
@@ -56,7 +58,7 @@ def elo(
     out: Out = None, html: Html = None,
     as_json: Json = False, every: Every = False, prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "hmc",
     chains: Chains = 4, draws: Draws = 1000, bootstrap: Resamples = 0, strict: Strict = False,
-    quiet: Quiet = False,
+    quiet: Quiet = False, where: Where = None, file_format: Format = None, put: Put = None,
 ) -> None:  # fmt: skip
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
     with plain_messages():
@@ -64,10 +66,12 @@ def elo(
         from bayesjudge.studies import elo as study
 
         require_targets(out, html)
+        said = reading(file_format=file_format, where=where, put=put)
         answer = study(
-            read_battles(file, columns=mapping(column), order=order), group=group, judges=judge or None,
-            cluster=cluster or None, held_out=held_out or (), setting=cast("Any", setting),
-            families=mapping(family, "--family"), length_effect=length_effect, battle_effect=battle_effect,
+            read_battles(file, columns=mapping(column), order=order, **said), group=group,
+            judges=judge or None, cluster=cluster or None, held_out=held_out or (),
+            setting=cast("Any", setting), families=mapping(family, "--family"),
+            length_effect=length_effect, battle_effect=battle_effect,
             covariates=covariate or (),
             engine=engine, prob=prob, seed=seed, chains=chains, draws=draws, tune=draws, bootstrap=bootstrap,
             progress=not quiet,

@@ -13,7 +13,9 @@ __all__ = [
     "Quiet", "Seed", "Strict", "Where",
 ]  # fmt: skip
 
-File = Annotated[str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, or - for stdin.")]
+File = Annotated[
+    str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")
+]
 Column = Annotated[list[str] | None, typer.Option(help="Our column = yours, for instance verdict=score.")]
 Gold = Annotated[str | None, typer.Option(help="Second file with human labels by item (and model).")]
 Judge = Annotated[list[str] | None, typer.Option(help="Only this judge; may be given more than once.")]

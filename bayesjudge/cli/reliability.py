@@ -23,7 +23,8 @@ from bayesjudge.cli.options import (
     Strict,
     Where,
 )
-from bayesjudge.cli.running import choices, deliver, finish, mapping, plain_messages, require_targets
+from bayesjudge.cli.reading import Format, Put, reading
+from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
 
 __all__ = ["reliability"]
 
@@ -49,6 +50,7 @@ def reliability(
     budget: Budget = None, out: Out = None, html: Html = None, as_json: Json = False, every: Every = False,
     prob: Prob = 0.95, seed: Seed = 0, engine: Engine = "hmc", chains: Chains = 4, draws: Draws = 2000,
     bootstrap: Bootstrap = 10_000, strict: Strict = False, quiet: Quiet = False,
+    file_format: Format = None, put: Put = None,
 ) -> None:  # fmt: skip
     """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
     with plain_messages():
@@ -62,7 +64,12 @@ def reliability(
                 f"--response must be given twice, not {len(response)} times: --response a --response b"
             )
         first, second = (response[0], response[1]) if response else ("", "")
-        trials, scored = read_repeats(file, scores=scores, columns=mapping(column), where=choices(where))
+        trials, scored = read_repeats(
+            file,
+            scores=scores,
+            columns=mapping(column),
+            **reading(file_format=file_format, where=where, put=put),
+        )
         answer = study(
             trials, scored, judges=judge or None, responses=(first, second) if response else None,
             likelihood=cast("Any", likelihood), budget=budget, engine=engine, prob=prob, seed=seed,

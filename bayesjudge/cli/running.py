@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bayesjudge.errors import EngineError, InputError, UsageError
+from bayesjudge.text import visible
 
 if TYPE_CHECKING:
     from bayesjudge.studies import Comparison
@@ -48,7 +51,7 @@ def choices(pairs: list[str] | None) -> dict[str, list[str]]:
 
 def require_targets(out: Path | None, html: Path | None) -> None:
     """Refuse places that the answer cannot be written to, before minutes of sampling."""
-    from bayesjudge.studies.common.comparison import require_writable
+    from bayesjudge.files import require_writable
 
     if out is not None:
         require_writable(out)
@@ -75,35 +78,53 @@ def plain_messages() -> Iterator[None]:
             warnings.showwarning = _show_warning  # type: ignore[assignment] # takes less than it is given
             yield
     except (InputError, UsageError, EngineError) as error:
-        typer.echo(f"bayesjudge: {error}", err=True)
+        say(str(error))
         raise typer.Exit(2) from error
     except OSError as error:
-        typer.echo(f"bayesjudge: cannot write or read: {error}", err=True)
+        say(f"cannot write or read: {error}")
         raise typer.Exit(2) from error
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
-    typer.echo(f"bayesjudge: warning: {message}", err=True)
+    say(f"warning: {message}")
+
+
+def say(message: str) -> None:
+    """A message on standard error."""
+    typer.echo(f"bayesjudge: {visible(message)}", err=True)
 
 
 def deliver(answer: Comparison, *, out: Path | None, html: Path | None, as_json: bool, every: bool) -> None:
-    """Figures first, pages last: nothing that was computed is lost when a page cannot be drawn."""
-    from bayesjudge.report import write_page
+    """Show the answer, then write tables, fits and pages one by one: what fails costs nothing but itself."""
+    from bayesjudge.files import try_each
+
+    failures = _show(answer, as_json=as_json, every=every)
+    jobs = answer.writers(out) if out else []
+    pages = [path for path in (html, out / "report.html" if out else None) if path is not None]
+    failures += try_each([*jobs, *((path, partial(_write_page, answer, quiet=as_json)) for path in pages)])
+    for failure in failures:
+        say(failure)
+    if failures:
+        raise typer.Exit(2)
+
+
+def _write_page(answer: Comparison, path: Path, *, quiet: bool) -> None:
+    answer.to_html(path)
+    typer.echo(visible(f"Report: {path.resolve()}"), err=quiet)
+
+
+def _show(answer: Comparison, *, as_json: bool, every: bool) -> list[str]:
+    """Print the answer; where standard output takes no more, say so."""
     from bayesjudge.studies.common.terminal import show_answer
 
-    if out is not None:
-        answer.save(out)
-    if as_json:
-        _print_json(answer)
-    else:
-        show_answer(answer, every=every)
-    pages = [path for path in (html, out / "report.html" if out else None) if path is not None]
-    if not pages:
-        return
-    page = answer.page()
-    for path in pages:
-        write_page(page, path)
-        typer.echo(f"Report: {path.resolve()}", err=as_json)
+    try:
+        _print_json(answer) if as_json else show_answer(answer, every=every)
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left in the buffer would fail again when Python ends, with a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return [f"cannot print the answer: {error.strerror}"]
+    return []
 
 
 def _print_json(answer: Comparison) -> None:
@@ -117,6 +138,6 @@ def finish(answer: Comparison, *, strict: bool, as_json: bool) -> None:
     """Tell of a failed gate where the tables have not, and exit with 3 when that was asked for."""
     if as_json:  # the tables have told of it already
         for reason in answer.gate.reasons:
-            typer.echo(f"bayesjudge: gate failed: {reason}", err=True)
+            say(f"gate failed: {reason}")
     if strict and not answer.gate.passed:
         raise typer.Exit(3)

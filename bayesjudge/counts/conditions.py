@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.rows import IbisTable, fetch
+from bayesjudge.counts.rows import IbisTable, fetch, is_nan
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import require_columns
@@ -165,7 +165,7 @@ def _of_ibis(source: IbisTable, layout: Layout) -> EventRows:
 
 
 def _stand_ins(rows: IbisTable, layout: Layout) -> dict[str, Any]:
-    temperature = rows.temperature.isnan().ifelse(_NO_TEMPERATURE, rows.temperature)
+    temperature = is_nan(rows.temperature).ifelse(_NO_TEMPERATURE, rows.temperature)
     filled = {"prompt": rows.prompt.fill_null(_NO_PROMPT),
               "temperature": temperature.fill_null(_NO_TEMPERATURE)}  # fmt: skip
     return filled | ({"order": rows.order.fill_null("")} if "order" in layout.conditions else {})

@@ -27,6 +27,9 @@ CELLS = ((-1, 0), (-1, 1), (0, 0), (0, 1), (1, 0), (1, 1))
 
 type Array = NDArray[np.float64]
 
+#: A variance below this is rounding.
+_NOTHING = 1e-9
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairCells:
@@ -46,12 +49,17 @@ class PairCells:
     labelled : int or float array (M,)
         Items (clusters) with a labelled answer of each model; where labels have weights w, as many as are as
         informative, (Σw)²/Σw² (Kish 1965).
+    log_effect_error : float
+        Standard error of the log of the design effect of labels: how much more their sum varies over items
+        (clusters) than that of independent labels. By the jackknife over labelled items; NaN where fewer
+        than three items, or labels that do not vary, leave it undefined.
     """
 
     together: Array
     sums: Array
     items: NDArray[np.int64]
     labelled: NDArray[Any]
+    log_effect_error: float
 
 
 def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = False) -> PairCells:
@@ -90,7 +98,8 @@ def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = Fal
     labelled = np.rint(n @ (weight > 0)).astype(np.int64)
     if patterns.probability is not None:
         labelled = (n @ weight) ** 2 / np.maximum(n @ weight**2, 1e-12)
-    return PairCells(together=together, sums=sums, items=np.rint(items).astype(np.int64), labelled=labelled)
+    return PairCells(together=together, sums=sums, items=np.rint(items).astype(np.int64), labelled=labelled,
+                     log_effect_error=_log_effect_error(x[any_label], n[any_label]))  # fmt: skip
 
 
 def _answers(patterns: ItemPatterns, groups: int) -> Any:
@@ -113,3 +122,24 @@ def _sums(x: Any, n: Array) -> tuple[Array, Array, Any]:
     from scipy.sparse import diags_array
 
     return (x.T @ (diags_array(n) @ x)).toarray(), n @ x, n.sum()
+
+
+def _log_effect_error(x: Any, n: Array) -> float:
+    """Jackknife error of log(V/H), V of the items' sums of y − ȳ and H of independent labels.
+
+    The means ȳ are left-out ones in H, where they matter: V does not change with them when an item's answers
+    are all labelled.
+    """
+    right = (x[:, 4 :: len(CELLS)] + x[:, 5 :: len(CELLS)]).toarray()
+    given = right + (x[:, 2 :: len(CELLS)] + x[:, 3 :: len(CELLS)]).toarray()
+    y, size, items = n @ right, n @ given, n.sum()
+    if items <= 2:
+        return np.nan
+    of_item = (right - given * np.divide(y, size, where=size > 0, out=np.zeros(len(y)))).sum(axis=1)
+    variance = n @ of_item**2 - of_item**2 - (n @ of_item - of_item) ** 2 / (items - 1)
+    y, size = y - right, size - given
+    independent = (y - np.divide(y**2, size, where=size > 0, out=np.zeros(y.shape))).sum(axis=1)
+    if min(variance.min(), independent.min()) < _NOTHING:
+        return np.nan
+    log = np.log(variance / independent)
+    return float(np.sqrt((items - 1) / items * (n @ (log - n @ log / items) ** 2)))

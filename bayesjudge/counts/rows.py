@@ -16,7 +16,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Verdicts
-from bayesjudge.tables.coding import UNKNOWN, code_names
+from bayesjudge.tables.coding import UNKNOWN, code_names, names_in
 from bayesjudge.tables.columns import require_columns
 
 if TYPE_CHECKING:
@@ -28,10 +28,13 @@ __all__ = [
     "Cells",
     "IbisTable",
     "cached",
+    "code_in",
     "coded",
     "fetch",
+    "is_nan",
     "make_cells",
     "packed_cells",
+    "require_names",
     "texts",
     "unpacked_cells",
 ]
@@ -86,11 +89,13 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
         table, alone = _settle(table, has_cluster=bool(clusters))
         warnings += _alone_warning(alone, clusters)
     table = table.filter(table.runs > 0)
+    groups = _distinct(table, "group") if group else (ALL,)
+    require_names(model=_sorted(names["model"]), judge=_sorted(names["judge"]), group=groups)
     return Cells(
         table=table,
         models=_sorted(names["model"]),
         judges=_sorted(names["judge"]),
-        groups=_distinct(table, "group") if group else (ALL,),
+        groups=groups,
         clusters=_distinct(table, "cluster") if clusters else (),
         dropped=dropped,
         warnings=warnings,
@@ -124,20 +129,21 @@ def _from_verdicts(verdicts: Verdicts, group: str | None, clusters: Sequence[str
     rows = frame[["item", "model", "judge", "verdict", "label", *chance]]
     # Names are made here, not by the database: two of the user's columns may differ in case alone.
     if group:
-        rows = rows.assign(group=texts(frame[group]))
+        rows = rows.assign(group=texts(frame[group], shown=True))
     if clusters:
-        parts = [texts(frame[name]) for name in clusters]
+        parts = [texts(frame[name], shown=False) for name in clusters]
         rows = rows.assign(cluster=functools.reduce(lambda left, right: left + _SEPARATOR + right, parts))
     table: IbisTable = ibis.memtable(pa.Table.from_pandas(rows, preserve_index=False))
     return table
 
 
-def texts(values: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of names as text, missing where there is none; refuses what is no name."""
-    codes, names = code_names(values)
+def texts(values: pd.Series[Any], *, shown: bool) -> pd.Series[Any]:
+    """A column of names as text, missing where there is none; refuses what is no name, or none to show."""
+    codes, names = code_names(values if shown else values.rename(None))
     if (codes == UNKNOWN).any():
+        allowed = names_in(str(values.name) if shown else "item")
         raise InputError([Problem(column=str(values.name), found="lists, infinite numbers or broken text",
-                                  allowed="text or finite numbers to group or cluster by",
+                                  allowed=f"{allowed}, to group or cluster by",
                                   rows=tuple(((codes == UNKNOWN).nonzero()[0] + 1).tolist()),
                                   fix="Recode the column.")])  # fmt: skip
     texts = names.append(pd.Index([None], dtype="str"))
@@ -310,6 +316,21 @@ UNLABELLED = -1
 _BASE = 2**24
 
 
+def require_names(**names: Sequence[str]) -> None:
+    """Refuse names, by their column, that no file can hold or no page can show; no table read has any."""
+    wrong = {
+        column: [name for name, code in zip(found, code_names(pd.Series(found, name=column, dtype="str"))[0],
+                                            strict=True) if code == UNKNOWN]
+        for column, found in names.items()
+    }  # fmt: skip
+    if problems := [
+        Problem(column=column, found=", ".join(map(repr, found[:3])), allowed=names_in(column),
+                fix="Rename it where the data lives.")
+        for column, found in wrong.items() if found
+    ]:  # fmt: skip
+        raise InputError(problems)
+
+
 def coded(values: pd.Series[str], names: Sequence[str]) -> NDArray[np.int64]:
     """Place of every value among the names, -1 where it is not one of them.
 
@@ -319,6 +340,26 @@ def coded(values: pd.Series[str], names: Sequence[str]) -> NDArray[np.int64]:
     [1, 0, -1]
     """
     return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)
+
+
+def code_in(column: Any, names: Sequence[str]) -> Any:
+    """The same as an Ibis expression, null where it is not one of them.
+
+    A table of codes to join would have to be brought to where the data lives, which not every engine allows.
+    """
+    if not names:
+        import ibis
+
+        return ibis.null().cast("int64")
+    return column.cases(*((name, code) for code, name in enumerate(names))).cast("int64")
+
+
+def is_nan(column: Any) -> Any:
+    """Where a column is not a number; engines without such a value hold null in its place."""
+    from ibis.expr import operations
+
+    known = column.get_backend().has_operation(operations.IsNan)
+    return column.isnan() if known else column.isnull() & column.notnull()
 
 
 def packed_cells(cells: IbisTable, where: Any) -> Any:

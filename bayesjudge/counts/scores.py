@@ -25,7 +25,7 @@ from bayesjudge.counts.conditions import (
     event_rows,
     require_rows,
 )
-from bayesjudge.counts.rows import IbisTable, cached, fetch
+from bayesjudge.counts.rows import IbisTable, cached, fetch, require_names
 from bayesjudge.tables import Scores
 from bayesjudge.tables.scores import SCORES
 
@@ -182,6 +182,7 @@ def count_scores(scores: Scores | ir.Table) -> ScoreCounts:
     conditions, _ = condition_codes(cells)
     names = _Names(items=codes_of(cells["item"])[0], judges=codes_of(cells["judge"])[0],
                    responses=codes_of(cells["response"])[0], conditions=conditions)  # fmt: skip
+    require_names(judge=names.judges, item=names.items, response=names.responses)
     categories, category = category_codes(names.items, rows.categories)
     trial_names, trial = codes_of(trials["trial"])
     return ScoreCounts(

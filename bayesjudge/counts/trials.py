@@ -23,7 +23,7 @@ from bayesjudge.counts.conditions import (
     require_rows,
     used_codes,
 )
-from bayesjudge.counts.rows import IbisTable, fetch
+from bayesjudge.counts.rows import IbisTable, fetch, require_names
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables import Trials
 from bayesjudge.tables.trials import TRIALS
@@ -124,6 +124,7 @@ def count_trials(trials: Trials | ir.Table) -> TrialCounts:
     items, item = codes_of(frame["item"])
     judges, judge = codes_of(frame["judge"])
     conditions, condition = condition_codes(frame)
+    require_names(judge=judges, item=items, prompt=[one.prompt or "" for one in conditions])
     order = frame["order"].map(_SIGNS).to_numpy().astype(np.int64)
     categories, category = category_codes(items, rows.categories)
     place = np.lexsort((order, condition, item, judge))

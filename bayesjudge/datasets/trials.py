@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.datasets.verdicts import Seed
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely, swap_risk
 from bayesjudge.tables import Trials
 
@@ -70,8 +70,7 @@ class TrialDesign:
     tie_spread: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.orders not in ORDERS:
-            raise UsageError(f"orders={self.orders!r} is not one of {', '.join(ORDERS)}")
+        require_choice("orders", self.orders, ORDERS)
         if min(self.items, self.trials, len(self.judges), len(self.prompts)) < 1:
             raise UsageError("items, trials, judges and prompts must each be at least one")
         outside = [value for value in self.of_judges("correlation") if not 0 <= value < 1]

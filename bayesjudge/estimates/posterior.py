@@ -1,51 +1,167 @@
-"""Posterior draws to rows of estimates: mean, equal-tailed interval, ESS, R-hat, sign probability."""
+"""What a model says of each estimand, as draws, and their rows: mean, interval, ESS, R-hat, P(> 0)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.estimates import Population, estimand_of
+from bayesjudge.estimates import Estimates, Population, estimand_of
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = ["accuracy_rows", "differences", "summary_rows"]
+__all__ = [
+    "EVERYWHERE",
+    "Quantities",
+    "accuracy_quantities",
+    "differences",
+    "estimates_of",
+    "headline",
+    "quantity",
+    "summary_rows",
+]
 
 
-def accuracy_rows(
-    theta: xr.DataArray, *, method: str, prob: float, n: Mapping[str, int],
-    population: Population = "superpopulation", group: str = "",
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Rows of every model's accuracy and of every difference, named by the population they are about.
+#: Draws by estimand; see `quantity`. Not one data set: what takes long to derive is derived from fewer draws.
+type Quantities = Mapping[Any, xr.DataArray]
+#: Name of the group of all items, where ``group`` is an axis.
+EVERYWHERE = ""
+
+
+def quantity(
+    draws: xr.DataArray,
+    *,
+    signed: bool = False,
+    headline: bool | Sequence[str] = False,
+    margin: bool = False,
+    n: Mapping[str, float] | None = None,
+    note: str | Mapping[str, str] = "",
+    reach: Mapping[str, tuple[float, float]] | None = None,
+) -> xr.DataArray:
+    """Draws of an estimand, with the other columns of its rows as attributes.
 
     Parameters
     ----------
-    theta : xarray.DataArray
-        Draws of accuracies, dims ``chain, draw, model``.
-    method, prob, n
-        As in `summary_rows`.
-    population : {"superpopulation", "items"}
-        Questions like these, or exactly these.
-    group : str
-        Group of items that the accuracies are within; "" for all items.
+    draws : xarray.DataArray
+        Dims ``chain, draw`` and any of a unit's, ``group`` (of items; `EVERYWHERE` is all of them) and
+        ``judge``. Coordinates ``unit, judge, group, n`` along these axes go before.
+    signed : bool
+        Rows have the probability that it is positive.
+    headline : bool or sequence of str
+        The answer rests on it, or on these units of it: its sensitivity to the prior is checked.
+    margin : bool
+        It is a standard deviation, and rows have the half width of the normal interval of that spread.
+    n : mapping of str to float, optional
+        Items behind each unit; ``"unit | group"`` is one within a group of items.
+    note : str or mapping of str to str
+        Of every unit, or of each.
+    reach : mapping of str to (float, float), optional
+        What the lower limit of a unit (named as in ``n``) is at most and the upper at least, unless its draws
+        are all alike.
 
     Examples
     --------
     >>> import xarray as xr
-    >>> draws = xr.DataArray(np.random.default_rng(0).uniform(size=(4, 100, 2)),
-    ...                      dims=("chain", "draw", "model"), coords={"model": ["a", "b"]})
-    >>> rows = accuracy_rows(draws, method="bayes:x", prob=0.95, n={}, population="items")
-    >>> [row["estimand"] for row in rows]
-    ['accuracy (these items)', 'accuracy (these items)', 'difference (these items)']
+    >>> draws = xr.DataArray(np.ones((1, 4, 1)), dims=("chain", "draw", "model"), coords={"model": ["m"]})
+    >>> found = estimates_of({"accuracy": quantity(draws, n={"m": 9})}, method="bayes:x", prob=0.9)
+    >>> found.frame[["unit", "point", "n"]].to_dict("records")
+    [{'unit': 'm', 'point': 1.0, 'n': 9.0}]
     """
-    common: dict[str, Any] = {"method": method, "prob": prob, "n": n, "extra": {"group": group}}
-    rows = summary_rows(theta, estimand=estimand_of("accuracy", population), **common)
-    return rows + summary_rows(differences(theta, "model"), signed=True,
-                               estimand=estimand_of("difference", population), **common)  # fmt: skip
+    says = {"signed": signed, "headline": headline, "margin": margin, "note": note}
+    return draws.assign_attrs(says | {"n": n or {}, "reach": reach or {}})
+
+
+def accuracy_quantities(
+    theta: xr.DataArray, *, n: Mapping[str, float], population: Population = "superpopulation",
+    note: str | Mapping[str, str] = "", quality: Quantities | None = None,
+) -> dict[Any, xr.DataArray]:  # fmt: skip
+    """Every model's accuracy and every difference, named by their population; ``quality`` between."""
+    accuracy, difference = (estimand_of(name, population) for name in ("accuracy", "difference"))
+    says: dict[str, Any] = {"n": n, "note": note, "headline": population == "superpopulation"}
+    gaps = quantity(differences(theta, "model"), signed=True, **says)
+    return {accuracy: quantity(theta, **says), **(quality or {}), difference: gaps}
+
+
+def headline(quantities: Quantities) -> dict[str, xr.DataArray]:
+    """What the answer rests on, over all items; everything where nothing is marked as that.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> draws = xr.DataArray(np.ones((1, 4)), dims=("chain", "draw"))
+    >>> list(headline({"accuracy": quantity(draws, headline=True), "spread": draws}))
+    ['accuracy']
+    """
+    marked = {name: draws for name, draws in quantities.items() if draws.attrs.get("headline")}
+    return {str(name): _over_all(draws) for name, draws in (marked or quantities).items()}
+
+
+def _over_all(draws: xr.DataArray) -> xr.DataArray:
+    units = draws.attrs.get("headline")
+    if isinstance(units, Sequence):
+        draws = draws.sel({_unit_dim(draws): list(units)})
+    grouped = "group" in draws.dims and EVERYWHERE in draws["group"]
+    return draws.sel(group=EVERYWHERE, drop=True) if grouped else draws
+
+
+def _unit_dim(draws: xr.DataArray) -> str | None:
+    """The axis of units: the judges' only where there is no other."""
+    dims = [str(dim) for dim in draws.dims if dim not in {"chain", "draw", "group"}]
+    return next((dim for dim in dims if dim != "judge"), next(iter(dims), None))
+
+
+def estimates_of(quantities: Quantities, *, method: str, prob: float) -> Estimates:
+    """A row for every unit of every quantity: those of all items, then by group, and by judge within.
+
+    Within a group, what is undefined (accuracy on exactly these items of a model that has none) has no row.
+    """
+    rows = [row for name, draws in quantities.items() for row in _rows(draws, str(name), method, prob)]
+    groups, judges = (list(dict.fromkeys(["", *(key[axis] for key, _ in rows)])) for axis in (0, 1))
+    rows.sort(key=lambda row: (groups.index(row[0][0]), judges.index(row[0][1])))
+    return Estimates.from_rows(row for _, row in rows)
+
+
+def _rows(
+    draws: xr.DataArray, estimand: str, method: str, prob: float
+) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    """Rows of one quantity with the group and the judge that are axes of it."""
+    from scipy.special import ndtri
+
+    says, unit_dim = draws.attrs, _unit_dim(draws)
+    if "group" in draws.dims and draws.sizes["group"] == 1:
+        draws = draws.isel(group=0, drop=True)  # all items, which need no name
+    outer = [dim for dim in ("group", "judge") if dim in draws.dims and dim != unit_dim]
+    for labels in itertools.product(*(draws[dim].to_numpy() for dim in outer)):
+        at = dict(zip(outer, labels, strict=True))
+        part, group = draws.sel(at), str(at.get("group", ""))
+        if group and unit_dim:
+            part = part.isel({unit_dim: np.isfinite(part.isel(chain=0, draw=0).to_numpy())})
+        if says.get("margin"):
+            part = float(ndtri((1 + prob) / 2)) * part
+        common: dict[str, Any] = {"method": method, "prob": prob, "signed": says.get("signed", False)}
+        found = summary_rows(part, estimand=estimand, **common)
+        named = {name: np.broadcast_to(part[name], len(found)) for name in ("unit", "judge", "group", "n")
+                 if name in part.coords and name not in part.dims}  # fmt: skip
+        for k, row in enumerate(found):
+            key = f"{row['unit']} | {group}" if group else row["unit"]
+            said = {**_words(row, key, says), **{name: labels[k] for name, labels in named.items()}}
+            yield (group, str(at.get("judge", ""))), {**row, **said}
+
+
+def _words(row: Mapping[str, Any], key: str, says: Mapping[Any, Any]) -> dict[str, Any]:
+    """Columns of a row that come from the attributes."""
+    note = says.get("note", "")
+    found = {"n": says.get("n", {}).get(key, np.nan)}
+    found["note"] = note if isinstance(note, str) else note.get(row["unit"], "")
+    # A posterior that is sure of a rate, but for rounding, is left as it is.
+    if row["upper"] - row["lower"] > 1e-12:
+        low, high = says.get("reach", {}).get(key, (np.inf, -np.inf))
+        found |= {"lower": min(row["lower"], low), "upper": max(row["upper"], high)}
+    return found
 
 
 def summary_rows(

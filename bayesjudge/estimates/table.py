@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 
 __all__ = ["COLUMNS", "OPTIONAL", "POPULATIONS", "Estimates", "Population", "Truth", "estimand_of"]
 
@@ -156,8 +156,7 @@ def estimand_of(name: str, population: Population) -> str:
     >>> estimand_of("accuracy", "superpopulation"), estimand_of("accuracy", "items")
     ('accuracy', 'accuracy (these items)')
     """
-    if population not in POPULATIONS:
-        raise UsageError(f"population={population!r} is not one of {', '.join(POPULATIONS)}")
+    require_choice("population", population, POPULATIONS)
     return name if population == "superpopulation" else f"{name} (these items)"
 
 

@@ -1,28 +1,26 @@
-"""One batch of data sets: sampled side by side, as many at a time as suit the device, and again with care."""
+"""Data sets of one shape side by side: as many in a program as suit the device, on all processors."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
-from bayesjudge.inference.engines.hmc import run_from, run_hmc
-from bayesjudge.inference.engines.laplace import run_laplace
-from bayesjudge.inference.engines.nuts import CAREFUL, Draws, NutsOptions, run_nuts
+from bayesjudge.inference.engines.base import Engine, SideBySide
+from bayesjudge.inference.engines.hmc import run_from
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import Density, Sets, density
 from bayesjudge.inference.programs.progress import Report, shared
-from bayesjudge.inference.programs.stacks import Stack, placed, stack
-from bayesjudge.model import Data, Model
+from bayesjudge.inference.programs.stacks import Stack, placed
+from bayesjudge.model import Model
 
-__all__ = ["SAMPLERS", "TOGETHER", "Batch", "chains_from", "fit_batch"]
+__all__ = ["TOGETHER", "Batch", "chains_from", "fit_batch", "together"]
 
-SAMPLERS: dict[str, Callable[..., Draws]] = {"hmc": run_hmc, "nuts": run_nuts}
 #: Data sets that share a program on a CPU. More at once run no faster there, and every number of data sets
 #: would be a program of its own.
 TOGETHER = 16
@@ -30,67 +28,57 @@ TOGETHER = 16
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Batch:
-    """Data sets to be brought to one shape; plain values, so that it can travel to another process."""
+    """Data sets of one shape; plain values, so that they can travel to another process.
+
+    Attributes
+    ----------
+    model : Model
+    engine : SideBySide
+    stack : Stack
+        The data sets.
+    numbers : sequence of int
+        Their positions in the list of all: data set i has the key ``fold_in(key(seed), i)``.
+    together : int
+        Data sets in one program.
+    seed : int
+    mesh : jax.sharding.Mesh or None
+    """
 
     model: Model
-    data: Sequence[Data]
-    engine: str
-    options: NutsOptions
+    engine: SideBySide
+    stack: Stack
+    numbers: tuple[int, ...]
+    together: int
     seed: int
-    repeat: bool
-    mesh: Any
+    mesh: Any = None
 
-    @property
-    def together(self) -> int:
-        """Data sets in one program: a few on a CPU, all of them elsewhere."""
-        alone = self.mesh is None and jax.default_backend() == "cpu"
-        return min(len(self.data), TOGETHER) if alone else len(self.data)
+
+def together(mesh: Any) -> int | None:
+    """Data sets in one program: a few on a CPU, all of them (None) elsewhere."""
+    return TOGETHER if mesh is None and jax.default_backend() == "cpu" else None
 
 
 def fit_batch(job: Batch, report: Report | None = None) -> tuple[Any, dict[str, Any]]:
-    """Draws (sets, chains, draws, d) and statistics of one batch of equal shape."""
+    """Draws (sets, chains, draws, d) and statistics of one batch."""
     accelerator.prepare()
     compiled_programs.release_when_many()
-    whole = stack(job.data)
-    flat, stats = _sampled(job, whole, np.arange(len(job.data)), job.together, report)
-    if job.engine in SAMPLERS and job.repeat and job.options.target_accept < CAREFUL:
-        return _repeated(job, whole, flat, stats)
-    return flat, stats
+    parts = list(_parts(job))
+    jobs = list(zip(parts, shared(report, len(parts)), strict=True))
+    # The first alone: it compiles what the others share. Each runs on one processor, so they run on all.
+    found = [_drawn(job, *jobs[0])]
+    with ThreadPoolExecutor(max_workers=_processors()) as pool:
+        found += pool.map(lambda one: _drawn(job, *one), jobs[1:])
+    number = len(job.numbers)
+    flat = np.concatenate([flat for flat, _ in found])[:number]
+    return flat, {name: np.concatenate([stats[name] for _, stats in found])[:number] for name in found[0][1]}
 
 
-def chains_from(job: Batch, points: Any) -> Any:
+def chains_from(job: Batch, kernel: Engine, points: Any) -> Any:
     """Chains (sets, chains, draws, d) that start at ``points`` (sets, d); see `hmc.run_from`."""
     accelerator.prepare()
-    parts = _parts(job, stack(job.data), np.arange(len(job.data)), job.together)
-    found = [run_from(*part.of, job.options, many=part.sets, points=points[part.chosen]).flat
-             for part in parts]  # fmt: skip
-    return np.concatenate(found)[: len(job.data)]
-
-
-def _repeated(job: Batch, whole: Stack, flat: Any, stats: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Results in which the data sets whose chains diverged have been sampled again, with shorter steps."""
-    diverged = np.flatnonzero(np.asarray(stats["diverging"]).any(axis=(1, 2)))
-    if not len(diverged):
-        return flat, stats
-    careful = replace(job, options=replace(job.options, target_accept=CAREFUL), seed=job.seed + 1)
-    new_flat, new_stats = _sampled(careful, whole, diverged, _again(job, len(diverged)), None)
-    flat = flat.copy()
-    flat[diverged] = new_flat
-    kept = {name: values.copy() for name, values in stats.items()}
-    for name, values in kept.items():
-        values[diverged] = new_stats[name]
-    return flat, kept
-
-
-def _again(job: Batch, diverged: int) -> int:
-    """Data sets in a program of the second run: as many as in the first, so that nothing is compiled.
-
-    Where that is a large batch a power of two will do: few sizes, so few programs. On a mesh the number must
-    stay a multiple of the devices.
-    """
-    if job.mesh is not None or job.together < len(job.data) or job.together <= TOGETHER:
-        return job.together
-    return min(1 << (diverged - 1).bit_length(), job.together)
+    found = [run_from(*part.of, kernel, many=part.sets, points=points[part.chosen]).flat
+             for part in _parts(job)]  # fmt: skip
+    return np.concatenate(found)[: len(job.numbers)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,29 +90,15 @@ class _Part:
     of: tuple[Density, dict[str, Any], Any]
 
 
-def _parts(job: Batch, whole: Stack, chosen: Any, size: int) -> Iterator[_Part]:
+def _parts(job: Batch) -> Iterator[_Part]:
     """Parts of equal size; the last is filled up with what is in it, and the results of that are cut off."""
-    target = density(job.model, whole.first)
-    pieces = [chosen[k : k + size] for k in range(0, len(chosen), size)]
-    for piece, key in zip(pieces, jax.random.split(jax.random.key(job.seed), len(pieces)), strict=True):
-        index = np.resize(piece, size)
-        sets, arrays = whole.part(index)
-        yield _Part(chosen=index, sets=sets, of=(target, placed(arrays, sets, job.mesh), key))
-
-
-def _sampled(
-    job: Batch, whole: Stack, chosen: Any, size: int, report: Report | None
-) -> tuple[Any, dict[str, Any]]:
-    """Draws and statistics of the chosen data sets, ``size`` of them in a program."""
-    parts = list(_parts(job, whole, chosen, size))
-    jobs = list(zip(parts, shared(report, len(parts)), strict=True))
-    # The first alone: it compiles what the others share. Each runs on one processor, so they run on all.
-    found = [_drawn(job, *jobs[0])]
-    with ThreadPoolExecutor(max_workers=_processors()) as pool:
-        found += pool.map(lambda one: _drawn(job, *one), jobs[1:])
-    flat = np.concatenate([flat for flat, _ in found])[: len(chosen)]
-    stats = {name: np.concatenate([stats[name] for _, stats in found])[: len(chosen)] for name in found[0][1]}
-    return flat, stats
+    target, size = density(job.model, job.stack.first), job.together
+    key = jax.random.key(job.seed)
+    for k in range(0, len(job.numbers), size):
+        index = np.resize(np.arange(len(job.numbers))[k : k + size], size)
+        sets, arrays = job.stack.part(index)
+        keys = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, np.array(job.numbers)[index])
+        yield _Part(chosen=index, sets=sets, of=(target, placed(arrays, sets, job.mesh), keys))
 
 
 def _processors() -> int:
@@ -133,12 +107,5 @@ def _processors() -> int:
 
 
 def _drawn(job: Batch, part: _Part, report: Report | None) -> tuple[Any, dict[str, Any]]:
-    options = job.options
-    if job.engine in SAMPLERS:
-        drawn = SAMPLERS[job.engine](*part.of, options, many=part.sets, report=report)
-        return np.asarray(drawn.flat), {name: np.asarray(values) for name, values in drawn.stats.items()}
-    weighted = run_laplace(*part.of, draws=options.chains * options.draws, many=part.sets)
-    shape = (part.sets.number, options.chains, options.draws)
-    figures = {"pareto_k": weighted.pareto_k, "importance_ess": weighted.ess}
-    stats = {name: np.broadcast_to(np.asarray(v)[:, None, None], shape) for name, v in figures.items()}
-    return np.asarray(weighted.flat).reshape(*shape, -1), stats
+    drawn = job.engine.draw_many(*part.of, many=part.sets, report=report)
+    return np.asarray(drawn.flat), {name: np.asarray(values) for name, values in drawn.stats.items()}

@@ -32,10 +32,10 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     --------
     >>> import tempfile
     >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.inference import fit
+    >>> from bayesjudge.inference import Laplace, fit
     >>> from bayesjudge.models.judge_error import JudgeError
     >>> log = simulate_verdicts(seed=1).verdicts
-    >>> result = fit(JudgeError(pooling="shared"), log, engine="laplace", draws=500)
+    >>> result = fit(JudgeError(pooling="shared"), log, engine=Laplace(draws=500))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = load_fit(result.save(f"{folder}/fit.nc"))
     >>> bool((again.posterior["theta"] == result.posterior["theta"]).all())
@@ -69,7 +69,8 @@ def _model(name: str, options: Mapping[str, Any]) -> Model:
 
 def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
     groups = [tree["constant_data"].to_dataset(), tree["observed_data"].to_dataset()]
-    arrays = {str(name): np.asarray(value) for group in groups for name, value in group.data_vars.items()}
+    # An array that is called like a dimension (the judge of every cell) comes back as a coordinate.
+    arrays = {str(name): np.asarray(value) for group in groups for name, value in group.variables.items()}
     return Data(
         arrays={name: arrays[name] for name in design["dims"]},
         dims={name: tuple(dims) for name, dims in design["dims"].items()},

@@ -7,25 +7,33 @@ at a time on each processor of a CPU, or batch by batch on any `concurrent.futur
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference.batches import SAMPLERS, Batch, fit_batch
-from bayesjudge.inference.engines.nuts import NutsOptions
+from bayesjudge.inference.batches import Batch, fit_batch, together
+from bayesjudge.inference.engines import Engine, engine_of
+from bayesjudge.inference.engines.base import SideBySide
 from bayesjudge.inference.gate import Gate, gate_of
+from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared
+from bayesjudge.inference.programs.stacks import Stack, stack
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model
 
 __all__ = ["ManyFits", "fit_many"]
+
+#: Draws, and warm-up draws, of each chain of an engine that is named.
+DRAWS = 500
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,9 +79,9 @@ class ManyFits:
 
 
 def fit_many(
-    model: Model, tables: Sequence[Any], *, engine: str = "hmc", chains: int = 4, draws: int = 500,
-    tune: int = 500, seed: int = 0, target_accept: float = 0.9, progress: bool = False,
-    repeat: bool = True, batch: int | None = None, mesh: Any = None, executor: Executor | None = None,
+    model: Model, tables: Sequence[Any], *, engine: Engine | str = "hmc", seed: int = 0,
+    progress: bool = False, repeat: bool = True, batch: int | None = None, mesh: Any = None,
+    executor: Executor | None = None,
 ) -> ManyFits:  # fmt: skip
     """Fit one model to many tables at once.
 
@@ -83,23 +91,25 @@ def fit_many(
         Any generative model of the protocol.
     tables : sequence
         Tables, counts or `Data`. Data sets whose facts agree are padded to one shape and share a program.
-    engine : {"hmc", "nuts", "laplace"}
-        Jittered HMC in lock step (the default: see `inference.hmc` for why), NUTS, or importance-weighted
-        Laplace. Look at each gate: nothing falls back to another engine here.
-    chains, draws, tune, seed, target_accept
-        As in `fit`, for each posterior.
+    engine : Hmc, Nuts or Laplace, or one of "hmc", "nuts", "laplace"
+        Jittered HMC in lock step (the default: see `engines.hmc` for why), NUTS, or importance-weighted
+        Laplace; a name stands for the engine with 500 draws and 500 warm-up draws of each chain. Check the
+        gate of each posterior: nothing falls back to another engine here.
+    seed : int
+        Equal seeds give equal draws on one kind of device; data set i has the key ``fold_in(key(seed), i)``.
     progress : bool
         Show a progress bar on standard error.
     repeat : bool
         Run the posteriors that had divergent transitions once more, with the shorter steps that `fit` takes
         then; the second run is kept.
     batch : int, optional
-        Posteriors padded to one shape, and run on one worker of an executor; default all that can be. An
-        accelerator runs them all in one program, a CPU ``batches.TOGETHER`` at a time.
+        Posteriors in one job of an executor. On a CPU it is rounded up to whole programs of
+        ``batches.TOGETHER``, and draws do not depend on it; an accelerator runs so many in one program, by
+        default all.
     mesh : jax.sharding.Mesh, optional
         Split the data sets of each batch over the mesh's first axis.
     executor : concurrent.futures.Executor, optional
-        Run batches on it; any executor will do, a Dask client's among them.
+        Run batches on it, as `run_jobs` does; any executor will do, a Dask client's among them.
 
     Returns
     -------
@@ -113,39 +123,101 @@ def fit_many(
     >>> len(fits), fits.posterior(0)["theta"].shape
     (3, (4, 500, 2))
     """
-    if engine not in {*SAMPLERS, "laplace"}:
-        raise UsageError(f"engine={engine!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
+    chosen = engine_of(engine, draws=DRAWS, tune=DRAWS)
+    if not isinstance(chosen, SideBySide):
+        raise UsageError(f"engine={chosen.name!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
     prepared = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
-    options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=target_accept)
-    flat: list[Any] = [None] * len(prepared)
-    stats: list[Any] = [None] * len(prepared)
-    parts = _batches(prepared, batch)
-    common: dict[str, Any] = {"model": model, "engine": engine, "options": options, "repeat": repeat}
-    jobs = [Batch(data=[prepared[i] for i in part], seed=seed + 7919 * k, mesh=mesh, **common)
-            for k, part in enumerate(parts)]  # fmt: skip
+    groups = [_Group.of(numbers, prepared) for numbers in _shapes(prepared)]
+    run = _Run(model=model, batch=batch, mesh=mesh, executor=executor)
     shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()
     with shown as report:
-        results = _run(jobs, executor, report)
-    for part, (many_flat, many_stats) in zip(parts, results, strict=True):
-        for position, index in enumerate(part):
-            flat[index] = many_flat[position]
-            stats[index] = {name: values[position] for name, values in many_stats.items()}
-    return ManyFits(model=model, data=tuple(prepared), flat=tuple(flat), stats=tuple(stats))
+        drawn = run.drawn(chosen, groups, seed, report)
+    careful = chosen.careful if repeat else None
+    diverged = {i for i, (_, stats) in drawn.items() if np.any(stats.get("diverging", False))}
+    if careful is not None and diverged:
+        drawn |= run.drawn(careful, [group.only(diverged) for group in groups], seed + 1, None)
+    found = [drawn[i] for i in range(len(prepared))]
+    return ManyFits(model=model, data=tuple(prepared), flat=tuple(flat for flat, _ in found),
+                    stats=tuple(stats for _, stats in found))  # fmt: skip
 
 
-def _run(jobs: list[Batch], executor: Executor | None, report: Report | None) -> list[Any]:
-    if executor is not None:
-        return list(executor.map(fit_batch, jobs))
-    return [fit_batch(job, part) for job, part in zip(jobs, shared(report, len(jobs)), strict=True)]
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Group:
+    """Data sets of one shape: their positions, their arrays, and how many there were at first."""
+
+    numbers: tuple[int, ...]
+    stack: Stack
+    size: int
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], prepared: Sequence[Data]) -> _Group:
+        return cls(numbers=tuple(numbers), stack=stack([prepared[i] for i in numbers]), size=len(numbers))
+
+    def only(self, some: Collection[int]) -> _Group:
+        kept = [k for k, i in enumerate(self.numbers) if i in some]
+        return self._at(kept)
+
+    def batches(self, size: int) -> Iterator[_Group]:
+        places = range(len(self.numbers))
+        return (self._at(places[k : k + size]) for k in places[::size])
+
+    def _at(self, places: Sequence[int]) -> _Group:
+        numbers = tuple(self.numbers[k] for k in places)
+        return replace(self, numbers=numbers, stack=self.stack.take(np.array(places, dtype=int)))
 
 
-def _batches(prepared: Sequence[Data], batch: int | None) -> list[list[int]]:
-    """Indices of data sets that can share a program: equal facts and axes, at most ``batch`` together."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Run:
+    """How data sets are shared out: programs of one size, some of them in a batch, batches over workers."""
+
+    model: Model
+    batch: int | None
+    mesh: Any
+    executor: Executor | None
+
+    def drawn(
+        self, engine: SideBySide, groups: Sequence[_Group], seed: int, report: Report | None
+    ) -> dict[int, tuple[Any, dict[str, Any]]]:
+        """Draws and statistics by position."""
+        jobs: list[Batch] = []
+        for group in groups:
+            program, size = self._sizes(group)
+            jobs += [
+                Batch(model=self.model, engine=engine, stack=part.stack, numbers=part.numbers, seed=seed,
+                      together=program, mesh=self.mesh)
+                for part in group.batches(size)
+            ]  # fmt: skip
+        if self.executor is None:
+            reports = shared(report, len(jobs))
+            results = [fit_batch(job, part) for job, part in zip(jobs, reports, strict=True)]
+        else:
+            results = run_jobs([partial(fit_batch, job) for job in jobs], executor=self.executor)
+        return {i: (flat[k], {name: values[k] for name, values in stats.items()})
+                for job, (flat, stats) in zip(jobs, results, strict=True)
+                for k, i in enumerate(job.numbers)}  # fmt: skip
+
+    def _sizes(self, group: _Group) -> tuple[int, int]:
+        """Data sets of a program, and of a batch.
+
+        On a CPU batches are whole programs, so that what runs beside a data set does not depend on them.
+        Elsewhere a batch is one program; for a second run of a few the next power of two is large enough, so
+        that few sizes are compiled. On a mesh the number must stay a multiple of the devices.
+        """
+        number, most = max(len(group.numbers), 1), together(self.mesh)
+        if most is not None:
+            program = min(most, group.size)
+            wanted = self.batch or (program if self.executor else number)
+            return program, -(-wanted // program) * program
+        first = min(self.batch or group.size, group.size)
+        return (first if self.mesh is not None else min(1 << (number - 1).bit_length(), first)), first
+
+
+def _shapes(prepared: Sequence[Data]) -> list[list[int]]:
+    """Positions of data sets that can share a program: equal facts and axes."""
     shapes: dict[Any, list[int]] = {}
     for index, data in enumerate(prepared):
         fixed = tuple(
             sorted((dim, len(labels)) for dim, labels in data.coords.items() if dim not in data.ragged)
         )
         shapes.setdefault((fixed, tuple(sorted(data.facts.items()))), []).append(index)
-    size = batch or len(prepared)
-    return [group[k : k + size] for group in shapes.values() for k in range(0, len(group), size)]
+    return list(shapes.values())

@@ -6,10 +6,10 @@ import importlib.util
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from bayesjudge.errors import EngineError, UsageError
-from bayesjudge.inference import ENGINES
+from bayesjudge.inference.engines import ENGINES, engine_of
 
 __all__ = ["SamplingOptions"]
 
@@ -30,9 +30,12 @@ class SamplingOptions:
 
     Examples
     --------
-    >>> SamplingOptions(draws=500).sampling["draws"]
+    >>> SamplingOptions(draws=500).sampling["engine"].draws
     500
     """
+
+    #: Target acceptance rate of the engine, whichever it is.
+    target_accept: ClassVar[float] = 0.95
 
     engine: str = "nuts"
     prob: float = 0.95
@@ -64,8 +67,9 @@ class SamplingOptions:
     @property
     def sampling(self) -> Mapping[str, Any]:
         """Keywords of `fit`."""
-        return {"engine": self.engine, "seed": self.seed, "progress": self.progress,
-                "chains": self.chains, "draws": self.draws, "tune": self.tune}  # fmt: skip
+        engine = engine_of(self.engine, chains=self.chains, draws=self.draws, tune=self.tune,
+                           target_accept=self.target_accept)  # fmt: skip
+        return {"engine": engine, "seed": self.seed, "progress": self.progress}
 
     @property
     def settings(self) -> Mapping[str, Any]:

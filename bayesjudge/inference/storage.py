@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import xarray as xr
 
 from bayesjudge.errors import UsageError
+from bayesjudge.files import write_whole
 
 __all__ = ["read_tree", "write_tree"]
 
 
 def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
-    """Write a tree to one NetCDF file, first to a temporary file beside it, then renamed.
+    """Write a tree to one NetCDF file, made in memory: HDF5 does not survive a disk that fills up.
 
     Raises
     ------
@@ -23,6 +23,7 @@ def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
 
     Examples
     --------
+    >>> import tempfile
     >>> tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"theta": ("draw", [0.1, 0.2])})})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = read_tree(write_tree(tree, Path(folder) / "tree.nc"))
@@ -32,14 +33,8 @@ def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     if not target.parent.is_dir():
         raise UsageError(f"no folder {str(target.parent)!r} to write {target.name!r} to; create it first")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
-    os.close(handle)
-    try:
-        tree.to_netcdf(temporary, engine="h5netcdf")
-        Path(temporary).replace(target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    return target
+    content = tree.to_netcdf(engine="h5netcdf")
+    return write_whole(target, lambda file: file.write(content))
 
 
 def read_tree(path: str | os.PathLike[str]) -> xr.DataTree:

@@ -10,6 +10,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from bayesjudge.text import visible
+
 __all__ = ["to_svg"]
 
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "bayesjudge", "text.parse_math": False}
@@ -41,5 +43,6 @@ def to_svg(figure: Figure) -> str:
         # The reader's browser has the glyphs that the font used here for measuring may lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
-    text = buffer.getvalue()
+    # Figures are drawn without tabs or the like, so that any of them came with somebody's name.
+    text = visible(buffer.getvalue())
     return re.sub(r"[ \t]+$", "", text[text.index("<svg") :], flags=re.MULTILINE)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
-from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.battle_formats import Unfolded, unfold_battles
-from bayesjudge.readers.column_names import BATTLE_ALIASES, recognise, reference_answers
-from bayesjudge.readers.parts import located, read_parts
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers.column_names import BATTLE_ALIASES, reference_answers
+from bayesjudge.readers.parts import Part, located, read_parts, unread
+from bayesjudge.readers.questions import to_battles
+from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.wide import one_judge_a_row
 from bayesjudge.tables import Battles
 from bayesjudge.tables.battle_rows import NAMES
 from bayesjudge.tables.columns import label_source, name_columns, require_unique
@@ -26,22 +28,25 @@ def read_battles(
     columns: Mapping[str, str] | None = None,
     judges: Sequence[str] | None = None,
     order: str | None = None,
+    **choices: Unpack[Choices],
 ) -> Battles:
     """Read battles from a file, several files, standard input or a table in memory.
 
     Parameters
     ----------
     source : str, path or table
-        A CSV, TSV, JSONL, JSON or Parquet file (also with ``.gz``), a pattern such as ``"votes/*.parquet"``,
-        ``"-"`` for standard input, or a pandas, Polars, pyarrow or Ibis table. Known without a mapping:
-        LMArena votes, MT-bench judgments and votes, AlpacaEval annotations, Soft-Elo annotations, and wide
-        tables with one column of verdicts a judge.
+        A CSV, TSV, JSONL, JSON or Parquet file (also with ``.gz``) or the log of a tool, see
+        `bayesjudge.readers.formats`; a folder of them, a pattern such as ``"votes/*.parquet"``, ``"-"`` for
+        standard input, or a pandas, Polars, pyarrow or Ibis table. A wide table may hold one column of
+        verdicts a judge.
     columns : mapping of str to str, optional
         Our name to yours: ``{"human": "winner"}``; see `Battles.from_frame` for our names.
     judges : sequence of str, optional
         Columns of a wide table that each hold one judge's verdicts.
     order : {"ab", "ba"}, optional
         Which answer was shown first on every row, where the table has no column that says so.
+    **choices
+        What else to say of the file, see `Reading`: ``format, put, where``.
 
     Returns
     -------
@@ -64,48 +69,41 @@ def read_battles(
     """
     if order is not None and order not in ORDERS:
         raise UsageError(f"order is {order!r}; it is one of {list(ORDERS)}, or left out")
-    names: list[str] = []
-    parts: list[Unfolded] = []
+    parts: list[Part] = []
     warnings: tuple[str, ...] = ()
-    for name, frame in read_parts(source):
-        part, told = _named(name, frame, columns, judges)
-        names.append(name)
-        parts.append(part)
-        warnings += told
-    frame = pd.concat([part.frame for part in parts], ignore_index=True) if len(parts) > 1 else parts[0].frame
+    read = read_parts(source, Reading(**choices), taken=[*(columns or {}).values(), *(judges or ())])
+    for part in map(to_battles, read):
+        one, told = _named(part, columns, judges)
+        parts.append(one)
+        warnings += one.notes + told
+    frame = pd.concat([part.frame for part in parts], ignore_index=True)
     if order is not None and "order" not in frame:
         frame = frame.assign(order=order)
     try:
         battles = Battles.from_frame(frame)
     except InputError as error:
-        raise InputError(_in_files(error.problems, names, parts)) from error
+        found = located(error.problems, [part.name for part in parts], [part.frame for part in parts])
+        raise parts[0].explained(InputError(found)) from error
     return replace(battles, warnings=tuple(dict.fromkeys(warnings + battles.warnings)),
+                   dropped={**unread(parts), **battles.dropped},
                    label_source=label_source(columns, battles.frame, "human"))  # fmt: skip
 
 
 def _named(
-    name: str, frame: pd.DataFrame, columns: Mapping[str, str] | None, judges: Sequence[str] | None
-) -> tuple[Unfolded, tuple[str, ...]]:
-    frame = frame.rename(columns=str)
+    part: Part, columns: Mapping[str, str] | None, judges: Sequence[str] | None
+) -> tuple[Part, tuple[str, ...]]:
+    frame = part.frame.rename(columns=str)
     mapped = dict(columns or {})
     try:
         require_unique(frame.columns)
-        unfolded = unfold_battles(frame, judges=judges, taken=tuple(mapped.values()))
-        mapping, doubts = recognise(unfolded.frame.columns, mapped, aliases=BATTLE_ALIASES)
+        told: tuple[str, ...] = ()
+        if part.tool is None or judges is not None:
+            frame, told = one_judge_a_row(frame, judges=judges, taken=tuple(mapped.values()))
+        mapping, doubts = replace(part, frame=frame).recognised(mapped, BATTLE_ALIASES)
     except InputError as error:
-        told = [replace(problem, found=f"{problem.found} in {name}") for problem in error.problems]
-        raise InputError(told) from error
-    named, moved = name_columns(unfolded.frame, mapping, names=NAMES)
-    doubts += moved + reference_answers(named, "human")
-    return replace(unfolded, frame=named), unfolded.warnings + doubts
-
-
-def _in_files(problems: Sequence[Problem], names: Sequence[str], parts: Sequence[Unfolded]) -> list[Problem]:
-    """Row numbers as they are in the file: stacked copies of its rows are taken off again."""
-    found = located(problems, names, [part.frame for part in parts])
-    heights = {name: len(part.frame) // part.copies for name, part in zip(names, parts, strict=True)}
-    one = next(iter(heights.values()))
-    sizes = [next((n for name, n in heights.items() if problem.found.endswith(f" in {name}")), one)
-             for problem in found]  # fmt: skip
-    return [replace(problem, rows=tuple(dict.fromkeys((row - 1) % size + 1 for row in problem.rows)))
-            for problem, size in zip(found, sizes, strict=True)]  # fmt: skip
+        located_in = [replace(problem, found=f"{problem.found} in {part.name}") for problem in error.problems]
+        raise InputError(located_in) from error
+    named, moved = name_columns(frame, mapping, names=NAMES)
+    told += doubts + moved
+    told += () if part.tool else reference_answers(named, "human")
+    return replace(part, frame=named.set_axis(frame.index)), told

@@ -9,17 +9,18 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.coding import distinct_values, shown
+from bayesjudge.tables.coding import MISSING, code_binary, distinct_values, shown
 
 __all__ = [
     "BATTLE_ALIASES", "GOLD_ALIASES", "PAIR_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES",
-    "recognise", "reference_answers",
+    "means_any", "recognise", "reference_answers",
 ]  # fmt: skip
 
 #: Names of what is more often a task's own answer than a person's judgement of one.
 REFERENCES = frozenset({
     "target", "truth", "reference", "ground_truth", "gold", "true_label", "answer_key", "correct_answer",
-    "expected_answer", "gold_answer", "gold_standard", "reference_answer",
+    "expected", "expected_output", "ideal", "expected_answer", "gold_answer", "gold_standard",
+    "reference_answer",
 })  # fmt: skip
 #: Names of a person's judgement; the star stands for any ending but that of a person's name.
 _HUMAN = ["human_label", "gold_label", "annotator_label", "human", "human_verdict", "human_judgment",
@@ -30,7 +31,7 @@ _ANY_HUMAN = "human_*"
 VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "item": (
         ["item_id", "question_id", "prompt_id", "example_id", "instance_id", "sample_id", "problem_id",
-         "task_id", "query_id", "doc_id", "qid"],
+         "task_id", "query_id", "doc_id", "qid", "case_id", "test_id", "row_id"],
         ["id", "uid", "question", "prompt", "query"],
     ),
     "model": (
@@ -42,7 +43,8 @@ VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
         [],
     ),
     "verdict": (
-        ["judge_verdict", "judge_label", "judgment", "judgement", "is_correct", "prediction", "judge_score"],
+        ["judge_verdict", "judge_label", "judgment", "judgement", "is_correct", "prediction", "judge_score",
+         "judge_result", "judge_correct", "judge_pass", "judge_decision", "llm_label", "llm_verdict"],
         ["score", "correct", "passed", "rating", "result"],
     ),
     "label": (_HUMAN, [_ANY_HUMAN]),
@@ -100,7 +102,7 @@ BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "judge": VERDICT_ALIASES["judge"],
     "verdict": (
         ["judge_verdict", "judge_label", "judge_preference", "judge_winner", "judgment", "judgement"],
-        ["prediction", "outcome"],
+        ["prediction", "outcome", "winner"],
     ),
     "score_a": (["judge_score_a", "score_model_a", "rating_a", "score_1"], []),
     "score_b": (["judge_score_b", "score_model_b", "rating_b", "score_2"], []),
@@ -207,15 +209,36 @@ def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
     """
     if name in frame:
         return ()
-    columns = [column for column in map(str, frame.columns) if _folded(column) in REFERENCES]
+    columns = [
+        column
+        for column in map(str, frame.columns)
+        if _folded(column) in REFERENCES or (_folded(column) == "answer" and _codes(frame[column]))
+    ]
     return tuple(f"column {column!r} looks like reference answers ({_examples(frame[column])}): not used as "
                  f"human labels; `--column {name}={column}` says they are" for column in columns)  # fmt: skip
+
+
+def _codes(values: pd.Series[Any]) -> bool:
+    """Whether an answer, which may be the model's, is written as a label would be."""
+    codes = code_binary(values)
+    return bool((codes >= 0).any() and (codes >= MISSING).all())
 
 
 def _examples(values: pd.Series[Any]) -> str:
     """The last values in order of their names (yes before no); the order of rows has no part in it."""
     distinct = sorted({shown(value).strip("'") for value in distinct_values(values)[1]}, reverse=True)
     return "/".join(distinct[:3]) + ("/…" if len(distinct) > 3 else "")
+
+
+def means_any(found: Iterable[str], names: Sequence[str]) -> bool:
+    """Whether any column has one of these names, whatever its case and spaces.
+
+    Examples
+    --------
+    >>> means_any(["Judge Label"], ["judge_label"])
+    True
+    """
+    return any(_means(_folded(column), names) for column in found)
 
 
 def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:

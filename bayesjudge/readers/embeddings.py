@@ -96,7 +96,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
 
 
 def _read_table(source: Any) -> dict[str, Any]:
-    frame = pd.concat([part for _, part in read_parts(source)], ignore_index=True)
+    frame = pd.concat([part.frame for part in read_parts(source)], ignore_index=True)
     sides = {name for names in SIDES.values() for name in names}
     return {str(name): _stacked(column, str(name)) if name in sides else column.to_numpy()
             for name, column in frame.items()}  # fmt: skip

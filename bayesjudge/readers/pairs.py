@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,9 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import PAIR_ALIASES, recognise, reference_answers
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
-from bayesjudge.readers.filters import keep_where
-from bayesjudge.readers.parts import located, read_parts
+from bayesjudge.readers.parts import located, read_parts, unread
+from bayesjudge.readers.questions import to_pairs
+from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.tables import Pairs
 from bayesjudge.tables.coding import code_names, shown
 from bayesjudge.tables.columns import label_source, name_columns, require_columns
@@ -24,7 +25,7 @@ __all__ = ["named_items", "read_pairs", "with_items"]
 
 def read_pairs(
     source: Any, *, embeddings: Any = None, encoder: Encoder | str | None = None,
-    columns: Mapping[str, str] | None = None, items: Any = None, where: Mapping[str, Any] | None = None,
+    columns: Mapping[str, str] | None = None, items: Any = None, **choices: Unpack[Choices],
 ) -> Pairs:  # fmt: skip
     """Read pairs from a file, several files, standard input or a table in memory.
 
@@ -48,8 +49,9 @@ def read_pairs(
     items : path or table, optional
         One row an item: what people preferred, lengths, categories, models, texts, whatever the log does not
         say; joined by item.
-    where : mapping of str to value or list of values, optional
-        Use only the rows of the log whose columns have these values: ``{"prompt": "Vanilla", "run": 0}``.
+    **choices
+        What else to say of the log, see `Reading`: ``format, put, where``, as in
+        ``where={"prompt": "Vanilla", "run": 0}``.
 
     Returns
     -------
@@ -79,26 +81,29 @@ def read_pairs(
     if embeddings is not None and encoder is not None:
         raise UsageError("give embeddings= or encoder=, not both")
     known = named_items(items, columns, aliases=PAIR_ALIASES, names=NAMES) if items is not None else None
-    names, frames = [], []
+    frames = []
     warnings: tuple[str, ...] = () if known is None else known[2]
-    for name, frame in keep_where(read_parts(source), where):
-        mine = _of_log(frame, columns, frozenset() if known is None else known[1])
-        mapping, doubts = recognise(map(str, frame.columns), mine, aliases=PAIR_ALIASES)
-        named, moved = name_columns(frame, mapping, names=NAMES)
-        names.append(name)
-        frames.append(named.set_axis(frame.index))
-        warnings += doubts + moved
+    parts = read_parts(source, Reading(**choices), taken=(columns or {}).values())
+    parts = [to_pairs(part) for part in parts]
+    for part in parts:
+        mine = _of_log(part.frame, columns, frozenset() if known is None else known[1])
+        mapping, doubts = part.recognised(mine, PAIR_ALIASES)
+        named, moved = name_columns(part.frame, mapping, names=NAMES)
+        frames.append(named.set_axis(part.frame.index))
+        warnings += part.notes + doubts + moved
     whole = pd.concat(frames, ignore_index=True)
     try:
         if known is not None and "item" in whole:
             whole, lost = with_items(whole, known[0])
             warnings += lost
-        warnings += reference_answers(whole, "human_prefers")
+        warnings += () if parts[0].tool else reference_answers(whole, "human_prefers")
         arrays = embed_texts(whole, encoder) if encoder is not None else _embeddings(embeddings, whole)
         pairs = Pairs.from_frame(whole, **arrays)
     except InputError as error:
-        raise InputError(located(error.problems, names, frames)) from error
+        told = located(error.problems, [part.name for part in parts], frames)
+        raise parts[0].explained(InputError(told)) from error
     return replace(pairs, warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),
+                   dropped={**unread(parts), **pairs.dropped},
                    label_source=label_source(columns, pairs.frame, "human_prefers"))  # fmt: skip
 
 
@@ -129,7 +134,7 @@ def named_items(
     InputError
         A file that cannot be read, no column of items, an item on two rows.
     """
-    frame = pd.concat([part for _, part in read_parts(source)], ignore_index=True)
+    frame = pd.concat([part.frame for part in read_parts(source)], ignore_index=True)
     mine = {name: column for name, column in (columns or {}).items() if column in frame}
     mapping, doubts = recognise(map(str, frame.columns), mine, aliases=aliases)
     named, moved = name_columns(frame, mapping, names=names)

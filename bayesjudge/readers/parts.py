@@ -1,10 +1,12 @@
-"""The frames behind a source, and problems told with each file's own row numbers: shared by every reader."""
+"""The files behind a source, each recognised by itself; problems by a file's own row numbers."""
 
 from __future__ import annotations
 
+import itertools
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,50 +14,237 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.filters import ROW
-from bayesjudge.readers.formats import read_delimited, read_json, read_parquet
+from bayesjudge.readers.archives import archive_records
+from bayesjudge.readers.column_names import recognise
+from bayesjudge.readers.databases import is_database, open_table
+from bayesjudge.readers.filters import ROW, keep_where
+from bayesjudge.readers.format import File, Format, Record
+from bayesjudge.readers.formats import known_formats
+from bayesjudge.readers.json_records import json_records
+from bayesjudge.readers.reading import Reading
+from bayesjudge.readers.recognition import FIRST, near_formats, recognise_format
+from bayesjudge.readers.rows import Rows, collect_rows, frame_records
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
+from bayesjudge.readers.tabular import read_delimited, read_parquet
 
-__all__ = ["located", "read_parts"]
-
-_READERS: Mapping[str, Callable[[Source], pd.DataFrame]] = {
-    "csv": read_delimited, "tsv": read_delimited, "json": read_json, "parquet": read_parquet,
-}  # fmt: skip
+__all__ = ["Part", "located", "read_parts", "unread"]
 
 
-def read_parts(source: Any) -> list[tuple[str, pd.DataFrame]]:
-    """Name and frame of each file that a path, pattern or ``-`` means, or of a table in memory.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Part:
+    """One file, or one table in memory.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    frame : pandas.DataFrame
+        A tool's rows under the names of `bayesjudge.readers.format`, the index their records' places in the
+        file; a plain table as it came.
+    tool : Format, optional
+        The tool's format; None for a plain table.
+    rows : Rows, optional
+        What a tool's records gave.
+    near : tuple of Problem
+        What to say of a table that cannot be used either.
+    notes : tuple of str
+        What was left out or assumed.
+    cluster : str, optional
+        The column of items that belong together, where the tool's records say so.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    tool: Format | None = None
+    rows: Rows | None = None
+    near: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    cluster: str | None = None
+
+    def recognised(
+        self,
+        columns: Mapping[str, str] | None,
+        aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]],
+        *,
+        found: Sequence[str] | None = None,
+    ) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Our name to the column, and what was guessed; a tool's rows have our names already."""
+        if self.tool is not None:
+            return dict(columns or {}), ()
+        return recognise(map(str, self.frame.columns) if found is None else found, columns, aliases=aliases)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its ending."""
+        return File(name=self.name).stem
+
+    def explained(self, error: InputError) -> InputError:
+        """The error, with the nearest formats where columns are missing."""
+        missing = all(not problem.rows and problem.column not in self.frame for problem in error.problems)
+        return InputError([*error.problems, *self.near]) if missing and self.near else error
+
+
+def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection[str] = ()) -> list[Part]:
+    """Each file that a path, pattern, folder or ``-`` means, or the table in memory or DuckDB.
+
+    Parameters
+    ----------
+    source : path or table
+        As every reader takes it.
+    reading : Reading, optional
+        What the user says of it; its ``where`` chooses rows.
+    taken : collection of str
+        Columns that the user has given a meaning.
 
     Raises
     ------
     InputError
         A file that cannot be read.
     UsageError
-        Neither a path nor a table, or an unknown file ending.
+        Neither a path nor a table, an unknown file ending, formats that differ or cannot be told.
     """
+    reading = reading or Reading()
+    if isinstance(source, list) and all(isinstance(part, Part) for part in source):
+        return source
     if is_frame(source):
-        return [("the table", to_pandas(source).rename(columns=str))]
-    if not isinstance(source, (str, Path)):
+        parts = [_of_frame("the table", to_pandas(source).rename(columns=str), reading, taken)]
+    elif isinstance(source, str | Path) and is_database(source):
+        parts = [_of_frame(str(source), to_pandas(open_table(source)).rename(columns=str), reading, taken)]
+    elif isinstance(source, str | Path):
+        parts = _together(str(source), [_read(found, reading, taken) for found in find_sources(source)])
+    else:
         raise UsageError(
             f"cannot read a table from a {type(source).__name__}; "
             "give a path, or a pandas, Polars, pyarrow or Ibis table"
         )
-    return [(found.name, _read(found)) for found in find_sources(source)]
+    parts = [_put(part, reading) for part in parts]
+    kept = keep_where([(part.name, part.frame) for part in parts], reading.where)
+    return [replace(part, frame=frame) for part, (_, frame) in zip(parts, kept, strict=True)]
 
 
-def _read(source: Source) -> pd.DataFrame:
+def _together(source: str, parts: list[Part]) -> list[Part]:
+    """Files of one format; of a folder, those of the tool without what it writes beside them."""
+    tools = {part.tool.name for part in parts if part.tool is not None}
+    if len(tools) > 1:
+        raise UsageError(
+            f"{source} holds files of several formats: {', '.join(sorted(tools))}; read one of "
+            "them at a time, by a pattern or with --format"
+        )
+    beside = [part.name for part in parts if part.tool is None]
+    if not tools or not beside:
+        return parts
+    if not Path(source).is_dir():
+        raise UsageError(
+            f"{source} matches files of {tools.pop()} and others, for instance {beside[0]}; "
+            "name those of one kind"
+        )
+    told = f"{len(beside)} other files of the folder were left out: {', '.join(beside[:3])}"
+    return [replace(part, notes=(*part.notes, told)) for part in parts if part.tool is not None]
+
+
+def _put(part: Part, reading: Reading) -> Part:
+    """The values that the user gives to all rows."""
+    file = File(name=part.name)
+    values = {
+        name: value.replace("{file}", file.stem).replace("{folder}", file.folder)
+        for name, value in reading.put.items()
+    }
+    return replace(part, frame=part.frame.assign(**values)) if values else part
+
+
+def _read(source: Source, reading: Reading, taken: Collection[str]) -> Part:
     try:
-        return _READERS[source.format](source)
+        if source.format == "zip":
+            header, records = archive_records(source)
+            return _of_records(source.name, records, reading, taken, header=header)
+        if source.format == "json":
+            return _of_records(source.name, json_records(source), reading, taken)
+        if source.format == "parquet":
+            frame = read_parquet(source, lambda names: _projected(names, reading, taken))
+        else:
+            frame = read_delimited(source)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            [
-                file_problem(
-                    source.name,
-                    f"a file that cannot be read ({error})",
-                    "Check that it is whole, and its permissions.",
-                )
-            ]
-        ) from error
+        found, fix = f"a file that cannot be read ({error})", "Check that it is whole, and its permissions."
+        raise InputError([file_problem(source.name, found, fix)]) from error
+    return _of_frame(source.name, frame, reading, taken)
+
+
+def _projected(columns: Sequence[str], reading: Reading, taken: Collection[str]) -> list[str] | None:
+    """The columns that the one format of such columns needs, those of choices, and the user's."""
+    free = set(columns) - set(taken)
+    fit = [
+        tool
+        for tool in known_formats()
+        if reading.format in {None, tool.name} and not tool.lacks(free) and not (tool.without & free)
+    ]
+    if len(fit) != 1 or not fit[0].columns:
+        return None
+    wanted = (*fit[0].columns, *fit[0].marks, *taken, *(reading.where or {}))
+    return [column for column in columns if any(fnmatchcase(column, pattern) for pattern in wanted)]
+
+
+def _of_frame(name: str, frame: pd.DataFrame, reading: Reading, taken: Collection[str]) -> Part:
+    # A tool may write columns of one name, by their places; of a plain table the table itself refuses them.
+    apart = frame.set_axis(_apart(list(map(str, frame.columns))), axis=1)
+    first = list(frame_records(apart.iloc[:FIRST])) or [dict.fromkeys(map(str, apart.columns))]
+    found = recognise_format(name, first, wanted=reading.format, taken=taken)
+    if found is None:
+        return Part(name=name, frame=frame, near=tuple(near_formats(first)))
+    return _of_tool(File(name=name), found.tool, frame_records(apart))
+
+
+def _apart(names: list[str]) -> list[str]:
+    """A number after the second column of one name and further ones."""
+    found: dict[str, None] = {}
+    for name in names:
+        numbered = (name if k == 0 else f"{name}.{k}" for k in itertools.count())
+        found[next(one for one in numbered if one not in found)] = None
+    return list(found)
+
+
+def _of_records(
+    name: str,
+    records: Iterator[Record],
+    reading: Reading,
+    taken: Collection[str],
+    header: Mapping[str, Any] | None = None,
+) -> Part:
+    first = list(itertools.islice(records, FIRST))
+    if not first:
+        raise InputError([file_problem(name, "no objects", "Check how the file was written.")])
+    alone = len(first) == 1
+    found = recognise_format(name, first, wanted=reading.format, taken=taken, alone=alone)
+    every = itertools.chain(first, records)
+    if found is None:
+        near = tuple(near_formats(first, alone=alone))
+        return Part(name=name, frame=_table(every), near=near)
+    file = File(name=name, header={**(header or {}), **(found.header or {})})
+    return _of_tool(file, found.tool, every if found.records is None else iter(found.records))
+
+
+def _of_tool(file: File, tool: Format, records: Iterator[Record]) -> Part:
+    rows = collect_rows(records, tool, file)
+    told = f"read as {tool.title}; people's judgements: {tool.people}"
+    return Part(name=file.name, frame=rows.frame, tool=tool, rows=rows, notes=(told, *file.notes))
+
+
+#: Objects held as Python values at a time; a data frame is ten times smaller.
+_CHUNK = 100_000
+
+
+def _table(records: Iterator[Record]) -> pd.DataFrame:
+    frames = [pd.DataFrame(list(chunk)) for chunk in itertools.batched(records, _CHUNK)]
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
+def unread(parts: Sequence[Part]) -> dict[str, int]:
+    """Records that gave no row, and judgements that records lack, by reason."""
+    found: dict[str, int] = {}
+    for part in parts:
+        for counts in (part.rows.dropped, part.rows.unscored) if part.rows else ():
+            for reason, n in counts.items():
+                found[reason] = found.get(reason, 0) + n
+    return found
 
 
 def located(
@@ -73,16 +262,19 @@ def located(
         rows = np.asarray(problem.rows)
         place = np.searchsorted(ends, rows, side="left")
         located += [
-            replace(problem, rows=_in_file(rows[place == k] - (ends[k] - len(frames[k])), frames[k]),
-                    found=f"{problem.found} in {names[k]}")
+            replace(
+                problem,
+                rows=_in_file(rows[place == k] - (ends[k] - len(frames[k])), frames[k]),
+                found=f"{problem.found} in {names[k]}",
+            )
             for k in np.unique(place).tolist()
-        ]  # fmt: skip
+        ]
     return located
 
 
 def _in_file(rows: Any, frame: pd.DataFrame) -> tuple[int, ...]:
-    """Row numbers of the file, where only some of its rows were chosen."""
+    """Row numbers of the file, where only some of its rows were chosen or a record gave several."""
     places = np.asarray(rows, dtype=np.int64)
     if frame.index.name == ROW and len(places):
         places = frame.index.to_numpy(np.int64)[places - 1] + 1
-    return tuple(places.tolist())
+    return tuple(dict.fromkeys(places.tolist()))

@@ -22,7 +22,9 @@ __all__ = ["Source", "arrow_to_pandas", "file_problem", "find_sources", "is_fram
 
 #: File name endings and the format that each stands for.
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "json", ".ndjson": "json", ".json": "json",
-           ".parquet": "parquet", ".pq": "parquet"}  # fmt: skip
+           ".parquet": "parquet", ".pq": "parquet", ".eval": "zip"}  # fmt: skip
+#: Endings that say nothing: what such a file is, its first bytes say.
+_SNIFFED = ("", ".txt", ".log")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,17 +47,19 @@ class Source:
 
 
 def find_sources(source: str | Path) -> list[Source]:
-    """The files that a path, a pattern or ``-`` (standard input) means, in order of name.
+    """The files that a path, a folder, a pattern or ``-`` (standard input) means, in order of name.
 
     Raises
     ------
     InputError
-        No such file, nothing matches, a folder, an empty file.
+        No such file, nothing matches, an empty file.
     UsageError
         An ending that says no known format.
     """
     if str(source) == "-":
         return [_standard_input()]
+    if str(source).startswith(("https://", "http://")):
+        raise UsageError(f"nothing is fetched from a service; fetch it first: curl -LO {source}")
     path = Path(source).expanduser()
     if "\0" in str(path):
         raise UsageError(f"{str(source)!r} cannot be the name of a file")
@@ -66,7 +70,7 @@ def find_sources(source: str | Path) -> list[Source]:
                 [file_problem(str(source), "no file that matches", "Check the pattern and the folder.")]
             )
         return [_file(match) for match in matches]
-    return [_file(path)]
+    return [_file(one) for one in (_folder(path) if path.is_dir() else [path])]
 
 
 def file_problem(name: str, found: str, fix: str, rows: tuple[int, ...] = ()) -> Problem:
@@ -91,27 +95,43 @@ def _matches(pattern: Path) -> list[Path]:
         ) from error
 
 
+def _folder(path: Path) -> list[Path]:
+    """Every file in a folder, and in those in it, whose ending is known; in order of name."""
+    found = sorted(one for one in path.rglob("*") if one.is_file() and _ending(one) in FORMATS)
+    if not found:
+        fix = f"Name a file; known endings are {', '.join(FORMATS)}."
+        raise InputError([file_problem(str(path), "a folder without a file of a known ending", fix)])
+    return found
+
+
+def _ending(path: Path) -> str:
+    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return name.suffix.lower()
+
+
 def _file(path: Path) -> Source:
-    if path.is_dir():
-        raise InputError(
-            [
-                file_problem(
-                    str(path), "a folder", f"Name a file in it, or a pattern such as {str(path / '*.csv')!r}."
-                )
-            ]
-        )
     if not path.is_file():
         raise InputError([file_problem(str(path), "no such file", _near_files(path))])
-    packed = path.suffix.lower() == ".gz"
-    ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
-    if ending not in FORMATS:
+    if path.suffix.lower() == ".duckdb":
+        raise UsageError(f"{str(path)!r} holds tables; say which: {path}::TABLE")
+    packed, ending = path.suffix.lower() == ".gz", _ending(path)
+    if ending not in {*FORMATS, *_SNIFFED}:
+        fix = (
+            "save the sheet as CSV"
+            if ending in {".xlsx", ".xls"}
+            else "rename the file, or pipe it in and read '-'"
+        )
         raise UsageError(
             f"cannot tell the format of {path.name!r} from its ending {ending!r}; known endings are "
-            f"{', '.join(FORMATS)}, each also with .gz; rename the file, or pipe it in and read '-'"
+            f"{', '.join(FORMATS)}, each also with .gz; {fix}"
         )
     if path.stat().st_size == 0:
         raise InputError([file_problem(str(path), "an empty file", "Check how it was written.")])
-    return Source(name=str(path), format=FORMATS[ending], open=lambda: _open(path, packed=packed))
+    if ending in FORMATS:
+        return Source(name=str(path), format=FORMATS[ending], open=lambda: _open(path, packed=packed))
+    with _open(path, packed=packed) as stream:
+        sniffed = _sniff(stream.read(4096))
+    return Source(name=str(path), format=sniffed, open=lambda: _open(path, packed=packed))
 
 
 def _open(path: Path, *, packed: bool) -> BinaryIO:

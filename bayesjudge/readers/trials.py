@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_names import SCORE_ALIASES, TRIAL_ALIASES, recognise
-from bayesjudge.readers.filters import keep_where
-from bayesjudge.readers.parts import located, read_parts
+from bayesjudge.readers.parts import Part, located, read_parts
+from bayesjudge.readers.questions import repeated, to_scores, to_trials
+from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import name_columns
 from bayesjudge.tables.scores import SCORES
@@ -56,7 +57,8 @@ def read_trials(source: Any, *, columns: Mapping[str, str] | None = None) -> Tri
     >>> read_trials(frame).frame[["item", "trial", "outcome"]].values.tolist()
     [['q1', '0', 'a'], ['q1', '1', 'tie']]
     """
-    return _trials(read_parts(source), columns)
+    parts = read_parts(source, taken=(columns or {}).values())
+    return _trials([to_trials(part) for part in parts], columns)
 
 
 def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Scores:
@@ -88,12 +90,13 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
     >>> read_scores(frame).frame[["item", "trial", "score"]].values.tolist()
     [['q1', '0', 7.0], ['q1', '1', 8.0]]
     """
-    return _scores(read_parts(source), columns)
+    parts = read_parts(source, taken=(columns or {}).values())
+    return _scores([to_scores(part) for part in parts], columns)
 
 
 def read_repeats(
     source: Any, *, scores: Any = None, columns: Mapping[str, str] | None = None,
-    where: Mapping[str, Any] | None = None,
+    **choices: Unpack[Choices],
 ) -> tuple[Trials | None, Scores | None]:  # fmt: skip
     """Read a table that holds comparisons, scores, or both (a verdict and ``score_a``, ``score_b`` a row).
 
@@ -105,8 +108,9 @@ def read_repeats(
         A second table, of scores; then the first holds comparisons.
     columns : mapping of str to str, optional
         Our name to yours, of either.
-    where : mapping of str to value or list of values, optional
-        Use only the rows of the first table whose columns have these values: ``{"prompt": "base"}``.
+    **choices
+        What else to say of the first table, see `Reading`: ``format, put, where``, as in
+        ``where={"prompt": "base"}``.
 
     Returns
     -------
@@ -130,14 +134,14 @@ def read_repeats(
     (1, ['a', 'b'])
     """
     mapped = dict(columns or {})
-    parts = keep_where(read_parts(source), where)
+    parts = repeated(read_parts(source, Reading(**choices), taken=mapped.values()), mapped=mapped)
     if scores is not None:
-        beside = read_parts(scores)
+        beside = [to_scores(part) for part in read_parts(scores, taken=mapped.values())]
         return _trials(parts, _here(mapped, parts, beside)), _scores(beside, _here(mapped, beside, parts))
-    found = [str(column) for column in parts[0][1].columns]
+    found = [str(column) for column in parts[0].frame.columns]
     compared, scored = _outcome_columns(found, mapped), _score_columns(found, mapped)
     if not (compared or scored):
-        raise InputError([_neither(found)])
+        raise parts[0].explained(InputError([_neither(found)]))
     # Of a log with both, the rows that are used may hold one of them alone.
     empty = [names for names in (compared, scored) if names and not _filled(parts, names)]
     left_out = empty[0] if compared and scored and len(empty) == 1 else None
@@ -169,10 +173,10 @@ def _score_columns(found: Sequence[str], columns: Mapping[str, str]) -> list[str
     return list(score_columns(found)) or (sides if set(sides) <= {*found, *columns.values()} else [])
 
 
-def _filled(parts: Sequence[tuple[str, pd.DataFrame]], names: Sequence[str]) -> bool:
+def _filled(parts: Sequence[Part], names: Sequence[str]) -> bool:
     """Whether any row has a value in any of these columns."""
     # A name may stand above two columns: `Trials` and `Scores` say so.
-    return any(frame.loc[:, frame.columns.isin(names)].notna().to_numpy().any() for _, frame in parts)
+    return any(part.frame.loc[:, part.frame.columns.isin(names)].notna().to_numpy().any() for part in parts)
 
 
 def _known(found: Sequence[str], columns: Mapping[str, str], aliases: _Aliases) -> dict[str, str]:
@@ -189,11 +193,11 @@ def _mapped(columns: Mapping[str, str], own: Sequence[str], other: Sequence[str]
 
 
 def _here(
-    columns: Mapping[str, str], own: Sequence[tuple[str, pd.DataFrame]],
-    other: Sequence[tuple[str, pd.DataFrame]],
+    columns: Mapping[str, str], own: Sequence[Part],
+    other: Sequence[Part],
 ) -> dict[str, str]:  # fmt: skip
     """The part of a mapping that is not about columns of the other table alone."""
-    mine, theirs = ({str(name) for _, frame in parts for name in frame.columns} for parts in (own, other))
+    mine, theirs = ({str(name) for part in parts for name in part.frame.columns} for parts in (own, other))
     return {name: column for name, column in columns.items() if column in mine or column not in theirs}
 
 
@@ -205,7 +209,7 @@ def _neither(found: Sequence[str]) -> Problem:
     )  # fmt: skip
 
 
-def _trials(parts: Sequence[tuple[str, pd.DataFrame]], columns: Mapping[str, str] | None) -> Trials:
+def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None) -> Trials:
     frame, named, warnings = _named(parts, columns, TRIAL_ALIASES, _TRIAL_NAMES)
     try:
         trials = Trials.from_frame(frame)
@@ -214,7 +218,7 @@ def _trials(parts: Sequence[tuple[str, pd.DataFrame]], columns: Mapping[str, str
     return Trials(trials.frame, trials.dropped, tuple(dict.fromkeys(warnings + trials.warnings)))
 
 
-def _scores(parts: Sequence[tuple[str, pd.DataFrame]], columns: Mapping[str, str] | None) -> Scores:
+def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None) -> Scores:
     frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES)
     try:
         scores = Scores.from_frame(frame)
@@ -224,19 +228,19 @@ def _scores(parts: Sequence[tuple[str, pd.DataFrame]], columns: Mapping[str, str
 
 
 def _named(
-    parts: Sequence[tuple[str, pd.DataFrame]], columns: Mapping[str, str] | None, aliases: _Aliases,
+    parts: Sequence[Part], columns: Mapping[str, str] | None, aliases: _Aliases,
     names: Sequence[str],
 ) -> tuple[pd.DataFrame, tuple[list[str], list[pd.DataFrame]], tuple[str, ...]]:  # fmt: skip
     """All rows under our names, the name and frame of each file, and what was guessed."""
     files, frames = [], []
     warnings: tuple[str, ...] = ()
-    for name, frame in parts:
+    for part in parts:
         # A numbered column is a trial's scores, not the name of a trial or an item.
-        numbered = score_columns(map(str, frame.columns)) if "score" in names else {}
-        found = [column for column in map(str, frame.columns) if column not in numbered]
-        mapping, doubts = recognise(found, columns, aliases=aliases)
-        named, moved = name_columns(frame, mapping, names=names)
-        files.append(name)
-        frames.append(named.set_axis(frame.index))
-        warnings += doubts + moved
+        numbered = score_columns(map(str, part.frame.columns)) if "score" in names else {}
+        found = [column for column in map(str, part.frame.columns) if column not in numbered]
+        mapping, doubts = part.recognised(columns, aliases, found=found)
+        named, moved = name_columns(part.frame, mapping, names=names)
+        files.append(part.name)
+        frames.append(named.set_axis(part.frame.index))
+        warnings += part.notes + doubts + moved
     return pd.concat(frames, ignore_index=True), (files, frames), warnings

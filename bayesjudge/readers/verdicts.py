@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import GOLD_ALIASES, recognise, reference_answers
-from bayesjudge.readers.parts import located, read_parts
+from bayesjudge.readers.column_names import GOLD_ALIASES, VERDICT_ALIASES, reference_answers
+from bayesjudge.readers.parts import Part, located, read_parts, unread
+from bayesjudge.readers.questions import marks_apart, to_verdicts
+from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.single import judge_as_verdict, meaning_yes, one_system
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.verdict_rows import NAMES
@@ -18,20 +21,26 @@ from bayesjudge.tables.verdict_rows import NAMES
 __all__ = ["read_verdicts"]
 
 
-def read_verdicts(source: Any, *, columns: Mapping[str, str] | None = None, labels: Any = None) -> Verdicts:
+def read_verdicts(
+    source: Any, *, columns: Mapping[str, str] | None = None, labels: Any = None, **choices: Unpack[Choices]
+) -> Verdicts:
     """Read judge verdicts from a file, several files, standard input or a table in memory.
 
     Parameters
     ----------
     source : str, path or table
-        A CSV, TSV, JSONL, JSON or Parquet file (also with ``.gz``), a pattern such as ``"logs/*.jsonl"``,
-        ``"-"`` for standard input, or a pandas, Polars, pyarrow or Ibis table. CSV and TSV cells are text.
+        A CSV, TSV, JSONL, JSON or Parquet file (also with ``.gz``) or the log of a tool, see
+        `bayesjudge.readers.formats`; a folder of them, a pattern such as ``"logs/*.jsonl"``, ``"-"`` for
+        standard input, or a pandas, Polars, pyarrow or Ibis table. CSV and TSV cells are text. Without a
+        column of models the answers are one system's, named after the file.
     columns : mapping of str to str, optional
         Our name to yours: ``{"verdict": "score"}``. Common names of known formats need no mapping, see
         `bayesjudge.readers.column_names.VERDICT_ALIASES`.
     labels : str, path or table, optional
         Gold labels by item and model, or by item alone; the same mapping applies where it names their
-        columns.
+        columns. By default the marks of people that a tool's log holds.
+    **choices
+        What else to say of the file, see `Reading`: ``format, verdict, label, threshold, put, where``.
 
     Returns
     -------
@@ -50,23 +59,33 @@ def read_verdicts(source: Any, *, columns: Mapping[str, str] | None = None, labe
     >>> frame = pd.DataFrame({"question_id": ["q1"], "model_name": ["m"], "score": ["pass"]})
     >>> read_verdicts(frame).frame[["item", "model", "verdict"]].to_dict("records")
     [{'item': 'q1', 'model': 'm', 'verdict': 1}]
+    >>> read_verdicts(frame.assign(score=7), threshold=">=6").frame["verdict"].tolist()
+    [1]
     """
+    reading = Reading(**choices)
     gold, warnings = (None, ()) if labels is None else _read_gold(labels, columns)
-    names, frames = [], []
-    for name, frame in read_parts(source):
-        ours = _of_verdicts(frame, columns, gold)
-        mapping, doubts = recognise(frame.columns, ours)
-        named, moved = name_columns(frame, mapping, names=NAMES)
-        names.append(name)
-        frames.append(named)
-        warnings += doubts + moved + (() if gold else reference_answers(named, "label"))
-    frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    parts = read_parts(source, reading, taken=(columns or {}).values())
+    parts = [to_verdicts(part, reading, mapped=columns or ()) for part in parts]
+    frames = []
+    for part in parts:
+        mapping, doubts = part.recognised(_of_verdicts(part, columns, gold, reading), VERDICT_ALIASES)
+        named, moved = name_columns(part.frame, mapping, names=NAMES)
+        named, assumed = one_system(named.set_axis(part.frame.index), part.stem)
+        frames.append(named if part.tool else meaning_yes(named, part.name, reading))
+        warnings += part.notes + doubts + moved + assumed
+        warnings += () if gold or part.tool else reference_answers(named, "label")
+    frame = frames[0] if len(frames) == 1 else pd.concat(frames)
+    frame, people = (frame, gold.named) if gold else marks_apart(frame, parts)
     try:
-        verdicts = Verdicts.from_frame(frame, labels=None if gold is None else gold.named)
+        verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
-        raise InputError(located(error.problems, names, frames)) from error
-    return replace(verdicts, warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),
-                   label_source=label_source(columns, verdicts.frame, "label"))  # fmt: skip
+        told = located(error.problems, [part.name for part in parts], frames)
+        raise parts[0].explained(InputError(told)) from error
+    return replace(
+        verdicts, warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),
+        dropped={**unread(parts), **verdicts.dropped}, cluster=parts[0].cluster,
+        label_source=label_source(columns, verdicts.frame, "label"),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +98,11 @@ class _Gold:
 
 def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> tuple[_Gold, tuple[str, ...]]:
     parts = read_parts(labels)
-    frame = parts[0][1] if len(parts) == 1 else pd.concat([part for _, part in parts], ignore_index=True)
+    frame = parts[0].frame if len(parts) == 1 else pd.concat([part.frame for part in parts])
+    frame = frame.reset_index(drop=True)
     mine = {name: column for name, column in (columns or {}).items()
             if name in GOLD_ALIASES and column in frame.columns}  # fmt: skip
-    mapping, doubts = recognise(frame.columns, mine, aliases=GOLD_ALIASES)
+    mapping, doubts = replace(parts[0], frame=frame).recognised(mine, GOLD_ALIASES)
     named, moved = name_columns(frame, mapping, names=tuple(GOLD_ALIASES))
     doubtful = reference_answers(named, "label")
     if doubtful:
@@ -93,9 +113,13 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> tuple[_Gold, t
 
 
 def _of_verdicts(
-    frame: pd.DataFrame, columns: Mapping[str, str] | None, gold: _Gold | None
+    part: Part, columns: Mapping[str, str] | None, gold: _Gold | None, reading: Reading
 ) -> dict[str, str]:
-    """The part of a mapping that is not about the labels table alone."""
+    """The part of a mapping that is not about the labels table alone; of a table, with the user's choices."""
     elsewhere = frozenset() if gold is None else gold.came_with
-    return {name: column for name, column in (columns or {}).items()
-            if column in frame.columns or column not in elsewhere}  # fmt: skip
+    chosen = {"verdict": reading.criterion[0], "label": reading.label_criterion[0]}
+    said = {name: column for name, column in chosen.items() if column and not part.tool}
+    said |= {} if part.tool else judge_as_verdict(part.frame)
+    mine = {name: column for name, column in (columns or {}).items()
+            if column in part.frame.columns or column not in elsewhere}  # fmt: skip
+    return said | mine

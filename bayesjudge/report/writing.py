@@ -7,7 +7,6 @@ import functools
 import hashlib
 import json
 import os
-import tempfile
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from bayesjudge.files import write_text
 from bayesjudge.report.cells import grid_of
 from bayesjudge.report.drawing import inline_svg
 from bayesjudge.report.page import STATUSES, Page
+from bayesjudge.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,31 +27,21 @@ __all__ = ["render_page", "write_page"]
 
 
 def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
-    """Write the page, first to a temporary file in the same folder, then renamed; returns its path.
+    """Write the page, whole or not at all; returns its path.
 
     Examples
     --------
+    >>> import tempfile
     >>> page = Page(title="A report", question="Which model is best?")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_page(page, Path(folder) / "report.html").read_text()[:15]
     '<!doctype html>'
     """
-    target = Path(path)
-    text = render_page(page)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    return target
+    return write_text(path, render_page(page))
 
 
 def render_page(page: Page) -> str:
-    """The page as HTML text; every word of the user's is escaped by the template.
+    """The page as HTML text; every word of the user's is escaped by the template, and nothing in it acts.
 
     Examples
     --------
@@ -80,6 +71,7 @@ def _environment() -> Environment:
         loader=PackageLoader("bayesjudge", "report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -87,8 +79,13 @@ def _environment() -> Environment:
     return made
 
 
+def _visible(value: object) -> object:
+    """Text from outside as it may be shown; markup of ours, and anything else, as it is."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _drawing(svg: str, alt: str, name: str) -> Markup:
-    return Markup(inline_svg(svg, name=name, alt=alt))  # noqa: S704 - rebuilt from parsed XML, without scripts
+    return Markup(inline_svg(svg, name=name, alt=visible(alt)))  # noqa: S704 - rebuilt from parsed XML, without scripts
 
 
 def _file(name: str) -> str:

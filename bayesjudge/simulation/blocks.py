@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import UsageError
+from bayesjudge.files import write_text, write_whole
 
 __all__ = ["kept_or_made", "write_parquet"]
 
@@ -53,16 +52,8 @@ def kept_or_made(
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> Path:
-    """Write a Parquet file through a temporary one in the same folder."""
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    os.close(handle)
-    try:
-        frame.to_parquet(name, index=False)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-    return path
+    """Write a Parquet file, whole or not at all."""
+    return write_whole(path, lambda file: frame.to_parquet(file, index=False))
 
 
 def _claim(folder: Path, settings: Mapping[str, Any]) -> None:
@@ -70,10 +61,7 @@ def _claim(folder: Path, settings: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path, text = folder / _SETTINGS, json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=False)
     if not path.is_file():
-        handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
+        write_text(path, text)
         return
     kept, asked = json.loads(path.read_text(encoding="utf-8")), json.loads(text)
     differ = [name for name in sorted(kept.keys() | asked.keys()) if kept.get(name) != asked.get(name)]

@@ -52,8 +52,11 @@ def named(coded: Coded) -> tuple[Coded, tuple[str, ...]]:
         coded = coded.with_name("item", rows, pd.Index((rows + 1).astype(str), dtype="str"))
         warnings += ("there is no item column: each row was taken as a battle of its own",)
     judged = coded.codes["judged"].to_numpy()
-    if not len(coded.names["judge"]):
-        coded = coded.with_name("judge", np.where(judged, 0, MISSING), pd.Index([_ONE_JUDGE], dtype="str"))
+    names = coded.names["judge"]
+    judge = coded.codes["judge"] if len(names) else 0
+    # A judge who is named on a row without a verdict has judged nothing: the row is a person's vote.
+    coded = coded.with_name("judge", np.where(judged, judge, MISSING),
+                            names if len(names) else pd.Index([_ONE_JUDGE], dtype="str"))  # fmt: skip
     coded = coded.with_name("pair", *_pairs(coded))
     coded = replace(coded, codes=coded.codes.assign(**_turned(coded)))
     coded, repeated = _number_runs(coded, judged)

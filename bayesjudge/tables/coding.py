@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,12 +20,14 @@ __all__ = [
     "MISSING",
     "NAMES",
     "PROBABILITY",
+    "SHORT_NAMES",
     "UNKNOWN",
     "code_binary",
     "code_names",
     "code_probability",
     "distinct_values",
     "joint_codes",
+    "names_in",
     "shown",
     "spelled",
 ]
@@ -36,13 +39,19 @@ UNKNOWN = -2
 #: What `code_binary` reads, in words for messages.
 BINARY = "0 or 1, true/false, yes/no, correct/incorrect, pass/fail, or empty for missing"
 #: What `code_names` reads, in words for messages.
-NAMES = "text or a finite number"
+NAMES = "text without NUL characters, or a finite number"
+#: The same where names are shown: of models, judges and the like.
+SHORT_NAMES = "text of at most 1,000 characters without NUL among them, or a finite number"
 #: What `code_probability` reads, in words for messages.
 PROBABILITY = "a number above 0 and up to 1, or empty for missing"
 
 _ONE = frozenset({"true", "yes", "correct", "pass"})
 _ZERO = frozenset({"false", "no", "incorrect", "fail"})
 _NOTHING = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
+#: Columns that may hold the text of a question or of a judge's prompt in place of a short name.
+_TEXTS = frozenset({"item", "question", "prompt"})
+#: Characters of the longest name that can be shown.
+_LONGEST = 1000
 _NUMBER = re.compile(r"([01])(\.0*)?")
 
 
@@ -100,6 +109,17 @@ def _probability(value: object) -> float:
     return number if 0 < number <= 1 else UNKNOWN
 
 
+def names_in(column: str) -> str:
+    """What `code_names` reads in a column of that name, in words for messages.
+
+    Examples
+    --------
+    >>> names_in("item")
+    'text without NUL characters, or a finite number'
+    """
+    return NAMES if column in _TEXTS else SHORT_NAMES
+
+
 def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]]:
     """Code a column of identifiers.
 
@@ -112,7 +132,9 @@ def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]
     Returns
     -------
     codes : int32 array (N,)
-        Position in ``names``, `MISSING`, or `UNKNOWN` for a list, an infinite number or broken text.
+        Position in ``names``, `MISSING`, or `UNKNOWN` for a list, an infinite number, broken text, text with
+        a NUL, or, unless the column has no name or is called ``item``, ``question`` or ``prompt``, a name
+        too long to show.
     names : pandas.Index of str
         In order of first appearance.
 
@@ -123,9 +145,10 @@ def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]
     ([0, -1, 1], ['7', '8.5'])
     """
     codes, distinct = distinct_values(values)
+    most = sys.maxsize if values.name is None or values.name in _TEXTS else _LONGEST
     if isinstance(distinct, pd.Index) and isinstance(distinct.dtype, pd.StringDtype):
-        return _code_texts(np.asarray(codes, dtype=np.int32), distinct)
-    texts = [_name(value) for value in distinct]
+        return _code_texts(np.asarray(codes, dtype=np.int32), distinct, most)
+    texts = [_name(value, most) for value in distinct]
     good = np.array([isinstance(text, str) for text in texts], dtype=bool)
     places, names = pd.factorize(np.array(texts, dtype=object)[good])
     # One more place at the end: code -1 of a missing value indexes it.
@@ -134,13 +157,18 @@ def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]
     return np.asarray(table[codes], dtype=np.int32), pd.Index(names, dtype="str")
 
 
-def _code_texts(codes: NDArray[np.int32], texts: pd.Index[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]]:
+def _code_texts(
+    codes: NDArray[np.int32], texts: pd.Index[Any], most: int
+) -> tuple[NDArray[np.int32], pd.Index[Any]]:
     """The same for a text column, without a Python step for each of what may be millions of names."""
     blank = np.asarray(texts.str.strip() == "", dtype=bool)
-    if not blank.any():
+    wrong = np.asarray(texts.str.contains("\0", regex=False) | (texts.str.len() > most), dtype=bool)
+    good = ~blank & ~wrong
+    if good.all():
         return codes, pd.Index(texts, dtype="str")
-    table = np.append(np.where(blank, MISSING, np.cumsum(~blank) - 1), MISSING).astype(np.int32)
-    return np.asarray(table[codes], dtype=np.int32), pd.Index(texts[~blank], dtype="str")
+    places = np.where(wrong, UNKNOWN, np.where(blank, MISSING, np.cumsum(good) - 1))
+    table = np.append(places, MISSING).astype(np.int32)
+    return np.asarray(table[codes], dtype=np.int32), pd.Index(texts[good], dtype="str")
 
 
 def distinct_values(values: pd.Series[Any]) -> tuple[NDArray[np.intp], Any]:
@@ -241,10 +269,10 @@ def _binary_text(text: str) -> int:
     return 1 if text in _ONE else 0 if text in _ZERO else MISSING if text in _NOTHING else UNKNOWN
 
 
-def _name(value: object) -> str | int | None:
+def _name(value: object, most: int) -> str | int | None:
     """Text of a value, None where it is empty, `UNKNOWN` where it cannot be a name."""
     if isinstance(value, str):
-        return _text_name(value)
+        return _text_name(value, most)
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (numbers.Real, Decimal)):
@@ -254,10 +282,10 @@ def _name(value: object) -> str | int | None:
     return str(value)
 
 
-def _text_name(text: str) -> str | int | None:
+def _text_name(text: str, most: int) -> str | int | None:
     if not text.strip():
         return None
-    return text if _is_unicode(text) else UNKNOWN
+    return text if "\0" not in text and len(text) <= most and _is_unicode(text) else UNKNOWN
 
 
 def _number_name(value: numbers.Real | Decimal) -> str | int:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import Problem
-from bayesjudge.tables.coding import BINARY, NAMES, UNKNOWN, distinct_values, shown
+from bayesjudge.tables.coding import BINARY, UNKNOWN, distinct_values, names_in, shown
 
 __all__ = ["Rule", "broken_rules", "grouped", "readable", "readable_as", "same_within"]
 
@@ -46,7 +46,8 @@ def readable(column: str, values: pd.Series[Any], *, binary: bool, where: str = 
     """Every value of a column could be coded."""
     fix = ("Recode it; a score needs a threshold first, for example (score >= 0.5)." if binary
            else "Write a name or a number, or leave it empty.")  # fmt: skip
-    return readable_as(column, values, allowed=BINARY if binary else NAMES, fix=fix, where=where)
+    allowed = BINARY if binary else names_in(column)
+    return readable_as(column, values, allowed=allowed, fix=fix, where=where)
 
 
 def readable_as(column: str, values: pd.Series[Any], *, allowed: str, fix: str, where: str = "") -> Rule:

@@ -37,6 +37,8 @@ class Verdicts:
         of the frame is then their majority, missing where it is a tie.
     label_source : {"human", "mapped"}, optional
         How people's labels were known as such: by their column's name, or because the user named the column.
+    cluster : str, optional
+        The column that holds items together which are several answers to one question.
     """
 
     frame: pd.DataFrame
@@ -44,6 +46,7 @@ class Verdicts:
     warnings: tuple[str, ...] = ()
     annotations: pd.DataFrame | None = None
     label_source: str | None = None
+    cluster: str | None = None
 
     @classmethod
     def from_frame(

@@ -10,8 +10,8 @@ import numpy as np
 
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import differences, summary_rows
-from bayesjudge.inference import Gate, ManyFits, fit_many
+from bayesjudge.estimates.posterior import accuracy_quantities, estimates_of
+from bayesjudge.inference import Engine, Gate, ManyFits, fit_many
 
 __all__ = ["Posteriors", "sample"]
 
@@ -55,10 +55,10 @@ class Posteriors:
 
 
 def sample(
-    model: Any, counts: Sequence[VerdictCounts], *, batch: int, seed: int, **options: Any
+    model: Any, counts: Sequence[VerdictCounts], *, batch: int, seed: int, engine: Engine
 ) -> Posteriors:
     """Posteriors of all data sets by `fit_many`, reduced to estimates of accuracies and differences."""
-    fits = fit_many(model, counts, batch=batch, seed=seed, progress=True, **options)
+    fits = fit_many(model, counts, batch=batch, seed=seed, progress=True, engine=engine)
     return Posteriors(
         estimates=tuple(_headline(fits, index) for index in range(len(fits))),
         gates=tuple(fits.gate(index) for index in range(len(fits))),
@@ -69,7 +69,4 @@ def _headline(fits: ManyFits, index: int) -> Estimates:
     model: Any = fits.model
     data = fits.data[index]
     theta = model.accuracy(fits.posterior(index), data)
-    common: dict[str, Any] = {"method": model.label, "prob": 0.95, "n": data.units}
-    rows = summary_rows(theta, estimand="accuracy", **common)
-    rows += summary_rows(differences(theta, "model"), estimand="difference", signed=True, **common)
-    return Estimates.from_rows(rows)
+    return estimates_of(accuracy_quantities(theta, n=data.units), method=model.label, prob=0.95)

@@ -25,6 +25,8 @@ ran on, and prints what must hold with what was found. The tables below are writ
 | `triviaqa.py` | real judges and labels: hide most labels, compare every method with all of them |
 | `resampled.py` | real tables as populations, items drawn again: coverage of accuracies and judge quality |
 | `chosen_labels.py` | the same where labels were not drawn evenly: probabilities known, estimated, ignored |
+| `even_labels.py` | how often labels that were drawn evenly look chosen: the level of the permutation test |
+| `panel_resampled.py` | real tables as populations for `judge_panel`, beside the EIF on the same labels |
 | `prompts.py` | MT-bench as a population, prompts or voters drawn again: coverage of Elo and differences |
 | `panel.py` | several real judges, few labels: `judge_panel` beside PPI++ on the best judge; three tables |
 | `simulation.py` | known truth: bias, coverage, width of the difference of models (`--sweeps`: 15 cells) |
@@ -119,6 +121,17 @@ def _chosen_labels(result: Mapping[str, Any]) -> list[str]:
     names = ("judge", "rule", "estimand", "method", "coverage", "worst_unit", "bias", "width")
     tests = picked(result["tests"], ("judge", "rule", "rejected at .05"))
     return [words, picked(result["rows"], names), "Permutation test of even labelling:", tests]
+
+
+def _panel_resampled(result: Mapping[str, Any]) -> list[str]:
+    words = "`worst_unit`: smallest coverage of a model or pair; `wrong`: confident calls of the wrong sign."
+    names = ("table", "n", "estimand", "method", "coverage", "worst_unit", "bias", "error", "width", "wrong")
+    return [words, picked(result["rows"], names), _gates(result)]
+
+
+def _even_labels(result: Mapping[str, Any]) -> list[str]:
+    words = "`band_…`: where 99 % of such shares lie if the level is right."
+    return [words, picked(result["rows"], list(result["rows"][0]))]
 
 
 def _prompts(result: Mapping[str, Any]) -> list[str]:
@@ -253,6 +266,7 @@ def _rows(result: Mapping[str, Any]) -> list[str]:
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "triviaqa": _triviaqa, "resampled": _resampled, "chosen_labels": _chosen_labels, "prompts": _prompts,
+    "even_labels": _even_labels, "panel_resampled": _panel_resampled,
     "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
     "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
     "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "pooling": _pooling, "panel": _panel, "fuzz": _fuzz,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bayesjudge.files import write_text
 from harness.machine import line
 
 __all__ = ["holds", "report", "show", "write"]
@@ -90,14 +89,8 @@ def show(rows: Sequence[Mapping[str, Any]], title: str, *, columns: Sequence[str
 
 
 def write(path: Path, result: Mapping[str, Any]) -> None:
-    """Write JSON to a temporary file beside ``path``, then put it in place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(_plain(result), file, indent=1, allow_nan=False, ensure_ascii=False)
-        file.write("\n")
-    Path(name).chmod(0o644)
-    Path(name).replace(path)
+    """Write JSON, whole or not at all."""
+    write_text(path, json.dumps(_plain(result), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def _text(value: Any) -> str:

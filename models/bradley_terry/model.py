@@ -23,9 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
-from bayesjudge.model import Data, Statistic
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.bradley_terry import clusters, results
 from bayesjudge.models.bradley_terry import data as bradley_terry_data
 from bayesjudge.models.common.davidson import LOG_TIE
@@ -33,13 +31,14 @@ from bayesjudge.models.common.davidson import LOG_TIE
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Battles
 
 __all__ = ["BradleyTerry"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BradleyTerry:
+class BradleyTerry(GenerativeModel):
     """Strengths, and their Elo, from the outcomes of battles.
 
     Parameters
@@ -68,22 +67,17 @@ class BradleyTerry:
     covariates: tuple[str, ...] = ()
     strength_scale: float = 1.0
 
+    exchangeable = ("strength",)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", tuple(dict.fromkeys(self.covariates)))
-        if not self.strength_scale > 0:
-            raise UsageError(f"strength_scale must be above 0, got {self.strength_scale}")
+        super().__post_init__()
 
     @property
-    def name(self) -> str:
-        """Registered name."""
-        return "bradley_terry"
-
-    @property
-    def label(self) -> str:
-        """Method name in tables: whose outcomes, then the effects."""
-        options = [self.judge or "human", *(["order"] if self.order_effect else []),
-                   *(["length"] if self.length_effect else []), *self.covariates]  # fmt: skip
-        return f"bayes:bradley_terry[{','.join(options)}]"
+    def options(self) -> tuple[str, ...]:
+        """In the label: whose outcomes, then the effects."""
+        effects = {"order": self.order_effect, "length": self.length_effect}
+        return (self.judge or "human", *(name for name, given in effects.items() if given), *self.covariates)
 
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Counts of outcomes for each pattern of pair, order, length and covariates."""
@@ -136,22 +130,13 @@ class BradleyTerry:
             pm.Potential("n", data["n"].astype(float) * pytensor_log_outcomes(d, log_tie))
         return model
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
-        """Elo, differences, tie rate of equals and effects, with equal-tailed intervals."""
-        return results.estimates(posterior, data, prob=prob, method=self.label)
-
-    @property
-    def exchangeable(self) -> tuple[str, ...]:
-        """Strengths: part of the model, not a prior guess about one number."""
-        return ("strength",)
+    def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
+        """Elo, differences, tie rate of equals and effects."""
+        return results.quantities(posterior, data)
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's Elo, dims ``chain, draw, model``, for ranks and for who beats whom."""
         return results.elo(posterior, data)
-
-    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: every Elo."""
-        return {"elo": self.elo(posterior, data)}
 
     def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:  # noqa: ARG002
         """What shared prompts do to this posterior: clusters, design effects, degrees of freedom."""
@@ -171,9 +156,3 @@ class BradleyTerry:
         from bayesjudge.models.common.battle_rows import resampled
 
         return resampled(np.asarray(data["n"]), replicates=replicates, seed=seed)
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """One draw from the prior, parameters and outcomes."""
-        from bayesjudge.models.common.pattern_counts import simulate
-
-        return simulate(self, key, data)

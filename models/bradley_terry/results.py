@@ -8,37 +8,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.battles.few_clusters import few_notes
-from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.estimates.posterior import quantity
 from bayesjudge.maths.bradley_terry import CENTRE, PER_LOGIT
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common import battle_statistics
 from bayesjudge.models.common.battle_statistics import Patterns
-from bayesjudge.models.common.elo_results import elo_draws, elo_rows, equals_tie
+from bayesjudge.models.common.elo_results import elo_draws, elo_quantities, equals_tie
 from bayesjudge.models.common.shared_items import widened
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "describe", "elo", "estimates"]
+__all__ = ["STATISTICS", "describe", "elo", "quantities"]
 
 
-def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
+def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     """Elo and differences, how often equals tie, and what each effect is worth in logits."""
-    rows = elo_rows(elo(posterior, data), method=method, prob=prob, n=dict(data.units))
     few = few_notes(data.coords["model"], data.coords["column"], data["clusters"], data["all_clusters"])
-    rows = [{**row, "note": "; ".join(dict.fromkeys(few[name] for name in few if name in _models_of(row)))}
-            for row in rows]  # fmt: skip
+    notes = {unit: "; ".join(dict.fromkeys(few[name] for name in few if name in unit.split(" − ")))
+             for unit in data.units}  # fmt: skip
     battles = int(data["total"].sum())
     tie = equals_tie(posterior["log_tie"]).expand_dims(unit=["equal models"])
-    rows += summary_rows(tie, estimand="tie_rate", method=method, prob=prob, n={"equal models": battles})
+    found = elo_quantities(elo(posterior, data), n=data.units, note=notes)
+    found["tie_rate"] = quantity(tie, n={"equal models": battles})
     if data.facts["effects"]:
-        n = dict.fromkeys(map(str, data.coords["effect"]), battles)
-        found = summary_rows(posterior["beta"], estimand="effect", method=method, prob=prob, n=n, signed=True)
         scale = dict(zip(map(str, data.coords["effect"]), np.asarray(data["x_scale"]), strict=True))
-        units = {name: f"logits for a difference of {scale[name]:.4g}" for name in data.facts["covariates"]}
-        rows += [{**row, "note": units.get(row["unit"], "")} for row in found]
-    return Estimates.from_rows(rows)
+        worth = {name: f"logits for a difference of {scale[name]:.4g}" for name in data.facts["covariates"]}
+        n = dict.fromkeys(scale, battles)
+        found["effect"] = quantity(posterior["beta"], signed=True, n=n, note=worth)
+    return found
 
 
 def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
@@ -49,10 +47,6 @@ def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     draws = _widened(elo_draws(posterior["strength"], posterior["log_tie"], data), posterior, data)
     fought = [m for m, name in enumerate(data.coords["model"]) if data.units[str(name)]]
     return draws.isel(model=fought)
-
-
-def _models_of(row: Mapping[str, Any]) -> list[str]:
-    return str(row["unit"]).split(" − ")
 
 
 def _widened(draws: xr.DataArray, posterior: xr.Dataset, data: Data) -> xr.DataArray:

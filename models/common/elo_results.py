@@ -10,12 +10,12 @@ a third of even battles are ties they are half as wide again.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from bayesjudge.estimates.posterior import differences, summary_rows
+from bayesjudge.estimates.posterior import differences, quantity
 from bayesjudge.maths.bradley_terry import shown_pairs, solve_strengths, to_elo
 from bayesjudge.models.common.davidson import expected_score
 
@@ -24,28 +24,16 @@ if TYPE_CHECKING:
 
     from bayesjudge.models.common.battle_rows import OutcomeRows
 
-__all__ = ["ELO", "beats", "elo_draws", "elo_rows", "equals_tie", "sizes"]
+__all__ = ["ELO", "elo_draws", "elo_quantities", "equals_tie", "sizes"]
 
 #: Name of the estimand: on the pairs that were played, ties counting half.
 ELO = "elo"
 
 
 def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefix: str = "") -> xr.DataArray:
-    """Draws of each model's Elo as Hard-Elo would find it from endless votes on these pairs.
+    """Draws of each model's Elo as Hard-Elo would find it from endless votes on these pairs, mean 1500.
 
-    Parameters
-    ----------
-    strength : xarray.DataArray
-        Davidson strengths, dims ``chain, draw, model``.
-    log_tie : xarray.DataArray
-        Log ν, dims ``chain, draw``.
-    data : Data
-        With arrays ``first, second, total`` (names after ``prefix``): the pairs and their weights.
-
-    Returns
-    -------
-    xarray.DataArray
-        Dims ``chain, draw, model``, mean 1500.
+    ``data`` has arrays ``first, second, total`` (names after ``prefix``): the pairs and their weights.
     """
     draws = strength.transpose("chain", "draw", "model")
     values = draws.to_numpy().reshape(-1, draws.sizes["model"])
@@ -61,39 +49,15 @@ def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefi
     return draws.copy(data=to_elo(found).reshape(draws.shape))
 
 
-def elo_rows(
-    elo: xr.DataArray, *, method: str, prob: float, n: dict[str, int], group: str = ""
-) -> list[dict[str, Any]]:
-    """Rows of every model's Elo and of differences, with P(difference > 0).
-
-    Which pairs have a row is said by `bayesjudge.maths.bradley_terry.shown_pairs`.
-    """
-    names, extra = [str(name) for name in elo["model"].to_numpy()], {"group": group}
-    mean = elo.mean(("chain", "draw")).to_numpy()
-    pairs = [(names[a], names[b]) for a, b in shown_pairs(mean)]
-    rows = summary_rows(elo, estimand=ELO, method=method, prob=prob, n=n, extra=extra)
-    delta = differences(elo, "model", pairs)
-    return rows + summary_rows(
-        delta, estimand="difference", method=method, prob=prob, n=n, signed=True, extra=extra
-    )
-
-
-def beats(elo: xr.DataArray) -> pd.DataFrame:
-    """Posterior probability that the row's model has the higher Elo than the column's; NaN on the diagonal.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> draws = xr.DataArray([[[1510.0, 1490.0], [1500.0, 1500.1]]], dims=("chain", "draw", "model"),
-    ...                      coords={"model": ["a", "b"]})
-    >>> beats(draws).loc["a", "b"]
-    np.float64(0.5)
-    """
-    values = elo.transpose("chain", "draw", "model").to_numpy().reshape(-1, elo.sizes["model"])
-    share = np.stack([(values[:, [one]] > values).mean(axis=0) for one in range(values.shape[1])])
-    np.fill_diagonal(share, np.nan)
+def elo_quantities(
+    elo: xr.DataArray, *, n: Mapping[str, float], note: Mapping[str, str]
+) -> dict[str, xr.DataArray]:
+    """Every model's Elo and differences, of the pairs that `maths.bradley_terry.shown_pairs` says."""
     names = [str(name) for name in elo["model"].to_numpy()]
-    return pd.DataFrame(share, index=pd.Index(names, name="model"), columns=names)
+    pairs = [(names[a], names[b]) for a, b in shown_pairs(elo.mean(("chain", "draw")).to_numpy())]
+    gaps = differences(elo, "model", pairs)
+    return {ELO: quantity(elo, n=n, note=note, headline=True),
+            "difference": quantity(gaps, n=n, note=note, signed=True)}  # fmt: skip
 
 
 def equals_tie(log_tie: xr.DataArray) -> xr.DataArray:

@@ -8,21 +8,16 @@ does not depend on the parameters and is left out, in NumPyro and in PyMC alike.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpyro
 from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
+from bayesjudge.model import simulate
 from bayesjudge.models.common.binomial import binomial
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bayesjudge.model import Data, Model
 
 __all__ = ["PatternCounts", "simulate"]
 
@@ -82,27 +77,3 @@ class PatternCounts(dist.Distribution):  # type: ignore[misc]
             size *= length
         drawn = jax.vmap(one)(jax.random.split(key, size))
         return drawn.reshape((*sample_shape, p.shape[0]))
-
-
-def simulate(model: Model, key: Any, data: Data) -> Mapping[str, Any]:
-    """Parameters and observations drawn from the prior by the model's own NumPyro function.
-
-    Parameters
-    ----------
-    model : Model
-        Any model of this package's protocol.
-    key : jax PRNG key
-        Equal keys give equal draws.
-    data : Data
-        Its design (strata, totals, labels) is kept; its observations are not looked at.
-
-    Returns
-    -------
-    mapping of str to array
-        Every sampled and derived site; those of ``data.observations`` hold the simulated observations.
-    """
-    blank = data.with_arrays({name: a for name, a in data.arrays.items() if name not in data.observations})
-    sites = numpyro.handlers.trace(numpyro.handlers.seed(model.numpyro, key)).get_trace(blank)
-    return {
-        name: site["value"] for name, site in sites.items() if site["type"] in {"sample", "deterministic"}
-    }

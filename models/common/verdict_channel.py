@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates.posterior import differences, summary_rows
+from bayesjudge.errors import require_positive
+from bayesjudge.estimates.posterior import differences, quantity
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,11 +34,9 @@ __all__ = [
     "Pooling",
     "channel_logit",
     "channel_quality",
-    "check_channel",
-    "headline",
     "numpyro_channel",
     "pymc_channel",
-    "quality_rows",
+    "quality_quantities",
 ]
 
 Pooling = Literal["shared", "partial", "specific"]
@@ -71,20 +69,8 @@ class ChannelPrior:
     specific_scale: float = 1.5
 
     def __post_init__(self) -> None:
-        for name, value in (("scale", self.scale), ("spread[1]", self.spread[1]),
-                            ("specific_scale", self.specific_scale)):  # fmt: skip
-            if not value > 0:
-                raise UsageError(f"{name} must be above 0, got {value}")
-
-
-def check_channel(pooling: str, labels: str) -> None:
-    """Raise `UsageError` unless both options are among those allowed."""
-    for option, value, allowed in (
-        ("pooling", pooling, get_args(Pooling)),
-        ("labels", labels, get_args(Labels)),
-    ):
-        if value not in allowed:
-            raise UsageError(f"{option}={value!r} is not one of {', '.join(allowed)}")
+        scales = {"scale": self.scale, "spread[1]": self.spread[1], "specific_scale": self.specific_scale}
+        require_positive(**scales)
 
 
 def numpyro_channel(
@@ -142,12 +128,6 @@ def channel_quality(posterior: xr.Dataset, dim: str, names: tuple[str, ...]) -> 
     return {**quality, "youden": quality["sensitivity"] + quality["specificity"] - 1}
 
 
-def headline(theta: xr.DataArray, youden: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Draws of what the answer rests on: every accuracy, every difference, and J of each judge."""
-    found = {"accuracy": theta, "youden": youden}
-    return found if theta.sizes["model"] == 1 else {**found, "difference": differences(theta, "model")}
-
-
 def channel_logit(posterior: xr.Dataset, name: str, dim: str, names: tuple[str, ...]) -> Any:
     """Logit of ``sensitivity`` or ``specificity`` of each unit."""
     import xarray as xr
@@ -159,17 +139,13 @@ def channel_logit(posterior: xr.Dataset, name: str, dim: str, names: tuple[str, 
     return posterior[f"mu_{name}"] * xr.DataArray(np.ones(len(names)), dims=dim, coords={dim: list(names)})
 
 
-def quality_rows(
-    quality: Mapping[str, xr.DataArray], *, method: str, prob: float, n: Mapping[str, int], group: str = ""
-) -> list[dict[str, Any]]:
-    """Rows of each judge's quality on each model, and of ΔJ for each pair of models (dim ``model``)."""
-    rows = []
-    for judge in quality["youden"]["judge"].to_numpy():
-        extra = {"judge": str(judge), "group": group}
-        alone = {name: draws.sel(judge=judge, drop=True) for name, draws in quality.items()}
-        for name, draws in alone.items():
-            rows += summary_rows(draws, estimand=name, method=method, prob=prob, n=n, extra=extra,
-                                 signed=name == "youden")  # fmt: skip
-        rows += summary_rows(differences(alone["youden"], "model"), estimand="delta_youden", method=method,
-                             prob=prob, n=n, extra=extra, signed=True)  # fmt: skip
-    return rows
+def quality_quantities(
+    quality: Mapping[str, xr.DataArray], *, n: Mapping[str, float],
+    reach: Mapping[str, Mapping[str, tuple[float, float]]] | None = None, note: str = "",
+) -> dict[str, xr.DataArray]:  # fmt: skip
+    """Each judge's quality on each model, and ΔJ for each pair of models, with the columns of their rows."""
+    says: dict[str, Any] = {"n": n, "note": note}
+    found = {name: quantity(draws, reach=(reach or {}).get(name), **says) for name, draws in quality.items()}
+    gaps = quantity(differences(quality["youden"], "model"), signed=True, **says)
+    return {**found, "youden": quantity(quality["youden"], signed=True, headline=True, **says),
+            "delta_youden": gaps}  # fmt: skip

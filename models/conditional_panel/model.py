@@ -16,23 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from bayesjudge.counts.panel import PanelVotes, panel_votes
-from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import differences, summary_rows
-from bayesjudge.model import Data, Statistic
+from bayesjudge.errors import require_choice
+from bayesjudge.estimates.posterior import Quantities, accuracy_quantities
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.verdict_channel import (
     ChannelPrior,
     Pooling,
     channel_quality,
-    check_channel,
-    headline,
     numpyro_channel,
     pymc_channel,
-    quality_rows,
+    quality_quantities,
 )
 from bayesjudge.models.conditional_panel import statistics
 
@@ -47,7 +45,7 @@ _CAUTION = "assumes that judges err independently given the label: see the check
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConditionalPanel:
+class ConditionalPanel(GenerativeModel):
     """Accuracy from many judges who err independently given the label: for comparison, not for use.
 
     Parameters
@@ -66,18 +64,15 @@ class ConditionalPanel:
     pooling: Pooling = "partial"
     channel: ChannelPrior = field(default_factory=ChannelPrior)
 
+    exchangeable = ("z_sensitivity", "z_specificity")
+
     def __post_init__(self) -> None:
-        check_channel(self.pooling, "random")
+        require_choice("pooling", self.pooling, get_args(Pooling))
 
     @property
-    def name(self) -> str:
-        """Registered name."""
-        return "conditional_panel"
-
-    @property
-    def label(self) -> str:
-        """Method name in tables."""
-        return f"bayes:conditional_panel[{self.pooling}]"
+    def options(self) -> tuple[str, ...]:
+        """In the label: the pooling."""
+        return (self.pooling,)
 
     def prepare(self, table: Verdicts | PanelVotes) -> Data:
         """One row an answer: its label, 0 where it has none, then each judge's verdicts of 1."""
@@ -135,36 +130,13 @@ class ConditionalPanel:
             pm.Potential("response", total * data["real"].astype(float))
         return twin
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+    def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """Accuracies, differences and each judge's quality; every row carries the caution."""
-        common: dict[str, Any] = {"method": self.label, "prob": prob, "n": data.units}
-        theta = self.accuracy(posterior, data)
-        rows = summary_rows(theta, estimand="accuracy", **common)
-        rows += summary_rows(differences(theta, "model"), estimand="difference", signed=True, **common)
+        says: dict[str, Any] = {"n": data.units, "note": _CAUTION}
         quality = channel_quality(posterior, "model", data.coords["model"])
-        return Estimates.from_rows(rows + quality_rows(quality, **common)).with_note(_CAUTION)
-
-    @property
-    def exchangeable(self) -> tuple[str, ...]:
-        """Effects of models on judges: part of the model, not prior guesses about one number."""
-        return ("z_sensitivity", "z_specificity")
-
-    def accuracy(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:  # noqa: ARG002 the models' protocol
-        """Draws of each model's accuracy, dims ``chain, draw, model``."""
-        return posterior["theta"]
-
-    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""
-        youden = channel_quality(posterior, "model", data.coords["model"])["youden"]
-        return headline(self.accuracy(posterior, data), youden)
+        return accuracy_quantities(posterior["theta"], quality=quality_quantities(quality, **says), **says)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Verdict rates, agreement of judges, and their co-errors on labelled answers."""
         return statistics.STATISTICS
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """One draw from the prior, parameters, labels and verdicts."""
-        from bayesjudge.models.common.pattern_counts import simulate
-
-        return simulate(self, key, data)

@@ -23,9 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
-from bayesjudge.model import Data, Statistic
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo import results
 from bayesjudge.models.judge_elo.marginal import Priors
@@ -34,6 +32,7 @@ from bayesjudge.models.judge_elo.targets import distinct_judges
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.models.judge_elo.held_out import Prediction
     from bayesjudge.tables import Battles
 
@@ -41,7 +40,7 @@ __all__ = ["JudgeElo"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeElo:
+class JudgeElo(GenerativeModel):
     """Elo on the human scale from people and any number of judges.
 
     Parameters
@@ -64,22 +63,11 @@ class JudgeElo:
     strength_scale: float = 1.0
     taste_scale: float = 0.5
 
-    def __post_init__(self) -> None:
-        for name in ("strength_scale", "taste_scale"):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"{name} must be above 0, got {getattr(self, name)}")
-
     @property
-    def name(self) -> str:
-        """Registered name."""
-        return "judge_elo"
-
-    @property
-    def label(self) -> str:
-        """Method name in tables: whatever differs from the defaults."""
+    def options(self) -> tuple[str, ...]:
+        """In the label: effects that are learned."""
         given = {"length": self.length_effect, "family": self.families}
-        options = [name for name, is_given in given.items() if is_given]
-        return f"bayes:judge_elo[{','.join(options)}]" if options else "bayes:judge_elo"
+        return tuple(name for name, is_given in given.items() if is_given)
 
     @property
     def priors(self) -> Priors:
@@ -104,9 +92,9 @@ class JudgeElo:
 
         return pymc_model(data, self.priors)
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+    def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """Human Elo, differences, and each judge's slope, tastes and effects."""
-        return results.estimates(posterior, data, prob=prob, method=self.label)
+        return results.quantities(posterior, data)
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of each model's human Elo, dims ``chain, draw, model``, for ranks and for who beats whom."""
@@ -128,10 +116,6 @@ class JudgeElo:
             counts, models, length=self.length_effect, family=family, priors=self.priors, seed=seed
         )
 
-    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: every Elo and every slope."""
-        return {"elo": self.elo(posterior, data), "slope": posterior["slope"]}
-
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Spreads of strengths, and what judges leave off a straight line: how much, how far, how bent."""
@@ -140,12 +124,6 @@ class JudgeElo:
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
         """The observation with resampled noise."""
         return results.bootstrap(data, replicates=replicates, seed=seed)
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """One draw from the prior: hyperparameters and observation."""
-        from bayesjudge.models.common.pattern_counts import simulate
-
-        return simulate(self, key, data)
 
 
 def _counted(table: Battles | BattleCounts) -> BattleCounts:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.estimates.posterior import quantity
 from bayesjudge.maths.bradley_terry import to_elo
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.common.elo_results import ELO, elo_rows
+from bayesjudge.models.common.elo_results import ELO, elo_quantities
 from bayesjudge.models.judge_elo.data import PEOPLE
 from bayesjudge.models.judge_elo.strengths import joint_draws, taste_correlations
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "bootstrap", "elo", "estimates"]
+__all__ = ["STATISTICS", "bootstrap", "elo", "quantities"]
 
 PREDICTED = "predicted: no human vote"
 #: What a row says whose strength is too poorly known for a normal about the maximum.
@@ -28,37 +27,28 @@ STEPPED = "few wins or losses: closest normal"
 type Floats = NDArray[np.float64]
 
 
-def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
+def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     """Human Elo and differences, then slope, taste and effects of each judge."""
-    common: dict[str, Any] = {"method": method, "prob": prob}
     draws = joint_draws(posterior, data)
-    rows = elo_rows(_elo(draws.theta, data), n=dict(data.units), **common)
-    rows = [{**row, "note": _note(row, data)} for row in rows]
+    found = elo_quantities(_elo(draws.theta, data), n=data.units, note=_notes(data))
     judges = [str(name) for name in data.coords["judge"]]
     n = dict(zip(judges, np.asarray(data["judged"]).tolist(), strict=True))
-    for estimand, own in (("slope", posterior["slope"]), ("taste", posterior["taste_spread"])):
-        rows += summary_rows(own, estimand=estimand, n=n, signed=estimand == "slope", **common)
+    found |= {"slope": quantity(posterior["slope"], n=n, signed=True, headline=True),
+              "taste": quantity(posterior["taste_spread"], n=n)}  # fmt: skip
     if "taste_partial" in posterior:
         pairs = {str(name): data.units[str(data.coords["model"][0])] for name in data.coords["judge_pair"]}
-        shared = taste_correlations(posterior)
-        rows += summary_rows(shared, estimand="taste_correlation", n=pairs, signed=True, **common)
-    for judge in judges:
-        extra = {"judge": judge}
-        for estimand, own in (("effect", draws.effects), ("deviation", draws.tastes)):
-            mine = own.sel(judge=judge, drop=True)
-            each = dict.fromkeys(map(str, mine[mine.dims[-1]].to_numpy()), n[judge])
-            if each:
-                rows += summary_rows(mine, estimand=estimand, n=each, signed=True, extra=extra, **common)
-    return Estimates.from_rows(rows)
+        found["taste_correlation"] = quantity(taste_correlations(posterior), n=pairs, signed=True)
+    for estimand, own in (("effect", draws.effects), ("deviation", draws.tastes)):
+        found[estimand] = quantity(own.assign_coords(n=("judge", list(n.values()))), signed=True)
+    return found
 
 
-def _note(row: Mapping[str, Any], data: Data) -> str:
-    if row["estimand"] != ELO:
-        return ""
-    place = [str(name) for name in data.coords["model"]].index(row["unit"])
-    notes = [PREDICTED] if not data.units.get(row["unit"]) else []
-    notes += [STEPPED] if np.asarray(data["poor"])[:, place].any() else []
-    return "; ".join(notes)
+def _notes(data: Data) -> dict[str, str]:
+    """What a row of each model's Elo says."""
+    names, poor = map(str, data.coords["model"]), np.asarray(data["poor"]).any(axis=0)
+    said = {name: [*([] if data.units.get(name) else [PREDICTED]), *([STEPPED] if is_poor else [])]
+            for name, is_poor in zip(names, poor, strict=True)}  # fmt: skip
+    return {name: "; ".join(notes) for name, notes in said.items()}
 
 
 def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:

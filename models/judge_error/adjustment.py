@@ -95,20 +95,38 @@ def describe(posterior: xr.Dataset, data: Data, *, enriched: bool) -> dict[str, 
     """Facts of the adjustment for a manifest.
 
     ``df``; of each rate ``design_effect``, and ``effective_answers``: labelled answers over that; the
-    smallest and the largest eigenvalue of H^−½ V* H^−½, which are 1 where no items are shared.
+    smallest and the largest eigenvalue of H^−½ V* H^−½, which are 1 where no items are shared. Accuracy's
+    effect has a 95 % interval, by Student's t on the log scale.
     """
     shared = _at_the_mean(_logits(posterior, data)[0], data, enriched=enriched)
     n = np.asarray(data["n"], dtype=float).reshape(-1, len(CELLS)).sum(axis=0)
     answers = {"theta": n[2:].sum(), "sensitivity": n[4:].sum(), "specificity": n[2:4].sum()}
     effect = {name: value for name, value in shared.design_effect.items() if answers[name] and value > 0}
+    ends = {name: _interval(effect[name], data) for name in ("theta",) if name in effect}
     return {
         "df": shared.df,
         "labelled_items": int(np.asarray(data["items"])[1]),
         "labelled_answers": {name: round(float(answers[name]), 1) for name in effect},
         "design_effect": {name: round(value, 4) for name, value in effect.items()},
         "effective_answers": {name: round(float(answers[name] / value), 1) for name, value in effect.items()},
+        "design_effect_95": {name: [round(end, 4) for end in found] for name, found in ends.items() if found},
+        "effective_answers_95": {
+            name: [round(float(answers[name] / end), 1) for end in reversed(found)]
+            for name, found in ends.items() if found
+        },
         "eigenvalues": _relative(shared),
-    }
+    }  # fmt: skip
+
+
+def _interval(effect: float, data: Data) -> list[float]:
+    """Ends of the design effect's interval, none where labelled items do not show its error."""
+    from scipy.stats import t
+
+    error, items = float(data["log_effect_error"]), int(np.asarray(data["items"])[1])
+    if not np.isfinite(error):
+        return []
+    away = float(t.ppf(0.975, items - 1)) * error
+    return [effect * math.exp(-away), effect * math.exp(away)]
 
 
 def _relative(shared: SharedItems) -> list[float]:

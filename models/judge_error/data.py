@@ -65,11 +65,11 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     arrays = {
         "unit": unit, "label": label, "verdict": verdict, "n": n, "stratum": stratum, "total": total,
         "share": share, "together": cells.together, "sums": cells.sums, "items": cells.items,
-        "behind": cells.labelled,
+        "behind": cells.labelled, "log_effect_error": np.array(cells.log_effect_error),
     }  # fmt: skip
     dims = {
         "total": ("strata",), "share": (dim,), "together": ("labelled", "cell", "other_cell"),
-        "sums": ("labelled", "cell"), "items": ("labelled",), "behind": ("model",),
+        "sums": ("labelled", "cell"), "items": ("labelled",), "behind": ("model",), "log_effect_error": (),
     }  # fmt: skip
     every = tuple(range(len(n)))
     return Data(

@@ -20,18 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates, Population
-from bayesjudge.model import Data, Statistic
+from bayesjudge.errors import require_choice, require_positive
+from bayesjudge.estimates import Population
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.verdict_channel import (
     ChannelPrior,
     Labels,
     Pooling,
-    check_channel,
-    headline,
     numpyro_channel,
 )
 from bayesjudge.models.judge_error import data as judge_error_data
@@ -41,13 +39,14 @@ from bayesjudge.models.judge_error.adjustment import adjusted, describe
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Verdicts
 
 __all__ = ["JudgeError"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeError:
+class JudgeError(GenerativeModel):
     """Accuracy of every model from one judge with errors.
 
     Parameters
@@ -75,20 +74,17 @@ class JudgeError:
     channel: ChannelPrior = field(default_factory=ChannelPrior)
     accuracy_prior: tuple[float, float] = (1.0, 1.0)
 
+    exchangeable = ("z_sensitivity", "z_specificity")
+
     def __post_init__(self) -> None:
-        check_channel(self.pooling, self.labels)
-        if min(self.accuracy_prior) <= 0:
-            raise UsageError(f"accuracy_prior needs two numbers above 0, got {self.accuracy_prior}")
+        require_choice("pooling", self.pooling, get_args(Pooling))
+        require_choice("labels", self.labels, get_args(Labels))
+        require_positive(**{f"accuracy_prior[{k}]": value for k, value in enumerate(self.accuracy_prior)})
 
     @property
-    def name(self) -> str:
-        """Registered name."""
-        return "judge_error"
-
-    @property
-    def label(self) -> str:
-        """Method name in tables: the pooling, then whatever differs from the defaults."""
-        return f"bayes:judge_error[{self.pooling}{'' if self.labels == 'random' else ',' + self.labels}]"
+    def options(self) -> tuple[str, ...]:
+        """In the label: the pooling, then whatever differs from the defaults."""
+        return (self.pooling, *([] if self.labels == "random" else [self.labels]))
 
     @property
     def _enriched(self) -> bool:
@@ -123,14 +119,14 @@ class JudgeError:
         return twin.build(data, pooling=self.pooling, channel=self.channel, enriched=self._enriched,
                           accuracy_prior=self.accuracy_prior)  # fmt: skip
 
-    def estimates(
-        self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95,
-        population: Population = "superpopulation",
-    ) -> Estimates:  # fmt: skip
-        """Accuracies, differences and judge quality, with equal-tailed intervals."""
+    def quantities(
+        self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation"
+    ) -> Quantities:
+        """Accuracies, differences and judge quality, over all items and by group."""
         rates = adjusted(posterior, data, enriched=self._enriched)
-        theta = results.accuracy(rates, data, population)
-        return results.estimates(theta, rates, data, prob=prob, method=self.label, population=population)
+        return results.quantities(
+            results.accuracy(rates, data, population), rates, data, population=population
+        )
 
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
@@ -148,26 +144,10 @@ class JudgeError:
         rates = adjusted(posterior, data, enriched=self._enriched)
         return results.overall(results.shifted(rates, data, odds=odds), data)
 
-    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: accuracies, differences, Youden's J."""
-        rates = adjusted(posterior, data, enriched=self._enriched)
-        return headline(results.overall(rates["theta"], data), results.quality(rates, data)["youden"])
-
-    @property
-    def exchangeable(self) -> tuple[str, ...]:
-        """Effects of units: part of the model, not prior guesses about one number."""
-        return ("z_sensitivity", "z_specificity")
-
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Verdict rates and labelled cells of every unit."""
         return results.STATISTICS
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """One draw from the prior, parameters and counts."""
-        from bayesjudge.models.common.pattern_counts import simulate
-
-        return simulate(self, key, data)
 
     def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:
         """What shared items do to this posterior: design effects, degrees of freedom."""

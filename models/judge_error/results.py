@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates, Population
-from bayesjudge.estimates.posterior import accuracy_rows
+from bayesjudge.estimates import Population
+from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.common.verdict_channel import quality_rows
+from bayesjudge.models.common.verdict_channel import quality_quantities
 from bayesjudge.models.judge_error.adjustment import RATES
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "accuracy", "estimates", "overall", "quality", "shifted"]
+__all__ = ["STATISTICS", "accuracy", "overall", "quantities", "shifted"]
 
 type Array = NDArray[np.float64]
 
@@ -92,47 +92,51 @@ def _unlabelled_covariance(p: Array, n: Array, data: Data) -> Array:
     return found
 
 
-def estimates(
-    theta: xr.DataArray, rates: xr.Dataset, data: Data, *, prob: float, method: str, population: Population,
-) -> Estimates:  # fmt: skip
-    """Accuracy and difference of models, overall and by group, then the quality of the judge.
+def quantities(
+    theta: xr.DataArray, rates: xr.Dataset, data: Data, *, population: Population
+) -> dict[str, xr.DataArray]:
+    """Accuracy and difference of models, and the quality of the judge, overall and by group.
 
     ``theta`` holds the accuracy of each unit on the population.
     """
-    dim: str = data.facts["unit"]
-    common: dict[str, Any] = {"method": method, "prob": prob}
-    rows = accuracy_rows(overall(theta, data), n=data.units, population=population, **common)
-    every = quality(rates, data)
-    rows += _reaching(quality_rows(quality(_of_models(rates, data), data), n=data.units, **common), data)
-    for group in data.coords["group"] if dim == "model_group" else ():
-        n = {model: data.units[f"{model} | {group}"] for model in data.coords["model"]}
-        part = _answered(_within(theta, group, data))
-        rows += accuracy_rows(part, n=n, population=population, group=group, **common)
-        parts = {name: _within(draws, group, data) for name, draws in every.items()}
-        rows += _reaching(quality_rows(parts, n=n, group=group, **common), data)
-    return Estimates.from_rows(rows)
+    every, of_models = quality(rates, data), quality(_of_models(rates, data), data)
+    by_model = {name: _with_groups(draws, every[name], data) for name, draws in of_models.items()}
+    rates_reached = {name: _reach(data, *cells) for name, cells in _HITS_AND_MISSES.items()}
+    judges = quality_quantities(by_model, n=data.units, reach=rates_reached)
+    accuracies = _with_groups(overall(theta, data), theta, data)
+    return accuracy_quantities(accuracies, n=data.units, population=population, quality=judges)
+
+
+def _with_groups(total: xr.DataArray, units: xr.DataArray, data: Data) -> xr.DataArray:
+    """Of all items and then of every group, along an axis ``group``, where there are groups."""
+    import xarray as xr
+
+    if data.facts["unit"] == "model":
+        return total
+    parts = [total, *(_within(units, group, data) for group in data.coords["group"])]
+    return xr.concat(parts, dim="group").assign_coords(group=[EVERYWHERE, *data.coords["group"]])
 
 
 #: Cells of labelled answers on which the judge is right, and wrong, by the rate they inform.
 _HITS_AND_MISSES = {"sensitivity": (5, 4), "specificity": (2, 3)}
 
 
-def _reaching(rows: list[dict[str, Any]], data: Data) -> list[dict[str, Any]]:
-    """A rate whose labels show no error gets an interval that reaches 1, one of errors alone 0.
+def _reach(data: Data, hit: int, miss: int) -> dict[str, tuple[float, float]]:
+    """A rate whose labels show no error has an interval that reaches 1, one of errors alone 0.
 
     An equal-tailed interval never holds a truth of exactly 1, and judges have such.
     """
     models, groups = data.coords["model"], data.coords["group"]
-    n = np.asarray(data["n"], dtype=float).reshape(len(models), len(groups), len(CELLS))
-    for row in rows:
-        # A posterior that is sure of a rate, but for rounding, is left as it is.
-        if row["estimand"] in _HITS_AND_MISSES and row["upper"] - row["lower"] > 1e-12:
-            mine = n[models.index(row["unit"])]
-            mine = mine[groups.index(row["group"])] if row["group"] else mine.sum(axis=0)
-            hits, misses = mine[list(_HITS_AND_MISSES[row["estimand"]])]
-            row["upper"] = 1.0 if hits > 0 and misses < 1e-9 else row["upper"]
-            row["lower"] = 0.0 if misses > 0 and hits < 1e-9 else row["lower"]
-    return rows
+    n = np.asarray(data["n"], dtype=float).reshape(len(models), len(groups), len(CELLS))[..., [hit, miss]]
+    parts = dict(zip(models, n.sum(axis=1), strict=True))
+    parts |= {f"{m} | {g}": n[i, k] for i, m in enumerate(models) for k, g in enumerate(groups)}
+    return {
+        name: (
+            0.0 if misses > 0 and hits < 1e-9 else np.inf,
+            1.0 if hits > 0 and misses < 1e-9 else -np.inf,
+        )
+        for name, (hits, misses) in parts.items()
+    }
 
 
 def overall(theta: xr.DataArray, data: Data) -> xr.DataArray:
@@ -156,11 +160,6 @@ def _of_models(rates: xr.Dataset, data: Data) -> xr.Dataset:
     for name, weight in (("sensitivity", right), ("specificity", 1 - right)):
         found[name] = overall(weight * rates[name], data) / overall(weight, data)
     return rates.drop_dims("model_group").assign(found)
-
-
-def _answered(theta: xr.DataArray) -> xr.DataArray:
-    """Without models that have no answers here: of exactly these items there is nothing to say."""
-    return theta.isel(model=np.isfinite(theta.isel(chain=0, draw=0).to_numpy()))
 
 
 def _within(draws: xr.DataArray, group: str, data: Data) -> xr.DataArray:

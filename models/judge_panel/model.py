@@ -25,16 +25,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesjudge.counts.panel import PanelVotes, panel_votes
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates, Population
-from bayesjudge.estimates.posterior import differences
-from bayesjudge.model import Data, Statistic
+from bayesjudge.errors import require_choice, require_positive
+from bayesjudge.estimates import POPULATIONS, Population
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray as xr
+    from numpy.typing import NDArray
 
+    from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Verdicts
 
 __all__ = ["JudgePanel", "PanelPrior"]
@@ -61,14 +63,12 @@ class PanelPrior:
     group_spread: float = 0.7
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            scale = value[1] if isinstance(value, tuple) else value
-            if not scale > 0:
-                raise UsageError(f"{name} needs a scale above 0, got {scale}")
+        scales = {name: value[1] if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        require_positive(**scales)
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgePanel:
+class JudgePanel(GenerativeModel):
     """Accuracy of every model from a panel of judges and a handful of human labels.
 
     Parameters
@@ -90,22 +90,11 @@ class JudgePanel:
     votes: Scale = "binary"
     prior: PanelPrior = field(default_factory=PanelPrior)
 
+    exchangeable = ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "z_annotator")
+
     def __post_init__(self) -> None:
-        for option, value, allowed in (("weights", self.weights, get_args(Weights)),
-                                       ("votes", self.votes, get_args(Scale))):  # fmt: skip
-            if value not in allowed:
-                raise UsageError(f"{option}={value!r} is not one of {', '.join(allowed)}")
-
-    @property
-    def name(self) -> str:
-        """Registered name."""
-        return "judge_panel"
-
-    @property
-    def label(self) -> str:
-        """Method name in tables: whatever differs from the defaults."""
-        options = [option for option in (self.weights, self.votes) if option in {"specific", "graded"}]
-        return f"bayes:judge_panel[{','.join(options)}]" if options else "bayes:judge_panel"
+        require_choice("weights", self.weights, get_args(Weights))
+        require_choice("votes", self.votes, get_args(Scale))
 
     def prepare(self, table: Verdicts | PanelVotes) -> Data:
         """Labelled items, and every answer (or pattern of votes) to predict."""
@@ -139,16 +128,13 @@ class JudgePanel:
 
         return judge_panel_twin.build(self, data)
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
-        """Accuracies and differences on both populations, and judges' weights."""
+    def quantities(
+        self, posterior: xr.Dataset, data: Data, *, population: Population | None = None
+    ) -> Quantities:
+        """Accuracies and differences on one population or (the default) on both, and judges' weights."""
         from bayesjudge.models.judge_panel import results
 
-        return results.estimates(posterior, data, prob=prob, method=self.label)
-
-    @property
-    def exchangeable(self) -> tuple[str, ...]:
-        """Effects of models, judges and groups: part of the model, not guesses about one number."""
-        return ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "z_annotator")
+        return results.quantities(posterior, data, populations=[population] if population else POPULATIONS)
 
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
@@ -159,11 +145,19 @@ class JudgePanel:
         found = adjusted(posterior, data, seed=seed)
         return accuracy_draws(found, data, population=population, seed=seed)[0]
 
-    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: accuracies and differences."""
-        theta = self.accuracy(posterior, data)
-        found = {"accuracy": theta}
-        return found if theta.sizes["model"] == 1 else {**found, "difference": differences(theta, "model")}
+    def agreement(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+        """Draws of how often the panel, and then each judge, agree with people; see `results.agreement`."""
+        from bayesjudge.models.judge_panel import results
+
+        return results.agreement(posterior, data)
+
+    def answer_probabilities(
+        self, posterior: xr.Dataset, data: Data, votes: PanelVotes, *, draws: int = 400, seed: int = 0
+    ) -> NDArray[np.float64]:
+        """Draws of the probability that each answer is right; see `results.answer_probabilities`."""
+        from bayesjudge.models.judge_panel import results
+
+        return results.answer_probabilities(posterior, data, votes, draws=draws, seed=seed)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
@@ -171,9 +165,3 @@ class JudgePanel:
         from bayesjudge.models.judge_panel import results
 
         return results.STATISTICS
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """One draw from the prior, parameters and labels."""
-        from bayesjudge.models.common.pattern_counts import simulate
-
-        return simulate(self, key, data)

@@ -8,7 +8,8 @@ answers to one item share (population.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import POPULATIONS, Estimates
-from bayesjudge.estimates.posterior import accuracy_rows, summary_rows
+from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, quantity
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.judge_panel.data import half_votes
 from bayesjudge.models.judge_panel.likelihood import row_logits
@@ -31,40 +31,37 @@ from bayesjudge.models.judge_panel.population import (
 
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
-    from bayesjudge.model import Data
+    from bayesjudge.estimates import Population
 
 __all__ = [
     "PANEL",
     "STATISTICS",
+    "agreement",
     "answer_probabilities",
-    "estimates",
-    "expected_agreement",
     "judge_weights",
-    "panel_beats_best",
+    "quantities",
 ]
 
 #: Labelled answers below which the labels have hardly been heard.
 FEW_LABELS = 10
 
 
-def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
-    """Accuracies and differences on both populations, overall and by group, then every judge's weight."""
-    rows: list[dict[str, Any]] = []
-    found = adjusted(posterior, data)
-    for population in POPULATIONS:
-        overall, by_group = accuracy_draws(found, data, population=population)
-        rows += accuracy_rows(overall, population=population, method=method, prob=prob, n=data.units)
-        for group in data.coords["group"] if len(data.coords["group"]) > 1 else ():
-            part = by_group.sel(group=group, drop=True)
-            part = part.isel(model=np.isfinite(part.isel(chain=0, draw=0).to_numpy()))
-            n = {model: data.units[f"{model} | {group}"] for model in data.coords["model"]}
-            rows += accuracy_rows(
-                part, population=population, method=method, prob=prob, n=n, group=str(group)
-            )
-    weights = judge_weights(found)
-    n = {judge: data.units[f"votes:{judge}"] for judge in data.coords["judge"]}
-    rows += summary_rows(weights, estimand="judge weight", method=method, prob=prob, n=n, signed=True)
-    return _noted(Estimates.from_rows(rows), data)
+def quantities(
+    posterior: xr.Dataset, data: Data, *, populations: Sequence[Population]
+) -> dict[str, xr.DataArray]:
+    """Accuracies and differences on each population, overall and by group, then every judge's weight."""
+    everywhere = _of_labels(data)
+    notes = _of_models(everywhere, data)
+    found, accuracies = adjusted(posterior, data), dict[Any, xr.DataArray]()
+    for population in populations:
+        theta, by_group = accuracy_draws(found, data, population=population)
+        if by_group.sizes["group"] > 1:
+            theta = xr.concat([theta.expand_dims(group=[EVERYWHERE]), by_group], dim="group")
+        accuracies |= accuracy_quantities(theta, n=data.units, population=population, note=notes)
+    votes = {judge: data.units[f"votes:{judge}"] for judge in data.coords["judge"]}
+    silent = {judge: "; ".join([*everywhere, *([] if n else ["it never voted: this is the prior"])])
+              for judge, n in votes.items()}  # fmt: skip
+    return {**accuracies, "judge weight": quantity(judge_weights(found), n=votes, note=silent, signed=True)}
 
 
 def judge_weights(found: xr.Dataset) -> xr.DataArray:
@@ -78,34 +75,27 @@ def judge_weights(found: xr.Dataset) -> xr.DataArray:
     return weight.mean("model") if "model" in weight.dims else weight
 
 
-def _noted(table: Estimates, data: Data) -> Estimates:
-    """Warnings about the labels in the rows that they concern."""
+def _of_labels(data: Data) -> list[str]:
+    """Warnings about the labels that concern every row."""
     labels = np.asarray(data["label"])[np.asarray(data["answer_n"]) > 0]
-    everywhere = []
     if not len(labels):
-        everywhere.append("no human label: this is what the prior makes of the votes")
-    elif len(labels) < FEW_LABELS:
-        everywhere.append(f"only {len(labels)} labelled answers")
-    elif labels.min() == labels.max():
-        everywhere.append(f"all {len(labels)} labels are {labels[0]}")
-    for text in everywhere:
-        table = table.with_note(text)
-    bare = {model for model in data.coords["model"] if not data.units[f"labelled:{model}"]}
-    silent = {judge for judge in data.coords["judge"] if not data.units[f"votes:{judge}"]}
-    bare = bare if len(labels) else set()
-    rows = zip(*(table.frame[name] for name in ("note", "unit", "estimand")), strict=True)
-    notes = [_joined(note, unit, estimand, bare, silent) for note, unit, estimand in rows]
-    return table.with_column(note=notes)
+        return ["no human label: this is what the prior makes of the votes"]
+    if len(labels) < FEW_LABELS:
+        return [f"only {len(labels)} labelled answers"]
+    return [f"all {len(labels)} labels are {labels[0]}"] if labels.min() == labels.max() else []
 
 
-def _joined(note: str, unit: str, estimand: str, bare: set[str], silent: set[str]) -> str:
-    if estimand == "judge weight":
-        added = ["it never voted: this is the prior"] if unit in silent else []
-    else:
-        own = [model for model in sorted(bare) if model in unit.split(" − ")]
-        added = [f"no label on {model}: what other models' labels say of the judges is carried over"
-                 for model in own]  # fmt: skip
-    return "; ".join([*([note] if note else []), *added])
+def _of_models(everywhere: list[str], data: Data) -> dict[str, str]:
+    """Warnings about the labels for each model and each pair."""
+    models = data.coords["model"]
+    any_label = (np.asarray(data["answer_n"]) > 0).any()
+    bare = {model for model in models if any_label and not data.units[f"labelled:{model}"]}
+    units: dict[str, tuple[Any, ...]] = {str(model): (model,) for model in models}
+    units |= {f"{a} − {b}": (a, b) for a, b in itertools.combinations(models, 2)}
+    carried = {model: f"no label on {model}: what other models' labels say of the judges is carried over"
+               for model in sorted(bare)}  # fmt: skip
+    return {unit: "; ".join([*everywhere, *(carried[model] for model in carried if model in names)])
+            for unit, names in units.items()}  # fmt: skip
 
 
 #: Name of the panel's verdict among the judges.
@@ -114,30 +104,12 @@ PANEL = "panel"
 _FOR_MEAN = 200
 
 
-def expected_agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
+def agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     """Draws of the share of all answers on which the panel, and each judge, agree with the label.
 
-    A judge is scored on the answers it voted on; a mean vote of exactly ½ is no verdict. With graded votes a
-    judge says 1 above the middle of its own scores.
-
-    Returns
-    -------
-    xarray.DataArray
-        Dims ``chain, draw, judge``; the first judge is `PANEL`. A judge without votes has NaN.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.inference.programs.density import density
-    >>> from bayesjudge.inference.tree import posterior_dataset
-    >>> from bayesjudge.models.judge_panel import JudgePanel
-    >>> model = JudgePanel()
-    >>> data = model.prepare(simulate_verdicts(seed=1, judges=("j", "k"), labelled=9, unlabelled=9).verdicts)
-    >>> target = density(model, data)
-    >>> draws = posterior_dataset(target, data, np.zeros((1, 2, target.size)))  # of a fit: result.posterior
-    >>> found = expected_agreement(draws, data)
-    >>> found["judge"].values.tolist(), bool((found > 0.5).all())
-    (['panel', 'j', 'k'], True)
+    Dims ``chain, draw, judge``; the first judge is `PANEL`. A judge is scored on the answers it voted on (one
+    without votes has NaN); a mean vote of exactly ½ is no verdict. With graded votes a judge says 1 above the
+    middle of its own scores.
     """
     found = thin(adjusted(posterior, data), data)
     some = found.isel(draw=slice(None, None, max(found.sizes["chain"] * found.sizes["draw"] // _FOR_MEAN, 1)))
@@ -146,23 +118,6 @@ def expected_agreement(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     values = over_answers(_agreement, found, data, verdict=verdict)
     names = [PANEL, *data.coords["judge"]]
     return xr.DataArray(values, dims=("chain", "draw", "judge"), coords={"judge": names})
-
-
-def panel_beats_best(agreement: xr.DataArray) -> float:
-    """Posterior probability that the panel agrees with people more often than any single judge does.
-
-    The best judge may be another one in every draw, so a judge that looks best by luck is not held against
-    the panel as if it were known to be.
-
-    Examples
-    --------
-    >>> draws = xr.DataArray([[[0.9, 0.8], [0.7, 0.8]]], dims=("chain", "draw", "judge"),
-    ...                      coords={"judge": ["panel", "j"]})
-    >>> panel_beats_best(draws)
-    0.5
-    """
-    best = agreement.drop_sel(judge=PANEL).max("judge", skipna=True)
-    return float((agreement.sel(judge=PANEL) > best).mean())
 
 
 def _right(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:  # noqa: ARG001 what over_draws calls
@@ -187,25 +142,9 @@ def _agreement(sites: Any, arrays: Any, key: Any, facts: Any) -> Any:
 def answer_probabilities(
     posterior: xr.Dataset, data: Data, votes: PanelVotes, *, draws: int = 400, seed: int = 0
 ) -> NDArray[np.float64]:
-    """Draws (D, I, M) of ``P(y = 1)``, NaN where a model did not answer; for `planning.labels.sample_labels`.
+    """About so many draws (D, I, M) of ``P(y = 1)``, NaN where a model did not answer.
 
-    Parameters
-    ----------
-    posterior : xarray.Dataset
-        Of `JudgePanel`.
-    data : Data
-        From `JudgePanel.prepare` of these votes.
-    votes : PanelVotes
-        The panel.
-    draws : int
-        About how many draws to keep, evenly spread.
-    seed : int
-        Of the adjustment for shared items.
-
-    Raises
-    ------
-    UsageError
-        A table whose answers were merged to patterns, so that single items can no longer be told apart.
+    `UsageError` where answers were merged to patterns, so that there are no single items.
     """
     if not data.facts["items"]:
         raise UsageError(f"{len(votes.items)} items were merged to patterns of votes; plan on some "

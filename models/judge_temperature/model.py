@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
-from bayesjudge.model import Data, Statistic
+from bayesjudge.errors import require_positive
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_temperature import data as judge_temperature_data
 from bayesjudge.models.judge_temperature import (
@@ -36,13 +35,14 @@ from bayesjudge.models.judge_temperature.data import group_units, judge_units
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Battles
 
 __all__ = ["JudgeTemperature"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeTemperature:
+class JudgeTemperature(GenerativeModel):
     """Temperature of each judge, partially pooled, and the Elo of soft targets under it.
 
     Parameters
@@ -65,20 +65,12 @@ class JudgeTemperature:
     learning_rate: float | None = None
     pooling_scale: float = 0.5
 
+    exchangeable = ("z_judge", "z_group")
+
     def __post_init__(self) -> None:
-        for name in ("learning_rate", "pooling_scale"):
-            if getattr(self, name) is not None and not getattr(self, name) > 0:
-                raise UsageError(f"{name} must be above 0, got {getattr(self, name)}")
-
-    @property
-    def name(self) -> str:
-        """Registered name."""
-        return "judge_temperature"
-
-    @property
-    def label(self) -> str:
-        """Method name in tables."""
-        return "bayes:judge_temperature[group]" if self.by_group else "bayes:judge_temperature"
+        super().__post_init__()
+        if self.learning_rate is not None:
+            require_positive(learning_rate=self.learning_rate)
 
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Votes with and against each gap, and the gaps of every judged battle."""
@@ -133,16 +125,9 @@ class JudgeTemperature:
             pm.Potential("n", -data["n"].astype(float) * pt.softplus(-logit))
         return model
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+    def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """β of each judge (and group) in logits a point of score; soft Elo from the cut posterior."""
-        return judge_temperature_results.estimates(
-            posterior, data, prob=prob, method=self.label, learning_rate=self.learning_rate
-        )
-
-    @property
-    def exchangeable(self) -> tuple[str, ...]:
-        """Effects of judges and groups: part of the model, not prior guesses about one number."""
-        return ("z_judge", "z_group")
+        return judge_temperature_results.quantities(posterior, data, learning_rate=self.learning_rate)
 
     def beta(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
         """Draws of β in logits a point of score, dims ``chain, draw, judge, group``."""
@@ -166,20 +151,10 @@ class JudgeTemperature:
             seed=seed,
         )
 
-    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: every temperature."""
-        return {"beta": self.beta(posterior, data)}
-
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """How often votes go with the judge, by the size of the gap."""
         return judge_temperature_results.STATISTICS
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """One draw from the prior, parameters and votes."""
-        from bayesjudge.models.common.pattern_counts import simulate
-
-        return simulate(self, key, data)
 
 
 def _guess(data: Data) -> Guess:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.estimates.posterior import quantity
 from bayesjudge.maths.bradley_terry import to_elo
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.elo_results import ELO
@@ -20,7 +19,7 @@ from bayesjudge.models.judge_temperature.soft_targets import SoftTable, cut_stre
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "beta", "elo", "estimates"]
+__all__ = ["STATISTICS", "beta", "elo", "quantities"]
 
 #: Draws of β, evenly spaced, that strengths are drawn for: a table of estimates needs no more.
 CUT_DRAWS = 1000
@@ -28,22 +27,16 @@ CUT_DRAWS = 1000
 EDGES = (0.0, 0.25, 0.5, 1.0, 1.5, np.inf)
 
 
-def estimates(
-    posterior: xr.Dataset, data: Data, *, prob: float, method: str, learning_rate: float | None
-) -> Estimates:
-    """β of each judge and group, then each judge's soft Elo."""
-    rows, temperatures = [], beta(posterior, data)
-    n = dict(data.units)
-    for group in data.coords["group"]:
-        extra = {"group": "" if data.size("group") == 1 else str(group)}
-        own = temperatures.sel(group=group, drop=True)
-        rows += summary_rows(own, estimand="beta", method=method, prob=prob, n=n, extra=extra)
+def quantities(posterior: xr.Dataset, data: Data, *, learning_rate: float | None) -> dict[str, xr.DataArray]:
+    """β of each judge and group, then each judge's soft Elo, of fewer draws."""
+    import xarray as xr
+
     thin = posterior.isel(draw=_spaced(posterior.sizes["draw"], CUT_DRAWS // posterior.sizes["chain"]))
-    for judge in map(str, data.coords["judge"]):
-        draws = elo(thin, data, judge=judge, learning_rate=learning_rate, seed=0)
-        n = {str(model): data.units[f"{judge} | {model}"] for model in data.coords["model"]}
-        rows += summary_rows(draws, estimand=ELO, method=method, prob=prob, n=n, extra={"judge": judge})
-    return Estimates.from_rows(rows)
+    judges, models = (list(map(str, data.coords[name])) for name in ("judge", "model"))
+    boards = [elo(thin, data, judge=judge, learning_rate=learning_rate, seed=0) for judge in judges]
+    n = [[data.units[f"{judge} | {model}"] for model in models] for judge in judges]
+    soft = xr.concat(boards, dim="judge").assign_coords(judge=judges, n=(("judge", "model"), n))
+    return {"beta": quantity(beta(posterior, data), n=data.units, headline=True), ELO: quantity(soft)}
 
 
 def _spaced(draws: int, kept: int) -> Any:

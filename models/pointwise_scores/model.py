@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesjudge.counts.scores import ScoreCounts, count_scores
-from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
-from bayesjudge.model import Data, Statistic
+from bayesjudge.errors import require_choice
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.pointwise_scores import (
     data as pointwise_scores_data,
 )
@@ -32,6 +31,7 @@ from bayesjudge.models.pointwise_scores import results
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Scores
 
 __all__ = ["Likelihood", "PointwiseScores"]
@@ -40,7 +40,7 @@ Likelihood = Literal["gaussian", "ordinal"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PointwiseScores:
+class PointwiseScores(GenerativeModel):
     """Reliability of judges that score single responses.
 
     Parameters
@@ -56,21 +56,15 @@ class PointwiseScores:
 
     likelihood: Likelihood = "gaussian"
 
+    exchangeable = ("response_effect", "interaction", "leniency")
+
     def __post_init__(self) -> None:
-        if self.likelihood not in get_args(Likelihood):
-            raise UsageError(
-                f"likelihood={self.likelihood!r} is not one of {', '.join(get_args(Likelihood))}"
-            )
+        require_choice("likelihood", self.likelihood, get_args(Likelihood))
 
     @property
-    def name(self) -> str:
-        """Registered name."""
-        return "pointwise_scores"
-
-    @property
-    def label(self) -> str:
-        """Method name in tables."""
-        return f"bayes:pointwise_scores[{self.likelihood}]"
+    def options(self) -> tuple[str, ...]:
+        """In the label: the likelihood."""
+        return (self.likelihood,)
 
     def prepare(self, table: Scores | ScoreCounts) -> Data:
         """Moments of cells and blocks, or counts of levels."""
@@ -95,26 +89,11 @@ class PointwiseScores:
             (twin.ordinal if self.likelihood == "ordinal" else twin.gaussian)(data)
         return model
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
+    def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """ICC, shares of variance, and the margin of error of one score, of every judge and condition."""
-        return results.estimates(posterior, data, prob=prob, method=self.label)
-
-    @property
-    def exchangeable(self) -> tuple[str, ...]:
-        """Effects of responses and judges: part of the model, not prior guesses about one number."""
-        return ("response_effect", "interaction", "leniency")
-
-    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: the ICC of every judge and condition."""
-        return {"icc": results.components(posterior, data)["icc"]}
+        return results.quantities(posterior, data)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Mean scores, spreads between and within responses, agreement of judges."""
         return results.STATISTICS[self.likelihood]
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """One draw from the prior, parameters and observations."""
-        from bayesjudge.models.common.pattern_counts import simulate
-
-        return simulate(self, key, data)

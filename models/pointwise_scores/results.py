@@ -8,45 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.estimates.posterior import quantity
 from bayesjudge.model import Data, Statistic
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "components", "estimates"]
+__all__ = ["STATISTICS", "components", "quantities"]
 
 #: Nodes of the latent variable in standard deviations: a trapezoid rule, exact to 1e-8 for normal weights.
 _NODES = np.linspace(-6.0, 6.0, 241)
 
 
-def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
-    """Rows by judge (``unit``) and condition (``group``), and the ICC between judges."""
-    from scipy.special import ndtri
-
+def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+    """By judge (``unit``) and condition (``group``), and the ICC between judges."""
     found = components(posterior, data)
     noise = np.sqrt(found["within"])
-    quantities: dict[str, Any] = {
+    by_block: dict[str, Any] = {
         "icc": found["icc"], "within_share": 1 - found["icc"], "mean_score": found["mean"],
-        "score_sd": noise, "score_margin": float(ndtri((1 + prob) / 2)) * noise,
+        "score_sd": noise, "score_margin": noise,
     }  # fmt: skip
-    common: dict[str, Any] = {"method": method, "prob": prob}
-    rows: list[dict[str, Any]] = []
-    for estimand, draws in quantities.items():
-        rows += [_named(row, data) for row in summary_rows(draws, estimand=estimand, n=data.units, **common)]
+    judges, n = list(data.coords["block_judge"]), [data.units[str(name)] for name in data.coords["block"]]
+    coords = {"unit": judges, "judge": judges, "group": list(data.coords["block_condition"]), "n": n}
+    named = {name: ("block", labels) for name, labels in coords.items()}
+    every = {name: quantity(draws.assign_coords(named), headline=name == "icc", margin=name == "score_margin")
+             for name, draws in by_block.items()}  # fmt: skip
     if "between_judges" in found:
         both = found["between_judges"].expand_dims(unit=["all judges"])
-        size = {"all judges": max(data.units.values())}
-        rows += summary_rows(both, estimand="icc[judges]", n=size, **common)
-    return Estimates.from_rows(rows)
-
-
-def _named(row: dict[str, Any], data: Data) -> dict[str, Any]:
-    """A block's judge and condition in place of its own name."""
-    place = data.coords["block"].index(row["unit"])
-    judge = data.coords["block_judge"][place]
-    return {**row, "unit": judge, "judge": judge, "group": data.coords["block_condition"][place]}
+        every["icc[judges]"] = quantity(both, n={"all judges": max(data.units.values())})
+    return every
 
 
 def components(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:

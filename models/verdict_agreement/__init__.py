@@ -1,5 +1,6 @@
 """`verdict_agreement`: the probability that people would agree with a judge's single verdict."""
 
+from bayesjudge.models.verdict_agreement.features import Features
 from bayesjudge.models.verdict_agreement.model import VerdictAgreement
 
-__all__ = ["VerdictAgreement"]
+__all__ = ["Features", "VerdictAgreement"]

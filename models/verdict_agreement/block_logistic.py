@@ -66,31 +66,11 @@ def fit_blocks(
     x: Array, y: Array, *, block: NDArray[np.int64], prior_scale: Array, vote: Array | None = None,
     freedom: Array | None = None, intercept_scale: float = 1.5, most_steps: int = 100,
 ) -> BlockLogistic:  # fmt: skip
-    """Fit it.
+    """Fit features ``x`` (n, k), each in a ``block`` (k,), to ``y`` (n,) of 0 and 1.
 
-    Parameters
-    ----------
-    x : array (n, k)
-        Features.
-    y : array (n,)
-        0 or 1.
-    block : int array (k,)
-        Block of each feature.
-    prior_scale : array (blocks,)
-        Scale s of the prior of each block's τ = s χ_k.
-    vote : array (n,), optional
-        What the intercept counts with on each row: 1 by default.
-    freedom : array (blocks,), optional
-        k: 1 is half-normal, the default; 2 Rayleigh.
-    intercept_scale : float
-        Standard deviation of the intercept's normal prior.
-    most_steps : int
-        EM steps at most.
-
-    Raises
-    ------
-    UsageError
-        Shapes that do not fit together.
+    ``prior_scale`` and ``freedom`` (blocks,) are s and k of the prior of each block's τ = s χ_k (k = 1, the
+    default, is half-normal, 2 Rayleigh); ``intercept_scale`` is the standard deviation of the intercept's,
+    which counts with ``vote`` (n,) on each row, 1 by default.
 
     Examples
     --------

@@ -56,24 +56,18 @@ class Features:
     block: NDArray[np.int64]
     warnings: tuple[str, ...] = ()
 
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Name of each feature's block."""
+        return tuple(BLOCKS[code] for code in self.block)
+
 
 def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -> Features:
     """Features of every pair of a table.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of one judge.
-    components : int
-        Most principal directions of the embeddings.
-    extra : sequence of str
-        Further numeric columns; ``"style"`` also stands for the columns ``style_a`` and ``style_b``, whose
-        difference is turned the way the judge chose.
-
-    Raises
-    ------
-    UsageError
-        An extra column that is not there or not numeric.
+    ``pairs`` are of one judge; ``components`` is the number of principal directions at most. Further numeric
+    columns are named in ``extra``: ``"style"`` also stands for ``style_a`` and ``style_b``, whose difference
+    is turned the way the judge chose; `UsageError` where there is no such column or it is not numeric.
 
     Notes
     -----

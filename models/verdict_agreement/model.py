@@ -34,17 +34,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.errors import UsageError
-from bayesjudge.model import Data, Statistic
+from bayesjudge.errors import UsageError, require_choice
+from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.verdict_agreement import data as verdict_agreement_data
 from bayesjudge.models.verdict_agreement import results
-from bayesjudge.models.verdict_agreement.features import BLOCKS
+from bayesjudge.models.verdict_agreement.block_logistic import BlockLogistic, fit_blocks
+from bayesjudge.models.verdict_agreement.features import BLOCKS, Features, features
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from bayesjudge.estimates import Estimates
+    from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Pairs
 
 __all__ = ["VerdictAgreement", "log_density", "scale_prior"]
@@ -55,7 +56,7 @@ FREEDOM = {"scalar": 1, "category": 2, "strength": 1, "direction": 1}
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerdictAgreement:
+class VerdictAgreement(GenerativeModel):
     """Which of a judge's verdicts people would agree with.
 
     Parameters
@@ -93,9 +94,10 @@ class VerdictAgreement:
     strength_scale: float = 0.5
     direction_scale: float = 0.2
 
+    exchangeable = ("z",)
+
     def __post_init__(self) -> None:
-        if self.labels not in LABELS:
-            raise UsageError(f"labels={self.labels!r} is not one of {', '.join(LABELS)}")
+        require_choice("labels", self.labels, LABELS)
         if self.labels == "positives" and self.reviewed is None:
             raise UsageError(
                 "labels='positives' needs reviewed=: the share of agreements that were reviewed, or a column "
@@ -105,8 +107,9 @@ class VerdictAgreement:
         if self.labels == "both" and self.reviewed is not None:
             raise UsageError("reviewed= is for labels='positives'; with both kinds of labels the selection "
                              "is ignorable given the features")  # fmt: skip
-        if self.components < 0 or min(self.intercept_scale, *self.scales.values()) <= 0:
-            raise UsageError("components must be at least 0 and every scale above 0")
+        if self.components < 0:
+            raise UsageError(f"components must be at least 0, got {self.components}")
+        super().__post_init__()
 
     @property
     def scales(self) -> Mapping[str, float]:
@@ -121,14 +124,9 @@ class VerdictAgreement:
                 np.array([FREEDOM[block] for block in blocks], dtype=float))  # fmt: skip
 
     @property
-    def name(self) -> str:
-        """Registered name."""
-        return "verdict_agreement"
-
-    @property
-    def label(self) -> str:
-        """Method name in tables."""
-        return f"bayes:verdict_agreement[{self.labels}]"
+    def options(self) -> tuple[str, ...]:
+        """In the label: which labels were recorded."""
+        return (self.labels,)
 
     def prepare(self, table: Pairs) -> Data:
         """Features of every pair, and what people said of some."""
@@ -136,6 +134,17 @@ class VerdictAgreement:
             table, positives=self.labels == "positives", reviewed=self.reviewed,
             components=self.components, extra=self.extra,
         )  # fmt: skip
+
+    def features(self, pairs: Pairs) -> Features:
+        """What is known of every pair before people look at it, and the block of each feature."""
+        return features(pairs, components=self.components, extra=self.extra)
+
+    def fit_quickly(self, data: Data, rows: NDArray[np.bool_]) -> BlockLogistic:
+        """The empirical-Bayes form of the posterior from some of the verified pairs, in milliseconds."""
+        scale, freedom = self.priors(data)
+        return fit_blocks(data["x"][rows], np.asarray(data["agreements"], dtype=float)[rows],
+                          block=data["block"], prior_scale=scale, vote=data["vote"][rows], freedom=freedom,
+                          intercept_scale=self.intercept_scale)  # fmt: skip
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
@@ -182,9 +191,19 @@ class VerdictAgreement:
             pm.Potential("agreements", seen * yes + (looks - seen) * no)
         return model
 
-    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
-        """Expected consistency of the unverified verdicts, and what drives it."""
-        return results.estimates(posterior, data, prob=prob, method=self.label)
+    def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
+        """Expected consistency of the unverified verdicts (or of all), and what drives it."""
+        return results.quantities(posterior, data)
+
+    def consistency(
+        self, posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] | None = None
+    ) -> xr.DataArray:
+        """Draws of the expected consistency, over all and by category; see `results.consistency`."""
+        return results.consistency(posterior, data, side=side)
+
+    def effects(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
+        """Draws of every feature's effect on the log odds of agreement, dims ``chain, draw, feature``."""
+        return results.effects(posterior, data)
 
     def trust(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
         """P(people agree) of every unverified pair, looked at from the response of `Presentations`.
@@ -194,27 +213,9 @@ class VerdictAgreement:
         return results.trust(posterior, data, prob=prob)
 
     @property
-    def exchangeable(self) -> tuple[str, ...]:
-        """Standardised effects of features: part of the model, not prior guesses about one number."""
-        return ("z",)
-
-    def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-        """Draws whose sensitivity to the prior is checked: expected consistency of what nobody verified.
-
-        Of what people verified, where that is all there is.
-        """
-        return {"consistency": results.expected(posterior, data).isel(unit=[0])}
-
-    @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Rates of agreement: overall, by category, and where a feature is high against low."""
         return results.STATISTICS
-
-    def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
-        """One draw from the prior, parameters and agreements."""
-        from bayesjudge.models.common.pattern_counts import simulate
-
-        return simulate(self, key, data)
 
 
 type Array = NDArray[np.float64]

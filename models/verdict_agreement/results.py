@@ -9,51 +9,38 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.estimates import Estimates
-from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.estimates.posterior import quantity
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bayesjudge.model import Data, Statistic
 
-__all__ = ["STATISTICS", "counts", "effects", "estimates", "expected", "trust"]
+__all__ = ["STATISTICS", "consistency", "effects", "quantities", "trust"]
 
 #: Rows whose draws are held at a time.
 BLOCK = 1000
 
 
-def estimates(posterior: xr.Dataset, data: Data, *, prob: float, method: str) -> Estimates:
-    """Rows of `VerdictAgreement.estimates`.
+def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
+    """Quantities of `VerdictAgreement`.
 
     ``consistency``: share of the unverified verdicts that people would agree with, a pair's verdicts counted
-    as one, over all and by category;
+    as one, over all and by category (where people verified every pair, of all pairs);
     ``effect``: change in the log odds of agreement for one standard deviation (or one category, one
     model's strength); ``spread``: scale τ of each block of effects.
     """
-    common: dict[str, Any] = {"method": method, "prob": prob}
-    codes = data["category_other"]
-    rows = []
-    if len(codes):
-        n = {"unverified": len(codes), **counts(data)}
-        rows += summary_rows(expected(posterior, data), estimand="consistency", n=n, **common)
-    used = int(np.sum(data["looks"]))
+    found, used = {"consistency": consistency(posterior, data)}, int(np.sum(data["looks"]))
     if data.coords["feature"]:
-        beta = effects(posterior, data)
-        told = [name for name in data.coords["feature"] if not name.startswith("direction ")]
-        rows += summary_rows(beta.sel(feature=told), estimand="effect", signed=True,
-                             n=dict.fromkeys(told, used), **common) if told else []  # fmt: skip
-        rows += summary_rows(posterior["tau"], estimand="spread",
-                             n=dict.fromkeys(data.coords["block"], used), **common)  # fmt: skip
-    if not rows:
-        rows = summary_rows(posterior["alpha"], estimand="intercept", n={"intercept": used}, **common)
-    return Estimates.from_rows(rows)
-
-
-def counts(data: Data) -> dict[str, int]:
-    """Number of unverified pairs of each category."""
-    codes = np.asarray(data["category_other"])
-    return {name: int((codes == k).sum()) for k, name in enumerate(data.coords["category_name"])}
+        # The effect of one direction means nothing by itself.
+        named = [name for name in data.coords["feature"] if not name.startswith("direction ")]
+        n = dict.fromkeys([*named, *data.coords["block"]], used)
+        if named:
+            found["effect"] = quantity(effects(posterior, data).sel(feature=named), signed=True, n=n)
+        found["spread"] = quantity(posterior["tau"], n=n)
+    elif not len(data["category_other"]):
+        found["intercept"] = quantity(posterior["alpha"], n={"intercept": used})
+    return found
 
 
 def effects(posterior: xr.Dataset, data: Data) -> xr.DataArray:
@@ -63,7 +50,9 @@ def effects(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     return z * tau[..., np.asarray(data["block"])]
 
 
-def expected(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] | None = None) -> xr.DataArray:
+def consistency(
+    posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] | None = None
+) -> xr.DataArray:
     """Draws of the expected consistency of the unverified verdicts, over all and by category.
 
     Where nobody left anything unverified, of all pairs (unit ``verified``).
@@ -81,14 +70,16 @@ def expected(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] | N
     named = {name: codes == k for k, name in enumerate(data.coords["category_name"]) if (codes == k).any()}
     all_of_them = "unverified" if kind == "other" else "verified"
     groups = {all_of_them: np.ones(len(codes), dtype=bool), **(named if len(named) > 1 else {})}
+    n = {name: int(mine.sum()) for name, mine in groups.items()}
     total: dict[str, Any] = dict.fromkeys(groups, 0.0)
     for rows, agree in _in_blocks(posterior, data, kind):
         # Of verdicts that disagree one is right, whichever it is.
         p = 0.5 + vote[rows] * (agree - 0.5)
         for name, mine in groups.items():
             total[name] = total[name] + p[..., mine[rows]].sum(axis=-1)
-    shares = np.stack([total[name] / int(mine.sum()) for name, mine in groups.items()], axis=-1)
-    return xr.DataArray(shares, dims=("chain", "draw", "unit"), coords={"unit": list(groups)})
+    shares = np.stack([total[name] / n[name] for name in groups], axis=-1)
+    draws = xr.DataArray(shares, dims=("chain", "draw", "unit"), coords={"unit": list(groups)})
+    return quantity(draws, n=n, headline=[all_of_them])
 
 
 def trust(posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:

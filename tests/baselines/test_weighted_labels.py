@@ -17,7 +17,7 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.counts.pair_cells import pair_cells
 from bayesjudge.counts.panel import panel_votes
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.inference import fit, fit_many
+from bayesjudge.inference import Hmc, fit, fit_many
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.tables import Verdicts
@@ -95,7 +95,7 @@ def test_the_weighted_posterior_repairs_what_even_weights_get_wrong() -> None:
     for labels, drop in (("weighted", []), ("random", ["label_probability"])):
         counts = [counts_of(frame.drop(columns=drop)) for frame, _ in logs]
         model = JudgeError(labels=labels)  # type: ignore[arg-type]
-        fits = fit_many(model, counts, seed=1, chains=2, draws=250, tune=250)
+        fits = fit_many(model, counts, seed=1, engine=Hmc(chains=2, draws=250, tune=250))
         rows = [
             model.estimates(fits.posterior(k), fits.data[k]).where(estimand="accuracy") for k in range(16)
         ]
@@ -123,7 +123,7 @@ def test_a_panel_weighs_its_labels_too() -> None:
     votes = panel_votes(Verdicts.from_frame(pd.concat(others, ignore_index=True)))
     errors = {}
     for name, table in (("weighted", votes), ("even", replace(votes, probability=None))):
-        rows = fit(JudgePanel(), table, engine="hmc", draws=200, tune=200, chains=2, seed=1).estimates()
+        rows = fit(JudgePanel(), table, engine=Hmc(chains=2, draws=200, tune=200), seed=1).estimates()
         errors[name] = rows.where(estimand="accuracy").frame["point"].to_numpy() - truth
     active = active_baselines(votes).where(estimand="accuracy").frame
     assert (np.abs(errors["weighted"]) < np.abs(errors["even"])).all()

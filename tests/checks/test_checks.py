@@ -20,7 +20,7 @@ from bayesjudge.checks.comparison import stacking_weights
 from bayesjudge.checks.predictive import bootstrap_counts, why_no_bootstrap
 from bayesjudge.counts import count_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Nuts, fit
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.tables import Verdicts
@@ -389,7 +389,7 @@ def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame) -> None:
     few = triviaqa.assign(label=triviaqa["label"].where(triviaqa["item"].isin(items)))
     counts = count_verdicts(Verdicts.from_frame(few)).for_judge("GPT-4")
     fits = {
-        pooling: fit(JudgeError(pooling=pooling), counts, draws=1000, tune=500, seed=1)
+        pooling: fit(JudgeError(pooling=pooling), counts, engine=Nuts(tune=500), seed=1)
         for pooling in ("partial", "shared")
     }
     assert all(one.gate.passed for one in fits.values())

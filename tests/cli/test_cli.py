@@ -271,7 +271,7 @@ def test_gate_reasons_are_told_once(capsys):
 @pytest.mark.slow
 def test_a_laplace_fit_that_falls_back_says_so_on_both_streams(log, monkeypatch):
     # No Pareto k is as low: which real fits fall back is a matter of seeds and processors.
-    monkeypatch.setattr(sys.modules["bayesjudge.inference.fit"], "MOST_PARETO_K", -10.0)
+    monkeypatch.setattr(sys.modules["bayesjudge.inference.engines.laplace"], "MOST_PARETO_K", -10.0)
     result = run("accuracy", log, *CHEAP)
     assert "bayesjudge: warning: bayes:judge_error[shared]: the Laplace approximation" in result.stderr
     assert "Traceback" not in result.stderr

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Laplace, fit_many
 from bayesjudge.inference.tree import data_hash
 from bayesjudge.model import find_model
 
@@ -65,7 +65,7 @@ def test_laplace_has_the_reference_posterior(
     data = model.prepare(benchmark_module("harness.real_slices").real_slice(name, shared_data))
     _, facts = reference.load(f"{name}-real")
     assert facts["manifest"]["data"] == data_hash(data)
-    fits = fit_many(model, [data], engine="laplace", draws=1000, seed=11)
+    fits = fit_many(model, [data], engine=Laplace(), seed=11)
     assert fits.gate(0).passed
     share = float(fits.stats[0]["importance_ess"].min()) / 4000
     found = reference.Posterior.of(fits.posterior(0), share=share / (1 + share))

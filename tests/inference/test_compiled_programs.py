@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bayesjudge.inference import fit
+from bayesjudge.inference import Laplace, fit
 from bayesjudge.inference.programs.compiled_programs import ALLOWED, MAPS, release_when_many
 
 pytestmark = pytest.mark.skipif(
@@ -38,7 +38,7 @@ def test_nothing_is_let_go_while_there_is_room() -> None:
 
 def test_a_fit_is_the_same_after_programs_were_let_go(third_party: ModuleType) -> None:
     tosses = [(7, 20), (45, 50), (0, 10)]
-    first = fit(third_party.Coin(), tosses, engine="laplace", draws=200)
+    first = fit(third_party.Coin(), tosses, engine=Laplace(draws=200))
     assert release_when_many(share=1e-9)
-    again = fit(third_party.Coin(), tosses, engine="laplace", draws=200)
+    again = fit(third_party.Coin(), tosses, engine=Laplace(draws=200))
     np.testing.assert_array_equal(first.posterior["p"], again.posterior["p"])

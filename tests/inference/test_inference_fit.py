@@ -17,8 +17,8 @@ from arviz_stats.base import array_stats
 from scipy import stats
 
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, LaplaceFallbackWarning, fit, gate_of
-from bayesjudge.inference.engines.nuts import CAREFUL, Draws
+from bayesjudge.inference import ENGINES, Fit, LaplaceFallbackWarning, Nuts, PyMC, fit, gate_of
+from bayesjudge.inference.engines.base import CAREFUL, Draws
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import data_hash
 from bayesjudge.model import Model
@@ -66,30 +66,30 @@ def test_hmc_has_them_too(third_party: ModuleType, agree: Callable[..., None]) -
     check_quantiles(result, agree)
 
 
-@pytest.mark.parametrize(("engine", "runs"), [("nuts", "run_nuts"), ("hmc", "fit_batch")])
+@pytest.mark.parametrize("engine", ["nuts", "hmc"])
 def test_a_run_that_diverged_is_made_again_and_the_manifest_says_so(
-    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch, engine: str, runs: str
+    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
     asked = []
 
     def diverging(*given: Any, **_: Any) -> Any:
-        options = given[-1] if engine == "nuts" else given[0].options
+        options = given[-1]
         asked.append(options.target_accept)
         shape = (options.chains, options.draws)
         flat = np.random.default_rng(1).normal(size=(*shape, len(TOSSES)))
         stats = {"diverging": np.full(shape, options.target_accept < CAREFUL), "energy": flat.sum(-1)}
         if engine == "nuts":
             return Draws(flat=flat, stats=stats)
-        return flat[None], {name: values[None] for name, values in stats.items()}
+        return Draws(flat=flat[None], stats={name: values[None] for name, values in stats.items()})
 
-    monkeypatch.setattr(sys.modules["bayesjudge.inference.fit"], runs, diverging)
-    short = {"engine": engine, "chains": 2, "draws": 20, "tune": 20, "seed": 1}
-    found = fit(third_party.Coin(), TOSSES, target_accept=0.8, **short)
+    monkeypatch.setattr(sys.modules[f"bayesjudge.inference.engines.{engine}"], f"run_{engine}", diverging)
+    short = ENGINES[engine](chains=2, draws=20, tune=20, target_accept=0.8)
+    found = fit(third_party.Coin(), TOSSES, engine=short, seed=1)
     assert asked == [0.8, CAREFUL]
     assert found.manifest["engine"] == engine
     assert found.manifest["target_accept"] == CAREFUL
     assert found.manifest["repeated_after_divergences"] == 40
-    once = fit(third_party.Coin(), TOSSES, target_accept=CAREFUL, **short)
+    once = fit(third_party.Coin(), TOSSES, engine=replace(short, target_accept=CAREFUL), seed=1)
     assert "repeated_after_divergences" not in once.manifest
 
 
@@ -109,7 +109,7 @@ def test_laplace_has_the_exact_quantiles_and_says_how_good_it_is(
 def test_the_pymc_twin_has_the_exact_quantiles(
     third_party: ModuleType, agree: Callable[..., None], sampler: str
 ) -> None:
-    result = fit(third_party.Coin(), TOSSES, engine="pymc", pymc_sampler=sampler, seed=3)
+    result = fit(third_party.Coin(), TOSSES, engine=PyMC(sampler=sampler), seed=3)
     assert result.manifest["engine"] == f"pymc ({sampler})"
     assert result.gate.passed, result.gate.reasons
     check_quantiles(result, agree)
@@ -206,9 +206,8 @@ def test_options_and_data_enter_the_density(third_party: ModuleType) -> None:
 def test_a_poor_laplace_approximation_gives_way_to_nuts_loudly(
     third_party: ModuleType, nuts: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # By its name in the package, `fit` is the function, so the module is taken from where modules are kept.
-    monkeypatch.setattr(sys.modules["bayesjudge.inference.fit"], "MOST_PARETO_K", -10.0)
-    with pytest.warns(LaplaceFallbackWarning, match="running NUTS instead") as caught:
+    monkeypatch.setattr(sys.modules["bayesjudge.inference.engines.laplace"], "MOST_PARETO_K", -10.0)
+    with pytest.warns(LaplaceFallbackWarning, match="NUTS was run instead") as caught:
         result = fit(third_party.Coin(), TOSSES, engine="laplace", seed=1)
     assert caught[0].filename == __file__
     assert result.manifest["engine"] == "nuts after laplace"
@@ -236,11 +235,33 @@ def test_estimates_have_the_probability_asked_for(nuts: Fit) -> None:
     np.testing.assert_allclose(frame[["lower", "upper"]], np.quantile(draws, [0.25, 0.75], axis=0).T)
 
 
-def test_options_that_do_not_exist_are_named(third_party: ModuleType) -> None:
+def test_an_engine_that_does_not_exist_is_named(third_party: ModuleType) -> None:
     with pytest.raises(UsageError, match="'gibbs' is not one of nuts, hmc, laplace, pymc"):
         fit(third_party.Coin(), TOSSES, engine="gibbs")
-    with pytest.raises(UsageError, match="'stan' is not one of numpyro, pymc"):
-        fit(third_party.Coin(), TOSSES, engine="pymc", pymc_sampler="stan")
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "message"),
+    [
+        ("nuts", {"draws": 0}, "draws=0 must be a whole number of at least 1"),
+        ("hmc", {"chains": 1.5}, "chains=1.5 must be a whole number"),
+        ("laplace", {"tune": -1}, "tune=-1 must be"),
+        ("pymc", {"target_accept": 1.0}, "target_accept=1.0 must lie between 0 and 1"),
+        ("pymc", {"sampler": "stan"}, "'stan' is not one of numpyro, pymc"),
+        ("nuts", {"max_tree_depth": 0}, "max_tree_depth=0 must be at least 1"),
+    ],
+)
+def test_options_out_of_range_are_refused_when_an_engine_is_made(
+    engine: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        ENGINES[engine](**options)
+
+
+def test_a_name_stands_for_the_defaults_of_its_engine(third_party: ModuleType, nuts: Fit) -> None:
+    again = fit(third_party.Coin(), TOSSES, engine=Nuts(), seed=1)
+    assert again.posterior.equals(nuts.posterior)
+    assert again.manifest == nuts.manifest
 
 
 def test_progress_goes_to_standard_error_only(

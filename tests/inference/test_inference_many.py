@@ -16,17 +16,20 @@ from scipy import stats
 
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import ManyFits, batches, fit_many
+from bayesjudge.inference import ENGINES, Hmc, Laplace, ManyFits, Nuts, batches, fit_many
 from bayesjudge.inference.batches import Batch, fit_batch
-from bayesjudge.inference.engines.nuts import CAREFUL, Draws, NutsOptions
+from bayesjudge.inference.engines import hmc
+from bayesjudge.inference.engines.base import CAREFUL, Draws
 from bayesjudge.inference.programs.density import density
+from bayesjudge.inference.programs.stacks import stack
 from bayesjudge.model import Data
 from bayesjudge.models.conditional_panel import ConditionalPanel
 
 TABLES = [[(7, 20), (45, 50), (0, 10)], [(1, 30), (5, 8), (90, 180)], [(7, 20), (45, 50), (0, 10)]]
 # So many draws that the gate passes whatever the seed: the largest R-hat of 36 posteriors with 500 draws a
 # chain was 1.012, that of 120 with 1,500 was 1.005.
-OPTIONS: dict[str, Any] = {"chains": 4, "draws": 1500, "tune": 500, "seed": 5}
+LONG: dict[str, Any] = {"draws": 1500, "tune": 500}
+OPTIONS: dict[str, Any] = {"engine": Hmc(**LONG), "seed": 5}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +58,7 @@ def test_every_posterior_has_its_exact_quantiles(together: ManyFits, agree: Call
 
 
 def test_laplace_has_them_too(third_party: ModuleType, agree: Callable[..., None]) -> None:
-    fits = fit_many(third_party.Coin(), TABLES, engine="laplace", **OPTIONS)
+    fits = fit_many(third_party.Coin(), TABLES, engine=Laplace(**LONG), seed=5)
     least = min(float(one["importance_ess"].min()) for one in fits.stats)
     assert all(fits.gate(index).passed for index in range(3))
     check(fits, agree, inflate=np.sqrt(1 + 6000 / least))
@@ -63,7 +66,7 @@ def test_laplace_has_them_too(third_party: ModuleType, agree: Callable[..., None
 
 @pytest.mark.slow
 def test_nuts_has_them_too(third_party: ModuleType, agree: Callable[..., None]) -> None:
-    fits = fit_many(third_party.Coin(), TABLES, engine="nuts", **OPTIONS)
+    fits = fit_many(third_party.Coin(), TABLES, engine=Nuts(**LONG), seed=5)
     assert all(fits.gate(index).passed for index in range(3))
     check(fits, agree)
 
@@ -78,14 +81,14 @@ def test_only_what_diverged_is_run_again_and_with_more_care(
 ) -> None:
     runs = []
 
-    def sampler(target: Any, arrays: Any, key: Any, options: NutsOptions, *, many: Any, report: Any) -> Draws:
+    def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
         runs.append((options.target_accept, many.number))
         shape = (many.number, options.chains, options.draws)
         diverging = np.zeros(shape, dtype=bool)
         diverging[1:2, 0, 0] = len(runs) == 1
         return Draws(flat=np.full((*shape, target.size), len(runs)), stats={"diverging": diverging})
 
-    monkeypatch.setitem(batches.SAMPLERS, "hmc", sampler)
+    monkeypatch.setattr(hmc, "run_hmc", sampler)
     fits = fit_many(third_party.Coin(), TABLES, repeat=repeat, **OPTIONS)
     assert runs == ([(0.9, 3), (CAREFUL, 3)] if repeat else [(0.9, 3)])  # one program for both
     assert [float(one.mean()) for one in fits.flat] == ([1, 2, 1] if repeat else [1, 1, 1])
@@ -97,29 +100,55 @@ def test_many_data_sets_run_in_parts_of_one_size(
 ) -> None:
     runs = []
 
-    def sampler(target: Any, arrays: Any, key: Any, options: NutsOptions, *, many: Any, report: Any) -> Draws:
+    def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
         heads = np.asarray(arrays["heads"])[:, 0]
         runs.append((options.target_accept, heads.tolist(), jax.random.key_data(key).tolist()))
-        for done in (1, 2) if report is not None else ():
-            report(done, 2)
         shape = (many.number, options.chains, options.draws)
         diverging = np.broadcast_to((heads >= 18)[:, None, None], shape) & (options.target_accept < CAREFUL)
         flat = np.broadcast_to(heads[:, None, None, None] * options.target_accept, (*shape, target.size))
         return Draws(flat=flat, stats={"diverging": diverging})
 
-    model, said = third_party.Coin(), []
-    monkeypatch.setitem(batches.SAMPLERS, "hmc", sampler)
-    job = Batch(model=model, data=[model.prepare([(k, 30)]) for k in range(20)], engine="hmc",
-                options=NutsOptions(draws=3), seed=0, repeat=True, mesh=None)  # fmt: skip
-    flat, found = fit_batch(job, lambda done, total: said.append((done, total)))
+    monkeypatch.setattr(hmc, "run_hmc", sampler)
+    fits = fit_many(third_party.Coin(), [[(k, 30)] for k in range(20)], engine=Hmc(draws=3), batch=1)
     careful = [0.9] * 18 + [CAREFUL] * 2
-    np.testing.assert_array_equal(flat[:, 0, 0, 0], np.arange(20) * careful)
-    assert flat.shape[:3] == found["diverging"].shape == (20, 4, 3)
-    assert not found["diverging"].any()
+    np.testing.assert_array_equal([flat[0, 0, 0] for flat in fits.flat], np.arange(20) * careful)
+    assert {flat.shape for flat in fits.flat} == {(4, 3, 1)}
+    assert not any(stats["diverging"].any() for stats in fits.stats)
     last = [16, 17, 18, 19]
     assert [heads for _, heads, _ in runs] == [list(range(16)), last * 4, [18, 19] * 8]
-    assert len({tuple(key) for _, _, key in runs}) == 3
-    assert said == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    first, second, again = ([tuple(key) for key in keys] for _, _, keys in runs)
+    assert len({*first, *second}) == 20
+    assert not {*again} & {*first, *second}
+
+
+def test_programs_report_their_progress_together(
+    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
+        for done in (1, 2):
+            report(done, 2)
+        shape = (many.number, options.chains, options.draws)
+        return Draws(flat=np.zeros((*shape, target.size)), stats={"diverging": np.zeros(shape, dtype=bool)})
+
+    monkeypatch.setattr(hmc, "run_hmc", sampler)
+    model, reports = third_party.Coin(), []
+    job = Batch(model=model, engine=Hmc(draws=3), stack=stack([model.prepare([(k, 30)]) for k in range(20)]),
+                numbers=tuple(range(20)), together=16, seed=0)  # fmt: skip
+    fit_batch(job, lambda done, total: reports.append((done, total)))
+    assert reports == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@pytest.mark.parametrize("engine", ["laplace", "hmc", pytest.param("nuts", marks=pytest.mark.slow)])
+def test_draws_do_not_depend_on_the_batch(third_party: ModuleType, engine: str) -> None:
+    tables = [[(k, 35)] for k in range(35)]
+    short = ENGINES[engine](chains=2, draws=40, tune=40)
+    one, two, every = (
+        fit_many(third_party.Coin(), tables, engine=short, batch=batch, seed=4) for batch in (1, 2, None)
+    )
+    for other in (two, every):
+        np.testing.assert_array_equal(np.stack(one.flat), np.stack(other.flat))
+        for name in one.stats[0]:
+            np.testing.assert_array_equal(*([stats[name] for stats in fits.stats] for fits in (one, other)))
 
 
 def test_draws_do_not_depend_on_the_processors(
@@ -129,7 +158,7 @@ def test_draws_do_not_depend_on_the_processors(
     found = []
     for processors in (1, 3):
         monkeypatch.setattr(batches, "_processors", lambda number=processors: number)
-        fits = fit_many(third_party.Coin(), tables, chains=2, draws=50, tune=50, repeat=False)
+        fits = fit_many(third_party.Coin(), tables, engine=Hmc(chains=2, draws=50, tune=50), repeat=False)
         found.append(np.stack(fits.flat))
     np.testing.assert_array_equal(*found)
     assert np.all(np.diff(found[0].mean((1, 2, 3))[::5]) > 0)  # in the order of the tables
@@ -156,9 +185,11 @@ def test_a_failed_gate_rides_in_the_estimates_of_its_data_set_only(
 
 
 def test_threads_give_the_draws_that_one_after_another_gives(third_party: ModuleType) -> None:
-    alone = fit_many(third_party.Coin(), TABLES, engine="laplace", batch=1, **OPTIONS)
+    alone = fit_many(third_party.Coin(), TABLES, engine=Laplace(**LONG), batch=1, seed=5)
     with ThreadPoolExecutor(2) as executor:
-        spread = fit_many(third_party.Coin(), TABLES, engine="laplace", batch=1, executor=executor, **OPTIONS)
+        spread = fit_many(
+            third_party.Coin(), TABLES, engine=Laplace(**LONG), batch=1, executor=executor, seed=5
+        )
     for one, other in zip(alone.flat, spread.flat, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -167,7 +198,8 @@ def test_threads_give_the_draws_that_one_after_another_gives(third_party: Module
 def test_a_mesh_of_one_device_changes_nothing(engine: str, third_party: ModuleType) -> None:
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("sets",))
     plain, spread = (
-        fit_many(third_party.Coin(), TABLES, engine=engine, mesh=over, **OPTIONS) for over in (None, mesh)
+        fit_many(third_party.Coin(), TABLES, engine=ENGINES[engine](**LONG), mesh=over, seed=5)
+        for over in (None, mesh)
     )
     for one, other in zip(plain.flat, spread.flat, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)  # the same steps, rounded otherwise
@@ -175,7 +207,7 @@ def test_a_mesh_of_one_device_changes_nothing(engine: str, third_party: ModuleTy
 
 def test_data_sets_of_unlike_shape_are_sorted_into_programs_and_back(third_party: ModuleType) -> None:
     tables = [TABLES[0], [(7, 20)], TABLES[1], TABLES[2]]
-    fits = fit_many(third_party.Coin(), tables, engine="laplace", **OPTIONS)
+    fits = fit_many(third_party.Coin(), tables, engine=Laplace(**LONG), seed=5)
     assert [one.shape[-1] for one in fits.flat] == [3, 1, 3, 3]
     means = [float(fits.posterior(k)["p"][..., 0].mean()) for k in range(4)]
     np.testing.assert_allclose(means, [8 / 22, 8 / 22, 2 / 32, 8 / 22], atol=0.03)
@@ -218,7 +250,8 @@ def test_padded_data_sets_have_the_posterior_they_have_alone(
     designs: tuple[Data, Data], agree: Callable[..., None]
 ) -> None:
     both, alone = (
-        fit_many(MODEL, chosen, **{**OPTIONS, "seed": k}) for k, chosen in enumerate((designs, designs[:1]))
+        fit_many(MODEL, chosen, engine=OPTIONS["engine"], seed=k)
+        for k, chosen in enumerate((designs, designs[:1]))
     )
     draws = [
         fits.posterior(0)["theta"].transpose("model", "chain", "draw").to_numpy() for fits in (both, alone)

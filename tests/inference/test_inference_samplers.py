@@ -13,9 +13,9 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy import stats
 
-from bayesjudge.inference.engines.hmc import DENSE_UP_TO, run_hmc
+from bayesjudge.inference.engines.hmc import DENSE_UP_TO, Hmc, run_hmc
 from bayesjudge.inference.engines.laplace import run_laplace
-from bayesjudge.inference.engines.nuts import NutsOptions, run_nuts
+from bayesjudge.inference.engines.nuts import Nuts, run_nuts
 from bayesjudge.inference.engines.starts import find_starts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, Sets
@@ -25,7 +25,7 @@ accelerator.prepare()
 MEAN = np.array([1.0, -2.0, 0.5])
 COVARIANCE = np.array([[4.0, 1.9, 0.0], [1.9, 1.0, 0.0], [0.0, 0.0, 0.01]])
 PRECISION = np.linalg.inv(COVARIANCE)
-OPTIONS = NutsOptions(chains=4, draws=1000, tune=500)
+OPTIONS = Nuts(tune=500, target_accept=0.9)
 
 
 def flat_density(potential: Callable[[Any, Any], Any], size: int) -> Density:
@@ -118,7 +118,11 @@ def test_lock_step_hmc_draws_many_gaussians_at_once(agree: Callable[..., None]) 
     shifts = np.array([0.0, 5.0, -40.0])
     sets = Sets(number=3, names=("mean",), stacked=frozenset({"mean"}))
     drawn = run_hmc(
-        GAUSSIAN, {"mean": jnp.array(MEAN + shifts[:, None])}, jax.random.key(1), OPTIONS, many=sets
+        GAUSSIAN,
+        {"mean": jnp.array(MEAN + shifts[:, None])},
+        jax.random.split(jax.random.key(1), 3),
+        Hmc(tune=500),
+        many=sets,
     )
     assert drawn.flat.shape == (3, 4, 1000, 3)
     for flat, shift in zip(drawn.flat, shifts, strict=True):
@@ -130,8 +134,10 @@ def test_a_posterior_too_large_for_a_matrix_is_whitened_by_its_scales(agree: Cal
     scale = jnp.geomspace(0.1, 10.0, size)
     target = flat_density(lambda z, arrays: 0.5 * jnp.sum(((z - arrays["mean"]) / scale) ** 2), size)
     sets = Sets(number=1, names=("mean",), stacked=frozenset({"mean"}))
-    short = NutsOptions(chains=4, draws=400, tune=300, target_accept=0.9)
-    drawn = run_hmc(target, {"mean": jnp.full((1, 1), 3.0)}, jax.random.key(2), short, many=sets)
+    short = Hmc(draws=400, tune=300)
+    drawn = run_hmc(
+        target, {"mean": jnp.full((1, 1), 3.0)}, jax.random.split(jax.random.key(2), 1), short, many=sets
+    )
     series = np.moveaxis(drawn.flat[0], -1, 0)
     axes: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
     agree(series.mean((1, 2)), 3.0, array_stats.mcse(series, method="mean", **axes))

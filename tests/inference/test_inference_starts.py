@@ -79,7 +79,7 @@ def test_one_gradient_serves_every_engine_and_all_data() -> None:
     for at in jnp.asarray(AT):
         arrays = {"at": at, "scale": jnp.asarray(SCALE)}
         run_laplace(target, arrays, key, draws=10)
-        nuts.run_nuts(target, arrays, key, nuts.NutsOptions(draws=10, tune=10))
+        nuts.run_nuts(target, arrays, key, nuts.Nuts(draws=10, tune=10))
     # The gradient that searches and places chains, the density that weights draws, NUTS's own.
     assert len(traced) == 3
 
@@ -90,7 +90,11 @@ def test_laplace_draws_the_same_of_data_sets_apart_and_together(monkeypatch: pyt
     for devices in (1, 2):
         monkeypatch.setattr(jax, "device_count", partial(int, devices))
         found = run_laplace(
-            density_of(quartic, 2), {"at": AT, "scale": SCALE}, jax.random.key(4), draws=50, many=sets
+            density_of(quartic, 2),
+            {"at": AT, "scale": SCALE},
+            jax.random.split(jax.random.key(4), 3),
+            draws=50,
+            many=sets,
         )
         assert found.flat.shape[0] == 3
         flat.append(found.flat)
@@ -189,7 +193,7 @@ def walled(z: Any, _: Any) -> Any:
 
 @pytest.mark.parametrize("chains", [2, 3, 40])
 def test_chains_without_density_start_at_the_mode(chains: int) -> None:
-    found = place_chains(density_of(walled, 1), NO_DATA, np.random.default_rng(2), chains)
+    found = place_chains(density_of(walled, 1), NO_DATA, [np.random.default_rng(2)], chains)
     assert found.z.shape == found.slope.shape == (1, chains, 1)
     assert chains / 2 <= int((found.z == 0).sum()) < chains
     np.testing.assert_allclose(found.value, 0.5 * found.z[..., 0] ** 2, atol=1e-15)
@@ -201,10 +205,10 @@ def test_chains_that_start_at_one_point_go_their_own_ways(engine: str) -> None:
     """So flat within its walls that every scattered chain falls back to the mode."""
     sets = Sets(number=1, names=("unused",), stacked=frozenset({"unused"}))
     target = density_of(lambda z, _: 1e-6 * walled(z, None), 1)
-    arrays, options = {"unused": jnp.zeros((1, 1))}, nuts.NutsOptions(chains=40, draws=1, tune=100)
-    assert not place_chains(target, arrays, np.random.default_rng(1), 40, sets).z.any()
-    run = {"hmc": hmc.run_hmc, "nuts": nuts.run_nuts}[engine]
-    drawn = run(target, arrays, jax.random.key(1), options, many=sets)
+    arrays, options = {"unused": jnp.zeros((1, 1))}, {"chains": 40, "draws": 1, "tune": 100}
+    assert not place_chains(target, arrays, [np.random.default_rng(1)], 40, sets).z.any()
+    one = {"hmc": hmc.Hmc, "nuts": nuts.Nuts}[engine](**options)
+    drawn = one.draw_many(target, arrays, jax.random.split(jax.random.key(1), 1), many=sets)
     assert len(np.unique(drawn.flat)) == 40
 
 
@@ -212,7 +216,7 @@ def test_chains_are_scattered_by_the_curvature() -> None:
     covariance = np.array([[1.0, 0.6], [0.6, 4.0]])
     precision = np.linalg.inv(covariance)
     target = density_of(lambda z, _: 0.5 * (z - 3) @ precision @ (z - 3), 2)
-    z = place_chains(target, NO_DATA, np.random.default_rng(0), 4000).z[0]
+    z = place_chains(target, NO_DATA, [np.random.default_rng(0)], 4000).z[0]
     error = np.sqrt((covariance**2 + np.outer(np.diag(covariance), np.diag(covariance))) / 4000)
     most = error_budget.standard_errors(3 + 2)
     assert np.all(np.abs(np.cov(z.T) - covariance) < most * error)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit, load_fit
+from bayesjudge.files import write_whole
+from bayesjudge.inference import Fit, fit, load_fit, storage
 
 TOSSES = [(7, 20), (45, 50), (0, 10)]
 
@@ -113,11 +115,14 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     path = tmp_path / "fit.nc"
     path.write_bytes(b"what was here before")
 
-    def half(self: xr.DataTree, target: str, **options: Any) -> None:
-        Path(target).write_bytes(b"half a file")
-        raise OSError("disk full")
+    def half(path: Path, write: Callable[[BinaryIO], object]) -> Path:
+        def until_full(file: BinaryIO) -> None:
+            file.write(b"half a file")
+            raise OSError("disk full")
 
-    monkeypatch.setattr(xr.DataTree, "to_netcdf", half)
+        return write_whole(path, until_full)
+
+    monkeypatch.setattr(storage, "write_whole", half)
     with pytest.raises(OSError, match="disk full"):
         kept.save(path)
     assert path.read_bytes() == b"what was here before"

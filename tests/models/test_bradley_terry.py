@@ -15,15 +15,16 @@ from bayesjudge.checks import predictive_check
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Hmc, Nuts, fit
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.maths.bradley_terry import PER_LOGIT, solve_strengths
 from bayesjudge.model import Data
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.common.davidson import expected_score, jax_log_outcomes
-from bayesjudge.models.common.elo_results import beats
 from bayesjudge.models.common.outcome_counts import OutcomeCounts
+from bayesjudge.studies.common.ranks import beats
+from bayesjudge.studies.elo.fits import elo_of
 from bayesjudge.tables import Battles
 
 WITH_EFFECTS = BradleyTerry(judge="j0", order_effect=True, length_effect=True)
@@ -45,7 +46,7 @@ def counts(battles: Battles) -> BattleCounts:
 @pytest.fixture(scope="module")
 def fitted(counts: BattleCounts) -> Fit:
     # R-hat of 300 draws a chain is above the gate's 1.01 for 19 of 40 logs; of 1,000 it is 1.0076 at most.
-    return fit(BradleyTerry(), counts, draws=1000, tune=500, seed=3)
+    return fit(BradleyTerry(), counts, engine=Nuts(tune=500), seed=3)
 
 
 def _log_density(model: BradleyTerry, data: Data, flat: Any) -> float:
@@ -110,7 +111,7 @@ def test_strengths_are_recovered(fitted: Fit, agree: Callable[..., None]) -> Non
 
 @pytest.mark.slow
 def test_position_and_length_are_recovered(battles: Battles, agree: Callable[..., None]) -> None:
-    one = fit(WITH_EFFECTS, battles, engine="hmc", draws=300, tune=200, chains=2)
+    one = fit(WITH_EFFECTS, battles, engine=Hmc(chains=2, draws=300, tune=200))
     found = one.estimates().frame.set_index("unit")
     # The simulated judge favours the answer shown first by .2 logits and does not look at length.
     for unit, truth in (("shown first", 0.2), ("longer", 0.0)):
@@ -122,7 +123,7 @@ def test_elo_is_what_hard_elo_finds(fitted: Fit, counts: BattleCounts) -> None:
     pairs = counts.human_pairs()
     wins = pairs.n[:, 0] + pairs.n[:, 1] / 2
     hard = solve_strengths(pairs.first, pairs.second, pairs.n.sum(axis=1), wins, len(counts.models))[0]
-    elo = fitted.model.elo(fitted.posterior, fitted.data)  # type: ignore[attr-defined] # BradleyTerry's own
+    elo = elo_of(fitted)
     off = elo.mean(("chain", "draw")).to_numpy() - 1500 - PER_LOGIT * hard
     # The prior pulls towards 1500, by less than half of what the data leave open (10 points here).
     assert (np.abs(off) < elo.std(("chain", "draw")).to_numpy() / 2).all()
@@ -130,7 +131,7 @@ def test_elo_is_what_hard_elo_finds(fitted: Fit, counts: BattleCounts) -> None:
 
 
 def test_more_likely_to_be_better_means_ranked_higher(fitted: Fit) -> None:
-    elo = fitted.model.elo(fitted.posterior, fitted.data)  # type: ignore[attr-defined] # BradleyTerry's own
+    elo = elo_of(fitted)
     share = beats(elo)
     assert share.loc["m0", "m5"] == 1.0
     total = share.to_numpy() + share.to_numpy().T

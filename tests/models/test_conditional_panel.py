@@ -13,7 +13,7 @@ import pytest
 
 from bayesjudge.checks import predictive_check
 from bayesjudge.counts.panel import PanelVotes, panel_votes
-from bayesjudge.inference import fit
+from bayesjudge.inference import Laplace, fit
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.model import Data
 from bayesjudge.models.conditional_panel import ConditionalPanel
@@ -83,7 +83,7 @@ def _independent(votes: PanelVotes, seed: int) -> PanelVotes:
 
 
 def _flagged(votes: PanelVotes) -> pd.Series:
-    result = fit(ConditionalPanel(pooling="shared"), votes, engine="laplace", chains=2, draws=150, seed=2)
+    result = fit(ConditionalPanel(pooling="shared"), votes, engine=Laplace(chains=2, draws=150), seed=2)
     found = predictive_check(result).frame
     return found.loc[found["statistic"] == CO_ERRORS, "flagged"]
 

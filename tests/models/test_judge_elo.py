@@ -17,7 +17,7 @@ from scipy.special import expit
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Hmc, Laplace, fit
 from bayesjudge.inference.programs.density import density
 from bayesjudge.maths.prompt_effects import PromptEffects
 from bayesjudge.model import Data
@@ -186,7 +186,7 @@ def test_a_judge_under_another_name_is_no_second_witness() -> None:
 @pytest.fixture(scope="module")
 def fitted() -> Fit:
     counts = _counts(judges=2, battles=3000).without_votes_on("m2")
-    return fit(JudgeElo(), counts, engine="laplace", draws=1000, seed=3)
+    return fit(JudgeElo(), counts, engine=Laplace(), seed=3)
 
 
 def test_judges_are_recovered(fitted: Fit) -> None:
@@ -312,7 +312,7 @@ def test_a_model_that_won_everything_is_taken_at_the_joint_mode() -> None:
         frame.loc[frame[side] == "m1", ["human", "verdict"]] = value
     data = JudgeElo().prepare(count_battles(Battles.from_frame(frame)))
     assert np.asarray(data["poor"])[:, 1].all()
-    found = fit(JudgeElo(), data, engine="laplace", draws=500)
+    found = fit(JudgeElo(), data, engine=Laplace(draws=500))
     rows = found.estimates().where(estimand="elo").frame.set_index("unit")
     row = rows.loc["m1"]
     assert row["note"] == "few wins or losses: closest normal"
@@ -365,5 +365,5 @@ def calibrated() -> Callable[[int], Array]:
 @pytest.mark.slow
 def test_it_is_calibrated() -> None:
     design = JudgeElo().prepare(_counts(seed=5, strengths=(0.5, 0.0, -0.5), battles=80))
-    found = sbc(JudgeElo(), design, replicates=120, draws=64, tune=150, seed=11)
+    found = sbc(JudgeElo(), design, replicates=120, engine=Hmc(draws=64, tune=150), seed=11)
     assert found.passed, found.summary

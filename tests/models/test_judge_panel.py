@@ -16,7 +16,7 @@ import xarray as xr
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import fit
+from bayesjudge.inference import Hmc, fit
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
@@ -413,11 +413,12 @@ def test_equal_posteriors_give_equal_answers() -> None:
 
 
 def test_with_every_answer_labelled_agreement_is_what_was_seen() -> None:
-    from bayesjudge.models.judge_panel.results import PANEL, expected_agreement, panel_beats_best
+    from bayesjudge.models.judge_panel.results import PANEL
+    from bayesjudge.studies.accuracy.panel import panel_beats_best
 
     votes, model = _labels(_panel()), JudgePanel()
     data = model.prepare(votes)
-    found = expected_agreement(_prior_draws(model, data), data)
+    found = model.agreement(_prior_draws(model, data), data)
     seen = np.where(votes.runs > 0, (votes.votes > 0.5) == (votes.label > 0.5)[..., None], np.nan)
     want = np.nanmean(seen, axis=(0, 1))
     np.testing.assert_allclose(found.sel(judge=list(votes.judges)).mean(("chain", "draw")), want)
@@ -485,7 +486,7 @@ def test_forty_labels_of_triviaqa_give_narrow_intervals_that_hold(triviaqa: pd.D
     votes = panel_votes(Verdicts.from_frame(triviaqa))
     keep = np.isin(np.arange(400), np.random.default_rng(1).permutation(400)[:40])
     model = JudgePanel()
-    result = fit(model, votes.with_labels_of(keep), engine="hmc", draws=400, tune=400, seed=1)
+    result = fit(model, votes.with_labels_of(keep), engine=Hmc(draws=400, tune=400), seed=1)
     truth = {(name, m): float(v) for name in ("accuracy", "accuracy (these items)")
              for m, v in zip(votes.models, np.nanmean(votes.label, axis=0), strict=True)}  # fmt: skip
     table = result.estimates().with_truth(truth)

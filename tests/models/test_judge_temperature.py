@@ -16,7 +16,7 @@ from bayesjudge.checks import predictive_check
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import fit
+from bayesjudge.inference import Laplace, fit
 from bayesjudge.maths.bradley_terry import solve_strengths
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.models.judge_temperature.soft_targets import SoftTable, cut_strengths
@@ -55,7 +55,7 @@ def test_the_same_density_in_both_languages(
 
 @pytest.mark.slow
 def test_temperatures_are_recovered(counts: BattleCounts, agree: Callable[..., None]) -> None:
-    found = fit(JudgeTemperature(), counts, engine="laplace", draws=500)
+    found = fit(JudgeTemperature(), counts, engine=Laplace(draws=500))
     table = found.estimates().where(estimand="beta").frame.set_index("unit")
     for judge, truth in BETA.items():
         row = table.loc[judge]

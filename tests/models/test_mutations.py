@@ -17,6 +17,7 @@ import pytest
 from mutants import Case, Mutant
 from mutations import MUTATIONS
 
+from bayesjudge.inference import Hmc
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, model_names
 from bayesjudge.models.common.pattern_counts import simulate
@@ -82,7 +83,7 @@ def test_calibration_passes_a_right_simulator_and_finds_a_wrong_one(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case.of(name, tuple(slip for slip in MUTATIONS[name] if slip.name == CALIBRATED[name]))
-    options: dict[str, Any] = {"replicates": 100, "ranked": 31, "draws": 40, "tune": 80, "seed": 11}
+    options: dict[str, Any] = {"replicates": 100, "ranked": 31, "engine": Hmc(draws=40, tune=80), "seed": 11}
     right = sbc(case.model, case.data, **options)
     assert right.frame["adjusted"].min() > error_budget.level(), right.summary
     mutant = Mutant(right=case.model, slips=case.slips)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from bayesjudge.datasets.scores import simulate_scores
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Hmc, Laplace, fit_many
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data
@@ -129,7 +129,7 @@ def test_other_units_of_the_scores_change_no_reliability() -> None:
 def test_the_icc_agrees_with_analysis_of_variance() -> None:
     """With 300 responses the prior hardly matters: posterior mean and ANOVA estimate agree closely."""
     log = simulate_scores(seed=2, responses=300, trials=4, **ONE)
-    (table,) = fit_many(GAUSSIAN, [log.scores], engine="laplace", draws=1000).estimates()
+    (table,) = fit_many(GAUSSIAN, [log.scores], engine=Laplace()).estimates()
     # A tenth of the ICC's standard error of .018 here, and the prior's pull.
     assert table.where(estimand="icc").frame["point"][0] == pytest.approx(
         _icc_of_anova(log.scores), abs=0.004
@@ -163,7 +163,7 @@ def small() -> Data:
 
 
 #: Simulated data sets; of each, chains that the ranks and intervals can be read from.
-SETS, CHAINS = 100, {"chains": 2, "draws": 100, "tune": 200, "repeat": False}
+SETS, CHAINS = 100, {"engine": Hmc(chains=2, draws=100, tune=200), "repeat": False}
 #: The prior's scales of the four layers, in units of the scores' own spread.
 LAYERS = {"response_spread": 1.0, "interaction_spread": 0.5, "trial_spread": 0.25, "noise": 1.0}
 

@@ -17,7 +17,7 @@ from scipy import stats
 
 from bayesjudge.datasets.trials import SimulatedTrials, simulate_trials
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
@@ -399,7 +399,7 @@ def small() -> Data:
 
 
 #: Simulated data sets; of each, chains that the ranks and intervals can be read from.
-SETS, CHAINS = 100, {"chains": 2, "draws": 100, "tune": 200, "repeat": False}
+SETS, CHAINS = 100, {"engine": Hmc(chains=2, draws=100, tune=200), "repeat": False}
 
 
 def _calibrated(small: Data) -> Calibration:

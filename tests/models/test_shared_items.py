@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
+from scipy.stats import t
 
 from bayesjudge.counts import count_verdicts
 from bayesjudge.counts.pair_cells import CELLS, pair_cells
@@ -203,10 +204,10 @@ def test_the_variance_of_a_sum_over_items_is_that_of_a_sample() -> None:
 
 def test_the_manifest_says_what_labelled_items_are_worth() -> None:
     """Copies of one model: as many independent answers as the model has, whatever the number of copies."""
-    from bayesjudge.inference import fit
+    from bayesjudge.inference import Laplace, fit
 
     cells = np.repeat(cells_of()[:, :1], 3, axis=1)
-    one = fit(JudgeError(pooling="specific"), table_of(cells), engine="laplace", draws=200)
+    one = fit(JudgeError(pooling="specific"), table_of(cells), engine=Laplace(draws=200))
     facts = one.manifest["shared_items"]
     assert facts["df"] == facts["labelled_items"] - 1
     assert facts["labelled_answers"]["theta"] == 3 * facts["labelled_items"]
@@ -214,3 +215,64 @@ def test_the_manifest_says_what_labelled_items_are_worth() -> None:
     assert facts["design_effect"]["theta"] == pytest.approx(3, rel=0.25)
     assert facts["effective_answers"]["theta"] == pytest.approx(facts["labelled_items"], rel=0.34)
     assert facts["eigenvalues"][1] == pytest.approx(3, rel=0.4)
+    # However the items fall, three copies are one model.
+    low, high = facts["design_effect_95"]["theta"]
+    assert low == pytest.approx(high)
+    np.testing.assert_allclose(
+        facts["effective_answers_95"]["theta"],
+        [facts["labelled_answers"]["theta"] / end for end in (high, low)],
+        atol=0.06,
+    )
+
+
+def test_accuracys_design_effect_has_an_interval() -> None:
+    from bayesjudge.inference import fit
+
+    data = JudgeError().prepare(table_of(cells_of()))
+    facts = fit(JudgeError(), data, engine="laplace", draws=200).manifest["shared_items"]
+    low, high = facts["design_effect_95"]["theta"]
+    away = np.log([facts["design_effect"]["theta"] / low, high / facts["design_effect"]["theta"]])
+    np.testing.assert_allclose(away, t.ppf(0.975, LABELLED - 1) * data["log_effect_error"], atol=1e-3)
+
+
+def left_out_error(right: NDArray[np.int64], *, answers: int = 1) -> float:
+    """Jackknife error of the log design effect, from numbers (items, models) of right ones among answers."""
+    log = []
+    for k in range(len(right)):
+        rest = np.delete(right, k, axis=0)
+        mean = rest.mean(axis=0) / answers
+        log.append(np.log(rest.sum(axis=1).var(ddof=1) / (mean * (1 - mean)).sum()))
+    return float(np.std(log) * np.sqrt(len(log) - 1))
+
+
+def labelled(label: NDArray[np.int64], unlabelled: int = 20) -> NDArray[np.int64]:
+    """Cells of items with labels, and of others without."""
+    verdict = np.random.default_rng(7).random(label.shape) < 0.5
+    return np.vstack([2 + 2 * label + verdict, np.ones((unlabelled, MODELS), dtype=np.int64)])
+
+
+@pytest.fixture(scope="module")
+def labels() -> NDArray[np.int64]:
+    rng = np.random.default_rng(5)
+    return (rng.random((30, MODELS)) < expit(2 * rng.normal(size=(30, 1)))).astype(np.int64)
+
+
+def test_the_design_effects_error_is_that_of_leaving_out_each_labelled_item(
+    labels: NDArray[np.int64],
+) -> None:
+    for cells in (labelled(labels), labelled(labels)[:, ::-1]):
+        found = pair_cells(count_verdicts(table_of(cells)).items["judge"]).log_effect_error
+        assert found == pytest.approx(left_out_error(labels), rel=ROUNDING)
+
+
+def test_a_clusters_labelled_items_are_left_out_together(labels: NDArray[np.int64]) -> None:
+    cells = labelled(labels)
+    table = table_of(cells, document=np.arange(len(cells)) // 2)
+    items = count_verdicts(table, cluster="document").items["judge"]
+    wanted = left_out_error(labels.reshape(15, 2, MODELS).sum(axis=1), answers=2)
+    assert pair_cells(items, clustered=True).log_effect_error == pytest.approx(wanted, rel=ROUNDING)
+
+
+def test_labels_that_do_not_vary_leave_the_design_effects_error_undefined() -> None:
+    items = count_verdicts(table_of(np.full((30, MODELS), 5))).items["judge"]
+    assert np.isnan(pair_cells(items).log_effect_error)

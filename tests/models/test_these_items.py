@@ -14,7 +14,7 @@ from scipy.special import logit
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_verdicts
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
@@ -120,7 +120,7 @@ def test_answers_to_one_item_are_right_and_wrong_together() -> None:
 def test_intervals_hold_the_accuracy_on_these_items(model: Any, models: int, sets: int) -> None:
     """Of sets × models intervals at 95 %, as many hold as the exact binomial bound at 1e-3 asks for."""
     logs = [log_of(labelled=60, models=models, seed=seed) for seed in range(sets)]
-    fits = fit_many(model, [counts for counts, _ in logs], chains=2, draws=250, tune=250, seed=1)
+    fits = fit_many(model, [counts for counts, _ in logs], engine=Hmc(chains=2, draws=250, tune=250), seed=1)
     hits, narrower = 0, []
     for k, (_, truth) in enumerate(logs):
         rows, usual = (model.estimates(fits.posterior(k), fits.data[k], population=population)

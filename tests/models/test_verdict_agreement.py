@@ -14,7 +14,7 @@ import twins
 
 from bayesjudge.datasets import SimulatedPairs, simulate_pairs
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.inference import ManyFits, fit_many
+from bayesjudge.inference import Hmc, ManyFits, fit_many
 from bayesjudge.model import Data
 from bayesjudge.models.common.pattern_counts import simulate
 from bayesjudge.models.verdict_agreement import VerdictAgreement
@@ -41,7 +41,7 @@ def simulated() -> SimulatedPairs:
 
 @pytest.fixture(scope="module")
 def fitted(simulated: SimulatedPairs) -> ManyFits:
-    return fit_many(VerdictAgreement(), [simulated.pairs], chains=2, draws=500, tune=400, seed=1)
+    return fit_many(VerdictAgreement(), [simulated.pairs], engine=Hmc(chains=2, draws=500, tune=400), seed=1)
 
 
 # Density
@@ -148,7 +148,9 @@ def test_positives_alone_recover_consistency_when_the_review_is_known() -> None:
     human = made.pairs.frame["human_prefers"]
     only = human.where(made.pairs.agrees == 1)
     pairs = replace_frame(made.pairs, human_prefers=only)
-    found = fit_many(VerdictAgreement(labels="positives", reviewed=0.4), [pairs], chains=2)
+    found = fit_many(
+        VerdictAgreement(labels="positives", reviewed=0.4), [pairs], engine=Hmc(chains=2, draws=500, tune=500)
+    )
     row = found.estimates(prob=0.99)[0].where(estimand="consistency", unit="unverified").frame.iloc[0]
     assert row["lower"] <= made.agrees[pairs.frame["human_prefers"].isna()].mean() <= row["upper"]
 
@@ -200,7 +202,7 @@ def test_the_side_a_pair_is_looked_from_does_not_matter(in_both_orders: Simulate
 def test_calibrated_where_orders_disagree_and_a_lost_vote_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     model = VerdictAgreement()
     data = model.prepare(simulate_pairs(seed=4, n=50, verified=45, dimensions=2, flips=0.6).pairs)
-    options: dict[str, Any] = {"replicates": 100, "ranked": 31, "draws": 40, "tune": 80, "seed": 11}
+    options: dict[str, Any] = {"replicates": 100, "ranked": 31, "engine": Hmc(draws=40, tune=80), "seed": 11}
     right = sbc(model, data, **options)
     assert right.frame["adjusted"].min() > error_budget.level(), right.summary
 

@@ -17,7 +17,6 @@ from bayesjudge.baselines.panel.panel_logit import panel_design, penalised_logit
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.models.judge_panel import JudgePanel
-from bayesjudge.models.judge_panel.results import answer_probabilities
 from bayesjudge.planning.labels import (
     accuracy_draws,
     difference_contrast,
@@ -254,7 +253,7 @@ def test_plans_start_from_judge_panel():
     })  # fmt: skip
     # All that is uncertain is the level.
     posterior["intercept"] = (("chain", "draw"), rng.normal(0, 0.5, (1, 300)))
-    draws = answer_probabilities(posterior, data, panel, draws=300)
+    draws = model.answer_probabilities(posterior, data, panel, draws=300)
     assert draws.shape == (300, 12, 3)
     assert np.isnan(draws[:, 5, 0]).all()
     assert np.isfinite(np.delete(draws, 5, axis=1)).all()

@@ -145,8 +145,10 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     write(tmp_path / "verdicts.csv", CSV)
     with pytest.raises(InputError, match=r"no such file.*Did you mean '.*verdicts\.csv'"):
         read_verdicts(tmp_path / "verdict.csv")
-    with pytest.raises(InputError, match="a folder"):
-        read_verdicts(tmp_path)
+    assert len(read_verdicts(tmp_path)) == len(FRAME)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="a folder without a file of a known ending"):
+        read_verdicts(tmp_path / "empty")
     with pytest.raises(InputError, match="no file that matches"):
         read_verdicts(str(tmp_path / "*.jsonl"))
     with pytest.raises(UsageError, match=r"known endings are \.csv"):
@@ -234,7 +236,7 @@ def test_ragged_tables_are_read_or_refused(rows: list[list[str]], header: str) -
 @settings(max_examples=40)
 @given(
     names=st.lists(
-        st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip),
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).filter(str.strip),
         min_size=1,
         max_size=5,
         unique=True,

@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 from bayesjudge import cli, plots
 from bayesjudge.datasets.small import small_table, table_kinds
 from bayesjudge.errors import UsageError
+from bayesjudge.inference import Laplace
 from bayesjudge.model import Data
 from bayesjudge.simulation import Calibration, data_quantities, sbc, score_check
 from bayesjudge.simulation.calibration.ranks import FALSE_ALARM, chi_squared, ranks_among
@@ -64,7 +65,10 @@ def test_a_folder_serves_one_run(third_party: ModuleType, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"replicates": 1}, "at least 2"), ({"second_opinion": True, "draws": 10}, "states of two chains")],
+    [
+        ({"replicates": 1}, "at least 2"),
+        ({"second_opinion": True, "engine": Laplace(draws=10)}, "states of two chains"),
+    ],
 )
 def test_runs_that_say_nothing_are_refused(
     third_party: ModuleType, options: dict[str, Any], said: str
@@ -99,8 +103,9 @@ def test_the_second_opinion_passes_a_right_model_and_finds_a_wrong_one(
     third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     coin = third_party.Coin()
-    options: dict[str, Any] = {"replicates": 200, "draws": 20, "tune": 40, "second_opinion": True,
-                               "quantities": data_quantities(coin, coin.prepare(TOSSES))}  # fmt: skip
+    quantities = data_quantities(coin, coin.prepare(TOSSES))
+    options: dict[str, Any] = {"replicates": 200, "engine": Laplace(draws=20, tune=40),
+                               "second_opinion": True, "quantities": quantities}  # fmt: skip
     right = calibrated(coin, **options)
     assert right.passed, right.summary
     assert right.frame["exact"].notna().all()

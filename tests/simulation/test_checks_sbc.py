@@ -19,6 +19,7 @@ import pytest
 
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
+from bayesjudge.inference import Laplace, Nuts
 from bayesjudge.model import Data
 from bayesjudge.models.common.verdict_channel import ChannelPrior
 from bayesjudge.models.judge_error import JudgeError
@@ -151,7 +152,7 @@ def test_quantities_of_the_users_own_are_ranked(third_party: ModuleType) -> None
 
 def test_more_ranks_than_draws_are_refused(third_party: ModuleType) -> None:
     with pytest.raises(UsageError, match="ranked=63 needs that many draws"):
-        calibrate(third_party.Coin(), chains=2, draws=10)
+        calibrate(third_party.Coin(), engine=Laplace(chains=2, draws=10))
 
 
 def test_a_design_that_lists_only_what_was_seen_is_refused(third_party: ModuleType) -> None:
@@ -171,8 +172,8 @@ def design() -> Data:
 
 @pytest.mark.slow
 def test_nuts_is_calibrated(design: Data) -> None:
-    options: dict[str, Any] = {"replicates": 100, "draws": 50, "tune": 100, "ranked": 31, "seed": 11}
-    found = sbc(JudgeError(pooling="shared"), design, engine="nuts", **options)
+    engine = Nuts(draws=50, tune=100)
+    found = sbc(JudgeError(pooling="shared"), design, replicates=100, ranked=31, seed=11, engine=engine)
     assert found.frame["adjusted"].min() > error_budget.level(), found.summary
 
 

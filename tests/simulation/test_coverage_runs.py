@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from bayesjudge import cli
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Laplace
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.plots import coverage_curves, coverage_points
@@ -51,7 +52,7 @@ CELL = Cell(swept="tosses", value=TOSSES, simulate=coins)
 
 def run(model: Any, **options: Any) -> Coverage:
     given: dict[str, Any] = {"models": [model], "baselines": exact, "estimands": ["bias"], "datasets": 150,
-                             "engine": "laplace", "draws": 200, "seed": 5}  # fmt: skip
+                             "engine": Laplace(draws=200), "seed": 5}  # fmt: skip
     return coverage([CELL], **{**given, **options})
 
 

@@ -18,6 +18,7 @@ from bayesjudge.cli.registered import registered
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Laplace
 from bayesjudge.model import Data, find_model
 from bayesjudge.simulation import coverage, prior_cell
 
@@ -88,7 +89,7 @@ def test_right_intervals_hold_and_wrong_ones_are_outside(third_party: ModuleType
     coin = third_party.Coin()
     cell = prior_cell(coin, coin.prepare([(0, 20), (0, 5)]))
     sure = third_party.Coin(prior=(20.0, 20.0))
-    options: dict[str, Any] = {"datasets": 120, "engine": "laplace", "draws": 200, "seed": 4}
+    options: dict[str, Any] = {"datasets": 120, "engine": Laplace(draws=200), "seed": 4}
     right = coverage([cell], models=[coin], **options)
     row = right.frame.iloc[0]
     low = min(row["below"], row["above"])

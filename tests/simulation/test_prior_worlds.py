@@ -58,7 +58,7 @@ def test_a_panel_shows_the_labels_of_so_many_items() -> None:
 def test_data_spread_as_the_model_has_them(model: Any, world: Any) -> None:
     # On the same design the model's own simulator draws what the world drew.
     made, drawn = [], []
-    for seed in range(150):
+    for seed in range(80):
         data = model.prepare(world(seed)[0])
         made.append(data[data.observed].mean())
         drawn.append(np.asarray(model.simulate(jax.random.key(seed), data)[data.observed]).mean())
@@ -85,7 +85,7 @@ def test_error_rates_spread_as_the_model_has_them() -> None:
 
 def test_verdicts_and_labels_follow_the_rates_that_are_told() -> None:
     # Mean sensitivity, and mean specificity: the same law.
-    rate = np.mean([prior_worlds._rate(np.random.default_rng([seed, 0])) for seed in range(20_000)])
+    rate = np.mean([prior_worlds._rate(np.random.default_rng([seed, 0])) for seed in range(5000)])
     off = []
     for seed in range(100):
         table, truth = prior_worlds.accuracy(300, seed)

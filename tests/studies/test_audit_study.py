@@ -26,7 +26,7 @@ from bayesjudge.cli.running import choices
 from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets import simulate_pairs
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.inference import fit
+from bayesjudge.inference import Laplace, fit
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.models.verdict_agreement.block_logistic import fit_blocks
@@ -175,7 +175,7 @@ def test_decisions_feed_an_elo_as_soft_targets() -> None:
     assert np.argsort(-fit_judge(counts, "judge", "soft-elo").elo).tolist() == [0, 1, 2, 3]
 
     # A quantile of one in two thousand needs draws beyond it.
-    ranked = fit(BradleyTerry(judge="judge"), counts, engine="laplace", chains=4, draws=2500)
+    ranked = fit(BradleyTerry(judge="judge"), counts, engine=Laplace(draws=2500))
     shown = ranked.estimates(prob=0.999).where(estimand="elo").frame.set_index("unit")
     truth = 1500 + 400 / np.log(10) * np.array(STRENGTHS)
     shown = shown.loc[[f"m{k}" for k in range(4)]]

@@ -17,7 +17,7 @@ from bayesjudge.baselines import accuracy_baselines, judge_quality
 from bayesjudge.counts import count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import fit_many
+from bayesjudge.inference import Laplace, fit_many
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.tables import Verdicts
 
@@ -38,7 +38,7 @@ def log() -> pd.DataFrame:
 def answer(frame: pd.DataFrame, *, cluster: str | None = None) -> pd.DataFrame:
     """Every estimate of accuracy, difference and judge quality."""
     counts = count_verdicts(Verdicts.from_frame(frame), cluster=cluster)
-    fits = fit_many(MODEL, [counts], engine="laplace", chains=4, draws=1000, seed=3)
+    fits = fit_many(MODEL, [counts], engine=Laplace(), seed=3)
     ours = MODEL.estimates(fits.posterior(0), fits.data[0])
     theirs = (method(counts, "judge", bootstrap=0) for method in (accuracy_baselines, judge_quality))
     rows = [ours, *theirs]

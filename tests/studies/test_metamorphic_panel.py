@@ -9,7 +9,7 @@ import pytest
 from bayesjudge.baselines.panel import panel_baselines
 from bayesjudge.counts.panel import panel_votes
 from bayesjudge.datasets import simulate_verdicts
-from bayesjudge.inference import fit
+from bayesjudge.inference import Hmc, fit
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.tables import Verdicts
 
@@ -27,7 +27,7 @@ def log() -> pd.DataFrame:
 
 def answer(frame: pd.DataFrame) -> pd.DataFrame:
     votes = panel_votes(Verdicts.from_frame(frame))
-    rows = fit(JudgePanel(), votes, engine="hmc", chains=4, draws=500, tune=300, seed=2).estimates()
+    rows = fit(JudgePanel(), votes, engine=Hmc(draws=500, tune=300), seed=2).estimates()
     found = rows.where(estimand=["accuracy", "difference"], group="").frame
     return found.set_index(KEY)[["point", "lower", "upper"]].astype(float)
 

@@ -350,7 +350,7 @@ def test_labels_whose_choice_is_known_are_not_tested(log, how):
                           "give one of them"), ({"population": "items"}, "drawn evenly")]
 )  # fmt: skip
 def test_a_column_and_an_option_that_say_two_things_are_refused_before_a_fit(log, options, said, monkeypatch):
-    monkeypatch.setattr(sys.modules["bayesjudge.studies.accuracy.study"], "fit_judge", None)
+    monkeypatch.setattr(sys.modules["bayesjudge.studies.accuracy.study"], "plan_judge", None)
     with pytest.raises(UsageError, match=said):
         ask(log.assign(label_probability=0.5), **options)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.baselines.audit.evidence import Audit, consistency
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,8 +67,7 @@ def attack_prompt(attack: str, *, prompt: str, answer: str, emotion: str = EMOTI
     >>> "in a sad tone" in attack_prompt("sentiment", prompt="Why?", answer="Because.", emotion="sad")
     True
     """
-    if attack not in ATTACKS:
-        raise UsageError(f"attack={attack!r} is not one of {', '.join(ATTACKS)}")
+    require_choice("attack", attack, ATTACKS)
     return ATTACKS[attack].format(prompt=prompt, answer=answer, emotion=emotion)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.intervals import normal_quantile, wald, wilson
 from bayesjudge.counts.pairs import directions
-from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.errors import InputError, Problem, UsageError, require_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,8 +83,7 @@ def gather(pairs: Pairs, *, anchors: Anchors = "people") -> Evidence:
     UsageError
         Other anchors.
     """
-    if anchors not in ANCHORS:
-        raise UsageError(f"anchors={anchors!r} is not one of {', '.join(ANCHORS)}")
+    require_choice("anchors", anchors, ANCHORS)
     if not pairs.dimensions:
         raise InputError([_problem("no embeddings", "Give embeddings of both responses, or an encoder.")])
     if not pairs.verified.any():

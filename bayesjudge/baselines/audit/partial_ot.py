@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.audit.evidence import Anchors, Audit, gather, measured_share, response_of
 from bayesjudge.baselines.audit.transport import BYTES_A_CELL, denoise, entropic_masses, exact_masses
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
@@ -162,7 +162,6 @@ def free_memory() -> int | None:
 
 
 def _check(solver: str, threshold: float) -> None:
-    if solver not in SOLVERS:
-        raise UsageError(f"solver={solver!r} is not one of {', '.join(SOLVERS)}")
+    require_choice("solver", solver, SOLVERS)
     if not 0 <= threshold <= 1:
         raise UsageError(f"threshold={threshold} must lie between 0 and 1")

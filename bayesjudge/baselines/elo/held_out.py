@@ -30,7 +30,7 @@ from bayesjudge.baselines.elo.targets import (
 from bayesjudge.baselines.elo.temperature import gap_votes
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, anchored_strengths, solve_strengths, to_elo
 from bayesjudge.maths.folds import fold_problem
 from bayesjudge.maths.temperature import soft_probability, solve_beta
@@ -182,8 +182,7 @@ def held_out(
     >>> found.models, bool(np.abs(found.residual).max() < 100), found.calibration["2"].models
     (('0', '1', '2', '3', '4'), True, ('0', '1', '3', '4'))
     """
-    if setting not in SETTINGS:
-        raise UsageError(f"setting={setting!r} is not one of {', '.join(SETTINGS)}")
+    require_choice("setting", setting, SETTINGS)
     found = _folds(counts, judge, method, ridge)
     if len(found.models) < _LEAST:
         why = "; ".join(f"{name}: {reason}" for name, reason in list(found.reasons.items())[:3])

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesjudge.counts.battles.cluster_columns import cluster_keys, frame_clusters, table_clusters
 from bayesjudge.counts.battles.covariates import covariate_keys, frame_differences, table_differences
-from bayesjudge.counts.rows import IbisTable, cached, fetch, texts
+from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch, is_nan, require_names, texts
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 from bayesjudge.tables.columns import require_columns
@@ -26,6 +26,8 @@ __all__ = ["BattleCells", "battle_events", "make_battle_cells"]
 
 #: Gaps are told apart to this many digits: means of the same scores in another order are the same gap.
 _DIGITS = 9
+#: The largest finite number.
+_LARGEST = 1.7976931348623157e308
 _BATTLE = ("item", "first", "second")
 
 
@@ -83,7 +85,9 @@ def make_battle_cells(
     x = covariate_keys(covariates)
     keys = cluster_keys(clusters)
     rows, dropped, warnings = battle_events(battles, group, lengths, covariates, clusters)
-    models = _distinct(rows, "model_a", "model_b")
+    models, judges = _distinct(rows, "model_a", "model_b"), _distinct(rows, "judge")
+    groups = _distinct(rows, "group")
+    require_names(model_a=models, judge=judges, group=groups)
     turned = _turn(rows, models, x, keys)
     shown = cached(_shown(turned, digits, x, keys))
     judged = cached(_both_orders(shown, digits, x, keys))
@@ -92,8 +96,8 @@ def make_battle_cells(
     beside = turned.view().semi_join(judged, list(_BATTLE))
     return BattleCells(
         cast=cast, votes=_votes(cast, x), judged_votes=cached(_votes(_cast(beside, (), ()), ())),
-        shown=shown, judged=judged, models=models, judges=_distinct(rows, "judge"),
-        groups=_distinct(rows, "group"), covariates=tuple(covariates), clusters=tuple(clusters),
+        shown=shown, judged=judged, models=models, judges=judges,
+        groups=groups, covariates=tuple(covariates), clusters=tuple(clusters),
         dropped=dropped, warnings=warnings,
     )  # fmt: skip
 
@@ -102,11 +106,7 @@ def _turn(
     rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...], clusters: tuple[str, ...]
 ) -> IbisTable:
     """Models as codes, everything in the frame of the one with the smaller code."""
-    import ibis
-
-    codes = ibis.memtable(pd.DataFrame({"name": list(models), "code": range(len(models))}))
-    rows = rows.inner_join(codes.rename(model_a="name", code_a="code"), "model_a")
-    rows = rows.inner_join(codes.rename(model_b="name", code_b="code"), "model_b")
+    rows = rows.mutate(code_a=code_in(rows.model_a, models), code_b=code_in(rows.model_b, models))
     as_is = rows.code_a < rows.code_b
     place = rows.order.cases(("ab", 1), ("ba", -1), else_=0)
     return rows.select(
@@ -226,7 +226,7 @@ def _from_battles(
         # Codes are a tenth of the size of names and compare faster.
         item=pd.factorize(frame["item"])[0],
         length=frame["length_a"] - frame["length_b"] if has_length else float("nan"),
-        group=texts(frame[group]).fillna(NO_GROUP) if group else ALL,
+        group=texts(frame[group], shown=True).fillna(NO_GROUP) if group else ALL,
         **frame_differences(frame, covariates),
         **frame_clusters(frame, clusters),
     )
@@ -280,7 +280,7 @@ def _count_dropped(rows: IbisTable, named: IbisTable, usable: IbisTable) -> dict
 
 def _require_known(rows: IbisTable) -> None:
     odd = {name: (~rows[name].isin([0.0, 0.5, 1.0])).sum() for name in ("human", "verdict")}
-    odd["gap"] = rows.gap.isinf().sum() + rows.gap.isnan().sum()
+    odd["gap"] = (rows.gap.abs() > _LARGEST).sum() + is_nan(rows.gap).sum()
     odd["order"] = (~rows.order.isin(["ab", "ba"])).sum()
     allowed = {"human": "1, 0.5 and 0", "verdict": "1, 0.5 and 0", "gap": "finite numbers or null",
                "order": "'ab' and 'ba'"}  # fmt: skip

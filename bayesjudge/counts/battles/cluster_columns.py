@@ -83,7 +83,7 @@ def _distinct(battles: Battles | ir.Table, name: str) -> int:
     if not isinstance(battles, Battles):
         return int(battles[name].nunique().to_pyarrow().as_py()) if _is_name(battles[name]) else 0
     try:
-        return int(texts(battles.frame[name]).nunique())
+        return int(texts(battles.frame[name], shown=False).nunique())
     except InputError:
         return 0
 
@@ -115,7 +115,8 @@ def frame_clusters(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
     ['p', '\x1fk']
     """
     alone = _ALONE + frame[ITEM].astype("str")
-    found = {key: texts(frame[name]) for key, name in zip(cluster_keys(names), names, strict=True)}
+    keys = zip(cluster_keys(names), names, strict=True)
+    found = {key: texts(frame[name], shown=False) for key, name in keys}
     return {key: values.where(values.notna(), alone) for key, values in found.items()}
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.counts.battles.cells import BattleCells
 from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
-from bayesjudge.counts.rows import IbisTable, cached, fetch
+from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch
 from bayesjudge.maths.battle_sums import BattleSums
 
 __all__ = ["PEOPLE", "BattleClusters", "battle_clusters", "single_battles"]
@@ -183,11 +183,8 @@ def _rows(cells: BattleCells, key: str) -> IbisTable:
 
 
 def _views(cells: BattleCells, key: str) -> IbisTable:
-    import ibis
-
-    codes = pd.DataFrame({"judge": list(cells.judges), "rater": range(1, len(cells.judges) + 1)})
     battle = ["item", "first", "second"]
-    views = cells.judged.inner_join(ibis.memtable(codes), "judge")
+    views = cells.judged.mutate(rater=code_in(cells.judged.judge, cells.judges) + 1)
     views = views.left_join(cells.judged_votes.select(*battle, *_VOTES), battle)
     sides = {name: views[name].cast("float64") for name in _SIDES[:-1]}
     votes = {name: views[name].fill_null(0).cast("int64") for name in _VOTES}
@@ -203,8 +200,7 @@ def _distinct_kinds(rows: IbisTable) -> IbisTable:
 
     alike = ibis.dense_rank().over(ibis.window(order_by=[*_ROW, "n"])).cast("string")
     described = cached(rows.mutate(alike=alike))
-    whole = described.group_by("cluster").aggregate(
-        kind=described.alike.group_concat(",", order_by=described.alike)
-    )
+    # Sorted after they are collected: Spark does not order what it aggregates.
+    whole = described.group_by("cluster").aggregate(kind=described.alike.collect().sort().join(","))
     kinds = whole.group_by("kind").aggregate(times=whole.count(), cluster=whole.cluster.min())
     return described.inner_join(kinds, "cluster").select(*_ROW, "n", "kind", "times")

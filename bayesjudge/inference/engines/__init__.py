@@ -1,1 +1,39 @@
-"""NUTS, lock-step HMC, Laplace and PyMC, and where they start."""
+"""The engines: how draws from a posterior are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bayesjudge.errors import UsageError
+from bayesjudge.inference.engines.base import Drawn, Engine, Job
+from bayesjudge.inference.engines.hmc import Hmc
+from bayesjudge.inference.engines.laplace import Laplace
+from bayesjudge.inference.engines.nuts import Nuts
+from bayesjudge.inference.engines.pymc import PyMC
+
+__all__ = ["ENGINES", "Drawn", "Engine", "Hmc", "Job", "Laplace", "Nuts", "PyMC",
+           "engine_of"]  # fmt: skip
+
+#: Engines by their short names.
+ENGINES: Mapping[str, type[Engine]] = {one.name: one for one in (Nuts, Hmc, Laplace, PyMC)}
+
+
+def engine_of(engine: Engine | str, **options: Any) -> Engine:
+    """An engine as it is, or the engine of that name with ``options`` in place of its defaults.
+
+    Raises
+    ------
+    UsageError
+        An unknown name.
+
+    Examples
+    --------
+    >>> engine_of("hmc", draws=500)
+    Hmc(chains=4, draws=500, tune=1000, target_accept=0.9)
+    """
+    if isinstance(engine, Engine):
+        return engine
+    if engine not in ENGINES:
+        raise UsageError(f"engine={engine!r} is not one of {', '.join(ENGINES)}")
+    return ENGINES[engine](**options)

@@ -7,10 +7,9 @@ come in blocks, so that progress can be shown between them at no cost to the com
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -18,69 +17,75 @@ import numpy as np
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo
 
+from bayesjudge.errors import UsageError
+from bayesjudge.inference.engines.base import Drawn, Draws, Job, SideBySide, with_care
 from bayesjudge.inference.engines.starts import place_chains
 from bayesjudge.inference.programs.at_points import beside, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
 from bayesjudge.maths.each_draw import each_draw
 
-__all__ = ["Draws", "NutsOptions", "run_nuts"]
+__all__ = ["Nuts", "run_nuts"]
 
 #: Dimensions up to which the metric is a full matrix; past it a diagonal is cheaper than it loses.
 DENSE_UP_TO = 150
-#: Target acceptance of a second run, made when the first one diverged.
-CAREFUL = 0.99
+#: Doublings of a trajectory at most, by default.
+DEPTH = 10
 #: Draws between two reports. Every length of a block is a program of its own, and short runs share one.
 BLOCK = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class NutsOptions:
-    """How long and how carefully to sample.
+class Nuts(SideBySide):
+    """The No-U-Turn sampler of NumPyro, started at the mode with the curvature there as its first metric.
 
-    Examples
-    --------
-    >>> NutsOptions(chains=2).draws
-    1000
-    """
-
-    chains: int = 4
-    draws: int = 1000
-    tune: int = 1000
-    target_accept: float = 0.9
-    max_tree_depth: int = 10
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Draws:
-    """Unconstrained draws and what the sampler says of each.
+    A run with divergent transitions is repeated once at a target acceptance rate of 0.99; the manifest of the
+    fit then has ``repeated_after_divergences``.
 
     Attributes
     ----------
-    flat : array (..., chains, draws, d)
-        The draws; leading axes are data sets.
-    stats : dict of str to array (..., chains, draws)
-        ``lp, energy, diverging, n_steps, acceptance_rate``.
+    chains, draws, tune, target_accept
+        As in `Engine`.
+    max_tree_depth : int
+        Doublings of a trajectory at most.
+
+    Examples
+    --------
+    >>> Nuts(draws=500).target_accept
+    0.95
     """
 
-    flat: Any
-    stats: dict[str, Any]
+    name: ClassVar[str] = "nuts"
 
-    @classmethod
-    def joined(cls, parts: Sequence[tuple[Any, dict[str, Any]]]) -> Draws:
-        """Blocks of draws and their statistics, end to end."""
-        flat, stats = zip(*parts, strict=True)
-        return cls(
-            flat=np.concatenate(flat, axis=-2),
-            stats={name: np.concatenate([one[name] for one in stats], axis=-1) for name in stats[0]},
-        )
+    target_accept: float = 0.95
+    max_tree_depth: int = DEPTH
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_tree_depth < 1:
+            raise UsageError(f"max_tree_depth={self.max_tree_depth} must be at least 1")
+
+    def run(self, job: Job) -> Drawn:
+        """Draws from one posterior; both runs have one key."""
+
+        def sample(engine: Nuts, _: int, report: Report | None) -> Draws:
+            return run_nuts(job.target, job.arrays, job.key, engine, report=report)
+
+        drawn, own = with_care(self, job, sample), {"max_tree_depth": self.max_tree_depth}
+        return drawn._replace(facts={**drawn.facts, **({} if self.max_tree_depth == DEPTH else own)})
+
+    def draw_many(
+        self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None
+    ) -> Draws:
+        """Draws from many posteriors of one shape."""
+        return run_nuts(target, arrays, key, self, many=many, report=report)
 
 
 _PROGRAMS: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
 
 def run_nuts(
-    target: Density, arrays: Arrays, key: Any, options: NutsOptions, *, many: Sets | None = None,
+    target: Density, arrays: Arrays, key: Any, options: Nuts, *, many: Sets | None = None,
     report: Report | None = None,
 ) -> Draws:  # fmt: skip
     """Sample the posterior.
@@ -92,9 +97,9 @@ def run_nuts(
     arrays : mapping of str to array
         Its data; with ``many`` the arrays it names have a leading axis of data sets.
     key : jax PRNG key
-        Equal keys give equal draws on one device.
-    options : NutsOptions
-        Chains, draws, warm-up.
+        Equal keys give equal draws on one device; with ``many`` a key for each data set.
+    options : Nuts
+        Chains, draws, warm-up, step size.
     many : Sets, optional
         Sample many data sets at once.
     report : callable, optional
@@ -102,8 +107,9 @@ def run_nuts(
     """
     start, advance = _programs(target, options, many)
     accept = options.target_accept
-    chains = place_chains(target, arrays, stream(key), options.chains, many)
-    keys = jax.random.split(key, chains.z.shape[:2])
+    own = key if many else key[None]
+    chains = place_chains(target, arrays, [stream(one) for one in own], options.chains, many)
+    keys = jax.vmap(lambda one: jax.random.split(one, options.chains))(own)
     given = beside((keys, chains.mode.covariance, chains.z, chains.value, chains.slope), arrays)
     state = start(*(given if many else jax.tree.map(lambda part: part[0], given)), accept)
     total, done, kept = options.tune + options.draws, 0, []
@@ -119,23 +125,15 @@ def run_nuts(
     return Draws.joined(kept)
 
 
-def _programs(target: Density, options: NutsOptions, many: Sets | None) -> tuple[Any, Any]:
+def _programs(target: Density, options: Nuts, many: Sets | None) -> tuple[Any, Any]:
     """The compiled start of chains that have been placed, and their advance by blocks of iterations.
 
     They are kept for the life of the process. The target acceptance is an argument, so that a run repeated
     with another one compiles nothing.
     """
-    key = (target, replace(options, target_accept=0.0), many)
+    key = (target, options.chains, options.tune, options.max_tree_depth, many)
     if key not in _PROGRAMS:
-
-        def start(*given: Any) -> Any:
-            *chains, accept = given
-            return _start(target, replace(options, target_accept=accept), *chains)
-
-        def advance(state: Any, arrays: Arrays, accept: Any, size: int) -> Any:
-            return _advance(target, replace(options, target_accept=accept), state, arrays, size)
-
-        _PROGRAMS[key] = _compiled(start, advance, many)
+        _PROGRAMS[key] = _compiled(partial(_start, target, options), partial(_advance, target, options), many)
     return _PROGRAMS[key]
 
 
@@ -151,24 +149,24 @@ def _compiled(start: Any, advance: Any, many: Sets | None) -> tuple[Any, Any]:
     return jax.jit(jax.vmap(start, in_axes=(*[0] * 5, None))), jax.jit(advance_all, static_argnums=3)
 
 
-def _kernel(target: Density, options: NutsOptions, arrays: Arrays) -> tuple[Any, Any]:
+def _kernel(target: Density, options: Nuts, arrays: Arrays, accept: Any) -> tuple[Any, Any]:
     """NumPyro's ``init`` and ``sample``."""
     init, sample = hmc(lambda z: target.potential(z, arrays), algo="NUTS")
     settings = {
         "num_warmup": options.tune,
         "dense_mass": target.size <= DENSE_UP_TO,
-        "target_accept_prob": options.target_accept,
+        "target_accept_prob": accept,
         "max_tree_depth": options.max_tree_depth,
     }
     return partial(init, **settings), sample
 
 
 def _start(  # noqa: PLR0917 mapped over data sets, which names no arguments
-    target: Density, options: NutsOptions, keys: Any, covariance: Any, z: Any, value: Any, slope: Any
+    target: Density, options: Nuts, keys: Any, covariance: Any, z: Any, value: Any, slope: Any, accept: Any
 ) -> Any:
     """The kernel's state of chains that have been placed."""
     metric = covariance if target.size <= DENSE_UP_TO else jnp.diag(covariance)
-    init, _ = _kernel(target, options, {})  # the density there is known
+    init, _ = _kernel(target, options, {}, accept)  # the density there is known
     placed = jax.vmap(lambda at, key: init(at, inverse_mass_matrix=metric, rng_key=key))(
         ParamInfo(z, value, slope), keys
     )
@@ -176,8 +174,10 @@ def _start(  # noqa: PLR0917 mapped over data sets, which names no arguments
     return placed._replace(energy=jnp.zeros_like(value))
 
 
-def _advance(target: Density, options: NutsOptions, state: Any, arrays: Arrays, size: int) -> Any:
-    init, sample = _kernel(target, options, arrays)
+def _advance(  # noqa: PLR0917 mapped over data sets, which names no arguments
+    target: Density, options: Nuts, state: Any, arrays: Arrays, accept: Any, size: int
+) -> Any:
+    init, sample = _kernel(target, options, arrays, accept)
 
     def one_chain(chain: Any) -> Any:
         # NumPyro's kernel learns its settings from init; the state made here is thrown away.

@@ -2,65 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
 
+import jax
 import numpy as np
 
 from bayesjudge.errors import EngineError, UsageError
-from bayesjudge.inference.engines.nuts import NutsOptions
-from bayesjudge.inference.programs.density import Density
-from bayesjudge.model import Data, Model
+from bayesjudge.inference.engines.base import Drawn, Engine, Job
 
-__all__ = ["run_pymc"]
+__all__ = ["PyMC"]
+
+Sampler = Literal["numpyro", "pymc"]
 
 
-def run_pymc(
-    model: Model,
-    data: Data,
-    target: Density,
-    *,
-    options: NutsOptions,
-    seed: int,
-    sampler: str,
-    progress: bool,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Sample the PyMC twin.
+@dataclass(frozen=True, kw_only=True)
+class PyMC(Engine):
+    """The PyMC twin of a model.
 
-    Parameters
+    Attributes
     ----------
+    chains, draws, tune, target_accept
+        As in `Engine`.
     sampler : {"numpyro", "pymc"}
         NumPyro's NUTS on PyMC's compiled density, or PyMC's own NUTS.
 
-    Returns
-    -------
-    dict, dict
-        Constrained values by site, (chains, draws, ...), and sampler statistics.
-
     Raises
     ------
-    EngineError
-        PyMC is not installed.
     UsageError
         No sampler of that name.
+
+    Examples
+    --------
+    >>> PyMC(sampler="pymc", draws=500).target_accept
+    0.95
     """
-    if sampler not in {"numpyro", "pymc"}:
-        raise UsageError(f"pymc_sampler={sampler!r} is not one of numpyro, pymc")
-    try:
-        import pymc as pm
-    except ImportError as error:
-        raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'") from error
-    # PyMC gives NumPyro one device a chain, so on a single device chains would run one after another.
-    together = {"chain_method": "vectorized"} if sampler == "numpyro" else {}
-    chosen: Any = sampler
-    with model.pymc(data):
-        tree = pm.sample(
-            draws=options.draws, tune=options.tune, chains=options.chains, cores=1, nuts_sampler=chosen,
-            nuts={"target_accept": options.target_accept, **together}, random_seed=seed, progressbar=progress,
-            quiet=not progress, compute_convergence_checks=False,
-        )  # fmt: skip
-    posterior, stats = tree["posterior"].dataset, tree["sample_stats"].dataset
-    latent = [name for name in target.dims if name in posterior]
-    values = {name: posterior[name].transpose("chain", "draw", ...).to_numpy() for name in latent}
-    names = {"diverging": "diverging", "energy": "energy", "lp": "lp", "n_steps": "n_steps",
-             "acceptance_rate": "acceptance_rate"}  # fmt: skip
-    return values, {ours: np.asarray(stats[theirs]) for ours, theirs in names.items() if theirs in stats}
+
+    name: ClassVar[str] = "pymc"
+
+    target_accept: float = 0.95
+    sampler: Sampler = "numpyro"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sampler not in get_args(Sampler):
+            raise UsageError(f"sampler={self.sampler!r} is not one of {', '.join(get_args(Sampler))}")
+
+    def run(self, job: Job) -> Drawn:
+        """Draws from one posterior.
+
+        Raises
+        ------
+        EngineError
+            PyMC is not installed.
+        """
+        values, stats = self._sampled(job)
+        unconstrain = jax.vmap(jax.vmap(job.target.unconstrain, in_axes=(0, None)), in_axes=(0, None))
+        flat = unconstrain(values, job.arrays)
+        facts = {"engine": f"pymc ({self.sampler})", "target_accept": self.target_accept}
+        return Drawn(np.asarray(flat), stats, facts)
+
+    def _sampled(self, job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Constrained values by site, (chains, draws, ...), and sampler statistics."""
+        try:
+            import pymc as pm
+        except ImportError as error:
+            raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'") from error
+        # PyMC gives NumPyro one device a chain, so on a single device chains would run one after another.
+        together = {"chain_method": "vectorized"} if self.sampler == "numpyro" else {}
+        with job.model.pymc(job.data):
+            tree = pm.sample(
+                draws=self.draws, tune=self.tune, chains=self.chains, cores=1, nuts_sampler=self.sampler,
+                nuts={"target_accept": self.target_accept, **together}, random_seed=job.seed,
+                progressbar=job.progress, quiet=not job.progress, compute_convergence_checks=False,
+            )  # fmt: skip
+        posterior, stats = tree["posterior"].dataset, tree["sample_stats"].dataset
+        latent = [name for name in job.target.dims if name in posterior]
+        values = {name: posterior[name].transpose("chain", "draw", ...).to_numpy() for name in latent}
+        names = ("diverging", "energy", "lp", "n_steps", "acceptance_rate")
+        return values, {name: np.asarray(stats[name]) for name in names if name in stats}

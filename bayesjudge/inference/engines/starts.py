@@ -7,7 +7,7 @@ twice as long to compile. Those of the mode are from both sides: of ten models t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,7 +75,11 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
 
 
 def place_chains(
-    target: Density, arrays: Arrays, rng: np.random.Generator, chains: int, many: Sets | None = None
+    target: Density,
+    arrays: Arrays,
+    rngs: Sequence[np.random.Generator],
+    chains: int,
+    many: Sets | None = None,
 ) -> Chains:
     """Chains scattered around the modes by the curvature there; a point of no density falls back to the mode.
 
@@ -83,13 +87,13 @@ def place_chains(
     ----------
     target, arrays, many
         As in `run_nuts`.
-    rng : numpy Generator
-        Where they are scattered.
+    rngs : sequence of numpy Generator
+        Of each data set: where its chains are scattered.
     chains : int
         Of each data set.
     """
     mode = find_starts(target, arrays, many)
-    noise = rng.standard_normal((len(mode.at), chains, target.size))
+    noise = np.stack([rng.standard_normal((chains, target.size)) for rng in rngs])
     if target.size <= MODE_UP_TO:
         noise @= np.linalg.cholesky(mode.covariance).swapaxes(1, 2)
     points = np.concatenate([mode.at[:, None] + noise, mode.at[:, None]], axis=1)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 
+from bayesjudge.text import visible
+
 __all__ = ["Report", "bar", "blocks", "shared"]
 
 #: Called with what is done and what there is in all.
@@ -23,11 +25,12 @@ def bar(title: str) -> Iterator[Report]:
     ...     report(1, 2)
     """
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=None)
+        task = progress.add_task(escape(visible(title)), total=None)
 
         def report(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)

@@ -40,6 +40,10 @@ class Stack:
         arrays = {name: a[chosen] if name in self.differing else a for name, a in self.arrays.items()}
         return Sets(number=len(chosen), names=tuple(sorted(arrays)), stacked=self.differing), arrays
 
+    def take(self, chosen: Any) -> Stack:
+        """Some of the data sets, in a stack of the same shape."""
+        return replace(self, arrays=self.part(chosen)[1])
+
 
 def stack(batch: Sequence[Data]) -> Stack:
     """Data sets padded along their ragged axes to the longest among them, and stacked.

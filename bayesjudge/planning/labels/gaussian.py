@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.estimates import POPULATIONS
 
 __all__ = [
@@ -79,8 +79,7 @@ def checked_contrast(contrast: ArrayLike | None, models: int) -> Array:
 
 def make_problem(draws: Array, done: Flags, contrast: Array, population: str) -> Problem:
     """Covariances of what can be asked, from draws (D, I, M), labels there are, and contrasts (T, M)."""
-    if population not in POPULATIONS:
-        raise UsageError(f"population={population!r} is not one of {', '.join(POPULATIONS)}")
+    require_choice("population", population, POPULATIONS)
     exists = ~np.isnan(draws).any(0)
     p = np.where(exists, draws, 0.0)
     ask, size = exists & ~done, np.maximum(exists.sum(0), 1)

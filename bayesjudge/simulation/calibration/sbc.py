@@ -18,6 +18,7 @@ together, and needs no warm-up that has converged.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +37,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from bayesjudge.inference import ManyFits
+    from bayesjudge.inference import Engine, ManyFits
     from bayesjudge.simulation.calibration.replicates import World
 
 __all__ = ["Calibration", "exact_ranks", "sbc"]
 
 #: Between the seeds of two blocks; a prime, so that blocks of neighbouring seeds do not meet.
 _STRIDE = 104_729
+#: Draws and warm-up draws of each chain of an engine that is named.
+DRAWS, TUNE = 250, 300
 
 
 def sbc(
@@ -51,11 +54,8 @@ def sbc(
     *,
     replicates: int = 200,
     ranked: int = 63,
-    chains: int = 4,
-    draws: int = 250,
-    tune: int = 300,
     seed: int = 0,
-    engine: str = "hmc",
+    engine: Engine | str = "hmc",
     quantities: Mapping[str, Quantity] | None = None,
     second_opinion: bool = False,
     folder: Path | None = None,
@@ -77,8 +77,8 @@ def sbc(
         Simulated data sets.
     ranked : int
         Draws of each posterior that the rank is among, spaced evenly so that they are nearly independent.
-    chains, draws, tune, engine, progress, batch, executor, repeat
-        As in `fit_many`.
+    engine, progress, batch, executor, repeat
+        As in `fit_many`; a name stands for the engine with 250 draws and 300 warm-up draws of each chain.
     seed : int
         Equal seeds (and blocks) give equal ranks.
     quantities : mapping of str to callable, optional
@@ -111,31 +111,34 @@ def sbc(
     >>> sbc(model, design, replicates=40, engine="laplace").passed
     True
     """
+    from bayesjudge.inference.engines import engine_of
     from bayesjudge.inference.tree import data_hash
 
-    _check(replicates, ranked, chains, draws, second_opinion)
-    settings: dict[str, Any] = {"ranked": ranked, "chains": chains, "draws": draws, "tune": tune}
+    sampler = engine_of(engine, draws=DRAWS, tune=TUNE)
+    _check(replicates, ranked, sampler, second_opinion)
     simulator = Simulator(model=model, data=data, extra=quantities or {})
     size = min(block or (replicates if folder is None else 100), replicates)
 
     def make(number: int) -> pd.DataFrame:
-        many: dict[str, Any] = {"engine": engine, "progress": progress, "batch": batch, "executor": executor,
+        many: dict[str, Any] = {"engine": sampler, "progress": progress, "batch": batch, "executor": executor,
                                 "repeat": repeat}  # fmt: skip
         first, at = number * size, seed + _STRIDE * number
         here = min(size, replicates - first)
-        return _block(simulator, here, at, settings, many, second_opinion=second_opinion).assign(
+        return _block(simulator, here, at, ranked, many, second_opinion=second_opinion).assign(
             replicate=lambda rows: rows["replicate"] + first
         )
 
-    described = {"model": repr(model), "data": data_hash(data), **settings, "seed": seed, "engine": engine,
-                 "block": size, "second_opinion": second_opinion, **({} if repeat else {"repeat": False}),
+    described = {"model": repr(model), "data": data_hash(data), "ranked": ranked, "seed": seed,
+                 "engine": sampler.name, **asdict(sampler), "block": size,
+                 "second_opinion": second_opinion, **({} if repeat else {"repeat": False}),
                  "quantities": list(quantities or {})}  # fmt: skip
     blocks = -(-replicates // size)
     rows = kept_or_made(make, blocks, folder=folder, settings=described)
     return Calibration.of(rows, label=model.label, draws=ranked, seed=seed)
 
 
-def _check(replicates: int, ranked: int, chains: int, draws: int, second_opinion: bool) -> None:
+def _check(replicates: int, ranked: int, engine: Engine, second_opinion: bool) -> None:
+    chains, draws = engine.chains, engine.draws
     if replicates < 2:
         raise UsageError(f"replicates={replicates}: ranks need at least 2, and say little below 100")
     if chains * draws < ranked:
@@ -150,19 +153,18 @@ def _check(replicates: int, ranked: int, chains: int, draws: int, second_opinion
 
 
 def _block(
-    simulator: Simulator, replicates: int, seed: int, settings: Mapping[str, int], many: Mapping[str, Any],
+    simulator: Simulator, replicates: int, seed: int, ranked: int, many: Mapping[str, Any],
     *, second_opinion: bool,
 ) -> pd.DataFrame:  # fmt: skip
     """Tidy rows of one block of replicates."""
     from bayesjudge.inference import fit_many
 
-    sampling: dict[str, Any] = {name: settings[name] for name in ("chains", "draws", "tune")}
     world = simulator.world(replicates, seed=seed)
-    fits = fit_many(simulator.model, world.datasets, seed=seed + 1, **sampling, **many)
-    drawn = np.stack([_spaced(one, settings["ranked"]) for one in fits.flat])
+    fits = fit_many(simulator.model, world.datasets, seed=seed + 1, **many)
+    drawn = np.stack([_spaced(one, ranked) for one in fits.flat])
     rows = rank_rows(simulator.rank(world, drawn), unreliable=_unreliable(fits), seed=seed + 3)
     if second_opinion:
-        exact = exact_ranks(simulator, world, length=settings["ranked"] + 1, seed=seed + 2, **sampling)
+        exact = exact_ranks(simulator, world, length=ranked + 1, seed=seed + 2, engine=many["engine"])
         rows["exact_rank"] = exact.reshape(-1)
     return rows
 
@@ -185,7 +187,7 @@ def _unreliable(fits: ManyFits) -> NDArray[np.bool_]:
 
 
 def exact_ranks(
-    simulator: Simulator, world: World, *, length: int, chains: int, draws: int, tune: int, seed: int
+    simulator: Simulator, world: World, *, length: int, engine: Engine, seed: int
 ) -> NDArray[np.int64]:
     """Ranks (replicates, quantities) from 0 to ``length − 1``; ties are broken at random.
 
@@ -197,18 +199,21 @@ def exact_ranks(
         Its replicates.
     length : int
         States of each chain, the truth among them; at most ``draws + 1``.
-    chains, draws, tune : int
-        Of the sampler, which takes programs from `fit_many` where these are equal; two chains are read.
+    engine : Engine
+        `Hmc` runs with its chains, draws and warm-up, and shares programs with `fit_many`; two chains are
+        read.
     seed : int
         Equal seeds give equal ranks.
     """
-    from bayesjudge.inference.batches import Batch, chains_from
-    from bayesjudge.inference.engines.nuts import NutsOptions
+    from bayesjudge.inference.batches import TOGETHER, Batch, chains_from
+    from bayesjudge.inference.engines import Hmc
+    from bayesjudge.inference.programs.stacks import stack
 
-    options = NutsOptions(chains=chains, draws=draws, tune=tune, target_accept=0.9)
-    job = Batch(model=simulator.model, data=world.datasets, engine="hmc", options=options, seed=seed,
-                repeat=False, mesh=None)  # fmt: skip
-    run = chains_from(job, world.points)
+    kernel = Hmc(chains=engine.chains, draws=engine.draws, tune=engine.tune)
+    number = len(world.datasets)
+    job = Batch(model=simulator.model, engine=kernel, stack=stack(world.datasets), seed=seed,
+                numbers=tuple(range(number)), together=min(number, TOGETHER))  # fmt: skip
+    run = chains_from(job, kernel, world.points)
     rng = np.random.default_rng(seed)
     before = rng.integers(0, length, size=len(run))
     states = np.stack([np.concatenate([one[0, :k], one[1, : length - 1 - k]])

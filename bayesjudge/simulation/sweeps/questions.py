@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference.sampling import SamplingOptions
+from bayesjudge.inference import Hmc
 from bayesjudge.model import find_model
 from bayesjudge.simulation import Cell, prior_cell
 from bayesjudge.simulation.sweeps import baselines, prior_worlds, worlds
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["SWEEPS", "Sweep", "prior_sweep", "sweep_of"]
 
 #: Small steps: with two models the spread of the judge's errors is a funnel, see benchmarks/simulation.py.
-_CAREFUL = {"draws": 500, "tune": 500, "target_accept": 0.99}
+_CAREFUL = {"engine": Hmc(draws=500, tune=500, target_accept=0.99)}
 #: What the commands draw: after 500 some parameter has an R-hat above 1.01 in two fits of five.
-_AS_COMMANDS = {"draws": SamplingOptions.draws, "tune": SamplingOptions.tune}
+_AS_COMMANDS = {"engine": Hmc()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -22,7 +22,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.columns import MINUS
-from bayesjudge.estimates.posterior import accuracy_rows
+from bayesjudge.estimates.posterior import summary_rows
+from bayesjudge.model import ShiftsAccuracy, lacks
 
 if TYPE_CHECKING:
     from bayesjudge.counts import ItemPatterns, VerdictCounts
@@ -90,7 +91,9 @@ def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
     of `GRID` at which that difference is no longer sure at the level of the intervals: 1 where it is not sure
     as it is, infinite where the largest does not tip it.
     """
-    model: Any = one.model
+    model = one.model
+    if not isinstance(model, ShiftsAccuracy):
+        raise lacks(model, ShiftsAccuracy)
 
     @functools.cache
     def draws(odds: float) -> Any:
@@ -99,7 +102,7 @@ def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
     fixed: dict[str, Any] = {"method": model.label, "prob": prob, "n": one.data.units}
     shown = sorted({*FACTORS, *(1 / factor for factor in FACTORS)})
     found = [{**row, "odds": odds} for odds in shown
-             for row in accuracy_rows(draws(odds), **fixed) if row["estimand"] == "accuracy"]  # fmt: skip
+             for row in summary_rows(draws(odds), estimand="accuracy", **fixed)]  # fmt: skip
     tail = (1 - prob) / 2
     for a, b in combinations(list(one.data.coords["model"]), 2):
         for odds in shown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pandas as pd
@@ -12,10 +12,9 @@ from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population, estimand_of
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting
 from bayesjudge.inference.sampling import SamplingOptions
-from bayesjudge.models.common.verdict_channel import Labels, Pooling
-from bayesjudge.models.judge_error import JudgeError
+from bayesjudge.models.judge_error import JudgeError, Labels, Pooling
 from bayesjudge.studies.common.checks import check_fits
 
 if TYPE_CHECKING:
@@ -26,10 +25,11 @@ __all__ = [
     "POOLINGS",
     "AccuracyOptions",
     "JudgeFits",
+    "JudgePlan",
     "LabelChoice",
     "Part",
     "check_judge",
-    "fit_judge",
+    "plan_judge",
 ]
 
 #: Draws of each chain for a posterior that is only compared: leave-one-out looks at no more than 250.
@@ -68,11 +68,41 @@ class JudgeFits:
         return {one.model.label: one for one in fits}
 
 
-def fit_judge(
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JudgePlan:
+    """The fits that one judge's part of the answer needs.
+
+    Attributes
+    ----------
+    judge : str
+        Whose verdicts.
+    jobs : mapping of str to Fitting
+        By pooling, the headline's first; ``reweighted`` where labels look chosen.
+    compared : tuple of str
+        Poolings that are only compared with the headline.
+    by_model : str
+        In which the judge's rates may differ by model.
+    """
+
+    judge: str
+    jobs: Mapping[str, Fitting]
+    compared: tuple[str, ...]
+    by_model: str
+
+    def fits(self, made: Mapping[str, Fit]) -> JudgeFits:
+        """The fits once they are made."""
+        return JudgeFits(
+            judge=self.judge, headline=made[next(iter(self.jobs))], by_model=made[self.by_model],
+            reweighted=made.get("reweighted"),
+            alternatives={made[name].model.label: made[name] for name in self.compared},
+        )  # fmt: skip
+
+
+def plan_judge(
     counts: VerdictCounts, options: AccuracyOptions, *, labels: Labels, compared: bool,
     chosen: VerdictCounts | None = None,
-) -> JudgeFits:  # fmt: skip
-    """Fit every posterior that one judge's part of the answer needs.
+) -> JudgePlan:  # fmt: skip
+    """List every fit that one judge's part of the answer needs.
 
     Parameters
     ----------
@@ -87,26 +117,23 @@ def fit_judge(
     chosen : VerdictCounts, optional
         The same counts with estimated probabilities of labels, where those look chosen.
     """
-    short = {name: min(options.sampling[name], COMPARED_DRAWS) for name in ("draws", "tune")}
-
-    def other(pooling: Pooling) -> Fit:
-        return fit(options.judge_error(pooling, labels), counts, **{**options.sampling, **short})
-
+    engine = options.sampling["engine"]
+    fewer = {name: min(getattr(engine, name), COMPARED_DRAWS) for name in ("draws", "tune")}
+    short = {**options.sampling, "engine": replace(engine, **fewer)}
     several = len(counts.models) > 1
-    headline = fit(options.judge_error(options.pooling, labels), counts, **options.sampling)
-    pooled: tuple[Pooling, ...] = POOLINGS if compared and several else ()
-    others: dict[str, Fit] = {}
-    for name in pooled:
-        if name != options.pooling:
-            others[name] = other(name)
-    hidden = options.pooling == "shared" and several
-    by_model = (others.get("partial") or other("partial")) if hidden else headline
-    reweighted = None
+    pooled = [name for name in POOLINGS if name != options.pooling] if compared and several else []
+    # Diagnostics need rates by model, whatever the headline pools.
+    by_model: Pooling = "partial" if options.pooling == "shared" and several else options.pooling
+    model = options.judge_error(options.pooling, labels)
+    jobs = {str(options.pooling): Fitting(model=model, table=counts, **options.sampling)}
+    for name in dict.fromkeys([*pooled, by_model]):
+        if name == options.pooling:
+            continue
+        jobs[name] = Fitting(model=options.judge_error(name, labels), table=counts, **short)
     if chosen is not None:
         model = options.judge_error(options.pooling, "reweighted")
-        reweighted = fit(model, chosen, **{**options.sampling, **short})
-    return JudgeFits(judge=counts.judges[0], headline=headline, by_model=by_model, reweighted=reweighted,
-                     alternatives={one.model.label: one for one in others.values()})  # fmt: skip
+        jobs["reweighted"] = Fitting(model=model, table=chosen, **short)
+    return JudgePlan(judge=counts.judges[0], jobs=jobs, compared=tuple(pooled), by_model=by_model)
 
 
 #: What stands in the column ``judge`` for all judges together.

@@ -13,6 +13,7 @@ import numpy as np
 from bayesjudge.baselines.accuracy.rogan_gladen import shared_bias
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.planning.labels.half_width import labels_for_half_width
 from bayesjudge.studies.accuracy.chosen import looks_chosen
 from bayesjudge.studies.accuracy.fits import PANEL
 from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
@@ -169,7 +170,7 @@ def checklist(
     shared, sentence = shared_calibration(diagnostics)
     return (
         _estimand(population),
-        _comparison(counts, estimates.where(estimand=estimand_of("difference", population))),
+        _comparison(counts, estimates, population, prob),
         _calibration(counts, labels, selection),
         _intervals(counts, prob),
         _quality(counts, diagnostics),
@@ -186,12 +187,32 @@ def _estimand(population: Population) -> ChecklistItem:
     return "Estimand and correction", "yes", text
 
 
-def _comparison(counts: VerdictCounts, differences: Estimates) -> ChecklistItem:
-    models, rows = len(counts.models), len(differences.frame)
+def _comparison(
+    counts: VerdictCounts, estimates: Estimates, population: Population, prob: float
+) -> ChecklistItem:
+    models = len(counts.models)
+    rows = len(estimates.where(estimand=estimand_of("difference", population)).frame)
     if models == 1:
-        return "Single model or comparison", "warn", "One model: no comparison is made."
+        text = "One model: no comparison is made." + _labels_needed(counts, estimates, prob)
+        return "Single model or comparison", "warn", text
     text = f"{models} models: accuracies and {rows} rows of differences, paired on the same items."
     return "Single model or comparison", "yes", text
+
+
+def _labels_needed(counts: VerdictCounts, estimates: Estimates, prob: float) -> str:
+    """How many labels would give ± .05, from the interval of PPI++; nothing where it says nothing."""
+    found = estimates.where(estimand="accuracy", method=["ppi++[logit]", "ppi++"]).frame
+    found = found[np.isfinite(found["upper"] - found["lower"])]
+    labelled, answers = _labelled(counts), int(counts.answers.n.sum())
+    if found.empty or not labelled or counts.clusters or counts.weighted:
+        return ""
+    row = found.iloc[0]
+    half = float(row["upper"] - row["lower"]) / 2
+    needed = labels_for_half_width(
+        0.05, now=half, labelled=labelled, answers=answers, accuracy=float(row["point"]), prob=prob
+    )
+    more = "" if needed <= answers else f", more than the {answers} answers there are"
+    return f" {labelled} labels gave ± {half:.3f} ({row['method']}); about {needed} would give ± 0.05{more}."
 
 
 def _calibration(counts: VerdictCounts, labels: str, selection: pd.DataFrame) -> ChecklistItem:

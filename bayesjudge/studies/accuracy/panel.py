@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +19,8 @@ from bayesjudge.baselines.panel import (
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.estimates import Estimates, estimand_of
 from bayesjudge.estimates.posterior import summary_rows
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting
 from bayesjudge.models.judge_panel import JudgePanel
-from bayesjudge.models.judge_panel.results import answer_probabilities, expected_agreement, panel_beats_best
 from bayesjudge.planning.labels import sample_labels
 from bayesjudge.studies.accuracy.fits import PANEL, JudgeFits, Part, check_judge
 from bayesjudge.studies.common.ranks import rank_probabilities
@@ -28,10 +28,11 @@ from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    import xarray as xr
 
     from bayesjudge.studies.accuracy.fits import AccuracyOptions
 
-__all__ = ["panel_part", "panel_table", "panel_warnings"]
+__all__ = ["panel_beats_best", "panel_job", "panel_part", "panel_table", "panel_warnings"]
 
 #: Items that are drawn to be labelled next, and items in all up to which that is done.
 NEXT, PLANNED_UP_TO = 20, 2000
@@ -47,18 +48,22 @@ def panel_table(
     return panel_votes(verdicts, group_by=group, cluster=cluster).for_judges(judges)
 
 
-def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
-    """Fit the panel, and set its baselines, its judges and its checks beside it."""
-    model = JudgePanel()
+def panel_job(votes: PanelVotes, options: AccuracyOptions) -> Fitting:
+    """The fit of the panel."""
     # Its posterior is near normal, and the sampler of fit_many is the faster one there.
-    engine = "hmc" if options.engine == "nuts" else options.engine
-    one = fit(model, votes, **{**options.sampling, "engine": engine})
+    chosen = replace(options, engine="hmc") if options.engine == "nuts" else options
+    return Fitting(model=JudgePanel(), table=votes, **chosen.sampling)
+
+
+def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
+    """The panel's estimates, with its baselines, its judges and its checks."""
+    model = JudgePanel()
     population, prob = options.population, options.prob
-    rows = one.estimates(prob=prob)
+    rows = one.estimates(prob=prob, population=population)
     fits = JudgeFits(judge=PANEL, headline=one, by_model=one)
     quality = [
         rows.where(estimand="judge weight"),
-        _agreement(one, prob),
+        _agreement(model, one, prob),
         error_correlations(votes, prob=prob),
     ]
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
@@ -67,20 +72,41 @@ def panel_part(votes: PanelVotes, options: AccuracyOptions) -> Part:
         fits=fits, bayes=rows.where(estimand=names), quality=Estimates.concat(quality),
         baselines=baselines(votes, prob=prob, population=population, seed=options.seed),
         ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
-        checks={**check_judge(fits), "judges": _judges(votes, options), **_next_labels(one, votes, options)},
+        checks={**check_judge(fits), "judges": _judges(votes, options),
+                **_next_labels(model, one, votes, options)},
     )  # fmt: skip
 
 
-def _agreement(one: Fit, prob: float) -> Estimates:
+def _agreement(model: JudgePanel, one: Fit, prob: float) -> Estimates:
     """How often the panel's verdict and every judge's agree with people, and whether the panel's is best."""
-    draws, method = expected_agreement(one.posterior, one.data), one.model.label
-    rows = summary_rows(draws, estimand="agreement", method=method, prob=prob)
-    beats = {"estimand": "panel beats best judge", "unit": "panel", "method": method,
+    draws = model.agreement(one.posterior, one.data)
+    rows = summary_rows(draws, estimand="agreement", method=model.label, prob=prob)
+    beats = {"estimand": "panel beats best judge", "unit": "panel", "method": model.label,
              "point": panel_beats_best(draws)}  # fmt: skip
     return Estimates.from_rows([*rows, beats])
 
 
-def _next_labels(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> dict[str, pd.DataFrame]:
+def panel_beats_best(agreement: xr.DataArray) -> float:
+    """Posterior probability that the panel, the first judge, agrees with people more often than any other.
+
+    The best judge may be another one in every draw, so a judge that looks best by luck is not held against
+    the panel as if it were known to be.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> draws = xr.DataArray([[[0.9, 0.8], [0.7, 0.8]]], dims=("chain", "draw", "judge"),
+    ...                      coords={"judge": ["panel", "j"]})
+    >>> panel_beats_best(draws)
+    0.5
+    """
+    best = agreement.isel(judge=slice(1, None)).max("judge", skipna=True)
+    return float((agreement.isel(judge=0, drop=True) > best).mean())
+
+
+def _next_labels(
+    model: JudgePanel, one: Fit, votes: PanelVotes, options: AccuracyOptions
+) -> dict[str, pd.DataFrame]:
     """Items to label next, drawn more often where the panel is unsure; nothing where items were merged.
 
     A greedy plan would promise more and keep less: it trusts the model about the items that it never asks for
@@ -90,7 +116,7 @@ def _next_labels(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> dict[
     open_ = int((answered & (votes.annotations == 0)).any(1).sum())
     if len(votes.items) > PLANNED_UP_TO or not one.data.facts["items"] or not open_:
         return {}
-    probabilities = answer_probabilities(one.posterior, one.data, votes, seed=options.seed)
+    probabilities = model.answer_probabilities(one.posterior, one.data, votes, seed=options.seed)
     drawn = sample_labels(
         probabilities, size=min(NEXT, open_), labelled=votes.annotations > 0, seed=options.seed
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +14,22 @@ from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.inference import run_fits
 from bayesjudge.inference.gate import Gate
+from bayesjudge.model import GivesAccuracy, lacks
 from bayesjudge.readers import read_verdicts
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
-from bayesjudge.studies.accuracy.fits import PANEL, AccuracyOptions, JudgeFits, Part, check_judge, fit_judge
+from bayesjudge.studies.accuracy.fits import (
+    PANEL,
+    AccuracyOptions,
+    JudgeFits,
+    JudgePlan,
+    Part,
+    check_judge,
+    plan_judge,
+)
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
-from bayesjudge.studies.accuracy.panel import panel_part, panel_table, panel_warnings
+from bayesjudge.studies.accuracy.panel import panel_job, panel_part, panel_table, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.ranks import rank_probabilities
@@ -27,11 +37,13 @@ from bayesjudge.studies.common.reading import shared_calibration
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rich.table import Table
 
     from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.inference import Fit
-    from bayesjudge.models.common.verdict_channel import Labels, Pooling
+    from bayesjudge.models.judge_error import Labels, Pooling
     from bayesjudge.report import Page
     from bayesjudge.studies.accuracy.fits import LabelChoice
 
@@ -49,6 +61,7 @@ def accuracy(
     draws: int = 1000, tune: int = 1000, compare: bool | None = None,
     population: Population = "superpopulation", panel: bool | None = None,
     truth: Mapping[tuple[str, str], float] | None = None, progress: bool = False,
+    executor: Executor | None = None, workers: int = 1,
 ) -> Comparison:  # fmt: skip
     """Each model's true accuracy and every difference, Bayesian and frequentist intervals side by side.
 
@@ -88,6 +101,8 @@ def accuracy(
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
         Show progress bars on standard error.
+    executor, workers
+        Where the fits are made, as in `run_jobs`; the answer does not depend on it.
 
     Returns
     -------
@@ -111,14 +126,21 @@ def accuracy(
         chains=chains, draws=draws, tune=tune, compare=compare, population=population, progress=progress,
     )  # fmt: skip
     table = _table(verdicts)
+    # Several answers to one question belong together where a tool's log says so.
+    cluster = cluster or (table.cluster if isinstance(table, Verdicts) else None)
     counts = _counted(table, group, cluster)
     _require_one_account(counts, options)
     chosen = _choose(counts, judges)
     compared = len(chosen) == 1 if compare is None else compare
     votes = _votes(table, counts, chosen, panel, group=group, cluster=cluster)
-    parts = {} if votes is None else {PANEL: panel_part(votes, options)}
+    plans = {judge: _planned(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    jobs = {} if votes is None else {(PANEL, ""): panel_job(votes, options)}
+    jobs |= {(judge, name): job for judge, one in plans.items() for name, job in one.plan.jobs.items()}
+    made = run_fits(jobs, executor=executor, workers=workers)
+    parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
-    parts |= {judge: _one_judge(counts.for_judge(judge), options, compared=compared) for judge in chosen}
+    parts |= {judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
+              for judge, one in plans.items()}  # fmt: skip
     clusters = cluster if cluster is None or isinstance(cluster, str) else list(cluster)
     settings = {
         **options.settings, "judges": chosen, "group": group, "cluster": clusters, "compare": compared,
@@ -175,9 +197,18 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
     return chosen
 
 
-def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> Part:
-    population, selection = options.population, _even(counts, options)
-    chosen, superpopulation = looks_chosen(selection), population == "superpopulation"
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Judge:
+    """Counts of one judge as they are fitted, the test of even labelling, and the fits to be made."""
+
+    counts: VerdictCounts
+    selection: pd.DataFrame
+    plan: JudgePlan
+
+
+def _planned(counts: VerdictCounts, options: AccuracyOptions, *, compared: bool) -> _Judge:
+    selection = _even(counts, options)
+    chosen, superpopulation = looks_chosen(selection), options.population == "superpopulation"
     labels: Labels = "enriched" if options.labels == "enriched" else "random"
     if counts.weighted:
         labels = "weighted"
@@ -185,13 +216,21 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
         counts = estimated_weights(counts)
         labels = "reweighted" if counts.weighted else "random"
     again = estimated_weights(counts) if chosen and superpopulation else None
-    fits = fit_judge(counts, options, labels=labels, compared=compared, chosen=again)
+    plan = plan_judge(counts, options, labels=labels, compared=compared, chosen=again)
+    return _Judge(counts=counts, selection=selection, plan=plan)
+
+
+def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions) -> Part:
+    fits, counts, population = judge.plan.fits(made), judge.counts, options.population
+    chosen = looks_chosen(judge.selection)
     bayes = fits.headline.estimates(prob=options.prob, population=population)
     frequentist: dict[str, Any] = {
         "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
     }  # fmt: skip
     rates = fits.by_model.estimates(prob=options.prob).where(estimand=_QUALITY)
-    model: Any = fits.headline.model
+    model = fits.headline.model
+    if not isinstance(model, GivesAccuracy):
+        raise lacks(model, GivesAccuracy)
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
     quality = Estimates.concat([rates, judge_quality(counts, fits.judge, **frequentist)])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
@@ -209,7 +248,7 @@ def _one_judge(counts: VerdictCounts, options: AccuracyOptions, *, compared: boo
         baselines=accuracy_baselines(counts, fits.judge, population=population, **frequentist),
         quality=quality,
         ranks=rank_probabilities(theta),
-        checks={**check_judge(fits), "selection": selection, **more},
+        checks={**check_judge(fits), "selection": judge.selection, **more},
         reasons=tuple(refused),
     )
 
@@ -266,13 +305,13 @@ def _page(answer: Comparison) -> Page:
 
 def _estimates(parts: Mapping[str, Part], population: Population) -> Estimates:
     """Accuracies then differences, Bayesian rows first; the judge is named where there are several."""
-    several = len(parts) > 1
+    names = {judge: judge if len(parts) > 1 else "" for judge in parts}
+    tables = [(names[judge], part.bayes) for judge, part in parts.items()]
+    tables += [(names[judge], part.baselines) for judge, part in parts.items()]
     return Estimates.concat(
-        rows.where(estimand=estimand).with_column(judge=judge if several else "")
+        rows.where(estimand=estimand).with_column(judge=judge)
         for estimand in _named_for(population)
-        for kind in ("bayes", "baselines")
-        for judge, part in parts.items()
-        for rows in [getattr(part, kind)]
+        for judge, rows in tables
     )
 
 

@@ -121,13 +121,14 @@ def _main_methods(rows: pd.DataFrame, *, most: int) -> list[str]:
 
 def _quality(answer: Comparison, width: int) -> Table:
     """Sensitivity, specificity and J on each model by the Bayesian model; intervals where there is room."""
-    named = {"sensitivity": "sensitivity", "specificity": "specificity", "youden": "Youden's J"}
+    named = {"sensitivity": " (TPR)", "specificity": " (TNR)", "youden": ""}
     by = {estimand: quality_rows(answer.diagnostics, estimand).set_index("name") for estimand in named}
     judge = answer.ranks["judge"].iloc[0]
-    table = empty_table(
-        f"Quality of judge {judge}, {percent(answer)} intervals", ["model"], list(named.values())
-    )
     wide = width >= narrowest(by["youden"].index) + 3 * CELL
+    headings = [
+        f"{name}{also if wide else ''}".replace("youden", "Youden's J") for name, also in named.items()
+    ]
+    table = empty_table(f"Quality of judge {judge}, {percent(answer)} intervals", ["model"], headings)
     for name in by["youden"].index:
         rows = {estimand: frame.loc[name] for estimand, frame in by.items()}
         cells = [interval_cell(row) if wide or estimand == "youden" else figure(row["point"])

@@ -13,7 +13,6 @@ from bayesjudge.baselines.audit import Audit
 from bayesjudge.baselines.audit.evidence import mean_by_pair
 from bayesjudge.baselines.common.intervals import normal_quantile
 from bayesjudge.counts.pairs import directions, presentations
-from bayesjudge.models.verdict_agreement.block_logistic import BlockLogistic, fit_blocks
 from bayesjudge.studies.audit.folds import Folds, make_folds
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def fast_audit(pairs: Pairs, model: VerdictAgreement, *, seed: int = 0, guarded:
     (True, True)
     """
     data, of = model.prepare(pairs), presentations(pairs)
-    fitted = _fitted(data, model, np.ones(len(data["agreements"]), dtype=bool))
+    fitted = model.fit_quickly(data, np.ones(len(data["agreements"]), dtype=bool))
     p = np.full(len(of.first), np.nan)
     p[of.where(~pairs.verified)] = fitted.probability(data["x_other"], data["vote_other"])
     rows = np.flatnonzero(~pairs.verified)
@@ -178,7 +177,7 @@ def _cross_validated(
     found = np.full((len(y), 3), y.mean() if len(y) else np.nan)
     for part in range(split.number if split.number > 1 else 0):
         out = fold == part
-        fitted = _fitted(data, model, ~out)
+        fitted = model.fit_quickly(data, ~out)
         limits = fitted.interval(x[out], vote[out], z=normal_quantile(prob))
         found[out] = np.column_stack([fitted.probability(x[out], vote[out]), *limits])
     # Pairs with the same data are in folds by chance: each has their mean, so that names decide nothing.
@@ -189,13 +188,6 @@ def _cross_validated(
     rows = np.column_stack([of.of_rows(column) for column in by_pair.T])
     # The interval of the other response's probability ends where this one's begins.
     return np.where(of.side[:, None] > 0, rows, rows[:, [0, 2, 1]])
-
-
-def _fitted(data: Data, model: VerdictAgreement, rows: NDArray[np.bool_]) -> BlockLogistic:
-    scale, freedom = model.priors(data)
-    return fit_blocks(data["x"][rows], np.asarray(data["agreements"], dtype=float)[rows],
-                      block=data["block"], prior_scale=scale, vote=data["vote"][rows], freedom=freedom,
-                      intercept_scale=model.intercept_scale)  # fmt: skip
 
 
 def _over_questions(gain: NDArray[np.float64], question: NDArray[np.float64], seed: int) -> float:

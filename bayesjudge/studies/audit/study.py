@@ -15,9 +15,9 @@ from bayesjudge.baselines.audit.attacks import consistency_by_attack
 from bayesjudge.counts.pairs import presentations
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fit, fit
+from bayesjudge.estimates.posterior import estimates_of
+from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.inference.programs.progress import bar
-from bayesjudge.models.verdict_agreement.features import features
 from bayesjudge.readers import read_pairs
 from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
 from bayesjudge.studies.audit.guidance import audit_checklist, audit_warnings
@@ -43,6 +43,8 @@ from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.tables import Pairs
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rich.table import Table
 
     from bayesjudge.report import Page
@@ -55,6 +57,7 @@ def audit(
     reviewed: float | str | None = None, features: Sequence[str] = (), components: int = 32,
     share: float | None = None, folds: int = 10, engine: str = "nuts", prob: float = 0.95, seed: int = 0,
     chains: int = 4, draws: int = 1000, tune: int = 1000, progress: bool = False,
+    executor: Executor | None = None, workers: int = 1,
 ) -> Comparison:  # fmt: skip
     """Trust in every unverified verdict, what to flip if anything, and what each method would gain.
 
@@ -86,6 +89,8 @@ def audit(
         Equal seeds give equal answers.
     progress : bool
         Show progress bars on standard error.
+    executor, workers
+        Where the fit is made, as in `run_jobs`; there is one, so that workers do not make it faster.
 
     Returns
     -------
@@ -118,7 +123,9 @@ def audit(
     whole = pairs if isinstance(pairs, Pairs) else read_pairs(pairs, embeddings=embeddings)
     mine = whole.of(judge=judge)
     _require_people(mine)
-    return _answer(whole, mine, options)
+    job = Fitting(model=options.model, table=mine, **options.sampling)
+    made = run_fits({"verdicts": job}, executor=executor, workers=workers)
+    return _answer(whole, mine, made["verdicts"], options)
 
 
 def _require_people(pairs: Pairs) -> None:
@@ -129,10 +136,9 @@ def _require_people(pairs: Pairs) -> None:
                                   allowed="some pairs that people chose between, too")])  # fmt: skip
 
 
-def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
+def _answer(whole: Pairs, mine: Pairs, single: Fit, options: AuditOptions) -> Comparison:
     model = options.model
-    single = fit(model, mine, **options.sampling)
-    found = features(mine, components=options.components, extra=options.features)
+    found = model.features(mine)
     known = options.labels == "both"
     guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
              if known else closed_guard(mine, seed=options.seed))  # fmt: skip
@@ -144,7 +150,7 @@ def _answer(whole: Pairs, mine: Pairs, options: AuditOptions) -> Comparison:
     checks = {
         "trust": trust,
         **({"battles": battles} if len(battles) else {}),
-        "features": feature_table(mine, single, found, prob=options.prob),
+        "features": feature_table(mine, model, single, found, prob=options.prob),
         **_held_out_tables(compared, model.label, options),
         **moved,
         **check_fits([single], [single]),
@@ -214,17 +220,12 @@ def _observed(pairs: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
 
 def _after_flips(pairs: Pairs, single: Fit, trust: pd.DataFrame, options: AuditOptions) -> Estimates:
     """Expected consistency of the unverified verdicts once some are turned around."""
-    from bayesjudge.estimates.posterior import summary_rows
-    from bayesjudge.models.verdict_agreement.results import counts, expected
-
     of, hidden = presentations(pairs), ~pairs.verified
     side = of.side.copy()
     side[hidden] *= np.where(trust["flip"], -1.0, 1.0)
-    draws = expected(single.posterior, single.data, side=of.mean(side)[of.where(hidden)])
-    n = {"unverified": single.data.units["unverified"], **counts(single.data)}
-    return Estimates.from_rows(summary_rows(
-        draws, estimand="consistency (flipped)", method=single.model.label, prob=options.prob, n=n,
-    )).with_note(single.gate.note)  # fmt: skip
+    model, side = options.model, of.mean(side)[of.where(hidden)]
+    draws = {"consistency (flipped)": model.consistency(single.posterior, single.data, side=side)}
+    return estimates_of(draws, method=model.label, prob=options.prob).with_note(single.gate.note)
 
 
 def _attacks(whole: Pairs, options: AuditOptions) -> list[dict[str, Any]]:

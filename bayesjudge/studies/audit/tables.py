@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,12 @@ from bayesjudge.baselines.audit.sensitivity import over_share, over_verified
 from bayesjudge.counts.pairs import Presentations
 from bayesjudge.errors import InputError
 from bayesjudge.inference.programs.progress import bar
+from bayesjudge.model import GivesTrust, lacks
 from bayesjudge.studies.audit.guard import Guard, fast_audit, flippable
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
-    from bayesjudge.models.verdict_agreement.features import Features
+    from bayesjudge.models.verdict_agreement import Features, VerdictAgreement
     from bayesjudge.studies.audit.options import AuditOptions
     from bayesjudge.tables import Pairs
 
@@ -68,9 +69,10 @@ def trust_table(
 
 def _trust(pairs: Pairs, fit: Fit, of: Presentations, *, prob: float) -> NDArray[np.float64]:
     """Trust of every unverified verdict with its interval (n, 3), from the posterior of its pair."""
-    model: Any = fit.model
+    if not isinstance(fit.model, GivesTrust):
+        raise lacks(fit.model, GivesTrust)
     by_pair = np.full((len(of.first), 3), np.nan)
-    posterior = model.trust(fit.posterior, fit.data, prob=prob)
+    posterior = fit.model.trust(fit.posterior, fit.data, prob=prob)
     by_pair[of.where(~pairs.verified)] = posterior[["trust", "lower", "upper"]]
     rows = np.column_stack([of.of_rows(column) for column in by_pair.T])
     # The interval of the other response's probability ends where this one's begins.
@@ -114,25 +116,24 @@ def transported(pairs: Pairs, options: AuditOptions) -> tuple[Audit | None, list
         return None, [f"partial optimal transport left out: {error.problems[0].found}"]
 
 
-def feature_table(pairs: Pairs, fit: Fit, found: Features, *, prob: float) -> pd.DataFrame:
+def feature_table(
+    pairs: Pairs, model: VerdictAgreement, fit: Fit, found: Features, *, prob: float
+) -> pd.DataFrame:
     """What drives trust: ``feature, block, auc, effect, lower, upper``, the strongest effects first.
 
     The AUC is that of the feature alone, on verified pairs, turned so that it is at least ½ (NaN where people
     always say the same); effects are log odds for one standard deviation, or for one category or model.
     """
-    from bayesjudge.models.verdict_agreement.features import BLOCKS
-    from bayesjudge.models.verdict_agreement.results import effects
-
     columns = ["feature", "block", "auc", "effect", "lower", "upper"]
     if not found.names:
         return pd.DataFrame(columns=columns)
-    beta = effects(fit.posterior, fit.data).to_numpy()
+    beta = model.effects(fit.posterior, fit.data).to_numpy()
     low, high = np.quantile(beta, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
     of, right = found.of, pairs.agrees[pairs.verified]
     rows = (of.side[:, None] * found.x[of.pair])[pairs.verified]
     alone = np.array([auc(column, right) for column in rows.T])
     table = pd.DataFrame({
-        "feature": found.names, "block": [BLOCKS[code] for code in found.block],
+        "feature": found.names, "block": found.blocks,
         "auc": np.maximum(alone, 1 - alone), "effect": beta.mean(axis=(0, 1)), "lower": low, "upper": high,
     })  # fmt: skip
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.files import csv_text, file_name, try_each, write_text
 from bayesjudge.inference.gate import Gate
+from bayesjudge.text import json_visible
 from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Fit
     from bayesjudge.report import Page
 
-__all__ = ["ChecklistItem", "Comparison", "file_name", "json_schema", "require_writable", "write_text"]
+__all__ = ["ChecklistItem", "Comparison", "json_schema"]
 
 #: Where people's labels came from, as the header of a page says it.
 LABELS = {
@@ -111,7 +110,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """`to_dict` as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        return json_visible(json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False))
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -139,21 +138,36 @@ class Comparison:
         return write_page(self.page(), path)
 
     def save(self, folder: str | PathLike[str]) -> Path:
-        """Write every fit (NetCDF), the tables (CSV) and the answer (JSON) into a folder; returns it."""
+        """Write every fit (NetCDF), the tables (CSV) and the answer (JSON) into a folder; returns it.
+
+        Raises
+        ------
+        OSError
+            Some could not be written, and why; all others were.
+        """
+        if failures := try_each(self.writers(folder)):
+            raise OSError("; ".join(failures))
+        return Path(folder)
+
+    def writers(self, folder: str | PathLike[str]) -> list[tuple[Path, Callable[[Path], object]]]:
+        """The files of `save`, each with the function that writes it: tables, the answer, then fits."""
         target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
         tables = {
             "estimates": self.estimates.frame,
             "diagnostics": self.diagnostics.frame,
             "ranks": self.ranks,
         }
         tables |= {f"check_{file_name(name)}": frame for name, frame in self.checks.items()}
-        for name, frame in tables.items():
-            write_text(target / f"{name}.csv", frame.to_csv(index=False))
-        write_text(target / "answer.json", self.to_json())
-        for k, (name, fit) in enumerate(self.fits.items(), start=1):
-            fit.save(target / f"fit_{k}_{file_name(name)}.nc")
-        return target
+        return [
+            *((target / f"{name}.csv", partial(_write_csv, frame)) for name, frame in tables.items()),
+            (target / "answer.json", lambda path: write_text(path, self.to_json())),
+            *((target / f"fit_{k}_{file_name(name)}.nc", fit.save)
+              for k, (name, fit) in enumerate(self.fits.items(), start=1)),
+        ]  # fmt: skip
+
+
+def _write_csv(frame: pd.DataFrame, path: Path) -> Path:
+    return write_text(path, csv_text(frame))
 
 
 def json_schema() -> dict[str, Any]:
@@ -167,42 +181,3 @@ def json_schema() -> dict[str, Any]:
     text = resources.files("bayesjudge.studies").joinpath("answer.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
-
-
-def require_writable(folder: Path) -> None:
-    """Refuse a folder that nothing can be written into, by writing into it, or where it would be made.
-
-    Raises
-    ------
-    UsageError
-        Not a folder, or not writable.
-    """
-    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not nearest.is_dir():
-        raise UsageError(f"{str(nearest)!r} is a file, so nothing can be written into it; name a folder")
-    try:
-        with tempfile.TemporaryFile(dir=nearest):
-            pass
-    except OSError as error:
-        raise UsageError(
-            f"cannot write into {str(nearest)!r}: {error.strerror}; name another folder"
-        ) from error
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Write a text file through a temporary one in the same folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    return path
-
-
-def file_name(name: str) -> str:
-    """A name reduced to letters, digits and dashes, so that no model or judge name can leave the folder."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "unnamed"

@@ -10,7 +10,7 @@ import pandas as pd
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["rank_probabilities"]
+__all__ = ["beats", "rank_probabilities"]
 
 
 def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
@@ -45,3 +45,21 @@ def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
     columns |= {f"rank_{rank + 1}": share[:, rank] for rank in range(models)}
     expected = share @ np.arange(models)
     return pd.DataFrame(columns).iloc[np.argsort(expected, kind="stable")].reset_index(drop=True)
+
+
+def beats(elo: xr.DataArray) -> pd.DataFrame:
+    """Posterior probability that the row's model has the higher Elo than the column's; NaN on the diagonal.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> draws = xr.DataArray([[[1510.0, 1490.0], [1500.0, 1500.1]]], dims=("chain", "draw", "model"),
+    ...                      coords={"model": ["a", "b"]})
+    >>> beats(draws).loc["a", "b"]
+    np.float64(0.5)
+    """
+    values = elo.transpose("chain", "draw", "model").to_numpy().reshape(-1, elo.sizes["model"])
+    share = np.stack([(values[:, [one]] > values).mean(axis=0) for one in range(values.shape[1])])
+    np.fill_diagonal(share, np.nan)
+    names = [str(name) for name in elo["model"].to_numpy()]
+    return pd.DataFrame(share, index=pd.Index(names, name="model"), columns=names)

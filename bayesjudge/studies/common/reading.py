@@ -68,12 +68,14 @@ def worth_of_labels(facts: Mapping[str, Any]) -> str:
     >>> counts = {"theta": 80.0, "sensitivity": 60.0, "specificity": 20.0}
     >>> worth = {"theta": 50.0, "sensitivity": 40.0, "specificity": 12.0}
     >>> facts = {"labelled_items": 40, "labelled_answers": counts, "effective_answers": worth}
-    >>> worth_of_labels(facts).partition(". ")[0]
-    'The 40 labelled items carry 80 labelled answers'
+    >>> worth_of_labels({**facts, "effective_answers_95": {"theta": [38.0, 66.0]}}).rpartition("follows: ")[2]
+    '50 (95 %: 38 to 66) of 80 for accuracies, 40 of 60 for sensitivities, 12 of 20 for specificities.'
     """
     worth, answers = facts["effective_answers"], facts["labelled_answers"]
     names = {"theta": "accuracies", "sensitivity": "sensitivities", "specificity": "specificities"}
-    listed = ", ".join(f"{worth[key]:.0f} of {answers[key]:.0f} for {name}"
+    ends = {key: f" (95 %: {low:.0f} to {high:.0f})"
+            for key, (low, high) in facts.get("effective_answers_95", {}).items()}  # fmt: skip
+    listed = ", ".join(f"{worth[key]:.0f}{ends.get(key, '')} of {answers[key]:.0f} for {name}"
                        for key, name in names.items() if key in worth)  # fmt: skip
     return (
         f"The {facts['labelled_items']} labelled items carry {answers.get('theta', 0):.0f} labelled answers. "

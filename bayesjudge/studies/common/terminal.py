@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,9 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
+
+from bayesjudge.text import visible
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
@@ -44,9 +48,20 @@ def show_answer(answer: Comparison, *, every: bool = False, console: Console | N
             screen.print(part)
 
 
+class Screen(Console):
+    """A console on which no text acts, whichever table or message it stands in."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Whoever read the answer has stopped; what is to be written to files still is."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def _console() -> Console:
-    asked = Console()
-    return asked if asked.is_terminal or "COLUMNS" in os.environ else Console(width=PAGE_WIDTH)
+    given = Screen()
+    return given if given.is_terminal or "COLUMNS" in os.environ else Screen(width=PAGE_WIDTH)
 
 
 def _warn(answer: Comparison, screen: Console) -> None:

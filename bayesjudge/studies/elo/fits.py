@@ -12,13 +12,16 @@ import pandas as pd
 from bayesjudge.baselines.elo.held_out import SETTINGS, Setting
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.inference.sampling import SamplingOptions
+from bayesjudge.model import GivesElo, Model, lacks
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import xarray as xr
 
 
@@ -50,26 +53,30 @@ class EloFits:
         return found
 
 
-def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
+def fit_leaderboards(
+    counts: BattleCounts, options: EloOptions, *, executor: Executor | None = None, workers: int = 1
+) -> EloFits:
     """Fit what the data allow, the human scale wherever there are votes."""
     votes = bool(counts.human.votes.sum())
-    models: list[tuple[str, Any]] = [("", options.judge_elo())] if votes and counts.judges else []
+    models: list[tuple[str, Model]] = [("", options.judge_elo())] if votes and counts.judges else []
     scales = [("", None)] if votes else [(judge, judge) for judge in counts.judges]
     models += [(scale, BradleyTerry(judge=judge)) for scale, judge in scales]
     if options.covariates:
         alike = options.covariates
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
     models += _temperatures(counts)
+    jobs = {model.label: Fitting(model=model, table=counts, **options.sampling) for _, model in models}
     return EloFits(
-        fits={model.label: fit(model, counts, **options.sampling) for _, model in models},
+        fits=run_fits(jobs, executor=executor, workers=workers),
         judge_of={model.label: judge for judge, model in models},
     )
 
 
 def elo_of(one: Fit) -> xr.DataArray:
     """Draws of every model's Elo, dims ``chain, draw, model``."""
-    draws: xr.DataArray = one.model.elo(one.posterior, one.data)  # type: ignore[attr-defined] # both models of this study have it
-    return draws
+    if not isinstance(one.model, GivesElo):
+        raise lacks(one.model, GivesElo)
+    return one.model.elo(one.posterior, one.data)
 
 
 @dataclass(frozen=True, kw_only=True)

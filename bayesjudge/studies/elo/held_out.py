@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +18,12 @@ from bayesjudge.baselines.elo.scale import held_out_summary
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import run_jobs
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate
-from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.studies.elo.fits import EloOptions, named_methods
+
+if TYPE_CHECKING:
+    from bayesjudge.models.judge_elo import Prediction
 
 __all__ = ["ESTIMAND", "Predicted", "predict_held_out", "scores_of"]
 
@@ -33,6 +38,8 @@ CONFORMAL: tuple[tuple[Kind, Literal["raw", "line"], bool], ...] = (
 #: Effective draws of the hyperparameters that a prediction needs: given them it is a normal, so that their
 #: own error is a small part of its spread.
 LEAST_DRAWS = 50
+#: Models that one job on an executor predicts.
+MODELS_OF_A_JOB = 5
 #: Times that the clusters behind hidden votes are drawn again.
 DRAWN_AGAIN = 400
 
@@ -61,7 +68,10 @@ class Predicted:
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOptions) -> Predicted:
+def predict_held_out(
+    counts: BattleCounts, models: Sequence[str], options: EloOptions, *, executor: Executor | None = None,
+    workers: int = 1,
+) -> Predicted:  # fmt: skip
     """Predictive intervals for the human Elo of models whose votes are hidden one model at a time.
 
     Parameters
@@ -72,6 +82,8 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
         Names, or ``"all"`` for every model that has votes and verdicts.
     options : EloOptions
         Checked options.
+    executor, workers
+        As in `run_jobs`.
 
     Raises
     ------
@@ -80,7 +92,12 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
     """
     chosen = _choose(counts, models)
     references, messages = _references(counts, chosen, options)
-    predictions = options.judge_elo().held_out(counts, chosen, seed=options.seed)
+    # The fits to all votes are made once in a job, so that jobs of many models are the cheaper.
+    size = -(-len(chosen) // max(workers, 1)) if executor is None else MODELS_OF_A_JOB
+    jobs = [partial(options.judge_elo().held_out, counts, chosen[k : k + size], seed=options.seed)
+            for k in range(0, len(chosen), size)]  # fmt: skip
+    made = run_jobs(jobs, executor=executor, workers=workers)
+    predictions = [one for part in made for one in part]
     truth = _truth(references)
     parts = [_rows(chosen, predictions, truth, options)]
     for held in references:

@@ -15,17 +15,18 @@ from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.models.common.elo_results import beats
 from bayesjudge.readers import read_battles
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.common.ranks import rank_probabilities
+from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, EloOptions, elo_of, fit_leaderboards
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import Predicted, predict_held_out
 from bayesjudge.tables import Battles
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rich.table import Table
 
     from bayesjudge.baselines.elo.held_out import Setting
@@ -47,7 +48,7 @@ def elo(
     families: Mapping[str, str] | None = None, covariates: Iterable[str] = (),
     engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 0, chains: int = 4,
     draws: int = 1000, tune: int = 1000, truth: Mapping[tuple[str, str], float] | None = None,
-    progress: bool = False,
+    progress: bool = False, executor: Executor | None = None, workers: int = 1,
 ) -> Comparison:  # fmt: skip
     """Each model's Elo and every difference, Bayesian and frequentist intervals side by side.
 
@@ -92,6 +93,8 @@ def elo(
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
         Show progress bars on standard error.
+    executor, workers
+        Where fits and predictions are made, as in `run_jobs`; the answer does not depend on it.
 
     Returns
     -------
@@ -121,8 +124,9 @@ def elo(
     table = _table(battles)
     counts = _chosen(_counted(table, group, cluster, options), judges)
     asked = [held_out] if isinstance(held_out, str) else list(held_out)
-    predicted = predict_held_out(counts, asked, options) if asked else Predicted()
-    fits = fit_leaderboards(counts, options)
+    place: dict[str, Any] = {"executor": executor, "workers": workers}
+    predicted = predict_held_out(counts, asked, options, **place) if asked else Predicted()
+    fits = fit_leaderboards(counts, options, **place)
     clusters = {rows.column: rows.count() for rows in counts.clusters}
     settings = {**options.settings, "judges": list(counts.judges), "group": group, "held_out": asked,
                 "clusters": clusters,

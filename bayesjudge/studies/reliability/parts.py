@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from bayesjudge.counts.scores import ScoreCounts
 from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference import Fit, fit
+from bayesjudge.inference import Fit, Fitting
 from bayesjudge.inference.sampling import SamplingOptions
 from bayesjudge.models.pointwise_scores import Likelihood, PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
@@ -33,9 +33,11 @@ __all__ = [
     "Pointwise",
     "ReliabilityOptions",
     "pairwise",
+    "pairwise_job",
     "plan_frame",
     "plan_sentences",
     "pointwise",
+    "pointwise_job",
 ]
 
 
@@ -93,10 +95,14 @@ class Pointwise:
     unfitted: str = ""
 
 
-def pairwise(counts: TrialCounts, options: ReliabilityOptions) -> Pairwise:
-    """Fit `repeated_trials` and compute the baselines."""
-    model = RepeatedTrials()
-    posterior = fit(model, counts, **options.sampling)
+def pairwise_job(counts: TrialCounts, options: ReliabilityOptions) -> Fitting:
+    """The fit of `repeated_trials`."""
+    return Fitting(model=RepeatedTrials(), table=counts, **options.sampling)
+
+
+def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -> Pairwise:
+    """Estimates of the fit, and the baselines."""
+    model: Any = posterior.model
     baseline = trial_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
     of = posterior.posterior, posterior.data
     return Pairwise(
@@ -107,25 +113,31 @@ def pairwise(counts: TrialCounts, options: ReliabilityOptions) -> Pairwise:
     )  # fmt: skip
 
 
-def pointwise(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) -> Pointwise:
-    """Fit `pointwise_scores` where its data allow, and compute the baselines.
+def pointwise_job(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) -> Fitting | str:
+    """The fit of `pointwise_scores`, or why its data allow none.
 
     Raises
     ------
     UsageError
         Scores that allow no posterior, where there is nothing ``alone`` to answer from.
     """
-    baseline = score_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed,
-                               responses=options.responses)  # fmt: skip
     model = options.pointwise_scores()
     try:
         model.prepare(counts)
     except UsageError as error:
         if alone:
             raise
+        return f"scores have no posterior: {error}"
+    return Fitting(model=model, table=counts, **options.sampling)
+
+
+def pointwise(posterior: Fit | str, counts: ScoreCounts, options: ReliabilityOptions) -> Pointwise:
+    """Estimates of the fit, where there is one, and the baselines."""
+    baseline = score_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed,
+                               responses=options.responses)  # fmt: skip
+    if isinstance(posterior, str):
         return Pointwise(counts=counts, fits=(), baseline=baseline, estimates=baseline.estimates,
-                         unfitted=f"scores have no posterior: {error}")  # fmt: skip
-    posterior = fit(model, counts, **options.sampling)
+                         unfitted=posterior)  # fmt: skip
     rows = Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates])
     return Pointwise(counts=counts, fits=(posterior,), baseline=baseline, estimates=rows)
 
@@ -149,6 +161,9 @@ class ReliabilityOptions(SamplingOptions):
     (100, 100)
     """
 
+    #: Hundreds of effects near their normal units need no shorter steps than these.
+    target_accept: ClassVar[float] = 0.9
+
     likelihood: Likelihood = "gaussian"
     budget: int | None = None
     responses: tuple[str, str] | None = None
@@ -166,11 +181,6 @@ class ReliabilityOptions(SamplingOptions):
     def budget_of(self, items: int) -> int:
         """Further trials to spend on a judge's items."""
         return EACH * items if self.budget is None else self.budget
-
-    @property
-    def sampling(self) -> Mapping[str, Any]:
-        """Keywords of `fit`: hundreds of effects near their normal units need no shorter steps than these."""
-        return {**super().sampling, "target_accept": 0.9}
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -9,15 +9,26 @@ from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Fitting, run_fits
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
-from bayesjudge.studies.reliability.parts import Pairwise, Pointwise, ReliabilityOptions, pairwise, pointwise
+from bayesjudge.studies.reliability.parts import (
+    Pairwise,
+    Pointwise,
+    ReliabilityOptions,
+    pairwise,
+    pairwise_job,
+    pointwise,
+    pointwise_job,
+)
 from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rich.table import Table
 
     from bayesjudge.models.pointwise_scores import Likelihood
@@ -31,7 +42,7 @@ def reliability(
     responses: tuple[str, str] | None = None, likelihood: Likelihood = "gaussian", budget: int | None = None,
     engine: str = "hmc", prob: float = 0.95, seed: int = 0, bootstrap: int = 10_000, chains: int = 4,
     draws: int = 2000, tune: int = 600, truth: Mapping[tuple[str, str], float] | None = None,
-    progress: bool = False,
+    progress: bool = False, executor: Executor | None = None, workers: int = 1,
 ) -> Comparison:  # fmt: skip
     """How repeatable judges are, Bayesian and frequentist intervals side by side, and where to ask again.
 
@@ -62,6 +73,8 @@ def reliability(
         Known truth by ``(estimand, unit)``, for simulated data.
     progress : bool
         Show progress bars on standard error.
+    executor, workers
+        Where the fits are made, as in `run_jobs`; the answer does not depend on it.
 
     Returns
     -------
@@ -92,8 +105,18 @@ def reliability(
     compared, scored = _counted(trials, scores)
     if judges is not None:
         compared, scored = _chosen(compared, scored, [judges] if isinstance(judges, str) else list(judges))
-    pair = None if compared is None else pairwise(compared, options)
-    point = None if scored is None else pointwise(scored, options, alone=pair is None)
+    planned: dict[str, Fitting | str] = {}
+    if compared is not None:
+        planned["trials"] = pairwise_job(compared, options)
+    if scored is not None:
+        planned["scores"] = pointwise_job(scored, options, alone=compared is None)
+    jobs = {name: job for name, job in planned.items() if not isinstance(job, str)}
+    made = run_fits(jobs, executor=executor, workers=workers)
+    pair = None if compared is None else pairwise(made["trials"], compared, options)
+    point = None
+    if scored is not None:
+        unfitted = planned["scores"]
+        point = pointwise(unfitted if isinstance(unfitted, str) else made["scores"], scored, options)
     return _assemble(pair, point, options, truth or {})
 
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
-import itertools
-import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers.sources import Source, arrow_to_pandas, file_problem
+from bayesjudge.text import FORMULA, GUARD
 
-__all__ = ["not_utf8", "read_delimited", "read_json", "read_parquet", "require_text"]
+__all__ = ["not_utf8", "read_delimited", "read_parquet", "require_text"]
 
 #: Bytes parsed at a time; a single row, with all its text, must fit.
 _BLOCK = 1 << 24
+#: The beginning of a cell that is guarded, in the syntax that Python and RE2 share.
+_GUARDED = f"^{GUARD}({FORMULA})"
 
 
 def read_delimited(source: Source) -> pd.DataFrame:
@@ -37,8 +39,17 @@ def read_delimited(source: Source) -> pd.DataFrame:
         table = _parse(source, header, delimiter)
     except pa.ArrowInvalid as error:
         raise _explain(source, header, delimiter, error) from error
-    frame: pd.DataFrame = table.to_pandas()
+    table = table.rename_columns([re.sub(_GUARDED, r"\1", name) for name in table.column_names])
+    columns = [_unguarded(values) for values in table.columns]
+    frame: pd.DataFrame = pa.table(columns, table.column_names).to_pandas()
     return frame
+
+
+def _unguarded(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text without the mark that keeps a spreadsheet from taking it for a formula; see `files.csv_text`."""
+    if not pa.types.is_string(values.type) or not pc.any(pc.starts_with(values, GUARD)).as_py():
+        return values
+    return pc.replace_substring_regex(values, _GUARDED, r"\1")
 
 
 def _header(source: Source) -> tuple[list[str], str]:
@@ -120,91 +131,10 @@ def _explain(source: Source, header: list[str], delimiter: str, error: pa.ArrowI
     )
 
 
-#: Objects held as Python values at a time; a data frame is ten times smaller.
-_CHUNK = 100_000
-
-
-def read_json(source: Source) -> pd.DataFrame:
-    """Read objects as rows; keys that a row does not have are missing.
-
-    Raises
-    ------
-    InputError
-        Not UTF-8, not JSON, or not objects; with the line.
-    """
-    require_text(source)
-    try:
-        frames = [pd.DataFrame(chunk) for chunk in _chunks(_records(source))]
-    except UnicodeDecodeError as error:
-        raise (not_utf8(source) or error) from error
-    if not frames:
-        raise InputError([file_problem(source.name, "no objects", "Check how the file was written.")])
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-
-
-def _records(source: Source) -> Iterator[dict[str, Any]]:
-    with source.open() as stream, io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
-        lines = ((number, line) for number, line in enumerate(text, start=1) if line.strip())
-        first, start = next(lines, (1, ""))
-        if start.lstrip().startswith("["):
-            values = _parsed(source, start + text.read(), first)
-            for number, value in enumerate(values, start=1):
-                yield _object(source, value, f"element {number}")
-            return
-        for number, line in itertools.chain([(first, start)] if start else [], lines):
-            yield _object(source, _parsed(source, line.rstrip(), number), f"line {number}")
-
-
-def _parsed(source: Source, text: str, line: int) -> Any:
-    try:
-        value = json.loads(text)
-        if "\\ud" in text.lower():
-            # Half of a surrogate pair is legal JSON but no Unicode text.
-            json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        where = (
-            f"line {line + error.lineno - 1}" if isinstance(error, json.JSONDecodeError) else f"line {line}"
-        )
-        reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
-        raise InputError(
-            [
-                file_problem(
-                    source.name,
-                    f"{where} is not JSON ({reason})",
-                    "Write one object a line, or one array of objects.",
-                )
-            ]
-        ) from error
-    return value
-
-
-def _object(source: Source, value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(
-            [
-                file_problem(
-                    source.name,
-                    f"{where} is not an object but {type(value).__name__}",
-                    'Write each row as an object, {"item": ..., "model": ...}.',
-                )
-            ]
-        )
-    return value
-
-
-def _chunks(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    chunk: list[dict[str, Any]] = []
-    for record in records:
-        chunk.append(record)
-        if len(chunk) == _CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
-
-
-def read_parquet(source: Source) -> pd.DataFrame:
-    """Read a Parquet file.
+def read_parquet(
+    source: Source, choose: Callable[[Sequence[str]], Sequence[str] | None] = lambda _: None
+) -> pd.DataFrame:
+    """Read a Parquet file, or the columns that are chosen of those that it has; all where none are chosen.
 
     Raises
     ------
@@ -215,21 +145,18 @@ def read_parquet(source: Source) -> pd.DataFrame:
 
     try:
         with source.open() as stream:
-            table = parquet.read_table(pa.PythonFile(stream, mode="r"))
+            schema = parquet.read_schema(pa.PythonFile(stream, mode="r"))
+        chosen = choose(schema.names)
+        with source.open() as stream:
+            names = None if chosen is None else list(chosen)
+            table = parquet.read_table(pa.PythonFile(stream, mode="r"), columns=names)
         # Text that is none would be found out much later, wherever it is first looked at.
         table.validate(full=True)
         return arrow_to_pandas(table)
     # The name of a column is text, too.
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            [
-                file_problem(
-                    source.name,
-                    f"no readable Parquet ({error})",
-                    "Check that the file is whole and its ending right.",
-                )
-            ]
-        ) from error
+        found, fix = f"no readable Parquet ({error})", "Check that the file is whole and its ending right."
+        raise InputError([file_problem(source.name, found, fix)]) from error
 
 
 _MARKS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32", codecs.BOM_UTF16_LE: "UTF-16",

@@ -1,0 +1,75 @@
+"""``bayesjudge inspect``: what a file is, and which questions it can answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from bayesjudge.cli.options import Column, File, Json, Where
+from bayesjudge.cli.reading import Format, Label, Put, Threshold, Verdict, reading
+from bayesjudge.cli.running import mapping, plain_messages
+
+if TYPE_CHECKING:
+    from bayesjudge.readers.inspection import Inspection
+
+__all__ = ["inspect"]
+
+#: Names that one line lists; the page is for people, at most 25 lines long.
+MOST_NAMED = 4
+
+
+def inspect(
+    *, file: File, column: Column = None, where: Where = None, file_format: Format = None,
+    verdict: Verdict = None, label: Label = None, threshold: Threshold = None, put: Put = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """What a file or folder is, and which command answers which question; nothing is fitted."""
+    with plain_messages():
+        from bayesjudge.readers.inspection import inspect_source
+
+        said = reading(
+            file_format=file_format, where=where, put=put, verdict=verdict, label=label, threshold=threshold
+        )
+        found = inspect_source(file, columns=mapping(column), **said)
+        typer.echo(found.to_json() if as_json else "\n".join(_lines(found)))
+    if not found.possible:
+        raise typer.Exit(2)
+
+
+def _lines(found: Inspection) -> list[str]:
+    lost = sum(found.dropped.values())
+    used = f"{found.records} records read" + (f", {lost} not usable" if lost else "")
+    lines = [f"{found.title}: {used}, {found.rows} rows"]
+    lines += [f"  {n:<10}  {reason}" for reason, n in list(found.dropped.items())[:MOST_NAMED]]
+    lines += [f"  {name:<10}  {text}" for name, text in _told(found) if text]
+    for question, answer in found.questions.items():
+        lines.append(f"{question:<12}{'yes' if answer.possible else 'no'}: {_short(answer.why)}")
+        lines += [
+            f"{'':<12}{command}" for command in answer.commands if answer.possible or "--gold" in command
+        ]
+    return [*lines[: 24 - min(3, len(found.notes))], *(f"note: {_short(note)}" for note in found.notes[:3])]
+
+
+def _told(found: Inspection) -> list[tuple[str, str]]:
+    several = len(found.models) > 1 and found.questions["accuracy"].commands
+    paired = f"; {found.shared} answered by all {len(found.models)} models" if several else ""
+    if several and not found.shared:
+        paired = "; none answered by all models: differences are unpaired"
+    marked = f"{found.labels} rows" + (f" by {_few(found.annotators)}" if found.annotators else "")
+    return [
+        ("item", f"{found.items} ({found.identity}){paired}"),
+        ("model", _few(found.models)),
+        ("judge", _few(found.judges)),
+        ("criterion", _few(found.criteria)),
+        ("label", marked if found.labels else f"none (people's: {found.people})"),
+    ]
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(_short, names[:MOST_NAMED])) + more
+
+
+def _short(text: str, most: int = 120) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

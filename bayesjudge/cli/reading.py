@@ -1,0 +1,49 @@
+"""Options that say how a file is to be read, the same for every command that reads one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from bayesjudge.cli.running import choices, mapping
+from bayesjudge.readers.reading import Choices
+
+__all__ = ["Format", "Label", "Put", "Threshold", "Verdict", "reading"]
+
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="Read as this tool's format (bayesjudge inspect names it), or as table."),
+]
+Verdict = Annotated[
+    str | None,
+    typer.Option(help="The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes."),
+]
+Label = Annotated[
+    str | None, typer.Option(help="The criterion or column that people marked: NAME or NAME=VALUE,...")
+]
+Threshold = Annotated[str | None, typer.Option(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
+Put = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="Our column = a value for all rows; {file} and {folder} stand for their names."
+    ),
+]
+
+
+def reading(
+    *,
+    file_format: str | None = None,
+    where: list[str] | None = None,
+    put: list[str] | None = None,
+    verdict: str | None = None,
+    label: str | None = None,
+    threshold: str | None = None,
+) -> Choices:
+    """The options as keywords of a reader."""
+    values: Mapping[str, str] = mapping(put, "--set")
+    chosen: Mapping[str, Any] = choices(where)
+    found: Choices = {"format": file_format, "where": chosen, "put": values}
+    said: Choices = {"verdict": verdict, "label": label, "threshold": threshold}
+    return found | said

@@ -1,0 +1,176 @@
+"""What an engine is: a frozen dataclass of its options with one verb, ``run(job) -> Drawn``."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import jax
+import numpy as np
+
+from bayesjudge.errors import UsageError
+from bayesjudge.inference.programs import accelerator
+from bayesjudge.inference.programs.density import Arrays, Density, Sets, density
+from bayesjudge.inference.programs.progress import Report, bar
+from bayesjudge.model import Data, Model
+
+__all__ = ["CAREFUL", "Drawn", "Draws", "Engine", "Job", "SideBySide", "with_care"]
+
+#: Target acceptance of a second run, made when the first one diverged.
+CAREFUL = 0.99
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Job:
+    """One posterior to draw from: plain values, so that it can travel to another process.
+
+    Attributes
+    ----------
+    model : Model
+    data : Data
+    seed : int
+        Equal seeds give equal draws on one kind of device.
+    progress : bool
+        Show a progress bar on standard error.
+    """
+
+    model: Model
+    data: Data
+    seed: int = 0
+    progress: bool = False
+
+    @property
+    def target(self) -> Density:
+        """The posterior; built once for each shape of data in a process."""
+        return density(self.model, self.data)
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """The data on the device."""
+        return accelerator.to_device(self.data.arrays)
+
+    @property
+    def key(self) -> Any:
+        """JAX key of the seed."""
+        return jax.random.key(self.seed)
+
+
+class Drawn(NamedTuple):
+    """What an engine gives: unconstrained draws (chains, draws, d), statistics, facts for the manifest."""
+
+    flat: Any
+    stats: dict[str, Any]
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Draws:
+    """Unconstrained draws and the sampler's statistics.
+
+    Attributes
+    ----------
+    flat : array (..., chains, draws, d)
+        The draws; leading axes are data sets.
+    stats : dict of str to array (..., chains, draws)
+        ``lp, energy, diverging, n_steps, acceptance_rate``; ``pareto_k, importance_ess`` of weighted draws.
+    """
+
+    flat: Any
+    stats: dict[str, Any]
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[Any, dict[str, Any]]]) -> Draws:
+        """Blocks of draws and their statistics, end to end."""
+        flat, stats = zip(*parts, strict=True)
+        return cls(
+            flat=np.concatenate(flat, axis=-2),
+            stats={name: np.concatenate([one[name] for one in stats], axis=-1) for name in stats[0]},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine(ABC):
+    """Options that every engine has.
+
+    Attributes
+    ----------
+    chains : int
+        Chains, 1 or more.
+    draws : int
+        Retained draws of each chain, 1 or more.
+    tune : int
+        Warm-up draws of each chain.
+    target_accept : float
+        Target acceptance rate, between 0 and 1: the nearer to 1, the shorter the steps.
+
+    Raises
+    ------
+    UsageError
+        The first option that is out of range, with what is allowed.
+    """
+
+    name: ClassVar[str]
+
+    chains: int = 4
+    draws: int = 1000
+    tune: int = 1000
+    target_accept: float = 0.95
+
+    def __post_init__(self) -> None:
+        for name, least in (("chains", 1), ("draws", 1), ("tune", 0)):
+            value = getattr(self, name)
+            if not math.isfinite(value) or value != int(value) or value < least:
+                raise UsageError(f"{name}={value} must be a whole number of at least {least}")
+        if not 0 < self.target_accept < 1:
+            raise UsageError(f"target_accept={self.target_accept} must lie between 0 and 1")
+
+    @abstractmethod
+    def run(self, job: Job) -> Drawn:
+        """Draws from one posterior."""
+
+    @property
+    def careful(self) -> Self | None:
+        """The engine of a second run, after divergent transitions; None where this one is as careful."""
+        return replace(self, target_accept=CAREFUL) if self.target_accept < CAREFUL else None
+
+
+class SideBySide(Engine):
+    """An engine that also draws from many posteriors of one shape in one program, for `fit_many`."""
+
+    @abstractmethod
+    def draw_many(
+        self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None
+    ) -> Draws:
+        """Draws with a leading axis of data sets; arguments as in `run_nuts`."""
+
+
+def with_care[E: Engine](engine: E, job: Job, sample: Callable[[E, int, Report | None], Draws]) -> Drawn:
+    """Draws, made a second time with shorter steps where transitions diverged; the manifest states it.
+
+    Parameters
+    ----------
+    engine : Engine
+        Of the first run.
+    job : Job
+        What is drawn from.
+    sample : callable
+        ``(engine, seed, report) -> Draws``.
+    """
+
+    def drawn(engine: E, seed: int) -> Draws:
+        title = f"{job.model.label}: {engine.chains} chains"
+        with bar(title) if job.progress else nullcontext() as report:
+            return sample(engine, seed, report)
+
+    facts: dict[str, Any] = {"engine": engine.name, "target_accept": engine.target_accept}
+    first = drawn(engine, job.seed)
+    diverged, careful = int(first.stats["diverging"].sum()), engine.careful
+    if not diverged or careful is None:
+        return Drawn(first.flat, first.stats, facts)
+    second = drawn(careful, job.seed + 1)
+    facts |= {"target_accept": CAREFUL, "repeated_after_divergences": diverged}
+    return Drawn(second.flat, second.stats, facts)

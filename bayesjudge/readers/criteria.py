@@ -1,0 +1,164 @@
+"""Which of a file's scores is the judge's verdict, which are people's labels, and when a score means yes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.parts import Part
+from bayesjudge.readers.reading import Reading
+from bayesjudge.tables.coding import MISSING, code_binary, distinct_values
+from bayesjudge.tables.words import code_numbers
+
+__all__ = ["binary", "chosen_rows"]
+
+#: Values of a criterion, and criteria, that a message names.
+MOST_NAMED = 8
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A tool's rows of one criterion with ``verdict`` and ``label`` of 0 and 1, and what was taken.
+
+    Raises
+    ------
+    UsageError
+        Several criteria, none of the user's name; scores that need a threshold.
+    """
+    # One record may have given several rows, so places in the file are no index to compute by.
+    places, frame = part.frame.index, part.frame.reset_index(drop=True)
+    frame = _with_columns(frame, "verdict", "score", "label", "criterion")
+    frame, values = _column_as(frame, reading)
+    judged = (frame["verdict"].notna() | frame["score"].notna()).to_numpy()
+    marked = frame["label"].notna().to_numpy()
+    label, meaning = reading.label_criterion
+    if label is not None:
+        of_people = judged & (frame["criterion"] == label).to_numpy()
+        frame.loc[of_people, "label"] = frame["verdict"].where(frame["verdict"].notna(), frame["score"])
+        frame.loc[of_people, ["verdict", "score"]] = None
+        judged, marked = judged & ~of_people, marked | of_people
+        if not of_people.any() and label in frame and label != "label":
+            frame["label"], marked = frame[label], frame[label].notna().to_numpy()
+        elif not (marked & (frame["criterion"] == label).to_numpy()).any() and label != "label":
+            raise UsageError(_no_criterion(part, "label", label, frame))
+    verdict = _one(part, frame.loc[judged, "criterion"], reading.criterion[0], "verdict")
+    people = _one(part, frame.loc[marked & ~judged, "criterion"], label or verdict, "label")
+    keep = (judged & _of(frame, verdict)) | (marked & ~judged & _of(frame, people))
+    frame = frame[keep].set_axis(places[keep])
+    frame = frame.assign(
+        verdict=binary(part.name, frame, "verdict", reading, values),
+        label=binary(part.name, frame, "label", reading, meaning),
+    )
+    told = (f"verdict: criterion {verdict!r} of {part.tool.name}",) if verdict and part.tool else ()
+    return frame, told
+
+
+def _with_columns(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
+    absent = {name: pd.Series(None, index=frame.index, dtype=object) for name in names if name not in frame}
+    there = {name: frame[name].astype(object) for name in names if name in frame}
+    return frame.assign(**{**absent, **there})
+
+
+def _column_as(frame: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, frozenset[str]]:
+    """The frame with a column of the user's as the verdict, where no criterion has its name."""
+    column, values = reading.criterion
+    if column is None or column not in frame or (frame["criterion"] == column).any():
+        return frame, values
+    return frame.assign(verdict=frame[column], criterion=column), values
+
+
+def _of(frame: pd.DataFrame, criterion: str | None) -> NDArray[np.bool_]:
+    if criterion is None:
+        return np.ones(len(frame), dtype=bool)
+    return (frame["criterion"].isna() | (frame["criterion"] == criterion)).to_numpy()
+
+
+def _one(part: Part, there: pd.Series[Any], wanted: str | None, option: str) -> str | None:
+    """The criterion to use: the user's, or the only one."""
+    names = sorted(map(str, there.dropna().unique()))
+    if not names:
+        return None
+    if wanted in names:
+        return wanted
+    if option == "verdict" and wanted is not None:
+        raise UsageError(_no_criterion(part, option, wanted, part.frame))
+    if len(names) > 1:
+        commands = "; ".join(
+            f"bayesjudge accuracy {part.name} --{option} '{name}'" for name in names[:MOST_NAMED]
+        )
+        what = "criteria of a judge" if option == "verdict" else "kinds of mark by people"
+        raise UsageError(f"{part.name} holds {len(names)} {what}; choose one: {commands}")
+    return names[0]
+
+
+def _no_criterion(part: Part, option: str, wanted: str, frame: pd.DataFrame) -> str:
+    names = sorted(map(str, frame["criterion"].dropna().unique())) if "criterion" in frame else []
+    return (
+        f"--{option} {wanted!r}: {part.name} has no such criterion; it has "
+        f"{', '.join(map(repr, names[:MOST_NAMED])) or 'none'}"
+    )
+
+
+def binary(
+    name: str, frame: pd.DataFrame, column: str, reading: Reading, values: frozenset[str] = frozenset()
+) -> pd.Series[Any]:
+    """Verdicts or labels as they are, or scores by the threshold; missing where there is neither.
+
+    Raises
+    ------
+    InputError
+        Scores that are neither 0 nor 1, without a threshold; words that mean neither yes nor no.
+    """
+    found = frame[column].astype(object)
+    if values:
+        return found.map(lambda value: float(str(value) in values), na_action="ignore")
+    scores = found
+    if column == "verdict" and "score" in frame:
+        if reading.threshold is not None:
+            found = found.where(frame["score"].isna(), frame["score"])
+        found = found.where(found.notna(), frame["score"])
+        scores = found
+    codes, numbers = code_numbers(scores)
+    if reading.threshold is not None and len(numbers) and not (codes == -2).any():
+        passed = np.append([float(reading.passes(value)) for value in numbers], np.nan)
+        return pd.Series(passed[codes], index=frame.index)
+    if (codes >= 0).any() and not (codes == -2).any() and not set(numbers.tolist()) <= {0.0, 1.0}:
+        raise InputError([_no_threshold(name, column, numbers[codes[codes >= 0]])])
+    coded = code_binary(found)
+    if (coded < MISSING).any():
+        raise InputError([_no_words(column, found[coded < MISSING])])
+    return found
+
+
+def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> Problem:
+    """Scores without a threshold: their distribution, and what three thresholds would give."""
+    low, high = float(scores.min()), float(scores.max())
+    # Halves, since the difference of two scores may be too large for a number.
+    width = high / 2 - low / 2
+    place = np.minimum(9, ((scores / 2 - low / 2) / width * 10).astype(int)) if width > 0 else scores * 0
+    counts = np.bincount(place.astype(int), minlength=10 if width > 0 else 1)
+    blocks = "".join(_BLOCKS[math.ceil(7 * n / counts.max())] for n in counts)
+    bounds = sorted(set(np.quantile(scores, [0.25, 0.5, 0.75], method="nearest").tolist()))
+    shares = ", ".join(f"'>={bound:g}' {np.mean(scores >= bound):.0%}" for bound in bounds)
+    return Problem(
+        column=column,
+        found=f"scores from {low:g} to {high:g} ({blocks}) in {name}",
+        allowed="0 and 1, yes and no, or a threshold",
+        fix=f"Say which scores mean yes, by --threshold; shares of yes: {shares}.",
+    )
+
+
+def _no_words(column: str, values: pd.Series[Any]) -> Problem:
+    names = sorted({str(value) for value in distinct_values(values)[1]})
+    told = ", ".join(map(repr, names[:MOST_NAMED]))
+    return Problem(
+        column=column,
+        found=f"values that mean neither yes nor no: {told}",
+        allowed="0 or 1, true/false, yes/no, correct/incorrect, pass/fail",
+        fix=f"Say which mean yes: --{column} {column}={names[0]}.",
+    )

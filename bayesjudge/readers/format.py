@@ -1,0 +1,187 @@
+"""What a tool's file is: how it is recognised, and how one of its records becomes rows under our names.
+
+A format is a `Format` in a file of `bayesjudge.readers.formats`, or of another package that names it in the
+entry point group ``bayesjudge.readers``. Its function ``rows`` takes one record and gives dictionaries with
+these keys, those that it knows, and the record's own scalars under their names:
+
+``item, answer, model`` (or ``model_a, model_b``), ``judge, criterion, verdict, score, prob_a, score_a,
+score_b, score_gap, threshold, order, trial, human`` (a person's vote) or ``label`` (a person's mark),
+``annotator, language, category, length_a, length_b, time``. A row with ``error`` alone says why a record, or
+one judgement of it, cannot be used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["ROW_NAMES", "File", "Format", "Record", "Row"]
+
+type Record = Mapping[str, Any]
+type Row = dict[str, Any]
+
+#: Names that a row gives a meaning; all others are metadata.
+ROW_NAMES = (
+    "item",
+    "answer",
+    "model",
+    "model_a",
+    "model_b",
+    "judge",
+    "criterion",
+    "verdict",
+    "score",
+    "prob_a",
+    "score_a",
+    "score_b",
+    "score_gap",
+    "threshold",
+    "order",
+    "trial",
+    "human",
+    "label",
+    "annotator",
+    "language",
+    "category",
+    "length_a",
+    "length_b",
+    "time",
+    "error",
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class File:
+    """Where records come from.
+
+    Parameters
+    ----------
+    name : str
+        The file's path, or what a message calls it.
+    header : mapping
+        The other keys of the object that encloses the records; the first lines that are none.
+    notes : dict of str to None
+        What a format says of the file, in order.
+    """
+
+    name: str
+    header: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def note(self, text: str) -> None:
+        """Say something once of the whole file."""
+        self.notes[text] = None
+
+    @property
+    def path(self) -> Path:
+        """Of the file; of no file where a name stands for a table."""
+        return Path(self.name)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its endings."""
+        return self.path.name.removesuffix(".gz").rpartition(".")[0] or self.path.name
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder that holds the file."""
+        return self.path.absolute().parent.name
+
+    def beside(self, pattern: str) -> Any:
+        """The content of the one JSON file of this name in the same folder; None where there is none."""
+        if pattern not in self.header:
+            self.header[pattern] = self._beside(pattern)
+        return self.header[pattern]
+
+    def _beside(self, pattern: str) -> Any:
+        found = sorted(self.path.parent.glob(pattern)) if self.path.is_file() else []
+        if len(found) != 1 or found[0].stat().st_size > 1 << 26:
+            return None
+        try:
+            return json.loads(found[0].read_text(encoding="utf-8"))
+        except (ValueError, RecursionError):
+            return None
+
+
+def _any_records(_: Sequence[Record]) -> bool:
+    return True
+
+
+def _as_it_is(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """One tool's way to write its results.
+
+    Parameters
+    ----------
+    name, title : str
+        A short name for ``--format``, and one for people.
+    source : str
+        The public description that the mapping was taken from.
+    rows : callable
+        One record and its file to rows.
+    marks : frozenset of str
+        Keys that one record among the first has, all of them; ``*`` stands for any text.
+    people : str
+        What marks a person's judgement, in words.
+    identity : str
+        What an item is, in words.
+    without : frozenset of str
+        Keys that exclude the format.
+    records : tuple of str
+        Where records lie in an enclosing object: ``"results.results"``; one place after another is tried.
+    preamble : frozenset of str
+        Keys of lines that are no records; their values are in the file's header.
+    columns : tuple of str
+        Of Parquet and data frames, the only columns read, with ``*`` as in marks; all where empty.
+    fits : callable
+        What must hold of the first records beyond their keys.
+    finish : callable
+        What only all rows together say: which are further answers to the same inputs.
+    """
+
+    name: str
+    title: str
+    source: str
+    rows: Callable[[Record, File], Iterable[Row]]
+    marks: frozenset[str]
+    people: str
+    identity: str
+    without: frozenset[str] = frozenset()
+    records: tuple[str, ...] = ()
+    preamble: frozenset[str] = frozenset()
+    columns: tuple[str, ...] = ()
+    fits: Callable[[Sequence[Record]], bool] = _any_records
+    finish: Callable[[pd.DataFrame], pd.DataFrame] = _as_it_is
+
+    def lacks(self, keys: Iterable[str]) -> list[str]:
+        """Marks that are not among these keys, in order of name.
+
+        Examples
+        --------
+        >>> Format(name="x", title="x", source="", rows=lambda record, file: [], people="", identity="",
+        ...        marks=frozenset({"id", "score_*"})).lacks(["id", "model"])
+        ['score_*']
+        """
+        found = set(map(str, keys))
+        return sorted(
+            mark
+            for mark in self.marks
+            if mark not in found and not ("*" in mark and any(fnmatchcase(key, mark) for key in found))
+        )
+
+    def recognises(self, first: Sequence[Record]) -> bool:
+        """Whether these are this format's records, by the keys of some of them."""
+        keys = {str(key) for record in first for key in record}
+        if self.without & keys or self.lacks(keys):
+            return False
+        return any(not self.lacks(record) for record in first) and self.fits(first)

@@ -1,0 +1,38 @@
+"""The formats that are read, one file a tool; each has ``FORMATS``, a tuple of `Format`.
+
+Another package adds its own under the entry point group ``bayesjudge.readers``: the name of a `Format`, or of
+a tuple of them.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from bayesjudge.readers.format import Format
+
+__all__ = ["known_formats"]
+
+
+@cache
+def known_formats() -> tuple[Format, ...]:
+    """Every format, in order of name.
+
+    Examples
+    --------
+    >>> "promptfoo" in {tool.name for tool in known_formats()}
+    True
+    """
+    ours = [
+        tool
+        for module in pkgutil.iter_modules(__path__)
+        for tool in import_module(f"{__name__}.{module.name}").FORMATS
+    ]
+    theirs = [found for point in entry_points(group="bayesjudge.readers") for found in _several(point.load())]
+    return tuple(sorted([*ours, *theirs], key=lambda tool: tool.name))
+
+
+def _several(found: Format | tuple[Format, ...]) -> tuple[Format, ...]:
+    return (found,) if isinstance(found, Format) else found

@@ -1,0 +1,77 @@
+"""Label Studio: tasks with annotations (JSON), and one row an annotation (JSON_MIN, CSV)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, listing, mapping, scalars, text
+
+_SOURCE = "Label Studio documentation, guide/export and guide/task_format"
+
+
+def _task(record: Record, _: File) -> Iterator[Row]:
+    data = mapping(record.get("data"))
+    row = scalars(data, "data.")
+    row |= {"item": text(data.get("item")) or text(record.get("id"))}
+    row |= {"model": text(data.get("model"))} if text(data.get("model")) else {}
+    given = [mapping(one) for one in listing(record.get("annotations"))]
+    kept = [one for one in given if not one.get("was_cancelled")]
+    for one in kept:
+        who = (
+            text(at(one, "completed_by.email"))
+            or text(at(one, "completed_by.id"))
+            or text(one.get("completed_by"))
+        )
+        yield from (
+            {**row, "criterion": name, "label": value, "annotator": who or "a person"}
+            for name, value in _results(one)
+        )
+    for one in map(mapping, listing(record.get("predictions"))):
+        yield from (
+            {**row, "criterion": name, "verdict": value, "judge": text(one.get("model_version")) or "judge"}
+            for name, value in _results(one)
+        )
+    if not kept:
+        yield {"error": "cancelled" if given else "not annotated"}
+
+
+def _results(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for result in map(mapping, listing(one.get("result"))):
+        choices = listing(at(result, "value.choices"))
+        value = choices[0] if choices else at(result, "value.rating")
+        if value is not None and text(value):
+            yield text(result.get("from_name")) or "label", value
+
+
+def _row(record: Record, _: File) -> Iterator[Row]:
+    row: Row = {"item": text(record.get("item")) or text(record.get("id"))}
+    row |= {"model": text(record.get("model"))} if text(record.get("model")) else {}
+    name = next((name for name in ("label", "choice", "sentiment", "rating") if text(record.get(name))), None)
+    if name is None:
+        yield {"error": "not annotated"}
+    else:
+        yield {**row, "criterion": name, "label": record[name], "annotator": text(record.get("annotator"))}
+
+
+FORMATS = (
+    Format(
+        name="label-studio",
+        title="Label Studio tasks (JSON)",
+        source=_SOURCE,
+        rows=_task,
+        marks=frozenset({"data", "annotations"}),
+        identity="data.item, else the task's id",
+        people="every annotation that was not cancelled",
+    ),
+    Format(
+        name="label-studio-min",
+        title="Label Studio annotations (JSON_MIN, CSV)",
+        source=_SOURCE,
+        rows=_row,
+        marks=frozenset({"annotator", "annotation_id", "lead_time"}),
+        identity="item, else id",
+        people="every row",
+    ),
+)

@@ -1,0 +1,51 @@
+"""Scores of Langfuse, by its API and by its export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import number, text
+
+
+def _rows(record: Record, file: File) -> Iterator[Row]:
+    def first(*names: str) -> str | None:
+        return next((found for name in names if (found := text(record.get(name)))), None)
+
+    item = first("dataset_item_id", "datasetItemId")
+    trace = first("traceId", "trace_id")
+    if item is None:
+        file.note("traces are the items: no two models are paired; join dataset_item_id for that")
+    name, source = text(record.get("name")), (text(record.get("source")) or "").upper()
+    row = {"item": item or trace, "criterion": name}
+    model = first("datasetRunName", "dataset_run_name", "datasetRunId", "dataset_run_id")
+    row |= {"model": model} if model else {}
+    categorical = (first("dataType", "data_type") or "").upper() == "CATEGORICAL"
+    score = None if categorical else number(record.get("value"))
+    value = first("stringValue", "string_value") if score is None else score
+    if value is None:
+        yield {"error": "not scored"}
+    elif source == "ANNOTATION":
+        yield {**row, "label": value, "annotator": first("authorUserId", "author_user_id") or "a person"}
+    else:
+        if source != "EVAL":
+            file.note(f"score {name!r} has source {source}: if people gave it, say --label '{name}'")
+        yield {**row, "judge": name, "verdict" if score is None else "score": value}
+
+
+FORMATS = tuple(
+    Format(
+        name=name,
+        title=title,
+        rows=_rows,
+        source=source,
+        identity="the dataset item, else the trace",
+        people="source ANNOTATION",
+        marks=frozenset({"name", "value", "source", trace}),
+        records=records,
+    )
+    for name, title, trace, records, source in (
+        ("langfuse", "Langfuse scores (API)", "traceId", ("data",), "Langfuse API reference, scores v2"),
+        ("langfuse-export", "Langfuse scores (export)", "trace_id", (), "Langfuse batch export; from memory"),
+    )
+)

@@ -1,0 +1,60 @@
+"""LangSmith: experiment tables (``to_pandas().to_csv``) and exported feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, number, numbered_answers, scalars, text
+
+
+def _experiment(record: Record, _: File) -> Iterator[Row]:
+    if text(record.get("error")):
+        yield {"error": "error"}
+        return
+    row = scalars({name: value for name, value in record.items() if name.startswith("inputs.")})
+    row |= {"item": text(record.get("example_id"))}
+    for name, value in record.items():
+        if name.startswith("feedback.") and not name.endswith((".comment", ".correction")):
+            score = number(value)
+            verdict = text(value) if score is None else None
+            judged = {**row, "criterion": name[9:], "judge": name[9:], "score": score, "verdict": verdict}
+            yield {"error": "not scored"} if score is None and verdict is None else judged
+
+
+def _feedback(record: Record, file: File) -> Iterator[Row]:
+    source = text(at(record, "feedback_source.type")) or text(record.get("feedback_source.type"))
+    key, score = text(record.get("key")), number(record.get("score"))
+    value = score if score is not None else text(record.get("value"))
+    row = {"item": text(record.get("reference_example_id")) or text(record.get("run_id")), "criterion": key}
+    if value is None:
+        yield {"error": "not scored"}
+    elif source == "app":
+        yield {**row, "label": value, "annotator": text(at(record, "feedback_source.user_id")) or "a person"}
+    else:
+        if source != "model":
+            file.note(f"feedback {key!r} came by the API: if people gave it, say --label '{key}'")
+        yield {**row, "judge": key, "score" if score is not None else "verdict": value}
+
+
+FORMATS = (
+    Format(
+        name="langsmith",
+        title="LangSmith experiment table",
+        rows=_experiment,
+        identity="example_id",
+        source="langsmith 0.4: evaluation/_runner.py, ExperimentResults.to_pandas",
+        finish=numbered_answers,
+        marks=frozenset({"example_id", "feedback.*"}),
+        people="not marked in the table: say --label NAME",
+    ),
+    Format(
+        name="langsmith-feedback",
+        title="LangSmith feedback",
+        rows=_feedback,
+        identity="the example, else the run",
+        source="langsmith 0.4: schemas.py, Feedback; the types of sources from memory",
+        marks=frozenset({"key", "score", "run_id", "feedback_source*"}),
+        people="feedback_source.type app",
+    ),
+)

@@ -1,0 +1,43 @@
+"""Samples of the lm-evaluation-harness: metrics by reference, not a judge's verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, listing, number, text
+
+_NAME = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.:-]+")
+
+
+def _rows(record: Record, file: File) -> Iterator[Row]:
+    file.note("metrics by reference, no judge: nothing to correct; labels are not needed")
+    task = _NAME.fullmatch(file.stem)
+    results = file.beside("results_*.json")
+    doc = text(record.get("doc_id"))
+    row = {
+        "item": f"{task[1]}/{doc}" if task and doc else doc,
+        "judge": "reference",
+        "model": text(at(results, "model_name")) or (file.folder if task else None),
+    }
+    metrics = [str(name) for name in listing(record.get("metrics"))]
+    for name in metrics:
+        score = number(record.get(name))
+        judged = {**row, "criterion": f"{name},{record.get('filter')}", "score": score}
+        yield judged if score is not None else {"error": "not scored"}
+    if not metrics:
+        yield {"error": "not scored"}
+
+
+FORMATS = (
+    Format(
+        name="lm-eval",
+        title="lm-evaluation-harness samples",
+        rows=_rows,
+        people="none",
+        source="lm-eval 0.4.5: evaluator.py, loggers/evaluation_tracker.py",
+        identity="task and doc_id",
+        marks=frozenset({"doc_id", "doc", "target", "metrics", "filter"}),
+    ),
+)

@@ -1,0 +1,123 @@
+"""Results of promptfoo: JSON, JSON Lines and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, scalars, text
+
+_GRADED = (
+    "llm-rubric",
+    "g-eval",
+    "factuality",
+    "model-graded-",
+    "context-",
+    "answer-relevance",
+    "select-best",
+    "agent-rubric",
+    "conversation-relevance",
+    "search-rubric",
+    "pi",
+    "moderation",
+)
+
+
+def _rows(record: Record, file: File) -> Iterator[Row]:
+    if record.get("failureReason") == 2 or (record.get("error") and not record.get("gradingResult")):
+        yield {"error": "error"}
+        return
+    inputs = mapping(at(record, "testCase.vars")) or mapping(record.get("vars"))
+    row = scalars(inputs, "vars.") | scalars(at(record, "testCase.metadata"), "metadata.")
+    row |= {
+        "item": canonical(inputs) or text(record.get("testIdx")),
+        "model": _provider(record.get("provider")),
+        "prompt label": text(at(record, "prompt.label")) or text(record.get("promptIdx")),
+    }
+    parts = [mapping(part) for part in listing(at(record, "gradingResult.componentResults"))]
+    parts = [part for part in parts if not at(part, "assertion.metricOnly")]
+    people = [part for part in parts if _type(part) == "human"]
+    graded = [part for part in parts if _type(part).startswith(_GRADED)]
+    code = [part for part in parts if part not in people and part not in graded]
+    yield from ({**row, "label": part.get("pass"), "annotator": "a person"} for part in people[-1:])
+    yield from _judged(row, graded)
+    if code or not graded:
+        # A thumb overwrites the result's own pass, so what is left of it without people counts.
+        passed = all(part.get("pass") for part in code) if code else None if people else record.get("success")
+        if not graded:
+            if isinstance(passed, bool):
+                file.note("assertions by code, no judge: their verdict is whether all of them pass")
+            named = {"criterion": "assertions", "judge": "assertions", "verdict": passed}
+            yield {**row, **named} if isinstance(passed, bool) else {"error": "not scored"}
+
+
+def _judged(row: Row, graded: list[Mapping[str, Any]]) -> Iterator[Row]:
+    """One row a model-graded assertion; a second of one type has a number."""
+    names: dict[str, int] = {}
+    for part in graded:
+        kind = text(at(part, "assertion.metric")) or _type(part)
+        names[kind] = names.get(kind, 0) + 1
+        name = kind if names[kind] == 1 else f"{kind} {names[kind]}"
+        judge = _provider(at(part, "assertion.provider")) or _type(part)
+        verdict, score = part.get("pass"), number(part.get("score"))
+        judged = {**row, "criterion": name, "judge": judge, "verdict": verdict, "score": score}
+        yield judged if isinstance(verdict, bool) else {"error": "not scored"}
+
+
+def _type(part: Mapping[str, Any]) -> str:
+    return (text(at(part, "assertion.type")) or "").removeprefix("not-")
+
+
+def _provider(value: Any) -> str | None:
+    return text(value) or text(at(value, "label")) or text(at(value, "id"))
+
+
+def _finish(frame: pd.DataFrame) -> pd.DataFrame:
+    """A model is a provider, with the prompt where it has several; a repeat is a new answer."""
+    models = frame["model"].fillna("model").astype("str")
+    prompts = frame["prompt label"].astype("str").groupby(models).nunique()
+    if prompts.max() > 1:
+        models = models + " · " + frame["prompt label"].astype("str")
+    return numbered_answers(frame.assign(model=models).drop(columns="prompt label"))
+
+
+def _cells(record: Record, _: File) -> Iterator[Row]:
+    """Columns ``[provider] prompt``, each with those that follow it: Status, Score and others."""
+    names = list(record)
+    outputs = [place for place, name in enumerate(names) if name.startswith("[") and "]" in name]
+    inputs = {name: record[name] for name in names[: outputs[0]]} if outputs else {}
+    row = scalars(inputs, "vars.") | {"item": canonical(inputs), "judge": "promptfoo"}
+    for place, end in zip(outputs, [*outputs[1:], len(names)], strict=True):
+        found = {name.split(".")[0]: record[name] for name in reversed(names[place + 1 : end])}
+        status = text(found.get("Status"))
+        score = number(found.get("Score"))
+        judged = {**row, "model": names[place][1:].split("]")[0], "score": score, "verdict": status}
+        yield judged if status in {"PASS", "FAIL"} else {"error": "error" if status else "not scored"}
+
+
+FORMATS = (
+    Format(
+        name="promptfoo",
+        title="promptfoo results (JSON version 3, JSONL)",
+        rows=_rows,
+        finish=_finish,
+        source="promptfoo 0.117: src/types/index.ts, src/evaluator.ts",
+        identity="testCase.vars",
+        marks=frozenset({"promptIdx", "testIdx"}),
+        records=("results.results", "results"),
+        people="a component of type human (a thumb in promptfoo's view)",
+    ),
+    Format(
+        name="promptfoo-csv",
+        title="promptfoo results (CSV)",
+        rows=_cells,
+        people="none",
+        finish=numbered_answers,
+        identity="the columns before the first output",
+        source="promptfoo documentation, configuration/outputs",
+        marks=frozenset({"[[]*] *", "Status*", "Score*", "Grader Reason*"}),
+    ),
+)

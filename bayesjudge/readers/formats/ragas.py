@@ -1,0 +1,80 @@
+"""Ragas: result tables, and annotations of a metric's outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import canonical, listing, mapping, number, numbered_answers, text
+
+_INPUTS = frozenset(
+    {
+        "user_input",
+        "response",
+        "reference",
+        "retrieved_contexts",
+        "reference_contexts",
+        "rubrics",
+        "model",
+        "multi_responses",
+    }
+)
+
+
+def _table(record: Record, _: File) -> Iterator[Row]:
+    row: Row = {"item": canonical(record.get("user_input"))}
+    row |= {"model": text(record.get("model"))} if text(record.get("model")) else {}
+    names = [name for name in record if name not in _INPUTS]
+    for name in names:
+        score = number(record[name])
+        judged = {**row, "criterion": name, "judge": name, "score": score}
+        yield judged if score is not None else {"error": "not scored"}
+
+
+def _annotations(record: Record, _: File) -> Iterator[Row]:
+    """Where a person accepts, the metric's output is right; elsewhere the person's own value is given."""
+    for metric, given in record.items():
+        for one in map(mapping, listing(given)):
+            score, accepted = number(one.get("metric_output")), one.get("is_accepted")
+            row = {
+                "item": canonical(one.get("metric_input")),
+                "criterion": metric,
+                "judge": metric,
+                "score": score,
+            }
+            edited = number(mapping(one.get("target")).get("value", one.get("target")))
+            label = score if accepted is True else edited
+            if score is None:
+                yield {"error": "not scored"}
+            else:
+                yield row if label is None else {**row, "label": label, "annotator": "a person"}
+
+
+def _annotated(first: Sequence[Record]) -> bool:
+    return bool(first) and any(
+        "metric_output" in mapping(one) for given in first[0].values() for one in listing(given)[:1]
+    )
+
+
+FORMATS = (
+    Format(
+        name="ragas",
+        title="Ragas result table",
+        rows=_table,
+        people="none",
+        identity="user_input",
+        source="ragas 0.3: dataset_schema.py, EvaluationResult.to_pandas",
+        finish=numbered_answers,
+        marks=frozenset({"user_input", "response"}),
+    ),
+    Format(
+        name="ragas-annotations",
+        title="Ragas annotations",
+        rows=_annotations,
+        marks=frozenset(),
+        source="ragas 0.3: dataset_schema.py, MetricAnnotation",
+        fits=_annotated,
+        identity="metric_input",
+        people="is_accepted, else target",
+    ),
+)

@@ -1,0 +1,42 @@
+"""Scores of RewardBench 2: whether a judge preferred the answer that is known to be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.values import listing, number, text
+
+
+def _rows(record: Record, file: File) -> Iterator[Row]:
+    file.note("the right answer is known for every item: nothing to correct, labels are not needed")
+    columns = [listing(record.get(name)) for name in ("id", "results", "subset")]
+    models = listing(record.get("model")) or [record.get("model")] * len(columns[0])
+    for item, result, subset, model in zip(*columns, models, strict=False):
+        score = number(result)
+        row = {
+            "item": text(item),
+            "model": text(model),
+            "judge": "gold preference",
+            "score": score,
+            "subset": text(subset),
+        }
+        yield row if score is not None else {"error": "not scored"}
+
+
+def _columns(first: Sequence[Record]) -> bool:
+    return all(isinstance(record.get("results"), list) for record in first)
+
+
+FORMATS = (
+    Format(
+        name="rewardbench",
+        title="RewardBench 2 scores",
+        rows=_rows,
+        people="none",
+        identity="id",
+        source="reward-bench: scripts/run_v2.py, rewardbench/utils.py",
+        fits=_columns,
+        marks=frozenset({"id", "results", "subset", "model"}),
+    ),
+)

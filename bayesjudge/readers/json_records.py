@@ -1,0 +1,89 @@
+"""Records of JSON files, one at a time: lines, elements of one array, or one object over many lines."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from bayesjudge.errors import InputError
+from bayesjudge.readers.sources import Source, file_problem
+from bayesjudge.readers.tabular import not_utf8, require_text
+
+__all__ = ["json_records", "most_bytes"]
+
+#: Bytes read at a time: lines of nested records are long.
+_BUFFER = 1 << 20
+
+
+def most_bytes() -> int:
+    """Largest content that is held as one piece: an eighth of this machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
+
+
+def json_records(source: Source) -> Iterator[dict[str, Any]]:
+    """Objects in order; a file of lines is never held as a whole.
+
+    Raises
+    ------
+    InputError
+        Not UTF-8, not JSON, not objects, with the line; one array or object too large for the memory.
+    """
+    require_text(source)
+    try:
+        yield from _objects(source)
+    except UnicodeDecodeError as error:
+        raise (not_utf8(source) or error) from error
+
+
+def _objects(source: Source) -> Iterator[dict[str, Any]]:
+    with source.open() as opened, io.BufferedReader(opened, _BUFFER) as lines:  # type: ignore[type-var]  # is one
+        numbered = ((number, line) for number, line in enumerate(lines, start=1) if not line.isspace())
+        first, start = next(numbered, (1, b""))
+        start = start.removeprefix(codecs.BOM_UTF8)
+        if start.lstrip().startswith(b"["):
+            elements = _parsed(source, _all(source, start, lines), first)
+            for number, value in enumerate(elements, start=1):
+                yield _object(source, value, f"element {number}")
+            return
+        if start.lstrip().startswith(b"{") and not start.rstrip().endswith(b"}"):
+            yield _object(source, _parsed(source, _all(source, start, lines), first), f"line {first}")
+            return
+        for number, line in itertools.chain([(first, start)] if start.strip() else [], numbered):
+            yield _object(source, _parsed(source, line.decode(), number), f"line {number}")
+
+
+def _all(source: Source, start: bytes, lines: BinaryIO) -> str:
+    most = most_bytes()
+    content = start + lines.read(most)
+    if len(content) >= most:
+        fix = "Write it as one object a line (.jsonl), which is read piece by piece."
+        raise InputError([file_problem(source.name, f"one array or object of more than {most:,} bytes", fix)])
+    return content.decode()
+
+
+def _parsed(source: Source, text: str, line: int) -> Any:
+    try:
+        value = json.loads(text)
+        if "\\u" in text and ("\\ud" in text or "\\uD" in text):
+            # Half of a surrogate pair is legal JSON but no Unicode text.
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        before = text[: error.pos].rstrip() if isinstance(error, json.JSONDecodeError) else ""
+        at = line + before.count("\n")
+        reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
+        found, fix = f"line {at} is not JSON ({reason})", "Write one object a line, or one array of objects."
+        raise InputError([file_problem(source.name, found, fix)]) from error
+    return value
+
+
+def _object(source: Source, value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        found = f"{where} is not an object but {type(value).__name__}"
+        fix = 'Write each row as an object, {"item": ..., "model": ...}.'
+        raise InputError([file_problem(source.name, found, fix)])
+    return value

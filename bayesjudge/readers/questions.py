@@ -1,0 +1,202 @@
+"""What each question takes from a tool's rows: one small step a question, and why it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.errors import UsageError
+from bayesjudge.readers.criteria import chosen_rows
+from bayesjudge.readers.parts import Part
+from bayesjudge.readers.reading import Reading
+from bayesjudge.tables.coding import MISSING, code_binary
+
+__all__ = ["marks_apart", "repeated", "to_battles", "to_pairs", "to_scores", "to_trials", "to_verdicts"]
+
+#: Columns of rows that no table takes under these names.
+_HELPERS = ("criterion", "threshold", "answer", "error")
+_COMPARISONS = "comparisons of two models"
+_SINGLE = "verdicts on single answers, no comparisons"
+#: The item that several answers of one model belong to.
+QUESTION = "question"
+
+
+def to_verdicts(part: Part, reading: Reading, *, mapped: Collection[str] = ()) -> Part:
+    """Judged single answers, with people's labels; a plain table as it is.
+
+    ``mapped`` are our names that the user has given columns.
+
+    A further answer of a model to an item is an item of its own, in the cluster of the first.
+
+    Raises
+    ------
+    UsageError
+        Comparisons of two models; several criteria, of which the user must choose one.
+    """
+    if part.tool is None:
+        names = {str(name).casefold() for name in part.frame}
+        if {"model_a", "model_b"} <= names and not {"model", "item"} & {*names, *mapped}:
+            raise UsageError(f"{part.name} holds {_COMPARISONS}; ask: bayesjudge elo {part.name}")
+        return part
+    _require_kind(part, "model_a", absent=True, instead="elo", what=_COMPARISONS)
+    frame, notes = chosen_rows(part, reading)
+    frame, cluster = _answers_apart(frame)
+    return replace(_part(part, _named(frame, {"trial": "run"}), notes), cluster=cluster)
+
+
+def _answers_apart(frame: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
+    """Each answer of a model to an item as an item, and the column that holds them together."""
+    if "answer" not in frame or "item" not in frame or frame["answer"].nunique() < 2:
+        return frame, None
+    apart = frame["item"].astype(str) + " · answer " + frame["answer"].astype(str)
+    return frame.assign(**{QUESTION: frame["item"], "item": apart}), QUESTION
+
+
+def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """A tool's rows without people's marks, and these with their annotators, where several people marked.
+
+    They may mark one answer differently: their marks are a table of labels, as a file of them is.
+    """
+    names = ["item", "model", "label", "annotator"]
+    if not any(part.tool for part in parts) or not set(names) <= set(frame.columns):
+        return frame, None
+    marks = frame.loc[frame["label"].notna(), names]
+    if marks["annotator"].astype("str").nunique() < 2:
+        return frame, None
+    marks = marks.assign(annotator=marks["annotator"].fillna("a person"))
+    rest = frame[frame["verdict"].notna()] if frame["verdict"].notna().any() else frame
+    return rest.drop(columns=["label", "annotator"]), marks.reset_index(drop=True)
+
+
+def to_battles(part: Part) -> Part:
+    """Comparisons of two models by judges, people or both; a plain table as it is.
+
+    Raises
+    ------
+    UsageError
+        Judgements of single answers.
+    """
+    if part.tool is None:
+        return part
+    _require_kind(part, "model_a", absent=False, instead="accuracy", what=_SINGLE)
+    return _part(part, _named(part.frame, {"trial": "run", "annotator": "voter"}))
+
+
+def to_trials(part: Part) -> Part:
+    """A judge's comparisons, of one pair of answers each item; a plain table as it is.
+
+    Raises
+    ------
+    UsageError
+        Judgements of single answers; only people's votes.
+    """
+    if part.tool is None:
+        return part
+    frame = _judged(part)
+    renamed = {"verdict": "outcome"}
+    return _part(part, _named(frame.assign(item=_pair_of(frame)), renamed, ("human", "annotator")))
+
+
+def repeated(parts: Sequence[Part], *, mapped: Collection[str] = ()) -> list[Part]:
+    """Comparisons where there are any, else scores: what reliability can take of a tool's rows.
+
+    Raises
+    ------
+    UsageError
+        A table of verdicts on single answers of models, whose 0 and 1 are no choice between two answers.
+    """
+    for part in parts:
+        if part.tool is None and not mapped and _single_verdicts(part):
+            raise UsageError(f"{part.name} holds {_SINGLE}; ask: bayesjudge accuracy {part.name}")
+    compared = [part.tool is None or "model_a" in part.frame for part in parts]
+    return [
+        to_trials(part) if one or not _has_scores(part) else to_scores(part)
+        for part, one in zip(parts, compared, strict=True)
+    ]
+
+
+def _single_verdicts(part: Part) -> bool:
+    """Whether a plain table has models and yes-or-no verdicts, and nothing that compares."""
+    names = {str(name).casefold(): str(name) for name in part.frame}
+    verdict = next((names[name] for name in ("verdict", "judge_verdict", "judgment") if name in names), None)
+    if verdict is None or "model" not in names or {"model_a", "score", "score_a", "order"} & names.keys():
+        return False
+    values = part.frame[verdict]
+    return isinstance(values, pd.Series) and bool((code_binary(values) >= MISSING).all())
+
+
+def _has_scores(part: Part) -> bool:
+    return "score" in part.frame and bool(part.frame["score"].notna().any())
+
+
+def to_pairs(part: Part) -> Part:
+    """A judge's preferences between two answers, with people's; a plain table as it is.
+
+    Raises
+    ------
+    UsageError
+        As `to_trials`.
+    """
+    if part.tool is None:
+        return part
+    renamed = {"verdict": "judge_prefers", "human": "human_prefers", "item": "question"}
+    frame = _judged(part)
+    return _part(part, _named(frame, renamed).assign(item=_pair_of(frame)))
+
+
+def to_scores(part: Part) -> Part:
+    """A judge's scores of single responses; a plain table as it is.
+
+    Raises
+    ------
+    UsageError
+        Rows without a judge's score.
+    """
+    if part.tool is None:
+        return part
+    if not _has_scores(part):
+        raise UsageError(f"{part.name}: {part.tool.title} holds no scores")
+    frame = part.frame[part.frame["score"].notna()]
+    response = frame["model"].astype(str) if "model" in frame else "response"
+    return _part(
+        part, _named(frame.assign(response=response), {}, ("model", "verdict", "label", "annotator"))
+    )
+
+
+def _pair_of(frame: pd.DataFrame) -> pd.Series[str]:
+    """The question and the two models whose answers are compared."""
+    item, a, b = (frame[name].astype("str") for name in ("item", "model_a", "model_b"))
+    return item + ": " + a + " / " + b
+
+
+def _named(frame: pd.DataFrame, renamed: dict[str, str], without: Sequence[str] = ()) -> pd.DataFrame:
+    return frame.drop(columns=[name for name in (*_HELPERS, *without) if name in frame]).rename(
+        columns=renamed
+    )
+
+
+def _part(part: Part, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Part:
+    return replace(part, frame=frame, notes=(*part.notes, *notes))
+
+
+def _require_kind(part: Part, column: str, *, absent: bool, instead: str, what: str) -> None:
+    there = column in part.frame and bool(part.frame[column].notna().any())
+    if there == absent:
+        title = part.tool.title if part.tool else "the table"
+        raise UsageError(f"{part.name}: {title} holds {what}; ask: bayesjudge {instead} {part.name}")
+
+
+def _judged(part: Part) -> pd.DataFrame:
+    """Comparisons that a judge made."""
+    _require_kind(part, "model_a", absent=False, instead="accuracy", what=_SINGLE)
+    frame = part.frame
+    verdict = frame["verdict"] if "verdict" in frame else pd.Series(np.nan, index=frame.index, dtype=object)
+    if not verdict.notna().any():
+        raise UsageError(
+            f"{part.name}: only people judged here, no judge whose verdicts repeat or could be "
+            f"audited; ask: bayesjudge elo {part.name}"
+        )
+    return frame[verdict.notna()]

@@ -1,0 +1,106 @@
+"""What a user says of how a file is to be read, beyond which column is which: the same for every question."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from bayesjudge.errors import UsageError
+
+__all__ = ["Choices", "Reading", "threshold"]
+
+
+class Choices(TypedDict, total=False):
+    """The same as keywords of a reader; see `Reading`."""
+
+    format: str | None
+    verdict: str | None
+    label: str | None
+    threshold: str | float | None
+    put: Mapping[str, str]
+    where: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a file is to be read.
+
+    Parameters
+    ----------
+    format : str, optional
+        Name of a format instead of the one that is recognised; ``table`` for a plain table.
+    verdict : str, optional
+        The criterion that is the judge's verdict, where a file has several; ``NAME=VALUE,VALUE`` says which
+        of its values mean yes.
+    label : str, optional
+        The criterion that people marked, and its values that mean yes, as ``verdict``.
+    threshold : str or float, optional
+        Which scores mean yes: ``7`` or ``">=7"``, ``"<=2"``.
+    put : mapping of str to str
+        Values for all rows by our names; ``{file}`` and ``{folder}`` stand for the file's name without its
+        ending and for that of its folder.
+    where : mapping of str to value or list of values, optional
+        Use only rows whose columns have these values.
+
+    Examples
+    --------
+    >>> Reading(threshold=">=7").passes(6.5), Reading(threshold="<=2").passes(2), Reading().passes is None
+    (False, True, False)
+    """
+
+    format: str | None = None
+    verdict: str | None = None
+    label: str | None = None
+    threshold: str | float | None = None
+    put: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            threshold(self.threshold)
+
+    def passes(self, score: float) -> bool:
+        """Whether a score means yes, by the threshold."""
+        compare, bound = threshold(self.threshold)
+        return compare(score, bound)
+
+    @property
+    def criterion(self) -> tuple[str | None, frozenset[str]]:
+        """The criterion of the verdict, and its values that mean yes."""
+        return _meaning(self.verdict)
+
+    @property
+    def label_criterion(self) -> tuple[str | None, frozenset[str]]:
+        """The criterion that people marked, and its values that mean yes."""
+        return _meaning(self.label)
+
+
+def _meaning(option: str | None) -> tuple[str | None, frozenset[str]]:
+    name, _, values = (option or "").partition("=")
+    return name or None, frozenset(filter(None, (value.strip() for value in values.split(","))))
+
+
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "": operator.ge,
+}
+
+
+def threshold(given: str | float | None) -> tuple[Callable[[float, float], bool], float]:
+    """A threshold's comparison and bound.
+
+    Raises
+    ------
+    UsageError
+        Not a number, with or without ``>=``, ``>``, ``<=`` or ``<`` before it.
+    """
+    found = re.fullmatch(r"\s*(>=|<=|>|<|)\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", str(given))
+    if found is None:
+        raise UsageError(f"threshold {given!r}: write a number, or a comparison such as '>=7' or '<=2'")
+    return _COMPARE[found[1]], float(found[2])

@@ -1,0 +1,140 @@
+"""Which format a file has, by the fields of its first records, never by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bayesjudge.errors import Problem, UsageError
+from bayesjudge.readers.format import Format, Record
+from bayesjudge.readers.formats import known_formats
+from bayesjudge.readers.values import at
+
+__all__ = ["FIRST", "TABLE", "Found", "enclosed", "near_formats", "recognise_format"]
+
+#: Records that are looked at.
+FIRST = 20
+#: What ``format=`` calls a table whose columns have our names or common ones.
+TABLE = "table"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Found:
+    """A format and, where its records lie in an enclosing object, these and the object's other keys."""
+
+    tool: Format
+    records: Sequence[Record] | None = None
+    header: Mapping[str, Any] | None = None
+
+
+def recognise_format(
+    name: str,
+    first: Sequence[Record],
+    *,
+    wanted: str | None,
+    taken: Collection[str] = (),
+    alone: bool = False,
+) -> Found | None:
+    """The one format that these records have; None for a plain table.
+
+    Parameters
+    ----------
+    name : str
+        The file, for messages.
+    first : sequence of mappings
+        Its first records, at most `FIRST`.
+    wanted : str, optional
+        The user's ``format=``.
+    taken : collection of str
+        Keys that the user has given a meaning: what else they could mean does not matter.
+    alone : bool
+        Whether there are no other records, so that the one may enclose them.
+
+    Raises
+    ------
+    UsageError
+        Two formats that fit, an unknown one, or one that does not fit.
+    """
+    if wanted == TABLE:
+        return None
+    among = _wanted(wanted) if wanted else known_formats()
+    shown = [{key: value for key, value in record.items() if key not in taken} for record in first]
+    found = [fit for tool in among for fit in [_fits(tool, shown, alone=alone)] if fit is not None]
+    if len(found) > 1:
+        names = " and ".join(f"{fit.tool.name} ({fit.tool.title})" for fit in found)
+        commands = " or ".join(f"--format {fit.tool.name}" for fit in found)
+        raise UsageError(f"{name} could be {names}; say which: {commands}")
+    if wanted and not found:
+        lost = among[0].lacks({key for record in shown for key in record})
+        why = f"its records lack {', '.join(map(repr, lost))}" if lost else "its records differ"
+        raise UsageError(f"{name} is not in the format {wanted} ({among[0].title}): {why}")
+    return found[0] if found else None
+
+
+def _wanted(name: str) -> tuple[Format, ...]:
+    among = tuple(tool for tool in known_formats() if tool.name == name)
+    if not among:
+        names = ", ".join([*(tool.name for tool in known_formats()), TABLE])
+        raise UsageError(f"no format {name!r}; there are {names}")
+    return among
+
+
+def _fits(tool: Format, first: Sequence[Record], *, alone: bool) -> Found | None:
+    body = [record for record in first if not (tool.preamble & record.keys())]
+    if body and tool.recognises(body):
+        return Found(tool=tool)
+    return enclosed(tool, first[0]) if alone and first else None
+
+
+def enclosed(tool: Format, record: Record) -> Found | None:
+    """Records of the format that lie inside this one object, where they do."""
+    for path in tool.records:
+        records = at(record, path)
+        listed = isinstance(records, list) and records and all(isinstance(one, dict) for one in records)
+        if listed and tool.recognises(records[:FIRST]):
+            return Found(tool=tool, records=records, header=_without(record, path.split(".")))
+    return None
+
+
+def _without(record: Record, path: Sequence[str]) -> dict[str, Any]:
+    """The object without what lies at the path."""
+    rest = {key: value for key, value in record.items() if key != path[0]}
+    if len(path) > 1:
+        rest[path[0]] = _without(record[path[0]], path[1:])
+    return rest
+
+
+#: Share of a format's marks that may be missing where it is near.
+_NEAR = 0.5
+
+
+def near_formats(first: Sequence[Record], *, alone: bool = False) -> list[Problem]:
+    """The three formats that lack the fewest of their marks, for records that fit none and no table."""
+    lost = [
+        (len(lacked), tool.name, lacked)
+        for tool in known_formats()
+        if tool.marks
+        for lacked in [min((tool.lacks(keys) for keys in _levels(tool, first, alone)), key=len)]
+        if lacked and len(lacked) <= _NEAR * len(tool.marks)
+    ]
+    if not lost:
+        return []
+    told = "; ".join(f"{name} lacks {', '.join(map(repr, lacked))}" for _, name, lacked in sorted(lost)[:3])
+    return [
+        Problem(
+            column="(format)",
+            found=f"no known tool's records; nearest: {told}",
+            allowed="records with all fields of one tool, or a table with our column names",
+            fix="Export the records again, or map the columns with --column ours=yours.",
+        )
+    ]
+
+
+def _levels(tool: Format, first: Sequence[Record], alone: bool) -> list[set[str]]:
+    """Keys of the records, and of those that the one object may enclose."""
+    inside = [at(first[0], path) for path in tool.records] if alone and first else []
+    lists = [first, *(found[:FIRST] for found in inside if isinstance(found, list))]
+    return [
+        {str(key) for record in records if isinstance(record, Mapping) for key in record} for records in lists
+    ]

@@ -1,0 +1,147 @@
+"""What lies in a tool's records: names, numbers, mappings and lists, whatever type the tool gave them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["at", "canonical", "listing", "mapping", "number", "numbered_answers", "scalars", "text"]
+
+#: Longest text of metadata that is kept: a longer one is no group but an answer or a prompt.
+LONGEST = 200
+
+
+def at(value: Any, path: str) -> Any:
+    """What lies at a path of keys; None where any of them is not there.
+
+    Examples
+    --------
+    >>> at({"provider": {"id": "gpt-4"}}, "provider.id"), at({"provider": "gpt-4"}, "provider.id")
+    ('gpt-4', None)
+    """
+    for key in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping, also one that a cell of text holds as JSON; an empty one for anything else."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = _decoded(value)
+    return value if isinstance(value, dict) else {}
+
+
+def listing(value: Any) -> Sequence[Any]:
+    """A list, also one that a cell of text holds as JSON; an empty one for anything else."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        value = _decoded(value)
+    if hasattr(value, "tolist") and not isinstance(value, str):
+        value = value.tolist()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _decoded(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def text(value: Any) -> str | None:
+    """A name: text that is not empty, or a number's; None for anything else.
+
+    Examples
+    --------
+    >>> text(" gpt-4 "), text(7), text(""), text([1])
+    ('gpt-4', '7', None, None)
+    """
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, bool) or value is None or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(int(value)) if value == int(value) else str(value)
+
+
+def number(value: Any) -> float | None:
+    """A finite number, also one in text, 1 and 0 for true and false; None for anything else.
+
+    Examples
+    --------
+    >>> number("0.5"), number(True), number(float("nan")), number("PASS")
+    (0.5, 1.0, None, None)
+    """
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return {"true": 1.0, "false": 0.0}.get(value.strip().casefold())
+    if not isinstance(value, int | float) and hasattr(value, "item"):
+        value = value.item()
+    if not isinstance(value, int | float):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+_SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str)
+
+
+def canonical(value: Any) -> str | None:
+    """One name for equal inputs, whatever the order of their keys; None where there are none.
+
+    Inputs beyond some hundred characters are named by their start and a digest.
+
+    Examples
+    --------
+    >>> canonical({"b": 1, "a": "x"}), canonical(" say hi "), canonical({})
+    ('{"a": "x", "b": 1}', 'say hi', None)
+    """
+    value = mapping(value) or listing(value) or value
+    if isinstance(value, dict | list | tuple):
+        value = _SORTED.encode(value) if value else None
+    name = text(value)
+    if name is None or len(name) <= LONGEST:
+        return name
+    return f"{name[:60]}… {hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}"
+
+
+def numbered_answers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose ``answer`` is the how-many-eth record of one model on one item.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": ["q", "q", "q"], "model": ["m", "m", "k"]}, index=[0, 1, 2])
+    >>> numbered_answers(frame)["answer"].tolist()
+    [1, 2, 1]
+    """
+    keys = [frame[name].astype("str").fillna("") for name in ("item", "model") if name in frame]
+    first = ~frame.index.duplicated()
+    place = pd.Series(first, index=frame.index).groupby([key.to_numpy() for key in keys]).cumsum()
+    return frame.assign(answer=place.to_numpy().astype(int))
+
+
+def scalars(values: Any, prefix: str = "") -> dict[str, Any]:
+    """The scalars of a mapping, to group and choose rows by.
+
+    Examples
+    --------
+    >>> scalars({"topic": "law", "messages": ["..."]}, "vars.")
+    {'vars.topic': 'law'}
+    """
+    return {
+        f"{prefix}{key}": value
+        for key, value in mapping(values).items()
+        if isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= LONGEST)
+    }

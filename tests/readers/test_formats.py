@@ -1,0 +1,154 @@
+"""Every tool's file is recognised by its fields, and gives exactly what it says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from format_fixtures import FIXTURES, Fixture
+from fuzzing_formats import read_damaged
+
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers.format import Format
+from bayesjudge.readers.formats import known_formats
+from bayesjudge.readers.parts import Part, read_parts
+from bayesjudge.readers.reading import Reading
+from bayesjudge.readers.recognition import FIRST, enclosed
+
+
+def names_in(part: Part, *columns: str) -> tuple[str, ...]:
+    found = {str(name) for column in columns if column in part.frame for name in part.frame[column].dropna()}
+    return tuple(sorted(found))
+
+
+def said(part: Part) -> dict[str, Any]:
+    """Of a part, what a fixture says."""
+    assert part.tool is not None
+    assert part.rows is not None
+    marks = [part.frame[name].notna() for name in ("label", "human") if name in part.frame]
+    return {
+        "tool": part.tool.name,
+        "items": names_in(part, "item"),
+        "models": names_in(part, "model"),
+        "judges": names_in(part, "judge"),
+        "labels": int(sum(one.sum() for one in marks)),
+        "dropped": dict(part.rows.dropped),
+    }
+
+
+def expected(fixture: Fixture) -> dict[str, Any]:
+    return {
+        name: getattr(fixture, name) for name in ("tool", "items", "models", "judges", "labels", "dropped")
+    }
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_a_file_gives_what_it_says(name: str, tmp_path: Path) -> None:
+    (part,) = read_parts(FIXTURES[name].write(tmp_path), Reading())
+    assert said(part) == expected(FIXTURES[name])
+    assert part.rows is not None
+    used = part.frame.index.nunique()
+    assert part.rows.records == used + sum(part.rows.dropped.values())
+
+
+#: Fixtures whose file's name, or the files beside it, name the task or the model.
+NAMED = {"lm-eval", "helm"}
+
+
+@pytest.mark.parametrize("name", [name for name in FIXTURES if name not in NAMED])
+def test_names_order_and_compression_mean_nothing(name: str, tmp_path: Path) -> None:
+    fixture = FIXTURES[name]
+    ending = Path(fixture.name).suffix
+    renamed = fixture.write(tmp_path, f"other{ending}")
+    assert said(read_parts(renamed)[0]) == expected(fixture)
+    renamed.unlink()
+    packed = tmp_path / f"packed{ending}.gz"
+    packed.write_bytes(gzip.compress(fixture.bytes))
+    assert said(read_parts(tmp_path)[0]) == expected(fixture)
+    # The first line of an OpenAI Evals log is its specification.
+    if isinstance(fixture.content, list) and name != "openai-evals":
+        turned = [dict(reversed(record.items())) for record in reversed(fixture.content)]
+        path = tmp_path / "turned.jsonl"
+        path.write_text("\n".join(json.dumps(record) for record in turned))
+        assert said(read_parts(path)[0]) == expected(fixture)
+
+
+def records_of(fixture: Fixture) -> list[Any]:
+    content: Any = fixture.content
+    if isinstance(content, pd.DataFrame):
+        frame = content.loc[:, ~content.columns.duplicated()]
+        return frame.to_dict("records")[:FIRST]
+    if fixture.name.endswith(".eval"):
+        return list(content["summaries.json"])
+    return content[:FIRST] if isinstance(content, list) else [content]
+
+
+def fits(tool: Format, records: list[dict[str, Any]]) -> bool:
+    body = [record for record in records if not tool.preamble & record.keys()]
+    return tool.recognises(body) or (len(records) == 1 and enclosed(tool, records[0]) is not None)
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_no_two_formats_claim_one_file(name: str) -> None:
+    claimed = [tool.name for tool in known_formats() if fits(tool, records_of(FIXTURES[name]))]
+    assert claimed == [FIXTURES[name].tool]
+
+
+def test_every_format_has_a_fixture() -> None:
+    formats = {tool.name for tool in known_formats()}
+    assert formats - {fixture.tool for fixture in FIXTURES.values()} <= {"alpaca-eval-outputs"}
+    assert len(FIXTURES) >= 27
+
+
+LINES = [name for name, fixture in FIXTURES.items() if isinstance(fixture.content, list)]
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_file_without_one_mark_is_refused_with_the_key(name: str, tmp_path: Path) -> None:
+    fixture = FIXTURES[name]
+    tool = next(tool for tool in known_formats() if tool.name == fixture.tool)
+    for mark in sorted(mark for mark in tool.marks if "*" not in mark):
+        left = [{key: value for key, value in record.items() if key != mark} for record in fixture.content]
+        path = tmp_path / "records.jsonl"
+        path.write_text("\n".join(map(json.dumps, left)))
+        with pytest.raises(UsageError, match=f"lack.*{mark!r}"):
+            read_parts(path, Reading(format=tool.name))
+
+
+def test_a_format_that_is_named_is_used_or_refused(tmp_path: Path) -> None:
+    path = FIXTURES["deepeval"].write(tmp_path)
+    assert said(read_parts(path, Reading(format="deepeval"))[0]) == expected(FIXTURES["deepeval"])
+    assert read_parts(path, Reading(format="table"))[0].tool is None
+    with pytest.raises(UsageError, match=r"no format .deepval'; there are .*deepeval"):
+        read_parts(path, Reading(format="deepval"))
+    with pytest.raises(UsageError, match=r"not in the format promptfoo.*lack 'promptIdx', 'testIdx'"):
+        read_parts(path, Reading(format="promptfoo"))
+
+
+def test_files_of_several_tools_in_one_folder_are_refused(tmp_path: Path) -> None:
+    FIXTURES["deepeval"].write(tmp_path)
+    FIXTURES["promptfoo"].write(tmp_path)
+    with pytest.raises(UsageError, match="several formats: deepeval, promptfoo"):
+        read_parts(tmp_path)
+
+
+def test_a_log_without_one_judgement_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"key": "ok", "score": 1, "comment": "fine"}\n' * 3)
+    with pytest.raises(InputError, match="no item: write the question's id"):
+        read_parts(path)
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(3000, marks=pytest.mark.slow)])
+def test_damaged_files_of_tools_are_read_or_refused(count: int, tmp_path: Path) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(count):
+        outcome = read_damaged(seed, tmp_path)
+        assert outcome.state != "fault", (seed, outcome.message)
+        found[outcome.state] += 1
+    assert found["read"] > count / 10
