@@ -12,7 +12,7 @@ looked at the same battles, or prompts, share entries of it: all covariances her
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,8 @@ class Strengths:
         S; at the penalised maximum it is ``penalty * estimate``.
     meat : float array (RQ, RQ)
         B, over battles.
+    doubt : float array (RQ, RQ), optional
+        Covariance of what the point stands for: probabilities and curvatures are then expectations.
     """
 
     sums: BattleSums
@@ -85,6 +87,7 @@ class Strengths:
     information: Floats
     score: Floats
     meat: Floats
+    doubt: Floats | None = None
 
     @property
     def curvature(self) -> Floats:
@@ -102,11 +105,34 @@ class Strengths:
 
     def expected(self, sums: BattleSums) -> Floats:
         """Fitted probability of each row."""
+        return self.chances(sums)[0]
+
+    def chances(self, sums: BattleSums) -> tuple[Floats, Floats]:
+        """Probability of each row and its derivative, by the logit.
+
+        Of a logit N(η, v) both are those of a flatter curve, ``E σ ≈ σ(κη)`` with ``κ = 1/√(1 + πv/8)``
+        (MacKay 1992).
+        """
         from scipy.special import expit
 
         strength, effects = self.estimate[:, : sums.models], self.estimate[:, sums.models :]
         logit = strength[sums.rater, sums.first] - strength[sums.rater, sums.second]
-        return np.asarray(expit(logit + (sums.x * effects[sums.rater]).sum(axis=1)))
+        logit = logit + (sums.x * effects[sums.rater]).sum(axis=1)
+        flat = 1 / np.sqrt(1 + np.pi / 8 * self._variance(sums))
+        p = expit(flat * logit)
+        return np.asarray(p), np.asarray(flat * p * (1 - p))
+
+    def _variance(self, sums: BattleSums) -> Floats:
+        """Variance of each row's logit."""
+        if self.doubt is None:
+            return np.zeros(len(sums.first))
+        own = np.arange(sums.raters)
+        blocks = self.doubt.reshape(sums.raters, sums.width, sums.raters, sums.width)[own, :, own, :]
+        found, z = np.empty(len(sums.first)), _sparse_design(sums)
+        for r in own:
+            rows = np.flatnonzero(sums.rater == r)
+            found[rows] = z[rows].multiply(z[rows] @ blocks[r]).sum(axis=1)
+        return np.maximum(found, 0.0)
 
     def grouped(self, sums: BattleSums) -> Clusters:
         """Scores and curvatures of the clusters of a table of the same targets."""
@@ -197,29 +223,32 @@ def _newton(z: Floats, n: Floats, t: Floats, penalty: Floats, x: Floats) -> Floa
     raise UsageError(f"strengths do not converge at ridge={penalty[0]:g}; use {RIDGE:g}")
 
 
-def linearised(battles: BattleSums, estimate: Floats, *, penalty: Floats) -> Strengths:
-    """Score, curvature and meat at any point, not only at the maximum."""
+def linearised(
+    battles: BattleSums, estimate: Floats, *, penalty: Floats, doubt: Floats | None = None
+) -> Strengths:
+    """Score, curvature and meat at any point, not only at the maximum, or expected about it."""
     blank = np.zeros((battles.raters * battles.width,) * 2)
     at = Strengths(sums=battles, estimate=estimate, penalty=penalty, information=blank, score=blank[0],
-                   meat=blank)  # fmt: skip
+                   meat=blank, doubt=doubt)  # fmt: skip
     parts = at.grouped(battles)
     information, width = blank.copy(), battles.width
     for r, curvature in enumerate(parts.curvatures):
         own = slice(r * width, (r + 1) * width)
         weighted = curvature.multiply(np.repeat(parts.times, width)[:, None]).tocoo()
         np.add.at(information[own, own], (weighted.row % width, weighted.col), weighted.data)
-    return Strengths(sums=battles, estimate=estimate, penalty=penalty, information=information,
-                     score=np.asarray(parts.scores.T @ parts.times), meat=parts.meat)  # fmt: skip
+    return replace(
+        at, information=information, score=np.asarray(parts.scores.T @ parts.times), meat=parts.meat
+    )
 
 
 def _grouped(at: Strengths, sums: BattleSums) -> Clusters:
     from scipy.sparse import csr_array
 
-    groups, width, p = len(sums.times), sums.width, at.expected(sums)
+    groups, width, (p, slope) = len(sums.times), sums.width, at.chances(sums)
     z = _sparse_design(sums)
     row = np.repeat(np.arange(len(p)), np.diff(z.indptr))
     column = sums.rater[row] * width + z.indices
-    residual, weight = sums.t - sums.n * p, sums.n * p * (1 - p)
+    residual, weight = sums.t - sums.n * p, sums.n * slope
     scores = csr_array((z.data * residual[row], (sums.cluster[row], column)),
                        shape=(groups, sums.raters * width))  # fmt: skip
     mine = [np.flatnonzero(sums.rater == r) for r in range(sums.raters)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,8 @@ from bayesjudge.maths.strengths import Strengths, fit_strengths, linearised
 from bayesjudge.model import Data
 from bayesjudge.models.common.battle_rows import human_rows
 from bayesjudge.models.common.elo_results import sizes
-from bayesjudge.models.judge_elo.marginal import Marginal, Priors, conditional, find_mode
+from bayesjudge.models.judge_elo.importance import likely
+from bayesjudge.models.judge_elo.marginal import Marginal, Priors
 from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ type Floats = NDArray[np.float64]
 LEAST = 5
 #: Least variance of the noise, as a share of the curvature: soft targets that always agree have next to none.
 _FLOOR = 1e-4
+#: Rounds of expectation at most, and the share of a standard deviation to which they agree.
+_ROUNDS, _CLOSE = 12, 0.05
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,13 +64,13 @@ class StrengthData:
     ----------
     sums : RaterSums
     at : Strengths
-        The penalised maximum, or one Newton step on: the joint mode, where some strengths are poorly known.
+        The penalised maximum or, where some strengths are poorly known, expected values.
     marginal : Marginal
         Of the observation about that point.
     whitening : float array (N, RQ)
         From scores to the observation.
     poor : bool array (R, M)
-        Strengths of which a rater knows too little for the normal step at the maximum.
+        Strengths of which a rater knows too little for a normal about the maximum.
     """
 
     sums: RaterSums
@@ -97,18 +100,22 @@ def of_families(counts: BattleCounts, families: Mapping[str, str]) -> Floats:
 def strength_data(
     sums: RaterSums, family: Floats, priors: Priors, *, start: Floats | None = None
 ) -> StrengthData:
-    """Strengths, with one Newton step to the joint mode where some are poorly known.
+    """Strengths, and where some are poorly known the normal that is closest to what is likely of them.
 
     At the maximum of the likelihood a model that won everything is as far away as the penalty lets it be, and
-    its likelihood is no normal; at the mode of the posterior, which likely hyperparameters pull in, the exact
-    counts have a score and a curvature that are one (Laplace's approximation; Tierney & Kadane 1986).
+    its likelihood is no normal. Score and curvature are then expected ones over the posterior, which likely
+    hyperparameters pull in, until the two agree: of all normals it is the one of least Kullback–Leibler
+    divergence from the posterior (Opper & Archambeau 2009).
     """
     at, poor = fit_strengths(sums.battles, start=start), poorly_known(sums.battles)
     normal = observed(at, sums.clusters)
-    if poor.any():
-        mode = _joint_mode(_marginal(normal, family), family, priors)
-        at = linearised(sums.battles, mode, penalty=at.penalty)
-        normal = observed(at, sums.clusters)
+    for _ in range(_ROUNDS if poor.any() else 0):
+        before = at.estimate
+        mean, doubt = likely(_marginal(normal, family), priors, _placed(sums.battles, family))
+        at = linearised(sums.battles, mean, penalty=at.penalty, doubt=doubt)
+        normal = observed(replace(at, meat=_model_based(at)), sums.clusters)
+        if np.abs(mean - before).max() <= _CLOSE * np.sqrt(np.diag(doubt).max()):
+            break
     return StrengthData(sums=sums, at=at, marginal=_marginal(normal, family), whitening=normal.whitening,
                         poor=poor)  # fmt: skip
 
@@ -122,13 +129,19 @@ def _marginal(normal: Normal, family: Floats) -> Marginal:
     return Marginal.of(normal.y, normal.design, effects)
 
 
-def _joint_mode(marginal: Marginal, family: Floats, priors: Priors) -> Floats:
-    """Likeliest strengths and effects of covariates (R, Q) at the likeliest hyperparameters."""
-    strengths, effects = conditional(marginal, find_mode(marginal, priors).at)
-    if family.any():
-        strengths[1:] += effects[:, -1:] * family
-        effects = effects[:, :-1]
-    return np.concatenate([strengths, np.vstack([np.zeros((1, effects.shape[1])), effects])], axis=1)
+def _placed(sums: BattleSums, family: Floats) -> Floats:
+    """From strengths of R raters and effects of J judges to the points of all raters (RQ, RM + JE)."""
+    raters, models, judges = sums.raters, sums.models, len(family)
+    covariates, own = sums.width - models, family.any()
+    found = np.zeros((raters, sums.width, raters * models + judges * (covariates + own)))
+    for r in range(raters):
+        found[r, :models, r * models : (r + 1) * models] = np.eye(models)
+        if r:
+            effects = raters * models + (r - 1) * (covariates + own)
+            found[r, models:, effects : effects + covariates] = np.eye(covariates)
+            if own:
+                found[r, :models, effects + covariates] = family[r - 1]
+    return found.reshape(raters * sums.width, -1)
 
 
 def prepare(counts: BattleCounts, *, length: bool, families: Mapping[str, str], priors: Priors) -> Data:
@@ -191,7 +204,7 @@ class Normal:
 def observed(at: Strengths, clusters: Sequence[BattleSums]) -> Normal:
     """The observation about a point."""
     sums = at.sums
-    noise = prompt_effects(at, clusters).meat + _lacking(at) + _FLOOR * at.information
+    noise = prompt_effects(at, clusters).meat + _FLOOR * at.information
     values, basis = np.linalg.eigh(at.information)
     seen = basis[:, values > 1e-9 * values.max()]
     root = np.linalg.cholesky(seen.T @ noise @ seen)
@@ -214,23 +227,17 @@ def poorly_known(sums: BattleSums) -> NDArray[np.bool_]:
     return np.asarray((n > 0) & (few | (decided == 0)))
 
 
-def _lacking(at: Strengths) -> Floats:
-    """Variance that residuals cannot show where all outcomes agree: up to the rater's share of p(1 − p)."""
-    sums, p = at.sums, at.expected(at.sums)
-    poor, times = poorly_known(sums), sums.times[sums.cluster]
-    residual = (sums.t - sums.n * p) ** 2 * times
-    binomial = sums.n * p * (1 - p) * times
-    mine = poor[sums.rater, sums.first] | poor[sums.rater, sums.second]
-    matrix = np.zeros((sums.raters, sums.width) * 2)
-    for r in np.flatnonzero(poor.any(axis=1)):
-        rater = sums.rater == r
-        share = residual[rater].sum() / binomial[rater].sum()
-        rows = rater & mine
-        pairs, place = np.unique(np.stack([sums.first[rows], sums.second[rows]]), axis=1, return_inverse=True)
-        gap = np.bincount(place.reshape(-1), weights=share * binomial[rows] - residual[rows])
-        weight = np.maximum(gap, 0.0)
-        for i, k, w in zip(*pairs, weight, strict=True):
-            block = matrix[r, :, r]
-            block[[i, k], [i, k]] += w
-            block[[i, k], [k, i]] -= w
-    return np.asarray(matrix.reshape(sums.raters * sums.width, -1))
+def _model_based(at: Strengths) -> Floats:
+    """Meat whose blocks of one rater are its share φ of binomial variance.
+
+    A few residuals say little of their variance, and none where all outcomes agree.
+    """
+    sums, times = at.sums, at.sums.times[at.sums.cluster]
+    p, width = at.expected(sums), at.sums.width
+    residual, binomial = (sums.t - sums.n * p) ** 2 * times, sums.n * p * (1 - p) * times
+    meat = at.meat.copy()
+    for r in range(sums.raters):
+        rater, own = sums.rater == r, slice(r * width, (r + 1) * width)
+        meat[own, own] = residual[rater].sum() / binomial[rater].sum() * at.information[own, own]
+    values, vectors = np.linalg.eigh(meat)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

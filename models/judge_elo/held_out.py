@@ -52,7 +52,7 @@ class Prediction:
     pareto_k, ess : float
         Of the weights: what the gate looks at.
     poor : bool
-        Whether some strengths made a Newton step to the joint mode necessary.
+        Whether some strengths are too poorly known for a normal about the maximum.
     """
 
     model: str

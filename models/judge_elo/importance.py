@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from bayesjudge.models.judge_elo.marginal import Marginal, Priors, find_mode, unpacked
 from bayesjudge.models.judge_elo.scales import joint_scale
 
-__all__ = ["DRAWS", "Functional", "Proposal", "Weighted", "explored", "weighted"]
+__all__ = ["DRAWS", "Functional", "Proposal", "Weighted", "explored", "likely", "weighted"]
 
 type Floats = NDArray[np.float64]
 #: Draws for each hyperparameter, and degrees of freedom of the proposal.
 DRAWS, FREEDOM = 48, 7.0
 #: Rounds of proposals at most, and when no further one is needed.
 _ROUNDS, _GOOD_K, _GOOD_SHARE = 6, 0.5, 0.4
+#: Likely hyperparameters that expectations are taken over.
+_POINTS = 48
 #: Largest logarithm of a scale, and logit.
 _FURTHEST = 12.0
 #: More than any quadratic form: what keeps a bordered matrix positive definite.
@@ -104,12 +106,47 @@ class Proposal:
 
 def explored(marginal: Marginal, priors: Priors, *, seed: int) -> Proposal:
     """What is known of the hyperparameters of one posterior, from its mode on."""
-    mode = find_mode(marginal, priors)
-    first = Proposal(centre=mode.at, root=np.linalg.cholesky(np.linalg.inv(mode.curvature)))
-    nothing = Functional(contrast=np.zeros(marginal.design.shape[2]), variance=0.0,
-                         shared=np.zeros(len(marginal.y)))  # fmt: skip
-    found = weighted(marginal, first, priors, nothing, seed=seed, times=4)
+    first = _about_mode(marginal, priors)
+    found = weighted(marginal, first, priors, _nothing(marginal), seed=seed, times=4)
     return first.moved(found.u, found.weight)
+
+
+def _about_mode(marginal: Marginal, priors: Priors) -> Proposal:
+    mode = find_mode(marginal, priors)
+    return Proposal(centre=mode.at, root=np.linalg.cholesky(np.linalg.inv(mode.curvature)))
+
+
+def _nothing(marginal: Marginal) -> Functional:
+    return Functional(contrast=np.zeros(marginal.design.shape[2]), variance=0.0,
+                      shared=np.zeros(len(marginal.y)))  # fmt: skip
+
+
+def likely(marginal: Marginal, priors: Priors, placed: Floats) -> tuple[Floats, Floats]:
+    """Posterior mean (R, Q) and covariance (RQ, RQ) of strengths and effects, placed where a rater sees them.
+
+    Parameters
+    ----------
+    marginal : Marginal
+    priors : Priors
+    placed : float array (RQ, RM + JE)
+        From strengths and effects to the points of raters.
+    """
+    found = weighted(marginal, _about_mode(marginal, priors), priors, _nothing(marginal), seed=0)
+    at = np.searchsorted(np.cumsum(found.weight), (np.arange(_POINTS) + 0.5) / _POINTS)
+    u = found.u[np.minimum(at, len(found.u) - 1)]
+    flat = marginal.effects.reshape(len(marginal.y), -1)
+    design = np.concatenate([marginal.design.reshape(len(flat), -1), flat], axis=1)
+    models, means, within = marginal.design.shape[2], [], np.zeros((design.shape[1],) * 2)
+    for scale in joint_scale(np, *unpacked(u, marginal.judges)):
+        prior = np.eye(design.shape[1])
+        prior[: -flat.shape[1] or None, : -flat.shape[1] or None] = np.kron(scale, np.eye(models))
+        gain = np.linalg.solve(marginal.covariance(scale), design @ prior).T
+        means.append(gain @ marginal.y)
+        within += (prior - gain @ design @ prior) / _POINTS
+    mean = np.mean(means, axis=0)
+    covariance = within + np.cov(np.array(means).T, bias=True)
+    raters = marginal.judges + 1
+    return (placed @ mean).reshape(raters, -1), np.asarray(placed @ covariance @ placed.T)
 
 
 def weighted(

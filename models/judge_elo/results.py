@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["STATISTICS", "bootstrap", "elo", "quantities"]
 
 PREDICTED = "predicted: no human vote"
-#: What a row says whose strength needed the Newton step.
-STEPPED = "few wins or losses: taken at the joint mode"
+#: What a row says whose strength is too poorly known for a normal about the maximum.
+STEPPED = "few wins or losses: closest normal"
 type Floats = NDArray[np.float64]
 
 

@@ -145,7 +145,7 @@ def _rows(
             rows.append({**row, **_nothing(one)})
             continue
         low, high = (one.quantile(level) for level in ((1 - options.prob) / 2, (1 + options.prob) / 2))
-        notes = [_not_converged(one), "few wins or losses: taken at the joint mode" if one.poor else ""]
+        notes = [_not_converged(one), "few wins or losses: closest normal" if one.poor else ""]
         rows.append({**row, "point": one.point, "lower": low, "upper": high,
                      "note": "; ".join(note for note in notes if note)})  # fmt: skip
     return Estimates.from_rows(rows)
