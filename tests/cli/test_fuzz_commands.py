@@ -78,9 +78,9 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any, **__: Any) -> None:
         raise UsageError("a fit was reached")
 
-    for module in ("accuracy.fits", "accuracy.panel", "elo.fits", "reliability.parts", "audit.study"):
+    for module in ("accuracy.study", "elo.fits", "reliability.study", "audit.study"):
         # By its full name: a study's module and the function that answers may have one name.
-        monkeypatch.setattr(importlib.import_module(f"bayesjudge.studies.{module}"), "fit", stop)
+        monkeypatch.setattr(importlib.import_module(f"bayesjudge.studies.{module}"), "run_fits", stop)
 
 
 @pytest.mark.usefixtures("fitted")
