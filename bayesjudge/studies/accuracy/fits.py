@@ -135,7 +135,7 @@ def plan_judge(
     own, several = is_requested(options, OWN) or not models, len(counts.models) > 1
     others: list[Pooling] = [name for name in POOLINGS if name != options.pooling]
     pooled: list[Pooling] = others if own and compared and several else []
-    requested = [options.pooling, *pooled] if own else []
+    requested: tuple[Pooling, ...] = (options.pooling, *pooled) if own else ()
     require_distinct([*(JudgeError(pooling=name, labels=labels) for name in requested), *models])
     more = {model.label: Fitting(model=model, table=counts, **options.sampling) for model in models}
     if not own:
@@ -148,7 +148,8 @@ def plan_judge(
     by_model: Pooling = "partial" if options.pooling == "shared" and several else options.pooling
     model = JudgeError(pooling=options.pooling, labels=labels)
     jobs = {str(options.pooling): Fitting(model=model, table=counts, **options.sampling)}
-    for name in dict.fromkeys([*pooled, by_model]):
+    remaining: tuple[Pooling, ...] = (*pooled, by_model)
+    for name in dict.fromkeys(remaining):
         if name == options.pooling:
             continue
         jobs[name] = Fitting(model=JudgeError(pooling=name, labels=labels), table=counts, **short)
