@@ -341,7 +341,8 @@ def test_an_unknown_question_is_refused() -> None:
     result = CliRunner().invoke(cli.app, ["simulate", "coverage", "taste"])
     assert result.exit_code == 2
     said = " ".join(result.stderr.split())
-    assert "there are accuracy, panel, elo, judge-elo, soft-elo, reliability, scores, audit; and the models" in said
+    sweeps = "accuracy, panel, elo, judge-elo, soft-elo, reliability, scores, audit"
+    assert f"there are {sweeps}; and the models" in said
 
 
 def test_options_of_models_are_none_of_sweeps() -> None:
