@@ -73,12 +73,7 @@ def _judged(folder: Path, part: str, label: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[pytest.mark.xfail(
-        reason="strengths are integrated out: no sweep of judge_elo over worlds with known Elo was run yet",
-        strict=True)] * (name == "judge_elo"))
-    for name in KIND_OF_MODEL
-])  # fmt: skip
+@pytest.mark.parametrize("name", KIND_OF_MODEL)
 def test_coverage_was_measured_of_all_that_a_model_says(name: str) -> None:
     model = find_model(name)()
     cell = prior_cell(model, model.prepare(small_table(KIND_OF_MODEL[name])))
