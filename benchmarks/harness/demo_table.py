@@ -22,8 +22,8 @@ def printed() -> str:
         wide = os.environ | {"COLUMNS": str(WIDTH)}
         done = subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, check=True)  # noqa: S603 our own command
     lines = [line.rstrip() for line in done.stdout.splitlines()]
-    start = next(place for place, line in enumerate(lines) if line.startswith("Accuracy"))
-    return "\n".join(lines[: lines.index("", start + 1)])
+    rule = next(place for place, line in enumerate(lines) if "──" in line)
+    return "\n".join(lines[: lines.index("", rule + 1)])
 
 
 def main() -> None:
