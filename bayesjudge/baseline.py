@@ -13,7 +13,6 @@ from bayesjudge.errors import UsageError
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
 
-__all__ = ["Baseline", "chosen_baselines", "find_baseline"]
 
 type QuestionName = Literal["accuracy", "elo", "reliability", "audit"]
 

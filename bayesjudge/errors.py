@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from bayesjudge.text import visible
 
-__all__ = ["EngineError", "InputError", "Problem", "UsageError", "require_choice", "require_positive"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:

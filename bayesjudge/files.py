@@ -15,7 +15,6 @@ from bayesjudge.text import FORMULA, GUARD, visible
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["csv_text", "file_name", "require_writable", "try_each", "write_text", "write_whole"]
 
 #: A file that is still to be written: where, and how.
 type Job = tuple[Path, Callable[[Path], object]]
@@ -83,9 +82,7 @@ def csv_text(frame: pd.DataFrame) -> str:
     '=1+1,-1.5
     a\x1b[31m,2.0
     """
-    texts = {
-        str(name): frame[name].map(_guarded) for name in frame if frame[name].dtype.kind not in "biufcmM"
-    }
+    texts = {str(name): frame[name].map(_guarded) for name in frame if frame[name].dtype.kind not in "biufcmM"}
     text: str = frame.assign(**texts).rename(columns=_guarded).to_csv(index=False)
     return text
 
@@ -135,9 +132,7 @@ def require_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=nearest):
             pass
     except OSError as error:
-        raise UsageError(
-            f"cannot write into {str(nearest)!r}: {error.strerror}; name another folder"
-        ) from error
+        raise UsageError(f"cannot write into {str(nearest)!r}: {error.strerror}; name another folder") from error
 
 
 def file_name(name: str) -> str:

@@ -28,25 +28,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates, Population
     from bayesjudge.estimates.posterior import Quantities
 
-__all__ = [
-    "Data",
-    "Describes",
-    "GenerativeModel",
-    "GivesAccuracy",
-    "GivesElo",
-    "GivesQuantities",
-    "GivesTrust",
-    "HasExchangeable",
-    "Model",
-    "Replicates",
-    "Resamples",
-    "ShiftsAccuracy",
-    "Statistic",
-    "find_model",
-    "lacks",
-    "model_names",
-    "with_observations",
-]
 
 #: A test quantity: (replicated observations (..., rows), data) to named arrays with the same leading shape.
 #: Where data have several observed arrays, the replicated observations are a mapping by name.
@@ -130,8 +111,9 @@ class Data:
         """
         arrays = {}
         for name, array in self.arrays.items():
-            widths = [(0, length - size if d == dim else 0)
-                      for d, size in zip(self.dims[name], np.shape(array), strict=True)]  # fmt: skip
+            widths = [
+                (0, length - size if d == dim else 0) for d, size in zip(self.dims[name], np.shape(array), strict=True)
+            ]
             arrays[name] = np.pad(array, widths) if dim in self.dims[name] else array
         coords = {**self.coords, dim: tuple(range(length))}
         return replace(self, arrays=arrays, coords=coords)
@@ -246,9 +228,7 @@ class GenerativeModel(ABC):
         """Named test quantities for predictive checks."""
         return {}
 
-    def estimates(
-        self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95, **options: Any
-    ) -> Estimates:
+    def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95, **options: Any) -> Estimates:
         """Rows of `quantities`, which takes the ``options``, with equal-tailed intervals."""
         from bayesjudge.estimates.posterior import estimates_of
 

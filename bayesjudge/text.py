@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["FORMULA", "GUARD", "json_visible", "visible"]
-
 #: What a terminal or a browser obeys instead of showing: control characters, marks that change the reading
 #: direction, separators of lines; and what no XML may hold, halves of surrogate pairs among them.
 _OBEYED = re.compile(

@@ -69,12 +69,16 @@ def main() -> None:
     facts, start = machine(), time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tables = {name: pairs for name, pairs in settings(options.data)
-                  if not options.settings or name in options.settings}  # fmt: skip
-        runs = pd.DataFrame([row for design in ("pairs", "questions")
-                             for row in _design(tables, design, options)])  # fmt: skip
-        sampled = [row for name in SAMPLED if name in tables and options.posteriors
-                   for row in _sampled(name, tables[name], options)]  # fmt: skip
+        tables = {
+            name: pairs for name, pairs in settings(options.data) if not options.settings or name in options.settings
+        }
+        runs = pd.DataFrame([row for design in ("pairs", "questions") for row in _design(tables, design, options)])
+        sampled = [
+            row
+            for name in SAMPLED
+            if name in tables and options.posteriors
+            for row in _sampled(name, tables[name], options)
+        ]
     by_setting = _summary(runs, ["design", "setting", "method"])
     overall = _summary(runs, ["design", "method"])
     show(overall, "consistency gained by each method")
@@ -84,8 +88,17 @@ def main() -> None:
     transport = _transport(options.points)
     show([transport], "exact partial optimal transport")
     claims = [] if options.settings else must_hold(runs, sampled, transport)
-    report("audit", options, facts, must_hold=claims, overall=overall, by_setting=by_setting, sampled=sampled,
-           transport=[transport], seconds=time.perf_counter() - start)  # fmt: skip
+    report(
+        "audit",
+        options,
+        facts,
+        must_hold=claims,
+        overall=overall,
+        by_setting=by_setting,
+        sampled=sampled,
+        transport=[transport],
+        seconds=time.perf_counter() - start,
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -142,14 +155,17 @@ def scored(audit: Audit, truth: Pairs) -> dict[str, float]:
     before, now, flips = (mean_by_pair(values, item).mean() for values in (right, after, audit.flips))
     first = (truth.frame["order"].iloc[audit.rows] != "ba").to_numpy()
     return {
-        "before": 100 * before, "gain": 100 * (now - before), "flips": flips,
+        "before": 100 * before,
+        "gain": 100 * (now - before),
+        "flips": flips,
         # As the audit was measured while a pair was one verdict, the one with a shown first.
         "gain_one_order": 100 * (after - right)[first].mean(),
         "precision": (1 + (now - before) / flips) / 2 if audit.flips.any() else np.nan,
-        "auc": auc(audit.scores[known], right[known]), "break_even_auc": _break_even(before),
+        "auc": auc(audit.scores[known], right[known]),
+        "break_even_auc": _break_even(before),
         "ece": calibration_error(audit.scores[known], right[known]),
         "brier": float(((audit.scores[known] - right[known]) ** 2).mean()),
-    }  # fmt: skip
+    }
 
 
 def _break_even(share: float) -> float:
@@ -159,9 +175,7 @@ def _break_even(share: float) -> float:
 def calibration_error(p: np.ndarray, y: np.ndarray) -> float:
     """Expected calibration error: mean |P − rate| over ten bins of equal mass."""
     parts = np.array_split(np.argsort(p, kind="stable"), BINS)
-    return float(
-        sum(abs(p[part].mean() - y[part].mean()) * len(part) for part in parts if len(part)) / len(p)
-    )
+    return float(sum(abs(p[part].mean() - y[part].mean()) * len(part) for part in parts if len(part)) / len(p))
 
 
 def bins_in_band(shown: Pairs, seed: int) -> float:
@@ -178,8 +192,10 @@ def bins_in_band(shown: Pairs, seed: int) -> float:
 
 def _sampled(name: str, pairs: Pairs, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Decisions of the posterior mean (before any guard) beside those of the fast path."""
-    shown = [pairs.hide(hide(pairs, "pairs", share=options.share, seed=options.seed + split))
-             for split in range(options.posteriors)]  # fmt: skip
+    shown = [
+        pairs.hide(hide(pairs, "pairs", share=options.share, seed=options.seed + split))
+        for split in range(options.posteriors)
+    ]
     data, rows = [MODEL.prepare(one) for one in shown], []
     # As many draws as the command takes: at fewer, the gate finds the scales τ short of them.
     fits = fit_many(MODEL, data, seed=options.seed, engine=Hmc(), progress=True)
@@ -189,12 +205,20 @@ def _sampled(name: str, pairs: Pairs, options: argparse.Namespace) -> list[dict[
         fast = fast_audit(one, MODEL, guarded=False)
         trust = of.of_rows(by_pair)[fast.rows]
         right, item = pairs.agrees[fast.rows], pairs.frame["item"].to_numpy()[fast.rows]
-        gains = [100 * mean_by_pair(np.where(flips, 1 - 2 * right, 0.0), item).mean()
-                 for flips in (trust < 0.5, fast.flips)]  # fmt: skip
-        rows.append({"setting": name, "split": k, "gain_sampled": gains[0], "gain_fast": gains[1],
-                     "same_decisions": float(((trust < 0.5) == (fast.scores < 0.5)).mean()),
-                     "ece_sampled": calibration_error(trust, right),
-                     "gate": fits.gate(k).passed})  # fmt: skip
+        gains = [
+            100 * mean_by_pair(np.where(flips, 1 - 2 * right, 0.0), item).mean() for flips in (trust < 0.5, fast.flips)
+        ]
+        rows.append(
+            {
+                "setting": name,
+                "split": k,
+                "gain_sampled": gains[0],
+                "gain_fast": gains[1],
+                "same_decisions": float(((trust < 0.5) == (fast.scores < 0.5)).mean()),
+                "ece_sampled": calibration_error(trust, right),
+                "gate": fits.gate(k).passed,
+            }
+        )
     return rows
 
 
@@ -242,14 +266,20 @@ def must_hold(
         holds("least mean gain of a setting, points", float(means.min()), least=-0.3),
         holds("share of losing runs", float((random["gain"] < -1e-9).mean()), most=0.03),
         holds("expected calibration error", float(random["ece"].mean()), most=0.08),
-        holds("whole questions verified: least mean gain of a setting, points",
-              float(whole.groupby("setting")["gain"].mean().min()), least=-1),
-        holds("bins of held-out pairs whose exact 95 % band holds the mean trust",
-              float(random["in_band"].mean()), least=0.9),
+        holds(
+            "whole questions verified: least mean gain of a setting, points",
+            float(whole.groupby("setting")["gain"].mean().min()),
+            least=-1,
+        ),
+        holds(
+            "bins of held-out pairs whose exact 95 % band holds the mean trust",
+            float(random["in_band"].mean()),
+            least=0.9,
+        ),
         # Processor seconds: a busy machine's wall clock says nothing of the solver.
         holds("processor seconds of exact transport, 5,000 × 5,000", transport["cpu_seconds"], most=120),
         holds("its peak memory in MB", transport["peak_mb"], most=2000),
-    ]  # fmt: skip
+    ]
     if sampled:
         same = float(np.mean([row["same_decisions"] for row in sampled]))
         claims.append(holds("decisions of the fast path as the sampled posterior's", same, least=0.97))

@@ -58,8 +58,9 @@ def main() -> None:
     show(rows, "coverage, error and width by rule")
     show(tests, "permutation test of even labelling")
     claims = [] if options.quick else must_hold(rows, tests)
-    report("chosen_labels", options, facts, must_hold=claims, rows=rows, tests=tests,
-           seconds=time.perf_counter() - start)  # fmt: skip
+    report(
+        "chosen_labels", options, facts, must_hold=claims, rows=rows, tests=tests, seconds=time.perf_counter() - start
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -83,8 +84,10 @@ def scored(world: Population, rule: str, options: argparse.Namespace) -> tuple[l
     logs = [drawn(world, rule, seed=options.seed * 1000 + k) for k in range(options.replicates)]
     even = [_without_probabilities(one) for one in logs]
     kinds: dict[Labels, list[VerdictCounts]] = {
-        "random": even, "weighted": logs, "reweighted": [estimated_weights(one) for one in even],
-    }  # fmt: skip
+        "random": even,
+        "weighted": logs,
+        "reweighted": [estimated_weights(one) for one in even],
+    }
     tables = []
     for labels, counts in kinds.items():
         model = JudgeError(labels=labels)
@@ -93,9 +96,7 @@ def scored(world: Population, rule: str, options: argparse.Namespace) -> tuple[l
     tables += [accuracy_baselines(one, "judge", methods=["ipw", "aipw"]) for one in logs]
     tables += [accuracy_baselines(one, "judge", methods=["ppi++"], bootstrap=0) for one in even]
     tests = [even_labelling(one, "judge", permutations=199, seed=k).p for k, one in enumerate(even)]
-    return _coverage(Estimates.concat(tables).frame, true_values(world)), float(
-        np.mean(np.array(tests) <= 0.05)
-    )
+    return _coverage(Estimates.concat(tables).frame, true_values(world)), float(np.mean(np.array(tests) <= 0.05))
 
 
 def drawn(world: Population, rule: str, *, seed: int) -> VerdictCounts:

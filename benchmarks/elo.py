@@ -45,9 +45,12 @@ def main() -> None:
         # The mean of 50 ratios, each of them scattering by 1 in the square root of twice the resamples.
         holds("mean relative difference of standard errors from evalica's", apart, most=0.05),
         holds("seconds of the soft-elo study", study[0]["seconds"], most=60),
-        holds("peak memory in MB of counting, beyond the imports", memory["peak_mb"] - memory["imports_mb"],
-              most=options.memory),
-    ]  # fmt: skip
+        holds(
+            "peak memory in MB of counting, beyond the imports",
+            memory["peak_mb"] - memory["imports_mb"],
+            most=options.memory,
+        ),
+    ]
     report("elo", options, facts, must_hold=claims, bootstrap=bootstrap, study=study, memory=memory)
 
 
@@ -84,9 +87,14 @@ def bootstrap_rows(options: argparse.Namespace) -> tuple[dict[str, Any], float, 
 
     def theirs() -> None:
         found["theirs"] = evalica.bootstrap(
-            evalica.bradley_terry, frame["model_a"], frame["model_b"], winners, n_resamples=options.theirs,
-            bootstrap_method="percentile", random_state=options.seed,
-        )  # fmt: skip
+            evalica.bradley_terry,
+            frame["model_a"],
+            frame["model_b"],
+            winners,
+            n_resamples=options.theirs,
+            bootstrap_method="percentile",
+            random_state=options.seed,
+        )
 
     fit_human(counts, bootstrap=2)
     (mine, my_cpu), (other, their_cpu) = median_seconds(ours, repeats=3), median_seconds(theirs, repeats=1)
@@ -96,9 +104,16 @@ def bootstrap_rows(options: argparse.Namespace) -> tuple[dict[str, Any], float, 
     error = (log - log.mean(axis=1, keepdims=True)).std(axis=0, ddof=1)
     # Both are random: the ratios scatter, and their mean says whether they aim at the same thing.
     apart = float(abs(np.mean(error / fit.error) - 1))
-    row = {"ours_s": mine, "ours_cpu_s": my_cpu, "evalica_s": other * more, "evalica_cpu_s": their_cpu * more,
-           "evalica_resamples": options.theirs, "median_error_ours": float(np.median(fit.error)),
-           "median_error_evalica": float(np.median(error)), "mean_relative_difference": apart}  # fmt: skip
+    row = {
+        "ours_s": mine,
+        "ours_cpu_s": my_cpu,
+        "evalica_s": other * more,
+        "evalica_cpu_s": their_cpu * more,
+        "evalica_resamples": options.theirs,
+        "median_error_ours": float(np.median(fit.error)),
+        "median_error_evalica": float(np.median(error)),
+        "mean_relative_difference": apart,
+    }
     return row, other * more / mine, apart
 
 
@@ -116,8 +131,15 @@ def study_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
         took = seconds(study)
         (summary,) = held_out_summary(conformal(found["held"])).values()
         halves = split_coverage(found["held"], seed=options.seed)
-        rows.append({"method": method, "seconds": took, "patterns": len(counts.judged), **summary,
-                     "half_split_coverage": float(halves["coverage"].mean())})  # fmt: skip
+        rows.append(
+            {
+                "method": method,
+                "seconds": took,
+                "patterns": len(counts.judged),
+                **summary,
+                "half_split_coverage": float(halves["coverage"].mean()),
+            }
+        )
     return rows
 
 
@@ -138,8 +160,14 @@ def _fit_seconds(options: argparse.Namespace) -> float:
     models = options.many
     first, second = np.triu_indices(models, 1)
     theta = np.random.default_rng(options.seed).normal(0, 0.7, models)
-    frame = pd.DataFrame({"item": range(len(first)), "model_a": first, "model_b": second,
-                          "human": (theta[first] > theta[second]).astype(int)})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": range(len(first)),
+            "model_a": first,
+            "model_b": second,
+            "human": (theta[first] > theta[second]).astype(int),
+        }
+    )
     counts = count_battles(Battles.from_frame(frame))
     fit_human(counts)
     return seconds(lambda: fit_human(counts))
@@ -147,8 +175,9 @@ def _fit_seconds(options: argparse.Namespace) -> float:
 
 def _design(models: int, battles: int, seed: int, *, graded: bool = False) -> BattleDesign:
     theta = np.random.default_rng(seed).normal(0, 0.5, models)
-    return BattleDesign(strengths=tuple((theta - theta.mean()).tolist()), battles=battles, graded=graded,
-                        judges=1, slope=1.2, taste=0.1)  # fmt: skip
+    return BattleDesign(
+        strengths=tuple((theta - theta.mean()).tolist()), battles=battles, graded=graded, judges=1, slope=1.2, taste=0.1
+    )
 
 
 if __name__ == "__main__":

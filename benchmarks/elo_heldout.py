@@ -47,9 +47,12 @@ PROB = 0.9
 #: Sizes of the smaller logs, and how many of each.
 SMALLER = {1500: 4, 6000: 2}
 CONFORMAL: tuple[tuple[Literal["split", "jackknife+"], Literal["raw", "line"], bool], ...] = (
-    ("split", "raw", True), ("split", "raw", False), ("split", "line", True), ("split", "line", False),
+    ("split", "raw", True),
+    ("split", "raw", False),
+    ("split", "line", True),
+    ("split", "line", False),
     ("jackknife+", "line", False),
-)  # fmt: skip
+)
 
 
 def main() -> None:
@@ -73,8 +76,7 @@ def main() -> None:
         show(paper, "the sample as in the paper")
     show(rows, "the human Elo of models that people have not seen")
     claims = [] if options.quick else must_hold(rows, paper)
-    report("elo_heldout", options, facts, must_hold=claims, rows=rows, paper=paper,
-           seconds=time.perf_counter() - start)  # fmt: skip
+    report("elo_heldout", options, facts, must_hold=claims, rows=rows, paper=paper, seconds=time.perf_counter() - start)
 
 
 def _options() -> argparse.Namespace:
@@ -130,10 +132,20 @@ def predicted(
         if isinstance(one, str):
             continue
         low, high = (one.quantile(level) for level in ((1 - PROB) / 2, (1 + PROB) / 2))
-        found.append({"unit": model, "method": JudgeElo().label, "point": one.point, "lower": low,
-                      "upper": high, "truth": truth[model], "prob": PROB})  # fmt: skip
-    failed = sum(not (isinstance(one, str) or (one.pareto_k <= MOST_PARETO_K and one.ess >= LEAST_DRAWS))
-                 for one in made)  # fmt: skip
+        found.append(
+            {
+                "unit": model,
+                "method": JudgeElo().label,
+                "point": one.point,
+                "lower": low,
+                "upper": high,
+                "truth": truth[model],
+                "prob": PROB,
+            }
+        )
+    failed = sum(
+        not (isinstance(one, str) or (one.pareto_k <= MOST_PARETO_K and one.ess >= LEAST_DRAWS)) for one in made
+    )
     common = {"log": log, "judge": name}
     yield {**common, **scored(Estimates.from_rows(found)), "gate_failed": failed, "seconds": seconds}
     for method in methods:
@@ -141,9 +153,7 @@ def predicted(
         held = held_out(counts, counts.judges[0], method, targets=models)
         seconds = time.process_time() - began
         for kind, on, normalised in CONFORMAL:
-            table = conformal(held, kind=kind, on=on, normalised=normalised, prob=PROB).where(
-                unit=list(models)
-            )
+            table = conformal(held, kind=kind, on=on, normalised=normalised, prob=PROB).where(unit=list(models))
             named = table.with_column(method=table.frame["method"] + f" {method}")
             yield {**common, **scored(named), "gate_failed": 0, "seconds": seconds}
 
@@ -162,10 +172,15 @@ def averaged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def as_in_paper(counts: BattleCounts) -> list[dict[str, Any]]:
     """Errors of the paper's two methods, whose target's votes stay in the calibration models' folds."""
-    held = [held_out(counts, counts.judges[0], method, setting="as-in-paper")
-            for method in ("hard-elo", "soft-elo")]  # fmt: skip
-    return [{"method": one.method, "mae": float(np.abs(one.residual).mean()),
-             "split_width": scored(conformal(one, prob=PROB))["median_width"]} for one in held]  # fmt: skip
+    held = [held_out(counts, counts.judges[0], method, setting="as-in-paper") for method in ("hard-elo", "soft-elo")]
+    return [
+        {
+            "method": one.method,
+            "mae": float(np.abs(one.residual).mean()),
+            "split_width": scored(conformal(one, prob=PROB))["median_width"],
+        }
+        for one in held
+    ]
 
 
 def must_hold(rows: Sequence[dict[str, Any]], paper: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -176,26 +191,29 @@ def must_hold(rows: Sequence[dict[str, Any]], paper: Sequence[dict[str, Any]]) -
     most = ((14.8, 60.0), (20.2, 91.0), (34.0, 160.0), (14.9, 56.0))
     for judge, (mae, width) in zip((*JUDGES, ALL), most, strict=True):
         row = ours.loc[("arena", judge)]
-        claims += [holds(f"arena, {judge}: MAE", row["mae"], most=mae),
-                   holds(f"arena, {judge}: coverage at 90 %", row["coverage"], least=0.85),
-                   holds(f"arena, {judge}: median width", row["median_width"], most=width)]  # fmt: skip
-    claims.append(
-        holds("arena: processor seconds of 80 posteriors", ours.loc["arena"]["seconds"].sum(), most=3.0)
-    )
+        claims += [
+            holds(f"arena, {judge}: MAE", row["mae"], most=mae),
+            holds(f"arena, {judge}: coverage at 90 %", row["coverage"], least=0.85),
+            holds(f"arena, {judge}: median width", row["median_width"], most=width),
+        ]
+    claims.append(holds("arena: processor seconds of 80 posteriors", ours.loc["arena"]["seconds"].sum(), most=3.0))
     for size in SMALLER:
         log = f"{size} battles"
         ratios = [ratio(table, ours, log, judge) for judge in JUDGES]
-        claims += [holds(f"{log}: interval score over the best forward conformal's, worst judge", max(ratios),
-                         most=1.1),
-                   holds(f"{log}: the same, mean of judges", float(np.mean(ratios)), most=0.9)]  # fmt: skip
+        claims += [
+            holds(f"{log}: interval score over the best forward conformal's, worst judge", max(ratios), most=1.1),
+            holds(f"{log}: the same, mean of judges", float(np.mean(ratios)), most=0.9),
+        ]
     if paper:
         row = ours.loc[("sample", "the judge")]
         hard, soft = (one["mae"] for one in paper)
-        claims += [holds("sample as in the paper: hard-elo", hard, least=57.58, most=57.68),
-                   holds("sample as in the paper: soft-elo", soft, least=19.535, most=19.537),
-                   holds("sample: MAE", row["mae"], most=17.0),
-                   holds("sample: interval score", row["interval_score"], most=112.0),
-                   holds("sample: processor seconds of 14 posteriors", row["seconds"], most=2.0)]  # fmt: skip
+        claims += [
+            holds("sample as in the paper: hard-elo", hard, least=57.58, most=57.68),
+            holds("sample as in the paper: soft-elo", soft, least=19.535, most=19.537),
+            holds("sample: MAE", row["mae"], most=17.0),
+            holds("sample: interval score", row["interval_score"], most=112.0),
+            holds("sample: processor seconds of 14 posteriors", row["seconds"], most=2.0),
+        ]
     claims.append(holds("predictions whose gate failed", float(ours["gate_failed"].sum()), most=0.0))
     return claims
 

@@ -27,9 +27,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--battles", type=int, default=25_000)
     options.add_argument("--models", type=int, default=55)
-    options.add_argument(
-        "--draws", type=int, default=1000, help="draws and warm-up draws of each of 4 chains"
-    )
+    options.add_argument("--draws", type=int, default=1000, help="draws and warm-up draws of each of 4 chains")
     found = options.parse_args()
     if found.quick:
         found.battles, found.models, found.draws = 2000, 10, 200
@@ -37,8 +35,11 @@ def main() -> None:
     strengths = tuple(np.random.default_rng(found.seed).normal(0, 0.8, found.models).round(3).tolist())
     design = BattleDesign(strengths=strengths, battles=found.battles, judges=0)
     data = BradleyTerry().prepare(count_battles(simulate_battles(seed=found.seed, design=design).battles))
-    rows = [_hmc(data, found.seed, found.draws), _laplace(data, found.seed, found.draws),
-            _raw_pymc(data, found.seed, found.draws)]  # fmt: skip
+    rows = [
+        _hmc(data, found.seed, found.draws),
+        _laplace(data, found.seed, found.draws),
+        _raw_pymc(data, found.seed, found.draws),
+    ]
     show(rows, f"bradley_terry: {found.battles:,} battles of {found.models} models")
     ratio = rows[0]["least_ess_per_second"] / rows[-1]["least_ess_per_second"]
     claim = holds("ESS/s of bradley_terry against PyMC's default sampler on raw battles", ratio, least=10)
@@ -80,8 +81,16 @@ def _raw_pymc(data: Data, seed: int, draws: int) -> dict[str, Any]:
         d = theta[data["first"][pattern]] - theta[data["second"][pattern]]
         pm.Potential("n", pytensor_log_outcomes(d, log_tie)[rows, outcome])
         began = time.perf_counter()
-        tree = pm.sample(draws=draws, tune=draws, random_seed=seed, chains=4, cores=1, progressbar=False,
-                         nuts_sampler="pymc", compute_convergence_checks=False)  # fmt: skip
+        tree = pm.sample(
+            draws=draws,
+            tune=draws,
+            random_seed=seed,
+            chains=4,
+            cores=1,
+            progressbar=False,
+            nuts_sampler="pymc",
+            compute_convergence_checks=False,
+        )
         seconds = time.perf_counter() - began
     return _row("PyMC: default NUTS on raw battles", tree["posterior"]["strength"], seconds)
 
@@ -90,8 +99,13 @@ def _row(method: str, strength: Any, seconds: float) -> dict[str, Any]:
     import arviz_stats
 
     least = float(arviz_stats.ess(strength.to_dataset(name="x"))["x"].min())
-    return {"method": method, "draws": strength.sizes["chain"] * strength.sizes["draw"], "least_ess": least,
-            "seconds": seconds, "least_ess_per_second": least / seconds}  # fmt: skip
+    return {
+        "method": method,
+        "draws": strength.sizes["chain"] * strength.sizes["draw"],
+        "least_ess": least,
+        "seconds": seconds,
+        "least_ess_per_second": least / seconds,
+    }
 
 
 if __name__ == "__main__":

@@ -40,8 +40,7 @@ def main() -> None:
             print(f"{judge}, {n} labels: {time.perf_counter() - start:.0f} s", file=sys.stderr)
     show(rows, "share of logs with evenly drawn labels that are called chosen")
     claims = [] if options.quick else must_hold(rows)
-    report("even_labels", options, facts, must_hold=claims, rows=rows,
-           seconds=time.perf_counter() - start)  # fmt: skip
+    report("even_labels", options, facts, must_hold=claims, rows=rows, seconds=time.perf_counter() - start)
 
 
 def _options() -> argparse.Namespace:
@@ -59,24 +58,36 @@ def _options() -> argparse.Namespace:
 
 def levels(world: Population, n: int, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Share of rejections at each level, and between which numbers 99 % of such shares lie."""
-    p = np.array([
-        even_labelling(drawn(world, n=n, seed=options.seed * 10_000 + k), "judge", seed=k,
-                       permutations=PERMUTATIONS).p
-        for k in range(options.replicates)
-    ])  # fmt: skip
+    p = np.array(
+        [
+            even_labelling(
+                drawn(world, n=n, seed=options.seed * 10_000 + k), "judge", seed=k, permutations=PERMUTATIONS
+            ).p
+            for k in range(options.replicates)
+        ]
+    )
     for level in LEVELS:
         lower, upper = binom.ppf([0.005, 0.995], len(p), level) / len(p)
-        yield {"level": level, "logs": len(p), "rejected": float(np.mean(p <= level)),
-               "band_lower": float(lower), "band_upper": float(upper)}  # fmt: skip
+        yield {
+            "level": level,
+            "logs": len(p),
+            "rejected": float(np.mean(p <= level)),
+            "band_lower": float(lower),
+            "band_upper": float(upper),
+        }
 
 
 def must_hold(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The level is what it says, but for chance."""
     return [
-        holds(f"even labels rejected at {row['level']}, {row['judge']}, {row['n']} labelled", row["rejected"],
-              least=row["band_lower"], most=row["band_upper"])
+        holds(
+            f"even labels rejected at {row['level']}, {row['judge']}, {row['n']} labelled",
+            row["rejected"],
+            least=row["band_lower"],
+            most=row["band_upper"],
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

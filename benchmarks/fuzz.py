@@ -36,9 +36,14 @@ def main() -> None:
             states[table, outcome.state] += 1
             if outcome.state == "fault":
                 faults.append({**facets, "table": table, "message": outcome.message[:200]})
-    rows = [{"table": kind, "inputs": sum(n for (one, _), n in states.items() if one == kind),
-             **{state: states[kind, state] for state in ("read", "refused", "fault")}}
-            for kind in sorted({kind for kind, _ in states})]  # fmt: skip
+    rows = [
+        {
+            "table": kind,
+            "inputs": sum(n for (one, _), n in states.items() if one == kind),
+            **{state: states[kind, state] for state in ("read", "refused", "fault")},
+        }
+        for kind in sorted({kind for kind, _ in states})
+    ]
     show(rows, "inputs")
     if faults:
         show(faults, "faults")

@@ -56,8 +56,7 @@ def main() -> None:
     show(many, f"fit_many on {facts['device']}")
     seconds = time.perf_counter() - start
     claims = [*must_hold(densities, chains, many), holds("seconds in all", seconds, most=600)]
-    report("gpu", options, facts, must_hold=claims, densities=densities, nuts=chains, fit_many=many,
-           seconds=seconds)  # fmt: skip
+    report("gpu", options, facts, must_hold=claims, densities=densities, nuts=chains, fit_many=many, seconds=seconds)
 
 
 def _options() -> argparse.Namespace:
@@ -95,8 +94,7 @@ def compare_density(model: Any, counts: Any, options: argparse.Namespace) -> dic
     with on_cpu():
         here = values()
     value, slope = (_relative(a, b) for a, b in zip(there, here, strict=True))
-    return {"model": model.label, "parameters": target.size, "points": len(points), "density": value,
-            "gradient": slope}  # fmt: skip
+    return {"model": model.label, "parameters": target.size, "points": len(points), "density": value, "gradient": slope}
 
 
 def _relative(there: Any, here: Any) -> float:
@@ -117,11 +115,16 @@ def compare_chains(model: Any, counts: Any, options: argparse.Namespace) -> dict
     there, here = _accuracy(model, data, target, flat), _accuracy(model, data, target, cpu_flat)
     ess = effective_sample_size(there).min()
     return {
-        "model": model.label, "chains": options.chains, "first_seconds": first, "seconds": took,
-        "ess": float(ess), "ess_per_second": float(ess / took),
-        "rhat": float(split_gelman_rubin(there).max()), "cpu_seconds_with_compilation": cpu_took,
+        "model": model.label,
+        "chains": options.chains,
+        "first_seconds": first,
+        "seconds": took,
+        "ess": float(ess),
+        "ess_per_second": float(ess / took),
+        "rhat": float(split_gelman_rubin(there).max()),
+        "cpu_seconds_with_compilation": cpu_took,
         "largest_z": float(np.abs(_z(there, here)).max()),
-    }  # fmt: skip
+    }
 
 
 def _nuts(target: Density, data: Data, settings: Nuts, *, seed: int) -> tuple[float, Any]:
@@ -149,11 +152,20 @@ def compare_many(model: Any, counts: list[Any], options: argparse.Namespace) -> 
     ess = np.array([effective_sample_size(one).min() for one in there])
     rhat = np.array([split_gelman_rubin(one).max() for one in there])
     diverged = np.mean([bool(stats["diverging"].any()) for stats in fits.stats])
-    return {"model": model.label, "posteriors": len(data), "first_seconds": seconds[0], "seconds": seconds[1],
-            "posteriors_per_second": len(data) / seconds[1], "ess_per_second": float(ess.sum() / seconds[1]),
-            "median_ess": float(np.median(ess)), "rhat_above_1.01": float(np.mean(rhat > 1.01)),
-            "with_divergences": float(diverged), "coverage": _coverage(there), "checked": len(checked),
-            "largest_z": float(np.abs(z).max())}  # fmt: skip
+    return {
+        "model": model.label,
+        "posteriors": len(data),
+        "first_seconds": seconds[0],
+        "seconds": seconds[1],
+        "posteriors_per_second": len(data) / seconds[1],
+        "ess_per_second": float(ess.sum() / seconds[1]),
+        "median_ess": float(np.median(ess)),
+        "rhat_above_1.01": float(np.mean(rhat > 1.01)),
+        "with_divergences": float(diverged),
+        "coverage": _coverage(there),
+        "checked": len(checked),
+        "largest_z": float(np.abs(z).max()),
+    }
 
 
 def _accuracy(model: Any, data: Data, target: Density, flat: Any) -> Any:

@@ -40,8 +40,9 @@ def main() -> None:
     for name in names:
         rows += _measured(Case.of(name, MUTATIONS[name]), replicates=given.replicates, seed=given.seed)
         show(rows[-len(MUTATIONS[name]) :], name)
-    claim = holds("smallest distance of a wrong density from the right one", min(r["density"] for r in rows),
-                  least=1e-10)  # fmt: skip
+    claim = holds(
+        "smallest distance of a wrong density from the right one", min(r["density"] for r in rows), least=1e-10
+    )
     report("mutation_scores", given, facts, must_hold=[claim], mutations=rows)
 
 
@@ -58,9 +59,10 @@ def _measured(case: Case, *, replicates: int, seed: int) -> list[dict[str, Any]]
     right = score(np.zeros(len(case.slips)))
     common = {"right": right, "critical": critical}
     each = zip(case.slips, apart, np.eye(len(apart)), strict=True)
-    return [{"model": case.name, "mutation": slip.name, "density": float(distance),
-             "score": score(weights), **common}
-            for slip, distance, weights in each]  # fmt: skip
+    return [
+        {"model": case.name, "mutation": slip.name, "density": float(distance), "score": score(weights), **common}
+        for slip, distance, weights in each
+    ]
 
 
 if __name__ == "__main__":

@@ -37,8 +37,21 @@ from bayesjudge.models.judge_panel import JudgePanel
 BASELINES = ("ppi++[best-judge]", "eif[panel-logit,logit]")
 #: The judge that a user who has read about judges would pick; TREC has no such name.
 FAVOURITE = "GPT-4"
-SHOWN = ("table", "method", "estimand", "n_cal", "mae", "coverage", "coverage_lower", "coverage_upper",
-         "splits_lower", "splits_upper", "width", "interval_score", "wrong_sign")  # fmt: skip
+SHOWN = (
+    "table",
+    "method",
+    "estimand",
+    "n_cal",
+    "mae",
+    "coverage",
+    "coverage_lower",
+    "coverage_upper",
+    "splits_lower",
+    "splits_upper",
+    "width",
+    "interval_score",
+    "wrong_sign",
+)
 #: Numbers of labels at which PPI++'s width is found, to say how many give the panel's.
 MORE_LABELS = (20, 40, 60, 80, 100, 150, 200, 300)
 
@@ -69,17 +82,24 @@ def main() -> None:
     speed = list(timed(one, engines=engines, repeats=1 if options.quick else 3))
     show(speed, "one table of 9 models, 9 judges, 400 items, 40 of them labelled")
     claims = [] if options.quick else [*must_hold(scores), *quick_enough(speed)]
-    report("panel", options, facts, must_hold=claims, scores=scores, gates=gates, needed=needed,
-           speed=speed, seconds=time.perf_counter() - start)  # fmt: skip
+    report(
+        "panel",
+        options,
+        facts,
+        must_hold=claims,
+        scores=scores,
+        gates=gates,
+        needed=needed,
+        speed=speed,
+        seconds=time.perf_counter() - start,
+    )
 
 
 def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--splits", type=int, default=60, help="random choices of the labelled items")
     options.add_argument("--other-splits", type=int, default=20, help="the same for the other two tables")
-    options.add_argument(
-        "--labels", type=int, nargs="+", default=[20, 40, 100], help="items that keep labels"
-    )
+    options.add_argument("--labels", type=int, nargs="+", default=[20, 40, 100], help="items that keep labels")
     options.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     options.add_argument("--draws", type=int, default=1000, help="draws of each of 4 chains")
     options.add_argument("--batch", type=int, default=60, help="posteriors in one program")
@@ -102,8 +122,9 @@ def studied(
     tables = [panel, *([both_populations(one, method) for _, one in sets] for method in BASELINES)]
     if FAVOURITE in votes.judges:
         single = [only_judge(one, FAVOURITE) for _, one in sets]
-        tables.append([both_populations(one, "ppi++[best-judge]").with_column(method=f"ppi++[{FAVOURITE}]")
-                       for one in single])  # fmt: skip
+        tables.append(
+            [both_populations(one, "ppi++[best-judge]").with_column(method=f"ppi++[{FAVOURITE}]") for one in single]
+        )
     truth, keys = true_values(votes), [key for key, _ in sets]
     scores = score(tables, truth=truth, keys=keys, seed=options.seed)
     more = [n for n in MORE_LABELS if n not in options.labels and n < len(votes.items)]
@@ -120,8 +141,7 @@ def panel_estimates(
     data = [model.prepare(one) for _, one in sets]
     # Whole hundreds share one program; careful steps instead of repeats, which would need one of their own.
     engine = Hmc(draws=options.draws, tune=500, target_accept=0.95)
-    fits = fit_many(model, data, engine=engine, seed=options.seed, batch=options.batch, repeat=False,
-                    progress=True)  # fmt: skip
+    fits = fit_many(model, data, engine=engine, seed=options.seed, batch=options.batch, repeat=False, progress=True)
     found, failed, worst = [], 0, 1.0
     for index in range(len(fits)):
         rows: list[dict[str, Any]] = []
@@ -144,8 +164,15 @@ def plain_rows(draws: Any, estimand: str, **common: Any) -> Iterator[dict[str, A
     low, high = np.quantile(values, [0.025, 0.975], axis=0)
     for unit, *found in zip(draws["pair"].to_numpy(), values.mean(axis=0), low, high, strict=True):
         point, lower, upper = map(float, found)
-        yield {"estimand": estimand, "unit": str(unit), "point": point, "lower": lower, "upper": upper,
-               **common, "n": np.nan}  # fmt: skip
+        yield {
+            "estimand": estimand,
+            "unit": str(unit),
+            "point": point,
+            "lower": lower,
+            "upper": upper,
+            **common,
+            "n": np.nan,
+        }
 
 
 def both_populations(votes: PanelVotes, method: str) -> Estimates:
@@ -165,9 +192,8 @@ def only_judge(votes: PanelVotes, judge: str) -> PanelVotes:
 
 
 def more_labels(
-    votes: PanelVotes, labels: Sequence[int], truth: Mapping[tuple[str, str], float],
-    options: argparse.Namespace,
-) -> list[dict[str, Any]]:  # fmt: skip
+    votes: PanelVotes, labels: Sequence[int], truth: Mapping[tuple[str, str], float], options: argparse.Namespace
+) -> list[dict[str, Any]]:
     """PPI++ on the best judge with other numbers of labels, a third of the splits."""
     sets = hidden(votes, splits=max(options.splits // 3, 2), labels=labels, seed=options.seed + 1)
     tables = [[both_populations(one, "ppi++[best-judge]") for _, one in sets]]
@@ -187,8 +213,15 @@ def labels_needed(scores: Sequence[Mapping[str, Any]], options: argparse.Namespa
             if row["method"] == JudgePanel().label:
                 at = float(np.interp(-np.log(row["width"]), -width, n))
                 beyond = row["width"] < plus[-1][1]
-                rows.append({"table": table, "n_cal": row["n_cal"], "width": row["width"],
-                             "ppi++ labels": float(np.exp(at)), "or more": beyond})  # fmt: skip
+                rows.append(
+                    {
+                        "table": table,
+                        "n_cal": row["n_cal"],
+                        "width": row["width"],
+                        "ppi++ labels": float(np.exp(at)),
+                        "or more": beyond,
+                    }
+                )
     return rows
 
 

@@ -48,8 +48,9 @@ def main() -> None:
     show(rows, "items drawn again: the table is the superpopulation")
     show(gates, "convergence of the posteriors")
     claims = [] if options.quick else must_hold(rows)
-    report("panel_resampled", options, facts, must_hold=claims, rows=rows, gates=gates,
-           seconds=time.perf_counter() - start)  # fmt: skip
+    report(
+        "panel_resampled", options, facts, must_hold=claims, rows=rows, gates=gates, seconds=time.perf_counter() - start
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -66,9 +67,7 @@ def _options() -> argparse.Namespace:
     return found
 
 
-def scored(
-    votes: PanelVotes, n: int, options: argparse.Namespace
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def scored(votes: PanelVotes, n: int, options: argparse.Namespace) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """One row a method and estimand, averages over units and the worst unit; the posteriors' gates."""
     sets = drawn_again(votes, splits=options.splits, labels=[n], seed=options.seed)
     panel, gate = panel_estimates(sets, options)
@@ -80,8 +79,13 @@ def scored(
     # An estimate that is undefined says so with the whole range.
     inside = true.between(rows["lower"], rows["upper"]) | rows["point"].isna()
     away = ((rows["lower"] > 0) & (true < 0)) | ((rows["upper"] < 0) & (true > 0))
-    rows = rows.assign(coverage=inside, bias=rows["point"] - true, error=(rows["point"] - true).abs(),
-                       width=rows["upper"] - rows["lower"], wrong=away)  # fmt: skip
+    rows = rows.assign(
+        coverage=inside,
+        bias=rows["point"] - true,
+        error=(rows["point"] - true).abs(),
+        width=rows["upper"] - rows["lower"],
+        wrong=away,
+    )
     units = rows.groupby(["estimand", "method", "unit"], sort=False)[FIGURES].mean()
     groups = units.groupby(["estimand", "method"], sort=False)
     table = groups.mean().assign(worst_unit=groups["coverage"].min()).reset_index()

@@ -79,13 +79,15 @@ def interval_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
 
         times = take_turns({"ours": ours, "ppi_py": theirs}, repeats=20 * options.repeats)
         limits = found["ours"].loc[0, ["lower", "upper"]].to_numpy(float)
-        rows.append({
-            "items": f"{labelled:,} + {unlabelled:,}",
-            "ours_ms": 1e3 * statistics.median(times["ours"]),
-            "ppi_py_ms": 1e3 * statistics.median(times["ppi_py"]),
-            "ours_over_ppi_py": ratio(times, "ours", "ppi_py"),
-            "largest_difference": float(np.abs(limits - np.ravel(found["theirs"])).max()),
-        })  # fmt: skip
+        rows.append(
+            {
+                "items": f"{labelled:,} + {unlabelled:,}",
+                "ours_ms": 1e3 * statistics.median(times["ours"]),
+                "ppi_py_ms": 1e3 * statistics.median(times["ppi_py"]),
+                "ours_over_ppi_py": ratio(times, "ours", "ppi_py"),
+                "largest_difference": float(np.abs(limits - np.ravel(found["theirs"])).max()),
+            }
+        )
     return rows
 
 
@@ -102,19 +104,17 @@ def _counts(y: Draws, seen: Draws, unseen: Draws) -> VerdictCounts:
     codes, n = np.unique(rows, axis=0, return_counts=True)
     zero, one = np.zeros(len(n), dtype=np.int64), np.ones((len(n), 1), dtype=np.int64)
     items = ItemPatterns(group=zero, cluster=zero, label=codes[:, :1], runs=one, positives=codes[:, 1:], n=n)
-    answers = AnswerPatterns(model=zero, group=zero, cluster=zero, label=codes[:, 0], runs=one,
-                             positives=codes[:, 1:], n=n)  # fmt: skip
-    return VerdictCounts(models=("m",), judges=("judge",), groups=("all",), clusters=0, answers=answers,
-                         items={"judge": items})  # fmt: skip
+    answers = AnswerPatterns(
+        model=zero, group=zero, cluster=zero, label=codes[:, 0], runs=one, positives=codes[:, 1:], n=n
+    )
+    return VerdictCounts(
+        models=("m",), judges=("judge",), groups=("all",), clusters=0, answers=answers, items={"judge": items}
+    )
 
 
 def problems(options: argparse.Namespace) -> list[tuple[Any, VerdictCounts]]:
     """Nine models, and two; two alone when in a hurry."""
-    nine: dict[str, Any] = {
-        "models": tuple("abcdefghi"),
-        "accuracy": np.linspace(0.55, 0.9, 9),
-        "youden": 0.7,
-    }
+    nine: dict[str, Any] = {"models": tuple("abcdefghi"), "accuracy": np.linspace(0.55, 0.9, 9), "youden": 0.7}
     (panel,) = simulate_counts(datasets=1, seed=options.seed, labelled=40, unlabelled=360, **nine)
     (pair,) = simulate_counts(datasets=1, seed=options.seed)
     return [(JudgeError(), pair)] if options.quick else [(JudgeError(), panel), (JudgeError(), pair)]
@@ -134,12 +134,17 @@ def sampler_rows(model: Any, counts: VerdictCounts, options: argparse.Namespace)
             found[name].append((took, _least_ess(draws)))
     rates = {name: [ess / took for took, ess in pairs] for name, pairs in found.items()}
     return [
-        {"problem": model.label, "sampler": name, "seconds": statistics.median(took for took, _ in pairs),
-         "first_seconds": first[name], "ess": statistics.median(ess for _, ess in pairs),
-         "ess_per_second": statistics.median(rates[name]),
-         "ours_over_it": _median_ratio(rates["bayesjudge"], rates[name])}
+        {
+            "problem": model.label,
+            "sampler": name,
+            "seconds": statistics.median(took for took, _ in pairs),
+            "first_seconds": first[name],
+            "ess": statistics.median(ess for _, ess in pairs),
+            "ess_per_second": statistics.median(rates[name]),
+            "ours_over_it": _median_ratio(rates["bayesjudge"], rates[name]),
+        }
         for name, pairs in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def makers(options: argparse.Namespace) -> dict[str, Callable[..., Sampler]]:
@@ -193,8 +198,7 @@ def _numpyro(model: Any, data: Any, draws: int, *, jit: bool = False, dense: boo
     from numpyro.infer import MCMC, NUTS
 
     kernel = NUTS(partial(model.numpyro, data), target_accept_prob=0.9, dense_mass=dense)
-    run = MCMC(kernel, num_warmup=draws, num_samples=draws, num_chains=4, chain_method="vectorized",
-               progress_bar=False)  # fmt: skip
+    run = MCMC(kernel, num_warmup=draws, num_samples=draws, num_chains=4, chain_method="vectorized", progress_bar=False)
 
     def whole(key: Any) -> Any:
         run.run(key)
@@ -212,9 +216,16 @@ def _pymc(model: Any, data: Any, draws: int, *, alone: bool = False) -> Sampler:
     def sample(seed: int) -> tuple[Draws, float | None]:
         with twin:
             tree = pm.sample(
-                draws=draws, tune=draws, chains=4, cores=2, nuts={"target_accept": 0.9}, random_seed=seed,
-                progressbar=False, quiet=True, compute_convergence_checks=False,
-            )  # fmt: skip
+                draws=draws,
+                tune=draws,
+                chains=4,
+                cores=2,
+                nuts={"target_accept": 0.9},
+                random_seed=seed,
+                progressbar=False,
+                quiet=True,
+                compute_convergence_checks=False,
+            )
         posterior = tree["posterior"].dataset
         took = float(posterior.attrs["sampling_time"]) if alone else None
         return np.asarray(posterior[_site(model)].transpose("chain", "draw", ...)), took

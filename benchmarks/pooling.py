@@ -50,13 +50,19 @@ def main() -> None:
     unlike = {spread: simulate(np.full(given.leagues, spread), rng) for spread in SPREADS}
     priors = {**PRIORS, "smallest departure": search(leagues, given.steps)}
     # A prior that was searched for is judged on other leagues than those it was found on.
-    rows = [scored(name, prior, spread, league)
-            for name, prior in priors.items() for spread, league in unlike.items()]  # fmt: skip
+    rows = [scored(name, prior, spread, league) for name, prior in priors.items() for spread, league in unlike.items()]
     rows += [unpooled(spread, league) for spread, league in unlike.items()]
     show(rows, "intervals of differences of six normal strengths")
     own = over_own_prior(given, rng)
-    report("pooling", given, facts, must_hold=[] if given.quick else must_hold(rows, own), rows=rows,
-           own_prior=own, searched=_weights(priors["smallest departure"]))  # fmt: skip
+    report(
+        "pooling",
+        given,
+        facts,
+        must_hold=[] if given.quick else must_hold(rows, own),
+        rows=rows,
+        own_prior=own,
+        searched=_weights(priors["smallest departure"]),
+    )
 
 
 def _weights(prior: Array) -> list[dict[str, float]]:
@@ -99,9 +105,7 @@ class Leagues:
 
     def cdf(self, value: Array) -> Array:
         """Posterior distribution functions of differences given each spread: ``(league, pair, spread)``."""
-        return ndtr(
-            (value[..., None] - SHRINKAGE * self.estimate[..., None]) / (np.sqrt(2 * SHRINKAGE) * ERROR)
-        )
+        return ndtr((value[..., None] - SHRINKAGE * self.estimate[..., None]) / (np.sqrt(2 * SHRINKAGE) * ERROR))
 
 
 #: Factor of an estimate in the posterior mean given the spread.
@@ -115,8 +119,9 @@ def simulate(spreads: Array, rng: np.random.Generator) -> Leagues:
     variance = GRID**2 + ERROR**2
     squares = np.square(estimate - estimate.mean(1, keepdims=True)).sum(1)[:, None]
     evidence = -(MODELS - 1) / 2 * np.log(variance) - squares / (2 * variance)
-    return Leagues(truth=truth[:, FIRST] - truth[:, SECOND],
-                   estimate=estimate[:, FIRST] - estimate[:, SECOND], evidence=evidence)  # fmt: skip
+    return Leagues(
+        truth=truth[:, FIRST] - truth[:, SECOND], estimate=estimate[:, FIRST] - estimate[:, SECOND], evidence=evidence
+    )
 
 
 def scored(name: str, prior: Array, spread: float, leagues: Leagues) -> dict[str, Any]:
@@ -134,15 +139,17 @@ def unpooled(spread: float, leagues: Leagues) -> dict[str, Any]:
     return _row("not pooled", spread, leagues, ends, leagues.estimate)
 
 
-def _row(
-    name: str, spread: float, leagues: Leagues, ends: tuple[Array, Array], mean: Array
-) -> dict[str, Any]:
+def _row(name: str, spread: float, leagues: Leagues, ends: tuple[Array, Array], mean: Array) -> dict[str, Any]:
     lower, upper = ends
     held = (lower <= leagues.truth) & (leagues.truth <= upper)
-    return {"prior": name, "spread": spread, "coverage": float(held.mean()),
-            "standard_error": float(held.mean(1).std() / np.sqrt(len(held))),
-            "width": float((upper - lower).mean()),
-            "rmse": float(np.sqrt(np.square(mean - leagues.truth).mean()))}  # fmt: skip
+    return {
+        "prior": name,
+        "spread": spread,
+        "coverage": float(held.mean()),
+        "standard_error": float(held.mean(1).std() / np.sqrt(len(held))),
+        "width": float((upper - lower).mean()),
+        "rmse": float(np.sqrt(np.square(mean - leagues.truth).mean())),
+    }
 
 
 def _quantile(leagues: Leagues, weights: Array, level: float) -> Array:
@@ -186,8 +193,10 @@ def over_own_prior(given: Namespace, rng: np.random.Generator) -> list[dict[str,
     """Spreads drawn from the prior itself: where its intervals must hold what they say."""
     spreads = np.sqrt(rng.chisquare([[1.0], [2.0]], size=(2, 5 * given.leagues)))
     names = "HalfNormal(1)", "Rayleigh(1), the model"
-    return [{**scored(name, PRIORS[name], np.nan, simulate(drawn, rng)), "spread": "its own prior"}
-            for name, drawn in zip(names, spreads, strict=True)]  # fmt: skip
+    return [
+        {**scored(name, PRIORS[name], np.nan, simulate(drawn, rng)), "spread": "its own prior"}
+        for name, drawn in zip(names, spreads, strict=True)
+    ]
 
 
 def must_hold(rows: Sequence[dict[str, Any]], own: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -200,14 +209,17 @@ def must_hold(rows: Sequence[dict[str, Any]], own: Sequence[dict[str, Any]]) -> 
     listed = min(away[name] for name in PRIORS)
     # A coverage has a standard error of .002: none of eleven is off by .01 by chance, and none seems to be.
     return [
-        holds("Rayleigh(1) over its own prior: standard errors from .95",
-              abs(drawn["coverage"] - 0.95) / drawn["standard_error"], most=3),
+        holds(
+            "Rayleigh(1) over its own prior: standard errors from .95",
+            abs(drawn["coverage"] - 0.95) / drawn["standard_error"],
+            most=3,
+        ),
         holds("Rayleigh(1): lowest coverage at any spread", lowest, least=0.94),
         holds("not pooled: largest departure from .95", away["not pooled"], most=0.01),
         holds("listed priors: smallest largest departure from .95", listed, least=0.01),
         holds("searched for: largest departure from .95", away["smallest departure"], most=0.01),
         holds("searched for: width where spread is .1, relative to no pooling", width, least=0.95),
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

@@ -43,19 +43,34 @@ def _one(name: str, options: Namespace) -> None:
     # What was kept from an earlier run took its time then: no figure is better than a wrong one.
     resumed = folder is not None and any(folder.glob("block-*"))
     start = time.process_time()
-    found = coverage([prior_cell(model, data)], models=[model], datasets=options.datasets, seed=options.seed,
-                     folder=folder, block=250, progress=True)  # fmt: skip
+    found = coverage(
+        [prior_cell(model, data)],
+        models=[model],
+        datasets=options.datasets,
+        seed=options.seed,
+        folder=folder,
+        block=250,
+        progress=True,
+    )
     took = None if resumed else time.process_time() - start
     rows = corrected(found)
     show(rows, model.label, columns=_SHOWN)
     settings = Namespace(**{key: value for key, value in vars(options).items() if key != "folder"})
-    report("prior_coverage", settings, facts, must_hold=[must_hold(rows)], label=model.label,
-           table=KIND_OF_MODEL[name], datasets=options.datasets, gates_failed=rows[0]["gates_failed"],
-           cpu_seconds=took, estimands=rows)  # fmt: skip
+    report(
+        "prior_coverage",
+        settings,
+        facts,
+        must_hold=[must_hold(rows)],
+        label=model.label,
+        table=KIND_OF_MODEL[name],
+        datasets=options.datasets,
+        gates_failed=rows[0]["gates_failed"],
+        cpu_seconds=took,
+        estimands=rows,
+    )
 
 
-_SHOWN = ("estimand", "n", "coverage", "coverage_lower", "coverage_upper", "adjusted", "bias", "rmse",
-          "width")  # fmt: skip
+_SHOWN = ("estimand", "n", "coverage", "coverage_lower", "coverage_upper", "adjusted", "bias", "rmse", "width")
 
 
 def corrected(found: Coverage) -> list[dict[str, Any]]:

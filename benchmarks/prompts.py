@@ -98,11 +98,16 @@ def _judged(
         true = truth[str(row["estimand"]), str(row["unit"])]
         excludes = row["lower"] > 0 or row["upper"] < 0
         yield {
-            "world": world, "n": n, "estimand": row["estimand"], "unit": row["unit"],
-            "method": f"{row['method']}{suffix}", "covered": row["lower"] <= true <= row["upper"],
-            "width": row["upper"] - row["lower"], "error": abs(row["point"] - true),
+            "world": world,
+            "n": n,
+            "estimand": row["estimand"],
+            "unit": row["unit"],
+            "method": f"{row['method']}{suffix}",
+            "covered": row["lower"] <= true <= row["upper"],
+            "width": row["upper"] - row["lower"],
+            "error": abs(row["point"] - true),
             "wrong": row["estimand"] == "difference" and excludes and row["point"] * true < 0,
-        }  # fmt: skip
+        }
 
 
 def summary(rows: pd.DataFrame) -> list[dict[str, Any]]:
@@ -110,11 +115,16 @@ def summary(rows: pd.DataFrame) -> list[dict[str, Any]]:
     found = []
     for key, part in rows.groupby(KEYS, sort=False):
         by_unit = part.groupby("unit")["covered"].mean()
-        found.append({
-            **dict(zip(KEYS, key, strict=True)), "coverage": float(part["covered"].mean()),
-            "worst": float(by_unit.min()), "width": float(part["width"].mean()),
-            "error": float(part["error"].mean()), "wrong": float(part["wrong"].mean()),
-        })  # fmt: skip
+        found.append(
+            {
+                **dict(zip(KEYS, key, strict=True)),
+                "coverage": float(part["covered"].mean()),
+                "worst": float(by_unit.min()),
+                "width": float(part["width"].mean()),
+                "error": float(part["error"].mean()),
+                "wrong": float(part["wrong"].mean()),
+            }
+        )
     return found
 
 
@@ -129,8 +139,12 @@ def must_hold(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             claims.append(holds(f"{name}: coverage of the worst unit", row["worst"], least=0.87))
             claims.append(holds(f"{name}: confident and wrong-signed", row["wrong"], most=0.002))
         if row["world"] == "independent battles":
-            plain = next(other for other in rows if all(other[key] == row[key] for key in KEYS[:3])
-                         and other["method"] == f"{row['method']}{INDEPENDENT}")  # fmt: skip
+            plain = next(
+                other
+                for other in rows
+                if all(other[key] == row[key] for key in KEYS[:3])
+                and other["method"] == f"{row['method']}{INDEPENDENT}"
+            )
             ratio = row["width"] / plain["width"]
             claims.append(holds(f"{name}: width to the independent one's", ratio, most=1.05))
     return claims

@@ -65,8 +65,14 @@ def main() -> None:
     show(rows, "engines beside the references", columns=_SHOWN)
     every = [*_others(given, rows), *rows]
     settings = Namespace(quick=given.quick, seed=given.seed, out=given.out)
-    report("reference", settings, facts, must_hold=must_hold(every), rows=every,
-           references=[_described(name) for name in reference.names()])  # fmt: skip
+    report(
+        "reference",
+        settings,
+        facts,
+        must_hold=must_hold(every),
+        rows=every,
+        references=[_described(name) for name in reference.names()],
+    )
 
 
 _SHOWN = ("model", "data", "engine", "accepted", "parameters", "furthest", "at", "rms", "pareto_k", "refused")
@@ -99,8 +105,7 @@ def make(name: str, model: Model, data: Mapping[str, Data], *, seed: int) -> Non
         engine = Hmc(draws=reference.DRAWS // CHAINS * every, **options)
         fits = fit_many(model, list(left.values()), engine=engine, seed=seed)
         facts = {"engine": "hmc", **options, "every": every, "seed": seed}
-        made = [_stored(f"{name}-{which}", fits, k, facts)
-                for k, which in enumerate(left)]  # fmt: skip
+        made = [_stored(f"{name}-{which}", fits, k, facts) for k, which in enumerate(left)]
         left = {which: left[which] for which, good in zip(left, made, strict=True) if not good}
         if not left:
             return
@@ -113,8 +118,7 @@ def _stored(name: str, fits: ManyFits, k: int, facts: Mapping[str, Any]) -> bool
     print(f"{name}: every {facts['every']}: {stated}", flush=True)
     settings = {key: value for key, value in facts.items() if key != "seed"}
     origin = manifest(fits.model, fits.data[k], seed=facts["seed"], facts=settings)
-    reference.save(name, found, {"made_by": "benchmarks/reference.py", "manifest": origin,
-                                 "conditions": stated})  # fmt: skip
+    reference.save(name, found, {"made_by": "benchmarks/reference.py", "manifest": origin, "conditions": stated})
     return reference.fulfilled(stated)
 
 
@@ -129,11 +133,16 @@ def compared(
             z = reference.apart(reference.summary(found), known)
             at = np.unravel_index(int(np.abs(z).argmax()), z.shape)
             yield {
-                "model": name, "data": which, "engine": engine, **facts, "parameters": len(z),
-                "comparisons": z.size, "furthest": float(np.abs(z).max()),
+                "model": name,
+                "data": which,
+                "engine": engine,
+                **facts,
+                "parameters": len(z),
+                "comparisons": z.size,
+                "furthest": float(np.abs(z).max()),
                 "at": f"{reference.FIGURES[at[1]]} of {known['parameter'][at[0]]}",
                 "rms": float(np.sqrt((z**2).mean())),
-            }  # fmt: skip
+            }
         print(f"{name}, {engine}: {time.process_time() - start:.0f} cpu s", flush=True)
 
 
@@ -190,8 +199,12 @@ def must_hold(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _described(name: str) -> dict[str, Any]:
     _, facts = reference.load(name)
-    return {"reference": name, **facts["conditions"], "every": facts["manifest"]["every"],
-            "parameters": len(facts["parameters"])}  # fmt: skip
+    return {
+        "reference": name,
+        **facts["conditions"],
+        "every": facts["manifest"]["every"],
+        "parameters": len(facts["parameters"]),
+    }
 
 
 if __name__ == "__main__":

@@ -51,25 +51,19 @@ def main() -> None:
     timed, claims, published = whole_file(options)
     curves = sampled_curves(options)
     plan = planned(options)
-    for title, rows in (
-        ("seconds", timed),
-        ("published figures", published),
-        ("curves", curves),
-        ("plan", plan),
-    ):
+    for title, rows in (("seconds", timed), ("published figures", published), ("curves", curves), ("plan", plan)):
         show(rows, title)
     largest = max(abs(row["z"]) for row in curves)
     claims.append(holds("largest |z| of an exact curve against sampling", largest, most=4.5))
-    report("reliability", options, facts, must_hold=claims, seconds=timed, published=published, curves=curves,
-           plan=plan)  # fmt: skip
+    report(
+        "reliability", options, facts, must_hold=claims, seconds=timed, published=published, curves=curves, plan=plan
+    )
 
 
 def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--data", type=Path, default=DATA, help="folder of the real tables")
-    options.add_argument(
-        "--draws", type=int, default=1_000_000, help="samples behind each checked probability"
-    )
+    options.add_argument("--draws", type=int, default=1_000_000, help="samples behind each checked probability")
     found = options.parse_args()
     if found.quick:
         found.draws = 100_000
@@ -94,8 +88,10 @@ def whole_file(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[
     timed.append({"what": f"all, {len(kept['scores']):,} scores", "seconds": total})
     published = list(_published(kept["found"].estimates.frame, kept["best"]))
     off = max(abs(row["found"] - row["published"]) for row in published)
-    claims = [holds("seconds for the whole file on 2 cores", total, most=10.0),
-              holds("largest distance from a published figure", off, most=0.0005 + 1e-9)]  # fmt: skip
+    claims = [
+        holds("seconds for the whole file on 2 cores", total, most=10.0),
+        holds("largest distance from a published figure", off, most=0.0005 + 1e-9),
+    ]
     return timed, claims, published
 
 
@@ -122,9 +118,15 @@ def sampled_curves(options: argparse.Namespace) -> list[dict[str, Any]]:
             drawn = rng.multivariate_hypergeometric(n, trials, size=options.draws)
             hit = _broken(drawn, rng) == _broken(np.tile(n, (options.draws, 1)), rng)
             error = float(np.sqrt(exact[trials - 1] * (1 - exact[trials - 1]) / options.draws))
-            found.append({"counts": " ".join(map(str, n)), "K": trials, "exact": float(exact[trials - 1]),
-                          "sampled": float(hit.mean()),
-                          "z": float((hit.mean() - exact[trials - 1]) / error)})  # fmt: skip
+            found.append(
+                {
+                    "counts": " ".join(map(str, n)),
+                    "K": trials,
+                    "exact": float(exact[trials - 1]),
+                    "sampled": float(hit.mean()),
+                    "z": float((hit.mean() - exact[trials - 1]) / error),
+                }
+            )
     return found
 
 
@@ -141,9 +143,16 @@ def planned(options: argparse.Namespace) -> list[dict[str, Any]]:
     for judge, part in reliability.items.groupby("judge"):
         made = part[["n_a", "n_b", "n_tie"]].to_numpy()
         plan = allocate(pilot_draws(made, seed=options.seed), budget=5 * len(made), counts=made)
-        found.append({"judge": judge, "items": len(made), "wrong now": float(plan.before.sum()),
-                      "five more each": plan.uniform, "where it helps": float(plan.after.sum()),
-                      "items asked again": int((plan.extra > 0).sum())})  # fmt: skip
+        found.append(
+            {
+                "judge": judge,
+                "items": len(made),
+                "wrong now": float(plan.before.sum()),
+                "five more each": plan.uniform,
+                "where it helps": float(plan.after.sum()),
+                "items asked again": int((plan.extra > 0).sum()),
+            }
+        )
     return found
 
 

@@ -38,8 +38,15 @@ TRIALS = Path("repeated_position_bias") / "position_bias_repetitions.parquet"
 #: The conditions of the file whose ICC its source publishes.
 CONDITIONS = (("gpt-5.4", 0.0), ("gpt-5.4", 1.0), ("gpt-5.4-nano", 1.0), ("claude-haiku-4.5", None))
 #: Estimands whose truth the simulators know.
-KNOWN = ("flip_rate", "position[logit]", "position_effect", "noise_budget[K=1]", "noise_budget[K=10]", "icc",
-         "score_sd")  # fmt: skip
+KNOWN = (
+    "flip_rate",
+    "position[logit]",
+    "position_effect",
+    "noise_budget[K=1]",
+    "noise_budget[K=10]",
+    "icc",
+    "score_sd",
+)
 
 
 def main() -> None:
@@ -51,13 +58,19 @@ def main() -> None:
     fits, checks, shown = real(options)
     if fits:
         show(fits, "fits of real repeats")
-        show(checks, "predictive checks that are flagged") if checks else print(
-            "no predictive check is flagged"
-        )
+        show(checks, "predictive checks that are flagged") if checks else print("no predictive check is flagged")
         show(shown, "what they say")
-    report("reliability_models", options, facts, must_hold=[] if options.quick else must_hold(coverage, fits),
-           coverage=coverage, fits=fits, checks=checks, found=shown,
-           seconds=time.perf_counter() - start)  # fmt: skip
+    report(
+        "reliability_models",
+        options,
+        facts,
+        must_hold=[] if options.quick else must_hold(coverage, fits),
+        coverage=coverage,
+        fits=fits,
+        checks=checks,
+        found=shown,
+        seconds=time.perf_counter() - start,
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -88,17 +101,7 @@ def simulated(options: argparse.Namespace) -> list[dict[str, Any]]:
         for prob in (0.8, 0.95):
             found = coverage_table(fits.estimates(prob=prob), [log.truth for log in logs])
             rows += found[found["estimand"].isin(KNOWN)].to_dict("records")
-    names = (
-        "method",
-        "estimand",
-        "nominal",
-        "n",
-        "coverage",
-        "coverage_lower",
-        "coverage_upper",
-        "bias",
-        "width",
-    )
+    names = ("method", "estimand", "nominal", "n", "coverage", "coverage_lower", "coverage_upper", "bias", "width")
     return [{name: row[name] for name in names} for row in rows]
 
 
@@ -107,9 +110,7 @@ def real(options: argparse.Namespace) -> tuple[list[Any], list[Any], list[Any]]:
     if not (options.data / TRIALS).is_file():
         print(f"skipped: no data at {options.data / TRIALS}", file=sys.stderr)
         return [], [], []
-    trials = read_trials(
-        options.data / TRIALS, columns={"item": "item_id", "outcome": "verdict", "trial": "run"}
-    )
+    trials = read_trials(options.data / TRIALS, columns={"item": "item_id", "outcome": "verdict", "trial": "run"})
     kept = sorted(trials.frame["item"].unique())[: options.items]
     counted = count_trials(type(trials).from_frame(trials.frame[trials.frame["item"].isin(kept)]))
     scores = count_scores(_conditions(options))
@@ -117,8 +118,9 @@ def real(options: argparse.Namespace) -> tuple[list[Any], list[Any], list[Any]]:
     fits, checks, shown = [], [], []
     for name, (model, table) in jobs.items():
         start = time.perf_counter()
-        found = fit(model, table, engine=Hmc(draws=options.draws, tune=600, target_accept=0.9),
-                    seed=options.seed)  # the settings of the question  # fmt: skip
+        found = fit(
+            model, table, engine=Hmc(draws=options.draws, tune=600, target_accept=0.9), seed=options.seed
+        )  # the settings of the question
         fits.append(_gate(name, found, time.perf_counter() - start))
         checks += [{"table": name, **row} for row in _flagged(found)]
         shown += [{"table": name, **row} for row in _headline(found)]
@@ -139,13 +141,7 @@ def _conditions(options: argparse.Namespace) -> Scores:
 
 def _gate(name: str, found: Fit, seconds: float) -> dict[str, Any]:
     figures = {key: found.gate.figures[key] for key in ("rhat", "ess", "divergences", "ebfmi")}
-    return {
-        "table": name,
-        "method": found.model.label,
-        "passed": found.gate.passed,
-        "seconds": seconds,
-        **figures,
-    }
+    return {"table": name, "method": found.model.label, "passed": found.gate.passed, "seconds": seconds, **figures}
 
 
 def _flagged(found: Fit) -> list[dict[str, Any]]:

@@ -31,13 +31,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.models.judge_error import JudgeError
 
-DATA = (
-    Path(__file__).resolve().parents[2]
-    / "shared"
-    / "data"
-    / "binary_triviaqa_judges"
-    / "triviaqa_judges.parquet"
-)
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "binary_triviaqa_judges" / "triviaqa_judges.parquet"
 ITEMS = 400
 #: Enough for the ends of an interval: some 800 effective draws.
 SAMPLING = Hmc(chains=2, draws=500, tune=300)
@@ -66,8 +60,15 @@ def main() -> None:
     for estimand in ESTIMANDS:
         show([row for row in shown if row["estimand"] == estimand], f"{estimand}, averages over the judges")
     claims = [] if options.quick else must_hold(shown)
-    report("resampled", options, facts, must_hold=claims, summary=shown,
-           judges=judges.to_dict("records"), seconds=time.perf_counter() - start)  # fmt: skip
+    report(
+        "resampled",
+        options,
+        facts,
+        must_hold=claims,
+        summary=shown,
+        judges=judges.to_dict("records"),
+        seconds=time.perf_counter() - start,
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -109,21 +110,24 @@ def scored(world: Population, n: int, options: argparse.Namespace) -> list[dict[
     logs = [drawn(world, n=n, seed=options.seed * 1000 + k) for k in range(options.replicates)]
     fits, truth = fit_many(MODEL, logs, seed=options.seed, engine=SAMPLING), true_values(world)
     every = [
-        Estimates.concat([
-            MODEL.estimates(fits.posterior(k), fits.data[k]),
-            accuracy_baselines(one, "judge", methods=["ppi++", "ppi++[logit]"], bootstrap=0),
-            judge_quality(one, "judge", bootstrap=0),
-        ]).frame.assign(gate_passed=fits.gate(k).passed)
+        Estimates.concat(
+            [
+                MODEL.estimates(fits.posterior(k), fits.data[k]),
+                accuracy_baselines(one, "judge", methods=["ppi++", "ppi++[logit]"], bootstrap=0),
+                judge_quality(one, "judge", bootstrap=0),
+            ]
+        ).frame.assign(gate_passed=fits.gate(k).passed)
         for k, one in enumerate(logs)
-    ]  # fmt: skip
+    ]
     rows = pd.concat(every, ignore_index=True)
     rows["truth"] = [truth.get(key, np.nan) for key in zip(rows["estimand"], rows["unit"], strict=True)]
     rows = rows[rows["truth"].notna()]
     # An estimate that is undefined says so with the whole range.
     inside = rows["truth"].between(rows["lower"] - 1e-9, rows["upper"] + 1e-9) | rows["point"].isna()
     away = ((rows["lower"] > 0) & (rows["truth"] < 0)) | ((rows["upper"] < 0) & (rows["truth"] > 0))
-    rows = rows.assign(coverage=inside, width=rows["upper"] - rows["lower"], wrong=away,
-                       error=(rows["point"] - rows["truth"]).abs())  # fmt: skip
+    rows = rows.assign(
+        coverage=inside, width=rows["upper"] - rows["lower"], wrong=away, error=(rows["point"] - rows["truth"]).abs()
+    )
     found = rows.groupby(["method", "estimand", "unit"], sort=False)[FIGURES].mean()
     table: list[dict[str, Any]] = found.reset_index().to_dict("records")
     return table
@@ -148,31 +152,44 @@ def counted(
     y, runs, v, *given = np.split(kinds, len(cells), axis=1)
     y, runs, v = (part.astype(np.int64) for part in (y, runs, v))
     zero = np.zeros(len(kinds), dtype=np.int64)
-    items = ItemPatterns(group=zero, cluster=zero, label=y, runs=runs, positives=v, n=times,
-                         probability=given[0] if given else None)  # fmt: skip
-    return VerdictCounts(models=world.models, judges=("judge",), groups=("all",), clusters=0,
-                         items={"judge": items}, answers=_answers(items))  # fmt: skip
+    items = ItemPatterns(
+        group=zero, cluster=zero, label=y, runs=runs, positives=v, n=times, probability=given[0] if given else None
+    )
+    return VerdictCounts(
+        models=world.models,
+        judges=("judge",),
+        groups=("all",),
+        clusters=0,
+        items={"judge": items},
+        answers=_answers(items),
+    )
 
 
 def _answers(items: ItemPatterns) -> AnswerPatterns:
     row, model = np.nonzero(items.runs)
     zero = np.zeros(len(row), dtype=np.int64)
     return AnswerPatterns(
-        model=model, group=zero, cluster=zero, label=items.label[row, model], n=items.n[row],
-        runs=items.runs[row, model][:, None], positives=items.positives[row, model][:, None],
-    )  # fmt: skip
+        model=model,
+        group=zero,
+        cluster=zero,
+        label=items.label[row, model],
+        n=items.n[row],
+        runs=items.runs[row, model][:, None],
+        positives=items.positives[row, model][:, None],
+    )
 
 
 def true_values(world: Population) -> dict[tuple[str, str], float]:
     """Truth of every estimand by unit, over the whole table; rates that no answer informs are NaN."""
     both = ~np.isnan(world.label) & ~np.isnan(world.verdict)
     y, v = (np.where(both, x, np.nan) for x in world[:2])
-    q1, q0 = (
-        np.array([np.mean(x[y[:, m] == c, m]) for m in range(y.shape[1])]) for c, x in ((1, v), (0, 1 - v))
-    )
+    q1, q0 = (np.array([np.mean(x[y[:, m] == c, m]) for m in range(y.shape[1])]) for c, x in ((1, v), (0, 1 - v)))
     rates = {"accuracy": np.nanmean(y, axis=0), "sensitivity": q1, "specificity": q0, "youden": q1 + q0 - 1}
-    truth = {(name, model): float(value) for name, values in rates.items()
-             for model, value in zip(world.models, values, strict=True)}  # fmt: skip
+    truth = {
+        (name, model): float(value)
+        for name, values in rates.items()
+        for model, value in zip(world.models, values, strict=True)
+    }
     for (a, one), (b, other) in itertools.combinations(enumerate(world.models), 2):
         for name, of in (("difference", "accuracy"), ("delta_youden", "youden")):
             truth[name, f"{one} − {other}"] = float(rates[of][a] - rates[of][b])

@@ -52,12 +52,8 @@ def _options() -> Namespace:
     options.add_argument("--runs", type=int, help="default: 20, slow: 2, quick: 1")
     options.add_argument("--slow", action="store_true", help="the slow tests alone")
     options.add_argument("--workers", type=int, default=1, help="processes of pytest")
-    options.add_argument(
-        "--resume", action="store_true", help="keep the runs that --out holds, add the others"
-    )
-    options.add_argument(
-        "--module", action="append", help="test_x.py; default: all that have statistical tests"
-    )
+    options.add_argument("--resume", action="store_true", help="keep the runs that --out holds, add the others")
+    options.add_argument("--module", action="append", help="test_x.py; default: all that have statistical tests")
     given = options.parse_args()
     given.runs = given.runs or (1 if given.quick else 2 if given.slow else 20)
     kept = None if given.quick else RESULTS / f"{'seeds_slow' if given.slow else 'seeds'}.json"
@@ -90,8 +86,12 @@ def _chosen(modules: Sequence[str] | None) -> list[str]:
     from error_budget import statistical_tests
 
     paths = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [f"{path.relative_to(ROOT)}::{name}" for path in paths if modules is None or path.name in modules
-            for name in statistical_tests(path.read_text(encoding="utf-8"))]  # fmt: skip
+    return [
+        f"{path.relative_to(ROOT)}::{name}"
+        for path in paths
+        if modules is None or path.name in modules
+        for name in statistical_tests(path.read_text(encoding="utf-8"))
+    ]
 
 
 def _modules(ran: Sequence[str]) -> dict[str, int]:
@@ -107,8 +107,19 @@ def _run(chosen: Sequence[str], given: Namespace, offset: int) -> dict[str, Any]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "found.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-m", marked, "-p", "no:cacheprovider",
-                   f"--junitxml={found}", *together, *chosen]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            marked,
+            "-p",
+            "no:cacheprovider",
+            f"--junitxml={found}",
+            *together,
+            *chosen,
+        ]
         moved = {**os.environ, "BAYESJUDGE_SEED_OFFSET": str(offset)}
         done = subprocess.run(command, cwd=ROOT, env=moved, capture_output=True, text=True, check=False)  # noqa: S603 our own interpreter
         if done.returncode > 1:
@@ -118,9 +129,14 @@ def _run(chosen: Sequence[str], given: Namespace, offset: int) -> dict[str, Any]
     skipped = sum(case.find("skipped") is not None for case in cases)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     ran = {_named(case).split("[")[0] for case in cases}
-    return {"modules": _modules(sorted(ran)), "offset": offset,
-            "tests": len(cases) - skipped, "failures": len(failed), "cpu_seconds": spent,
-            "failed": [_named(case) for case in failed]}  # fmt: skip
+    return {
+        "modules": _modules(sorted(ran)),
+        "offset": offset,
+        "tests": len(cases) - skipped,
+        "failures": len(failed),
+        "cpu_seconds": spent,
+        "failed": [_named(case) for case in failed],
+    }
 
 
 def _named(case: ET.Element) -> str:

@@ -42,8 +42,21 @@ MODELS: dict[str, Any] = {
     "judge_error[shared]": JudgeError(pooling="shared"),
     "judge_error[specific]": JudgeError(pooling="specific"),
 }
-SHOWN = ("method", "youden", "delta_youden", "bias", "bias_mcse", "rmse", "coverage", "coverage_lower",
-         "coverage_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
+SHOWN = (
+    "method",
+    "youden",
+    "delta_youden",
+    "bias",
+    "bias_mcse",
+    "rmse",
+    "coverage",
+    "coverage_lower",
+    "coverage_upper",
+    "width",
+    "interval_score",
+    "undefined",
+    "wrong_sign",
+)
 
 
 def main() -> None:
@@ -59,8 +72,9 @@ def main() -> None:
     show(scores, "difference of two models (truth .07)", columns=SHOWN)
     show(gates, "convergence of the posteriors")
     claims = [] if options.quick else must_hold(scores, datasets=options.datasets)
-    report("simulation", options, facts, must_hold=claims, scores=scores, gates=gates,
-           seconds=time.perf_counter() - start)  # fmt: skip
+    report(
+        "simulation", options, facts, must_hold=claims, scores=scores, gates=gates, seconds=time.perf_counter() - start
+    )
 
 
 def _options() -> argparse.Namespace:
@@ -98,12 +112,8 @@ def cell(
         gates.append({**place, **found.summary(), "seconds": time.perf_counter() - start})
         tables.append(list(found.estimates))
     title = f"J {youden}, ΔJ {gap}: baselines"
-    numbered = track(
-        enumerate(counts), title, total=len(counts), console=Console(stderr=True), transient=True
-    )
-    tables.append(
-        [accuracy_baselines(one, "judge", bootstrap=options.bootstrap, seed=k) for k, one in numbered]
-    )
+    numbered = track(enumerate(counts), title, total=len(counts), console=Console(stderr=True), transient=True)
+    tables.append([accuracy_baselines(one, "judge", bootstrap=options.bootstrap, seed=k) for k, one in numbered])
     return [{**place, **row} for part in tables for row in _scored(part, truth)], gates
 
 

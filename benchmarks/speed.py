@@ -56,21 +56,18 @@ def _options() -> argparse.Namespace:
 
 def bootstrap(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """All baselines with 10,000 replicates, for nine models."""
-    world: dict[str, Any] = {
-        "models": tuple("abcdefghi"),
-        "accuracy": np.linspace(0.55, 0.9, 9),
-        "youden": 0.7,
-    }
+    world: dict[str, Any] = {"models": tuple("abcdefghi"), "accuracy": np.linspace(0.55, 0.9, 9), "youden": 0.7}
     for labelled, unlabelled in ((40, 360), (200, 800)):
-        (counts,) = simulate_counts(
-            datasets=1, seed=options.seed, labelled=labelled, unlabelled=unlabelled, **world
-        )
-        took, busy = median_seconds(
-            lambda one=counts: accuracy_baselines(one, "judge"), repeats=options.repeats
-        )
+        (counts,) = simulate_counts(datasets=1, seed=options.seed, labelled=labelled, unlabelled=unlabelled, **world)
+        took, busy = median_seconds(lambda one=counts: accuracy_baselines(one, "judge"), repeats=options.repeats)
         words = f"all baselines, 10,000 replicates, 9 models, {labelled} labelled + {unlabelled} items"
-        yield {"what": "bootstrap", "seconds": took, "cpu_seconds": busy, "items": labelled + unlabelled,
-               "detail": f"{words}; {busy:.2f} processor seconds"}  # fmt: skip
+        yield {
+            "what": "bootstrap",
+            "seconds": took,
+            "cpu_seconds": busy,
+            "items": labelled + unlabelled,
+            "detail": f"{words}; {busy:.2f} processor seconds",
+        }
 
 
 def counting(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -99,15 +96,20 @@ def fits(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {"what": f"fit, {state}", "seconds": took, "model": model.label, "detail": detail}
         for state, counts in (("cold", first), ("warm", second)):
             took = seconds(lambda many=counts, this=model: fit_many(this, many))
-            yield {"what": f"fit_many, {state}", "seconds": took, "model": model.label,
-                   "detail": f"{model.label}, {len(counts)} posteriors in one program, HMC 4 × (500 + 500): "
-                             f"{len(counts) / took:.1f} posteriors/s"}  # fmt: skip
+            yield {
+                "what": f"fit_many, {state}",
+                "seconds": took,
+                "model": model.label,
+                "detail": f"{model.label}, {len(counts)} posteriors in one program, HMC 4 × (500 + 500): "
+                f"{len(counts) / took:.1f} posteriors/s",
+            }
 
 
 def must_hold(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Issue 2: all baselines of nine models bootstrapped in under a second."""
-    return [holds(f"seconds of the {row['detail']}", row["seconds"], most=1.0)
-            for row in rows if row["what"] == "bootstrap"]  # fmt: skip
+    return [
+        holds(f"seconds of the {row['detail']}", row["seconds"], most=1.0) for row in rows if row["what"] == "bootstrap"
+    ]
 
 
 if __name__ == "__main__":

@@ -34,8 +34,16 @@ RESULTS = Path(__file__).resolve().parent / "results" / "coverage"
 #: Probability that any of one question's claims fails although every interval has its nominal coverage.
 FALSE_ALARM = 0.01
 #: Data sets in each cell, by what one costs.
-DATASETS = {"accuracy": 400, "panel": 200, "elo": 400, "judge-elo": 200, "soft-elo": 200,
-            "reliability": 200, "scores": 400, "audit": 400}  # fmt: skip
+DATASETS = {
+    "accuracy": 400,
+    "panel": 200,
+    "elo": 400,
+    "judge-elo": 200,
+    "soft-elo": 200,
+    "reliability": 200,
+    "scores": 400,
+    "audit": 400,
+}
 
 #: A world of more truths than these is not one of a few that are dealt.
 MOST_TRUTHS = 12
@@ -46,9 +54,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--question", action="append", choices=list(SWEEPS), help="default: every one")
     options.add_argument("--datasets", type=int, help="data sets in each cell; default: 200 to 400, quick: 5")
-    options.add_argument(
-        "--block", type=int, default=100, help="data sets that are fitted, and kept, at a time"
-    )
+    options.add_argument("--block", type=int, default=100, help="data sets that are fitted, and kept, at a time")
     options.add_argument("--folder", type=Path, help="keep blocks of data sets here, and go on from them")
     given = options.parse_args()
     names: Sequence[str] = given.question or (["audit"] if given.quick else list(SWEEPS))
@@ -66,39 +72,65 @@ def _one(name: str, options: Namespace) -> None:
     resumed = folder is not None and any(folder.glob("block-*"))
     start = time.process_time()
     found = coverage(
-        sweep.cells, models=sweep.models(), baselines=sweep.baselines, estimands=sweep.estimands,
-        datasets=options.datasets, seed=options.seed, folder=folder, block=options.block, progress=True,
+        sweep.cells,
+        models=sweep.models(),
+        baselines=sweep.baselines,
+        estimands=sweep.estimands,
+        datasets=options.datasets,
+        seed=options.seed,
+        folder=folder,
+        block=options.block,
+        progress=True,
         **sweep.sampling,
-    )  # fmt: skip
+    )
     took = None if resumed else time.process_time() - start
     rows = found.frame.to_dict("records")
     show(rows, name, columns=_SHOWN)
     overall = _overall(found)
     show(overall, "all cells of a sweep together")
     settings = Namespace(**{key: value for key, value in vars(options).items() if key != "folder"})
-    report("coverage", settings, facts, must_hold=must_hold(found, overall, sweep.from_prior),
-           sampling=next(map(asdict, sweep.sampling.values()), {}), from_prior=sweep.from_prior,
-           cpu_seconds=took, family=_family(found), overall=overall,
-           by_truth=by_truth(found.intervals), cells=rows)  # fmt: skip
+    report(
+        "coverage",
+        settings,
+        facts,
+        must_hold=must_hold(found, overall, sweep.from_prior),
+        sampling=next(map(asdict, sweep.sampling.values()), {}),
+        from_prior=sweep.from_prior,
+        cpu_seconds=took,
+        family=_family(found),
+        overall=overall,
+        by_truth=by_truth(found.intervals),
+        cells=rows,
+    )
     if options.out is not None:
         print(f"drawn: {draw(options.out)}")
 
 
-_SHOWN = ("swept", "value", "method", "estimand", "n", "coverage", "coverage_lower", "coverage_upper", "bias",
-          "rmse", "width", "interval_score", "wrong_sign", "gates_failed")  # fmt: skip
+_SHOWN = (
+    "swept",
+    "value",
+    "method",
+    "estimand",
+    "n",
+    "coverage",
+    "coverage_lower",
+    "coverage_upper",
+    "bias",
+    "rmse",
+    "width",
+    "interval_score",
+    "wrong_sign",
+    "gates_failed",
+)
 
 
-def must_hold(
-    found: Coverage, overall: Sequence[dict[str, Any]], from_prior: Sequence[str]
-) -> list[dict[str, Any]]:
+def must_hold(found: Coverage, overall: Sequence[dict[str, Any]], from_prior: Sequence[str]) -> list[dict[str, Any]]:
     """Every Bayesian interval covers no less than it says; over truths from the prior, no more either."""
     each = "smallest p-value of coverage below nominal, every unit of every cell (exact, Holm)"
     claims = [holds(each, float(found.tests["adjusted_below"].min()), least=FALSE_ALARM / 2)]
     for row in overall:
         if row["method"].startswith("bayes:"):
-            claim = (
-                f"{row['swept']}: {row['method']}, {row['estimand']}: upper bound of coverage over its cells"
-            )
+            claim = f"{row['swept']}: {row['method']}, {row['estimand']}: upper bound of coverage over its cells"
             claims.append(holds(claim, row["coverage_upper"], least=row["nominal"]))
     return [*claims, *(_both_sides(found, name) for name in from_prior)]
 
@@ -118,8 +150,12 @@ def _overall(found: Coverage) -> list[dict[str, Any]]:
     """
     bayes = found.frame["method"].str.startswith("bayes:")
     claims = len(found.frame.loc[bayes, ["swept", "method", "estimand"]].drop_duplicates())
-    rows = overall_coverage(found.intervals, by=["swept", "method", "estimand"], dataset=["value", "dataset"],
-                            prob=1 - FALSE_ALARM / max(claims, 1))  # fmt: skip
+    rows = overall_coverage(
+        found.intervals,
+        by=["swept", "method", "estimand"],
+        dataset=["value", "dataset"],
+        prob=1 - FALSE_ALARM / max(claims, 1),
+    )
     return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
 
 
@@ -130,14 +166,18 @@ def _family(found: Coverage) -> dict[str, Any]:
     lowest = tests.loc[tests["coverage"].idxmin()]
     least = detectable(int(tests["n"].min()), float(tests["nominal"].iloc[0]), level / len(tests))
     return {
-        "tests": len(tests), "level": level, "detectable": least,
+        "tests": len(tests),
+        "level": level,
+        "detectable": least,
         "below": int((tests["adjusted_below"] < level).sum()),
-        "above": int((tests["adjusted_above"] < level).sum()), "lowest": float(lowest["coverage"]),
+        "above": int((tests["adjusted_above"] < level).sum()),
+        "lowest": float(lowest["coverage"]),
         "lowest_at": f"{lowest['swept']} {lowest['value']:g}: {lowest['method']}, {lowest['estimand']} of "
-                     f"{lowest['unit']}",
-        "rows": len(rows), "rows_below": _named(rows[rows["below"] < ROW_ALARM]),
+        f"{lowest['unit']}",
+        "rows": len(rows),
+        "rows_below": _named(rows[rows["below"] < ROW_ALARM]),
         "rows_above": _named(rows[rows["above"] < ROW_ALARM]),
-    }  # fmt: skip
+    }
 
 
 def by_truth(intervals: pd.DataFrame) -> list[dict[str, Any]]:
@@ -151,8 +191,7 @@ def by_truth(intervals: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _named(rows: pd.DataFrame) -> list[str]:
-    return [f"{row['swept']} {row['value']:g}: {row['method']}, {row['estimand']}"
-            for row in rows.to_dict("records")]  # fmt: skip
+    return [f"{row['swept']} {row['value']:g}: {row['method']}, {row['estimand']}" for row in rows.to_dict("records")]
 
 
 if __name__ == "__main__":

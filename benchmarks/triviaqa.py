@@ -33,20 +33,26 @@ from bayesjudge.inference import Hmc
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.tables import Verdicts
 
-DATA = (
-    Path(__file__).resolve().parents[2]
-    / "shared"
-    / "data"
-    / "binary_triviaqa_judges"
-    / "triviaqa_judges.parquet"
-)
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "binary_triviaqa_judges" / "triviaqa_judges.parquet"
 MODELS: dict[str, Any] = {
     "judge_error[partial]": JudgeError(),
     "judge_error[shared]": JudgeError(pooling="shared"),
     "judge_error[specific]": JudgeError(pooling="specific"),
 }
-SHOWN = ("method", "n_cal", "mae", "coverage", "coverage_lower", "coverage_upper", "splits_lower",
-         "splits_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
+SHOWN = (
+    "method",
+    "n_cal",
+    "mae",
+    "coverage",
+    "coverage_lower",
+    "coverage_upper",
+    "splits_lower",
+    "splits_upper",
+    "width",
+    "interval_score",
+    "undefined",
+    "wrong_sign",
+)
 #: Careful steps: at .9 one posterior in four had a divergence or two among its 4,000 draws.
 TARGET = 0.95
 
@@ -65,19 +71,23 @@ def main() -> None:
     for estimand in ("accuracy", "difference"):
         show([row for row in scores if row["estimand"] == estimand], f"TriviaQA: {estimand}", columns=SHOWN)
     show(gates, "convergence of the posteriors")
-    report("triviaqa", options, facts, must_hold=[] if options.quick else must_hold(scores), scores=scores,
-           gates=gates, seconds=time.perf_counter() - start)  # fmt: skip
+    report(
+        "triviaqa",
+        options,
+        facts,
+        must_hold=[] if options.quick else must_hold(scores),
+        scores=scores,
+        gates=gates,
+        seconds=time.perf_counter() - start,
+    )
 
 
 def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--splits", type=int, default=15, help="random choices of the labelled items")
-    options.add_argument(
-        "--labels", type=int, nargs="+", default=[20, 40, 100], help="items that keep labels"
-    )
+    options.add_argument("--labels", type=int, nargs="+", default=[20, 40, 100], help="items that keep labels")
     options.add_argument("--judges", nargs="+", help="some of the judges; default all nine")
-    options.add_argument("--models", nargs="+", choices=MODELS,
-                         default=["judge_error[partial]"])  # fmt: skip
+    options.add_argument("--models", nargs="+", choices=MODELS, default=["judge_error[partial]"])
     options.add_argument("--draws", type=int, default=1000, help="draws of each of 4 chains")
     options.add_argument("--bootstrap", type=int, default=2000, help="replicates of the bootstrap baselines")
     options.add_argument("--target-accept", type=float, default=TARGET, help="acceptance that steps aim at")
@@ -104,9 +114,7 @@ def true_values(frame: pd.DataFrame) -> dict[tuple[str, str], float]:
     """Human accuracy of every model over all its answers, and every difference."""
     accuracy = frame.drop_duplicates(["item", "model"]).groupby("model")["label"].mean().to_dict()
     truth = {("accuracy", str(model)): float(value) for model, value in accuracy.items()}
-    pairs = {
-        ("difference", f"{a} − {b}"): float(accuracy[a] - accuracy[b]) for a in accuracy for b in accuracy
-    }
+    pairs = {("difference", f"{a} − {b}"): float(accuracy[a] - accuracy[b]) for a in accuracy for b in accuracy}
     return truth | pairs
 
 
@@ -120,8 +128,9 @@ def hidden(
         for n_cal in labels:
             shown = frame["label"].where(frame["item"].isin(order[:n_cal]))
             counts = count_verdicts(Verdicts.from_frame(frame.assign(label=shown)))
-            sets += [({"n_cal": n_cal, "split": split, "judge": judge}, counts.for_judge(judge))
-                     for judge in counts.judges]  # fmt: skip
+            sets += [
+                ({"n_cal": n_cal, "split": split, "judge": judge}, counts.for_judge(judge)) for judge in counts.judges
+            ]
     return sets
 
 
@@ -137,9 +146,7 @@ def estimated(
         gates.append({**found.summary(), "seconds": time.perf_counter() - start})
         tables.append(list(found.estimates))
     numbered = track(enumerate(counts), "baselines", total=len(counts), console=_errors(), transient=True)
-    tables.append(
-        [accuracy_baselines(one, one.judges[0], bootstrap=options.bootstrap, seed=k) for k, one in numbered]
-    )
+    tables.append([accuracy_baselines(one, one.judges[0], bootstrap=options.bootstrap, seed=k) for k, one in numbered])
     return tables, gates
 
 

@@ -42,26 +42,41 @@ def _one(name: str, options: Namespace) -> None:
     resumed = folder is not None and any(folder.glob("block-*"))
     start, cpu = time.perf_counter(), time.process_time()
     found = sbc(
-        model, data, replicates=options.replicates, engine=Hmc(draws=64, tune=150), seed=options.seed,
-        progress=True, quantities=data_quantities(model, data), second_opinion=True, block=250,
+        model,
+        data,
+        replicates=options.replicates,
+        engine=Hmc(draws=64, tune=150),
+        seed=options.seed,
+        progress=True,
+        quantities=data_quantities(model, data),
+        second_opinion=True,
+        block=250,
         folder=folder,
-    )  # fmt: skip
+    )
     took = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
     took = dict.fromkeys(took) if resumed else took
     rows = quantities(found)
     show(rows, found.label, columns=[column for column in rows[0] if column != "histogram"])
     print(found.summary)
     settings = Namespace(**{k: v for k, v in vars(options).items() if k != "folder"})
-    report("validation", settings, facts, must_hold=[must_hold(found)], label=found.label,
-           table=KIND_OF_MODEL[name], replicates=len(found.ranks), unreliable=found.unreliable, **took,
-           quantities=rows)  # fmt: skip
+    report(
+        "validation",
+        settings,
+        facts,
+        must_hold=[must_hold(found)],
+        label=found.label,
+        table=KIND_OF_MODEL[name],
+        replicates=len(found.ranks),
+        unreliable=found.unreliable,
+        **took,
+        quantities=rows,
+    )
 
 
 def quantities(found: Calibration) -> list[dict[str, Any]]:
     """One row a quantity, its rank histogram in `BINS` bins with it."""
     counts = [np.bincount(one * BINS // (found.draws + 1), minlength=BINS).tolist() for one in found.ranks.T]
-    return [{**row, "histogram": bins}
-            for row, bins in zip(found.frame.to_dict("records"), counts, strict=True)]  # fmt: skip
+    return [{**row, "histogram": bins} for row, bins in zip(found.frame.to_dict("records"), counts, strict=True)]
 
 
 def must_hold(found: Calibration) -> dict[str, Any]:

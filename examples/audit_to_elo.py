@@ -27,8 +27,9 @@ def main() -> None:
     short = {"draws": given.draws, "tune": given.draws, "progress": True}
 
     # 1. A judge who prefers long answers. With your own log: bj.read_pairs("log.csv", embeddings="e.npz").
-    made = simulate_pairs(seed=3, n=given.pairs, verified=given.pairs // 3, verbosity=-2.5, dimensions=4,
-                          strengths=STRENGTHS)  # fmt: skip
+    made = simulate_pairs(
+        seed=3, n=given.pairs, verified=given.pairs // 3, verbosity=-2.5, dimensions=4, strengths=STRENGTHS
+    )
 
     # 2. Which of the judge's choices to trust, and which to turn around.
     audited = bj.audit(made.pairs, **short)
@@ -39,9 +40,7 @@ def main() -> None:
     table = ranked.estimates.where(estimand="elo").frame
     truth = 1500 + 400 / np.log(10) * np.array(STRENGTHS)
     table = table.assign(truth=table["unit"].map({f"m{k}": elo for k, elo in enumerate(truth)}))
-    print(
-        table[["unit", "method", "judge", "point", "lower", "upper", "truth"]].round(0).to_string(index=False)
-    )
+    print(table[["unit", "method", "judge", "point", "lower", "upper", "truth"]].round(0).to_string(index=False))
 
 
 if __name__ == "__main__":

@@ -48,8 +48,13 @@ class ValidatedJudge(GenerativeModel):
         positives = np.bincount(answers.model, weights=answers.n * answers.positives[:, 0], minlength=size)
         arrays = {"total": total.astype(np.int64), "positives": positives.astype(np.int64)}
         units = dict(zip(counts.models, total.astype(int).tolist(), strict=True))
-        return Data(arrays=arrays, dims=dict.fromkeys(arrays, ("model",)), coords={"model": counts.models},
-                    observed="positives", units=units)  # fmt: skip
+        return Data(
+            arrays=arrays,
+            dims=dict.fromkeys(arrays, ("model",)),
+            coords={"model": counts.models},
+            observed="positives",
+            units=units,
+        )
 
     def numpyro(self, data: Data) -> None:
         """The generative model."""
@@ -104,9 +109,7 @@ def prior_mean(counts: VerdictCounts, *, options: AccuracyOptions) -> Estimates:
     """A baseline that ignores the data: every accuracy is ½, with the interval of a uniform distribution."""
     tail = (1 - options.prob) / 2
     fixed = {"estimand": "accuracy", "method": "prior", "prob": options.prob, "point": 0.5}
-    return Estimates.from_rows(
-        [{**fixed, "unit": model, "lower": tail, "upper": 1 - tail} for model in counts.models]
-    )
+    return Estimates.from_rows([{**fixed, "unit": model, "lower": tail, "upper": 1 - tail} for model in counts.models])
 
 
 def main() -> None:
@@ -118,9 +121,7 @@ def main() -> None:
     model = ValidatedJudge()
     result = fit(model, log.verdicts, engine=Nuts(draws=given.draws, tune=given.draws), progress=True)
     table = result.estimates().with_truth(log.truth).frame
-    print(
-        table[["estimand", "unit", "point", "lower", "upper", "truth", "ess"]].round(3).to_string(index=False)
-    )
+    print(table[["estimand", "unit", "point", "lower", "upper", "truth", "ess"]].round(3).to_string(index=False))
     print("gate:", "passed" if result.gate.passed else result.gate.note)
     answer = accuracy(
         log.verdicts,

@@ -14,13 +14,7 @@ import pandas as pd
 
 import bayesjudge as bj
 
-DATA = (
-    Path(__file__).resolve().parents[2]
-    / "shared"
-    / "data"
-    / "binary_triviaqa_judges"
-    / "triviaqa_judges.parquet"
-)
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "binary_triviaqa_judges" / "triviaqa_judges.parquet"
 
 
 def main() -> None:
@@ -38,9 +32,7 @@ def main() -> None:
     # One judge's verdicts on the first version of the data; rows marked suspect are misaligned at the source.
     frame = pd.read_parquet(given.data)
     mine = frame[(frame["version"] == "V1") & (frame["judge"] == given.judge) & ~frame["suspect"]]
-    truth = {
-        ("accuracy", str(model)): float(mean) for model, mean in mine.groupby("model")["label"].mean().items()
-    }
+    truth = {("accuracy", str(model)): float(mean) for model, mean in mine.groupby("model")["label"].mean().items()}
 
     # Keep the labels of a random few questions, the same for all models, as a labelling budget would.
     questions = np.random.default_rng(1).permutation(np.sort(mine["item_id"].unique()))[: given.labels]
@@ -48,27 +40,19 @@ def main() -> None:
 
     # Column names of this table: `item_id` is ours `item`; the others already fit.
     verdicts = bj.read_verdicts(budget[["item_id", "model", "verdict", "label"]], columns={"item": "item_id"})
-    answer = bj.accuracy(
-        verdicts, truth=truth, draws=given.draws, tune=given.draws, compare=False, progress=True
-    )
+    answer = bj.accuracy(verdicts, truth=truth, draws=given.draws, tune=given.draws, compare=False, progress=True)
 
     # Beside each other: what the judge says, what two honest methods make of it, and what people said.
     table = answer.estimates.frame
-    table = table[
-        (table["estimand"] == "accuracy") & table["method"].isin(["naive", "ppi++", answer_name(table)])
-    ]
-    shown = table.assign(
-        interval=[f"{low:.2f} to {high:.2f}" for low, high in table[["lower", "upper"]].to_numpy()]
-    )
-    print(
-        shown.pivot_table(
-            index=["unit", "truth"], columns="method", values="interval", aggfunc="first"
-        ).to_string()
-    )
+    table = table[(table["estimand"] == "accuracy") & table["method"].isin(["naive", "ppi++", answer_name(table)])]
+    shown = table.assign(interval=[f"{low:.2f} to {high:.2f}" for low, high in table[["lower", "upper"]].to_numpy()])
+    print(shown.pivot_table(index=["unit", "truth"], columns="method", values="interval", aggfunc="first").to_string())
     for method, rows in table.groupby("method"):
         inside = rows["truth"].between(rows["lower"], rows["upper"])
-        print(f"{method}: {inside.sum()} of {len(rows)} intervals hold the human accuracy, "
-              f"mean error {(rows['point'] - rows['truth']).abs().mean():.3f}")  # fmt: skip
+        print(
+            f"{method}: {inside.sum()} of {len(rows)} intervals hold the human accuracy, "
+            f"mean error {(rows['point'] - rows['truth']).abs().mean():.3f}"
+        )
 
 
 def answer_name(table: pd.DataFrame) -> str:

@@ -122,15 +122,20 @@ def _item_counts(
     patterns = ItemPatterns(
         group=zero if group is None else np.asarray(group),
         cluster=zero if cluster is None else np.asarray(cluster),
-        label=label, runs=np.broadcast_to(runs, label.shape), positives=positives,
+        label=label,
+        runs=np.broadcast_to(runs, label.shape),
+        positives=positives,
         n=np.broadcast_to(np.asarray(n), items),
-    )  # fmt: skip
+    )
     empty = np.zeros((0, 1), dtype=np.int64)
-    answers = AnswerPatterns(model=zero[:0], group=zero[:0], cluster=zero[:0], label=zero[:0],
-                             runs=empty, positives=empty, n=zero[:0])  # fmt: skip
+    answers = AnswerPatterns(
+        model=zero[:0], group=zero[:0], cluster=zero[:0], label=zero[:0], runs=empty, positives=empty, n=zero[:0]
+    )
     return VerdictCounts(
-        models=tuple(f"m{code}" for code in codes), judges=("judge",),
+        models=tuple(f"m{code}" for code in codes),
+        judges=("judge",),
         groups=("all",) if group is None else tuple(f"g{code}" for code in np.unique(group)),
         clusters=0 if cluster is None else len(np.unique(cluster)),
-        answers=answers, items={"judge": patterns},
-    )  # fmt: skip
+        answers=answers,
+        items={"judge": patterns},
+    )

@@ -16,8 +16,19 @@ from math import isfinite
 from statistics import NormalDist
 from typing import Any
 
-__all__ = ["OFFSET", "SUITE", "TEST", "TESTS", "agrees", "binomial_bounds", "level", "move_seeds",
-           "shares_below", "standard_errors", "statistical_tests"]  # fmt: skip
+__all__ = [
+    "OFFSET",
+    "SUITE",
+    "TEST",
+    "TESTS",
+    "agrees",
+    "binomial_bounds",
+    "level",
+    "move_seeds",
+    "shares_below",
+    "standard_errors",
+    "statistical_tests",
+]
 
 #: Probability that any statistical test fails although nothing is wrong.
 SUITE = 0.02

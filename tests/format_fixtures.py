@@ -189,21 +189,8 @@ _VARS = tuple(json.dumps({"expected": "yes", "question": f"q{k}"}) for k in rang
 
 
 def _deepeval(question: str, **metric: Any) -> dict[str, Any]:
-    found = {
-        "name": "Correctness",
-        "threshold": 0.5,
-        "success": True,
-        "score": 0.8,
-        "evaluationModel": "o3",
-        **metric,
-    }
-    return {
-        "name": "test_case_0",
-        "input": question,
-        "actualOutput": "x",
-        "success": False,
-        "metricsData": [found],
-    }
+    found = {"name": "Correctness", "threshold": 0.5, "success": True, "score": 0.8, "evaluationModel": "o3", **metric}
+    return {"name": "test_case_0", "input": question, "actualOutput": "x", "success": False, "metricsData": [found]}
 
 
 def _assessment(name: str, value: Any, kind: str, who: str, **more: Any) -> dict[str, Any]:
@@ -293,15 +280,7 @@ FIXTURES: Mapping[str, Fixture] = {
         dropped={"not scored": 1},
         beside={"results_2026-01-01T00-00-00.000000.json": {"model_name": "gpt2", "results": {}}},
         content=[
-            {
-                "doc_id": k,
-                "doc": {},
-                "target": "1",
-                "filter": "none",
-                "metrics": ["acc"],
-                "doc_hash": "h",
-                "acc": score,
-            }
+            {"doc_id": k, "doc": {}, "target": "1", "filter": "none", "metrics": ["acc"], "doc_hash": "h", "acc": score}
             for k, score in enumerate((1.0, 0.0, None))
         ],
     ),
@@ -313,11 +292,7 @@ FIXTURES: Mapping[str, Fixture] = {
         judges=("openai:o3",),
         labels=1,
         dropped={"error": 1, "not scored": 1},
-        content={
-            "evalId": "e",
-            "results": {"version": 3, "results": _PROMPTFOO, "prompts": []},
-            "config": {},
-        },
+        content={"evalId": "e", "results": {"version": 3, "results": _PROMPTFOO, "prompts": []}, "config": {}},
     ),
     "promptfoo-jsonl": Fixture(
         name="results.jsonl",
@@ -429,12 +404,7 @@ FIXTURES: Mapping[str, Fixture] = {
         dropped={"not scored": 1},
         content=[
             {"key": "correct", "score": score, "run_id": run, "feedback_source": {"type": kind}}
-            for run, score, kind in (
-                ("r1", 1, "model"),
-                ("r1", 0, "app"),
-                ("r2", 1, "model"),
-                ("r3", None, "model"),
-            )
+            for run, score, kind in (("r1", 1, "model"), ("r1", 0, "app"), ("r2", 1, "model"), ("r3", None, "model"))
         ],
     ),
     "langfuse": Fixture(
@@ -540,9 +510,7 @@ FIXTURES: Mapping[str, Fixture] = {
         items=("q1", "q2"),
         judges=("ok",),
         dropped={"not scored": 1},
-        content=pd.DataFrame(
-            {"inputs": ["q1", "q2", "q3"], "expectations": "yes", "ok/value": ["yes", "no", None]}
-        ),
+        content=pd.DataFrame({"inputs": ["q1", "q2", "q3"], "expectations": "yes", "ok/value": ["yes", "no", None]}),
     ),
     "phoenix": Fixture(
         name="evals.csv",
@@ -555,8 +523,7 @@ FIXTURES: Mapping[str, Fixture] = {
             {
                 "input": ["q1", "q2", "q3"],
                 "ok_score": [
-                    json.dumps({"score": score, "kind": "llm", "metadata": {"model": "o3"}})
-                    for score in (1, 0, 1)
+                    json.dumps({"score": score, "kind": "llm", "metadata": {"model": "o3"}}) for score in (1, 0, 1)
                 ],
                 "ok_execution_details": [
                     json.dumps({"status": status}) for status in ("COMPLETED", "COMPLETED", "FAILED")
@@ -574,12 +541,7 @@ FIXTURES: Mapping[str, Fixture] = {
         dropped={"not scored": 1},
         content=[
             {"span_id": span, "annotation_name": "ok", "annotator_kind": kind, "score": score, "label": None}
-            for span, kind, score in (
-                ("s1", "LLM", 1),
-                ("s1", "HUMAN", 0),
-                ("s2", "LLM", 0),
-                ("s3", "LLM", None),
-            )
+            for span, kind, score in (("s1", "LLM", 1), ("s1", "HUMAN", 0), ("s2", "LLM", 0), ("s3", "LLM", None))
         ],
     ),
     "weave": Fixture(
@@ -606,13 +568,7 @@ FIXTURES: Mapping[str, Fixture] = {
                     None,
                     [{"feedback_type": "wandb.annotation.correct", "payload": {"value": False}}],
                 ),
-                (
-                    "x/Evaluation.predict_and_score:v1",
-                    "q2",
-                    {"scores": {"scorer": {"correct": False}}},
-                    None,
-                    [],
-                ),
+                ("x/Evaluation.predict_and_score:v1", "q2", {"scores": {"scorer": {"correct": False}}}, None, []),
                 ("x/Evaluation.evaluate:v1", "q1", {}, None, []),
                 ("x/Evaluation.predict_and_score:v1", "q3", None, "timeout", []),
                 ("x/Evaluation.predict_and_score:v1", "q4", {"scores": {}}, None, []),
@@ -626,9 +582,7 @@ FIXTURES: Mapping[str, Fixture] = {
         models=("gpt",),
         judges=("wildbench_score",),
         dropped={"perturbation": 1, "not scored": 1},
-        beside={
-            "run_spec.json": {"name": "wildbench:subset=v2", "adapter_spec": {"model_deployment": "gpt"}}
-        },
+        beside={"run_spec.json": {"name": "wildbench:subset=v2", "adapter_spec": {"model_deployment": "gpt"}}},
         content=[
             {"instance_id": f"id{k}", "train_trial_index": 0, "stats": stats, **more}
             for k, stats, more in (
@@ -757,14 +711,7 @@ FIXTURES: Mapping[str, Fixture] = {
         items=("1", "2", "3"),
         labels=3,
         content=[
-            {
-                "id": str(k),
-                **_VOTE,
-                "winner": winner,
-                "language": "en",
-                "conversation_a": [],
-                "conversation_b": [],
-            }
+            {"id": str(k), **_VOTE, "winner": winner, "language": "en", "conversation_a": [], "conversation_b": []}
             for k, winner in ((1, "model_a"), (2, "both_bad"), (3, "tie"))
         ],
     ),
@@ -830,12 +777,7 @@ FIXTURES: Mapping[str, Fixture] = {
         judges=("faithfulness",),
         dropped={"not scored": 1},
         content=pd.DataFrame(
-            {
-                "user_input": ["q1", "q2", "q3"],
-                "response": "x",
-                "reference": "yes",
-                "faithfulness": [1.0, 0.0, None],
-            }
+            {"user_input": ["q1", "q2", "q3"], "response": "x", "reference": "yes", "faithfulness": [1.0, 0.0, None]}
         ),
     ),
     "ragas-annotations": Fixture(
@@ -846,12 +788,7 @@ FIXTURES: Mapping[str, Fixture] = {
         labels=3,
         content={
             "faithful": [
-                {
-                    "metric_input": {"q": f"q{k}"},
-                    "metric_output": value,
-                    "is_accepted": accepted,
-                    "target": target,
-                }
+                {"metric_input": {"q": f"q{k}"}, "metric_output": value, "is_accepted": accepted, "target": target}
                 for k, value, accepted, target in ((1, 1, True, None), (2, 1, False, 0), (3, 0, True, None))
             ]
         },
@@ -877,10 +814,7 @@ FIXTURES: Mapping[str, Fixture] = {
                     }
                 ],
                 "predictions": [
-                    {
-                        "model_version": "o3",
-                        "result": [{"from_name": "correct", "value": {"choices": ["yes"]}}],
-                    }
+                    {"model_version": "o3", "result": [{"from_name": "correct", "value": {"choices": ["yes"]}}]}
                 ]
                 if k < 3
                 else [],

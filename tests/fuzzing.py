@@ -27,20 +27,71 @@ type Rng = np.random.Generator
 
 #: Names that break out of a cell, a line, a page, a formula, a path, a terminal or an encoding.
 HOSTILE = (
-    "=1+1", "=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)",
-    "<script>alert(1)</script>", "\"><img src=x onerror=a>",
-    "' or 1=1 --", "a,b", 'say "hi"', "two\nlines", "tab\there", "\r", "\x00", "\x1b[31mred",
+    "=1+1",
+    "=cmd|' /C calc'!A0",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=a>',
+    "' or 1=1 --",
+    "a,b",
+    'say "hi"',
+    "two\nlines",
+    "tab\there",
+    "\r",
+    "\x00",
+    "\x1b[31mred",
     "../../etc/passwd",
-    "naïve", "日本語", "نموذج", "😀" * 3, "e\u0301", "\u202eabc", "\ufeff", " ", "x" * 3000, "NaN", "None",
-    "null", "true",
-    "1e5", "007", "{{7*7}}", "%s%n", "judge_error[partial]", "a" + "\u0300" * 50, "model", "item",
-)  # fmt: skip
+    "naïve",
+    "日本語",
+    "نموذج",
+    "😀" * 3,
+    "e\u0301",
+    "\u202eabc",
+    "\ufeff",
+    " ",
+    "x" * 3000,
+    "NaN",
+    "None",
+    "null",
+    "true",
+    "1e5",
+    "007",
+    "{{7*7}}",
+    "%s%n",
+    "judge_error[partial]",
+    "a" + "\u0300" * 50,
+    "model",
+    "item",
+)
 #: Numbers and not quite numbers.
 NUMBERS = (
-    "1e308", "1e400", "-1e400", "nan", "inf", "-inf", "-0.0", "1" * 400, "0x10", "1_000", "1,5", "１", "½",
+    "1e308",
+    "1e400",
+    "-1e400",
+    "nan",
+    "inf",
+    "-inf",
+    "-0.0",
+    "1" * 400,
+    "0x10",
+    "1_000",
+    "1,5",
+    "１",
+    "½",
     "1e-320",
-    "True", "yes", "tie", "", " ", "2", "-1", "0.5", "1.0000000001", "9007199254740993",
-)  # fmt: skip
+    "True",
+    "yes",
+    "tie",
+    "",
+    " ",
+    "2",
+    "-1",
+    "0.5",
+    "1.0000000001",
+    "9007199254740993",
+)
 NESTED = ([], {}, [[1]], {"a": {"b": [1, 2]}}, [None], [1, "x"])
 
 
@@ -151,17 +202,22 @@ TABLE_DAMAGE: dict[str, Callable[[pd.DataFrame, Rng], pd.DataFrame]] = {
     "numbers": lambda frame, rng: _put(frame, rng, NUMBERS),
     "missing": lambda frame, rng: _put(frame, rng, (None, np.nan, "", "NA", pd.NaT)),
     "nested": lambda frame, rng: _put(frame, rng, NESTED),
-    "renamed": _renamed, "doubled": _doubled, "dropped": _dropped, "repeated": _repeated,
+    "renamed": _renamed,
+    "doubled": _doubled,
+    "dropped": _dropped,
+    "repeated": _repeated,
     "no rows": lambda frame, _: frame.iloc[:0],
-}  # fmt: skip
+}
 
 
 # Formats ---------------------------------------------------------------------------------------------
 
 
 def _lines(frame: pd.DataFrame) -> list[str]:
-    return [json.dumps(dict(zip(map(str, frame.columns), row, strict=True)), default=str)
-            for row in frame.astype(object).where(frame.notna(), None).to_numpy()]  # fmt: skip
+    return [
+        json.dumps(dict(zip(map(str, frame.columns), row, strict=True)), default=str)
+        for row in frame.astype(object).where(frame.notna(), None).to_numpy()
+    ]
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
@@ -191,10 +247,26 @@ def _flipped(content: bytes, rng: Rng) -> bytes:
 
 
 def _inserted(content: bytes, rng: Rng) -> bytes:
-    pieces = (b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b'"', b"'", b"\n\n", b"\r", b",,,,", b"\xed\xa0\x80",
-              b"{", b"]",
-              b"[" * 5000, b"\\ud800", b"9" * 5000, b'{"a":' * 1200, b"<!--", b"PAR1",
-              b"\x1f\x8b")  # fmt: skip
+    pieces = (
+        b"\x00",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b'"',
+        b"'",
+        b"\n\n",
+        b"\r",
+        b",,,,",
+        b"\xed\xa0\x80",
+        b"{",
+        b"]",
+        b"[" * 5000,
+        b"\\ud800",
+        b"9" * 5000,
+        b'{"a":' * 1200,
+        b"<!--",
+        b"PAR1",
+        b"\x1f\x8b",
+    )
     place = int(rng.integers(len(content) + 1))
     return content[:place] + pieces[int(rng.integers(len(pieces)))] + content[place:]
 

@@ -14,9 +14,7 @@ _ROW = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.int
 @st.composite
 def verdict_tables(draw: st.DrawFn) -> pd.DataFrame:
     """Random verdicts and scores with gaps, repeated runs and labels on some rows of some answers."""
-    frame = pd.DataFrame(
-        draw(st.lists(_ROW, min_size=1, max_size=25)), columns=["item", "model", "judge", "verdict"]
-    )
+    frame = pd.DataFrame(draw(st.lists(_ROW, min_size=1, max_size=25)), columns=["item", "model", "judge", "verdict"])
     truth = draw(st.lists(st.sampled_from([0, 1, None]), min_size=12, max_size=12))
     shown = draw(st.lists(st.booleans(), min_size=len(frame), max_size=len(frame)))
     places = frame["item"] * 3 + frame["model"]

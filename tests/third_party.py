@@ -96,14 +96,20 @@ class Urn:
     def prepare(self, table: Sequence[Sequence[int]]) -> Data:
         counts = np.array(table, dtype=np.int64)
         urns, colours = counts.shape
-        arrays = {"n": counts.ravel(), "colour": np.tile(np.arange(colours), urns),
-                  "stratum": np.repeat(np.arange(urns), colours), "total": counts.sum(1)}  # fmt: skip
+        arrays = {
+            "n": counts.ravel(),
+            "colour": np.tile(np.arange(colours), urns),
+            "stratum": np.repeat(np.arange(urns), colours),
+            "total": counts.sum(1),
+        }
         return Data(
             arrays=arrays,
             dims={name: ("strata",) if name == "total" else ("cell",) for name in arrays},
             coords={"cell": tuple(range(counts.size)), "strata": tuple(range(urns))},
-            observed="n", weights="n", facts={"colours": colours},
-        )  # fmt: skip
+            observed="n",
+            weights="n",
+            facts={"colours": colours},
+        )
 
     def numpyro(self, data: Data) -> None:
         import jax.numpy as jnp
@@ -247,9 +253,12 @@ def _half(question: Any, estimand: str, unit: str) -> Baseline:
 
 
 #: One baseline a question, all of one name.
-HALF = {"accuracy": _half("accuracy", "accuracy", "a"), "elo": _half("elo", "elo", "m0"),
-        "reliability": _half("reliability", "flip_rate", "x"),
-        "audit": _half("audit", "consistency", "all")}  # fmt: skip
+HALF = {
+    "accuracy": _half("accuracy", "accuracy", "a"),
+    "elo": _half("elo", "elo", "m0"),
+    "reliability": _half("reliability", "flip_rate", "x"),
+    "audit": _half("audit", "consistency", "all"),
+}
 accuracy_half, elo_half, reliability_half, audit_half = HALF.values()
 
 

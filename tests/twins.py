@@ -31,8 +31,7 @@ def edge_points(model: Model, data: Data, *, points: int, far: float, seed: int 
     # Real parameters are their own unconstrained values: they have no edge.
     bounded = {
         name: np.full(
-            np.shape(plain[name]),
-            np.shape(value) != np.shape(plain[name]) or not np.array_equal(value, plain[name]),
+            np.shape(plain[name]), np.shape(value) != np.shape(plain[name]) or not np.array_equal(value, plain[name])
         )
         for name, value in constrained.items()
     }

@@ -11,11 +11,4 @@ from bayesjudge.baselines.accuracy import accuracy_baselines
 from bayesjudge.baselines.accuracy.judge_quality import judge_quality
 from bayesjudge.baselines.accuracy.methods import EVEN_METHODS, ITEMS_METHODS, METHODS, WEIGHTED_METHODS
 
-__all__ = [
-    "EVEN_METHODS",
-    "ITEMS_METHODS",
-    "METHODS",
-    "WEIGHTED_METHODS",
-    "accuracy_baselines",
-    "judge_quality",
-]
+__all__ = ["EVEN_METHODS", "ITEMS_METHODS", "METHODS", "WEIGHTED_METHODS", "accuracy_baselines", "judge_quality"]

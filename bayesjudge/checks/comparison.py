@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.inference import Fit
 
-__all__ = ["ModelComparison", "compare"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ModelComparison:
@@ -90,11 +88,19 @@ def compare(fits: Mapping[str, Fit] | Sequence[Fit]) -> ModelComparison:
     weights = stacking_weights(elpd, n)
     best = int(np.argmax([one.elpd for one in loos.values()]))
     rows: list[dict[str, Any]] = [
-        {"model": name, "elpd": one.elpd, "se": one.se, "elpd_diff": float(n @ (elpd[:, k] - elpd[:, best])),
-         "diff_se": standard_error(elpd[:, k] - elpd[:, best], n), "p_loo": one.p_loo,
-         "weight": float(weights[k]), "bad_k": one.bad, "note": one.note}
+        {
+            "model": name,
+            "elpd": one.elpd,
+            "se": one.se,
+            "elpd_diff": float(n @ (elpd[:, k] - elpd[:, best])),
+            "diff_se": standard_error(elpd[:, k] - elpd[:, best], n),
+            "p_loo": one.p_loo,
+            "weight": float(weights[k]),
+            "bad_k": one.bad,
+            "note": one.note,
+        }
         for k, (name, one) in enumerate(loos.items())
-    ]  # fmt: skip
+    ]
     frame = pd.DataFrame(rows).sort_values("elpd", ascending=False, ignore_index=True)
     return ModelComparison(frame=frame, loos=loos)
 

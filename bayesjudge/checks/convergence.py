@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.inference import Fit
 
-__all__ = ["Convergence", "convergence"]
 
 _AXES: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
 
@@ -97,19 +96,22 @@ def scalars(posterior: xr.Dataset) -> tuple[list[str], NDArray[np.float64]]:
 def _parameters(names: list[str], series: NDArray[np.float64]) -> pd.DataFrame:
     from arviz_stats.base import array_stats
 
-    frame = pd.DataFrame({
-        "parameter": names,
-        "mean": series.mean(axis=(1, 2)),
-        "sd": series.std(axis=(1, 2), ddof=1),
-        "mcse_mean": array_stats.mcse(series, method="mean", **_AXES),
-        "mcse_sd": array_stats.mcse(series, method="sd", **_AXES),
-        "rhat": array_stats.rhat(series, **_AXES),
-        "ess_bulk": array_stats.ess(series, method="bulk", **_AXES),
-        "ess_tail": array_stats.ess(series, method="tail", prob=(0.05, 0.95), **_AXES),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "parameter": names,
+            "mean": series.mean(axis=(1, 2)),
+            "sd": series.std(axis=(1, 2), ddof=1),
+            "mcse_mean": array_stats.mcse(series, method="mean", **_AXES),
+            "mcse_sd": array_stats.mcse(series, method="sd", **_AXES),
+            "rhat": array_stats.rhat(series, **_AXES),
+            "ess_bulk": array_stats.ess(series, method="bulk", **_AXES),
+            "ess_tail": array_stats.ess(series, method="tail", prob=(0.05, 0.95), **_AXES),
+        }
+    )
     # Negated, so that a figure that is not a number is flagged too.
-    frame["flagged"] = ~((frame["rhat"] <= MOST_RHAT) & (frame["ess_bulk"] >= LEAST_ESS)
-                         & (frame["ess_tail"] >= LEAST_ESS))  # fmt: skip
+    frame["flagged"] = ~(
+        (frame["rhat"] <= MOST_RHAT) & (frame["ess_bulk"] >= LEAST_ESS) & (frame["ess_tail"] >= LEAST_ESS)
+    )
     return frame
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.inference import Fit
 
-__all__ = ["Loo", "has_flat_tail", "loo"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Loo:
@@ -104,10 +102,16 @@ def loo(fit: Fit) -> Loo:
     frame.insert(1, "n", n)
     frame["bad"] = ~(frame["pareto_k"] <= most_k)
     return Loo(
-        label=fit.model.label, frame=frame, elpd=float(n @ frame["elpd"]), p_loo=float(n @ frame["p_loo"]),
-        se=standard_error(frame["elpd"].to_numpy(), n), n=int(n.sum()), most_k=most_k,
-        bad=int(n[frame["bad"]].sum()), data=fit.manifest["data"],
-    )  # fmt: skip
+        label=fit.model.label,
+        frame=frame,
+        elpd=float(n @ frame["elpd"]),
+        p_loo=float(n @ frame["p_loo"]),
+        se=standard_error(frame["elpd"].to_numpy(), n),
+        n=int(n.sum()),
+        most_k=most_k,
+        bad=int(n[frame["bad"]].sum()),
+        data=fit.manifest["data"],
+    )
 
 
 def _pointwise(fit: Fit) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
@@ -115,11 +119,7 @@ def _pointwise(fit: Fit) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArra
     data = fit.data
     values = fit.tree["log_likelihood"][data.observed].transpose("chain", "draw", ...).to_numpy()
     flat = np.moveaxis(values.reshape(*values.shape[:2], -1), -1, 0)
-    n = (
-        np.ones(len(flat), dtype=np.int64)
-        if data.weights is None
-        else np.asarray(data[data.weights]).reshape(-1)
-    )
+    n = np.ones(len(flat), dtype=np.int64) if data.weights is None else np.asarray(data[data.weights]).reshape(-1)
     entry = np.flatnonzero(n > 0)
     return flat[entry] / n[entry, None, None], n[entry].astype(np.int64), entry
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Fit
     from bayesjudge.model import Data
 
-__all__ = ["FLAG_BELOW", "PredictiveCheck", "bootstrap_counts", "predictive_check", "why_no_bootstrap"]
 
 #: Tail probability below which a statistic is flagged.
 FLAG_BELOW = 0.01
@@ -69,12 +68,7 @@ class PredictiveCheck:
 
 
 def predictive_check(
-    fit: Fit,
-    *,
-    group: str = "posterior_predictive",
-    prob: float = 0.95,
-    replicates: int = 1000,
-    seed: int = 0,
+    fit: Fit, *, group: str = "posterior_predictive", prob: float = 0.95, replicates: int = 1000, seed: int = 0
 ) -> PredictiveCheck:
     """Compare every statistic of the model with its predictive and its bootstrap distribution.
 
@@ -126,8 +120,19 @@ def predictive_check(
     for name, statistic in fit.model.statistics.items():
         shown = [None if counts is None else _values(statistic(counts, data)) for counts in samples]
         rows += [{"statistic": name, **row} for row in _compare(shown, prob, note)]
-    columns = ["statistic", "unit", "observed", "mean", "lower", "upper", "p_value", "bootstrap_lower",
-               "bootstrap_upper", "flagged", "note"]  # fmt: skip
+    columns = [
+        "statistic",
+        "unit",
+        "observed",
+        "mean",
+        "lower",
+        "upper",
+        "p_value",
+        "bootstrap_lower",
+        "bootstrap_upper",
+        "flagged",
+        "note",
+    ]
     frame = pd.DataFrame(rows, columns=columns).astype({"flagged": bool})
     return PredictiveCheck(frame=frame, group=group, prob=prob)
 
@@ -170,13 +175,24 @@ def _values(found: Mapping[str, Any]) -> _Values:
 
 def _predictive(seen: float, draws: NDArray[np.float64] | None, prob: float) -> dict[str, Any]:
     if draws is None or not np.isfinite(draws).all():
-        return {"mean": np.nan, "lower": np.nan, "upper": np.nan, "p_value": np.nan, "flagged": False,
-                "note": "undefined in some replicated data sets, so not compared"}  # fmt: skip
+        return {
+            "mean": np.nan,
+            "lower": np.nan,
+            "upper": np.nan,
+            "p_value": np.nan,
+            "flagged": False,
+            "note": "undefined in some replicated data sets, so not compared",
+        }
     low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2])
     tail = float(np.mean(draws > seen) + np.mean(draws == seen) / 2)
     p_value = 2 * min(tail, 1 - tail)
-    return {"mean": float(draws.mean()), "lower": float(low), "upper": float(high), "p_value": p_value,
-            "flagged": p_value < FLAG_BELOW}  # fmt: skip
+    return {
+        "mean": float(draws.mean()),
+        "lower": float(low),
+        "upper": float(high),
+        "p_value": p_value,
+        "flagged": p_value < FLAG_BELOW,
+    }
 
 
 def _bootstrap(draws: NDArray[np.float64] | None, prob: float) -> dict[str, Any]:

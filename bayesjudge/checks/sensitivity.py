@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.inference import Fit
 
-__all__ = ["SENSITIVE_ABOVE", "PriorSensitivity", "prior_sensitivity"]
 
 #: Sensitivity from which on a quantity is said to move (Kallioinen et al. 2024, section 3.3).
 SENSITIVE_ABOVE = 0.05
@@ -107,9 +106,15 @@ def prior_sensitivity(
     for estimand, draws in found.items():
         for names, values in _scalars(draws):
             moved = {component: _rate(values, *pair) for component, pair in weights.items()}
-            rows.append({"estimand": estimand, **names, **moved,
-                         "prior_sensitive": not moved["prior"] < SENSITIVE_ABOVE,
-                         "diagnosis": _diagnosis(**moved)})  # fmt: skip
+            rows.append(
+                {
+                    "estimand": estimand,
+                    **names,
+                    **moved,
+                    "prior_sensitive": not moved["prior"] < SENSITIVE_ABOVE,
+                    "diagnosis": _diagnosis(**moved),
+                }
+            )
     columns = ["estimand", "unit", "judge", "prior", "likelihood", "prior_sensitive", "diagnosis"]
     frame = pd.DataFrame(rows, columns=columns).astype({"prior_sensitive": bool})
     return PriorSensitivity(frame=frame, priors=scaled)
@@ -145,8 +150,9 @@ def _quantities(fit: Fit, kept: NDArray[np.int64]) -> tuple[Mapping[str, xr.Data
 
 def _total(parts: xr.Dataset) -> Matrix:
     """Sum over sites and their axes, (chains, draws)."""
-    total = sum(part.sum([dim for dim in part.dims if dim not in {"chain", "draw"}])
-                for part in parts.data_vars.values())  # fmt: skip
+    total = sum(
+        part.sum([dim for dim in part.dims if dim not in {"chain", "draw"}]) for part in parts.data_vars.values()
+    )
     values: Matrix = total.transpose("chain", "draw").to_numpy()  # type: ignore[union-attr] # sum() may start at 0
     return values
 

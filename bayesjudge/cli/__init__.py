@@ -21,9 +21,12 @@ from bayesjudge.options import AccuracyOptions, AuditOptions, EloOptions, Reliab
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    name="bayesjudge", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="bayesjudge",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
     help="What LLM-judge verdicts are worth: Bayesian and frequentist intervals side by side.",
-)  # fmt: skip
+)
 app.command()(inspect)
 app.command("accuracy")(command("accuracy", VerdictFile, AccuracyOptions))
 app.command("elo")(command("elo", BattleFile, EloOptions))

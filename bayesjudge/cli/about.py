@@ -6,8 +6,6 @@ import typer
 
 from bayesjudge.cli.running import plain_messages
 
-__all__ = ["doctor", "models"]
-
 
 def models() -> None:
     """Every registered generative model, with what it is for."""

@@ -16,8 +16,6 @@ from bayesjudge.options.registered import registered
 if TYPE_CHECKING:
     from bayesjudge.simulation import Calibration
 
-__all__ = ["calibrate"]
-
 
 def calibrate(
     *,
@@ -28,14 +26,13 @@ def calibrate(
     engine: Annotated[str, typer.Option(help="hmc, nuts or laplace.")] = "hmc",
     chains: Chains = 4,
     draws: Draws = 100,
-    second_opinion: Annotated[bool, typer.Option(help="Also rank each truth in a chain that starts "
-                                                 "there.")] = True,
+    second_opinion: Annotated[bool, typer.Option(help="Also rank each truth in a chain that starts there.")] = True,
     out: Blocks = None,
     seed: Seed = 0,
     as_json: Json = False,
     strict: Strict = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Whether a model's posterior is right: ranks of simulated truths among posterior draws (SBC)."""
     with plain_messages():
         from bayesjudge.datasets.small import small_table
@@ -48,11 +45,16 @@ def calibrate(
         chosen, kind = registered(model, mapping(option, "--option", "pooling=shared")), kind_of(model, table)
         data = chosen.prepare(small_table(kind))
         found = sbc(
-            chosen, data, replicates=replicates, seed=seed,
+            chosen,
+            data,
+            replicates=replicates,
+            seed=seed,
             engine=engine_of(engine, chains=chains, draws=draws, tune=2 * draws),
-            second_opinion=second_opinion, folder=None if out is None else out / "blocks",
-            quantities=data_quantities(chosen, data), progress=not quiet,
-        )  # fmt: skip
+            second_opinion=second_opinion,
+            folder=None if out is None else out / "blocks",
+            quantities=data_quantities(chosen, data),
+            progress=not quiet,
+        )
         if out is not None:
             found.save(out)
             _draw(found, out)
@@ -67,8 +69,7 @@ def _draw(found: Calibration, folder: Path) -> None:
     from bayesjudge.simulation.calibration.ranks import RankTest
 
     test = RankTest(replicates=len(found.ranks), draws=found.draws)
-    lines = {name: test.deviation(ranks)
-             for name, ranks in zip(found.frame["quantity"], found.ranks.T, strict=True)}  # fmt: skip
+    lines = {name: test.deviation(ranks) for name, ranks in zip(found.frame["quantity"], found.ranks.T, strict=True)}
     ecdfs = rank_ecdfs(lines, *test.band(), failed=found.failures)
     write_text(folder / "ranks.svg", to_svg(ecdfs))
     write_text(folder / "shrinkage.svg", to_svg(shrinkage(found.rows)))
@@ -77,9 +78,16 @@ def _draw(found: Calibration, folder: Path) -> None:
 def _tell(found: Calibration, *, kind: str, seed: int, as_json: bool) -> None:
     rows = json.loads(found.frame.to_json(orient="records"))
     if as_json:
-        answer = {"model": found.label, "table": kind, "seed": seed, "replicates": len(found.ranks),
-                  "draws": found.draws, "unreliable": found.unreliable, "passed": found.passed,
-                  "quantities": rows}  # fmt: skip
+        answer = {
+            "model": found.label,
+            "table": kind,
+            "seed": seed,
+            "replicates": len(found.ranks),
+            "draws": found.draws,
+            "unreliable": found.unreliable,
+            "passed": found.passed,
+            "quantities": rows,
+        }
         typer.echo(json.dumps(answer, ensure_ascii=False))
         return
     from rich.console import Console

@@ -21,17 +21,19 @@ if TYPE_CHECKING:
     from bayesjudge.simulation import Coverage
     from bayesjudge.simulation.sweeps.questions import Sweep
 
-__all__ = ["cover"]
 
-_SHOWN = ("n", "bias", "rmse", "coverage", "coverage_lower", "coverage_upper", "width", "interval_score",
-          "wrong_sign")  # fmt: skip
+_SHOWN = ("n", "bias", "rmse", "coverage", "coverage_lower", "coverage_upper", "width", "interval_score", "wrong_sign")
 
 
 def cover(
     *,
-    question: Annotated[str, typer.Argument(
-        help="A sweep (accuracy, panel, elo, soft-elo, reliability, scores, audit), or a registered "
-             "model: truths from its prior.")],
+    question: Annotated[
+        str,
+        typer.Argument(
+            help="A sweep (accuracy, panel, elo, soft-elo, reliability, scores, audit), or a registered "
+            "model: truths from its prior."
+        ),
+    ],
     table: Kind = None,
     option: Choices = None,
     datasets: Annotated[int, typer.Option(help="Simulated data sets in each cell of the sweep.")] = 100,
@@ -41,11 +43,14 @@ def cover(
     prob: Prob = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
-    strict: Annotated[bool, typer.Option(
-        help="Exit with 3 when a model covers too little; over truths from its prior, also when too much.")
+    strict: Annotated[
+        bool,
+        typer.Option(
+            help="Exit with 3 when a model covers too little; over truths from its prior, also when too much."
+        ),
     ] = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> None:
     """Bias, coverage, width and wrong calls on simulated data: cell by cell of a sweep, or over a prior."""
     with plain_messages():
         from bayesjudge.files import require_writable
@@ -55,10 +60,18 @@ def cover(
         if out is not None:
             require_writable(out)
         found = coverage(
-            sweep.cells, models=sweep.models(), baselines=sweep.baselines if baselines else None,
-            estimands=sweep.estimands, datasets=datasets, block=block, prob=prob, seed=seed,
-            folder=None if out is None else out / "blocks", progress=not quiet, **sweep.sampling,
-        )  # fmt: skip
+            sweep.cells,
+            models=sweep.models(),
+            baselines=sweep.baselines if baselines else None,
+            estimands=sweep.estimands,
+            datasets=datasets,
+            block=block,
+            prob=prob,
+            seed=seed,
+            folder=None if out is None else out / "blocks",
+            progress=not quiet,
+            **sweep.sampling,
+        )
         if out is not None:
             found.save(out)
             _draw(found, out)
@@ -87,8 +100,10 @@ def _sweep(question: str, table: str | None, options: Mapping[str, str]) -> Swee
             raise UsageError(f"--table and --option are for models; {question} is a sweep")
         return SWEEPS[question]
     if question not in model_names():
-        raise UsageError(f"{question!r} is neither a sweep nor a registered model; there are "
-                         f"{', '.join(SWEEPS)}; and the models {', '.join(model_names())}")  # fmt: skip
+        raise UsageError(
+            f"{question!r} is neither a sweep nor a registered model; there are "
+            f"{', '.join(SWEEPS)}; and the models {', '.join(model_names())}"
+        )
     model = registered(question, options)
     return prior_sweep(model, model.prepare(small_table(kind_of(question, table))))
 
@@ -105,8 +120,12 @@ def _tell(found: Coverage, question: str, left_out: Sequence[str], *, as_json: b
     from bayesjudge.estimates import Estimates
 
     if as_json:
-        answer = {"question": question, "outside": len(found.outside), "left_out": list(left_out),
-                  "coverage": Estimates.records_of(found.frame)}  # fmt: skip
+        answer = {
+            "question": question,
+            "outside": len(found.outside),
+            "left_out": list(left_out),
+            "coverage": Estimates.records_of(found.frame),
+        }
         typer.echo(json.dumps(answer, ensure_ascii=False, allow_nan=False))
         return
     from rich.console import Console
@@ -120,8 +139,9 @@ def _tell(found: Coverage, question: str, left_out: Sequence[str], *, as_json: b
             shown = rows.assign(**{str(swept): rows["value"].map("{:g}".format)})
             screen.print(_table(f"{estimand}, by {swept}", str(swept), shown))
     if left_out:
-        screen.print(f"not judged, being random beyond the parameters: {', '.join(left_out)}",
-                     highlight=False, markup=False)  # fmt: skip
+        screen.print(
+            f"not judged, being random beyond the parameters: {', '.join(left_out)}", highlight=False, markup=False
+        )
     screen.print(_verdict(found), highlight=False, markup=False)
 
 
@@ -142,8 +162,12 @@ def _verdict(found: Coverage) -> str:
     from bayesjudge.simulation.intervals.coverage import FALSE_ALARM
 
     bayes = int(found.frame["method"].str.startswith("bayes:").sum())
-    said = (f"{len(found.outside)} of {bayes} Bayesian rows are outside the simultaneous exact band about "
-            f"the nominal probability (both sides; false alarm {FALSE_ALARM:g} for all of them)")  # fmt: skip
-    named = [f"{row['swept']} {row['value']:g}, {row['method']}, {row['estimand']}: {row['coverage']:.3f}"
-             for row in found.outside.to_dict("records")]  # fmt: skip
+    said = (
+        f"{len(found.outside)} of {bayes} Bayesian rows are outside the simultaneous exact band about "
+        f"the nominal probability (both sides; false alarm {FALSE_ALARM:g} for all of them)"
+    )
+    named = [
+        f"{row['swept']} {row['value']:g}, {row['method']}, {row['estimand']}: {row['coverage']:.3f}"
+        for row in found.outside.to_dict("records")
+    ]
     return "\n  ".join([said + (":" if named else ""), *named])

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 
-__all__ = ["Finding", "examine"]
-
-_OPTIONAL = {"pymc": ("the twin engine (engine='pymc')", "pip install 'bayesjudge[pymc]'"),
-             "polars": ("Polars tables as input", "pip install 'bayesjudge[polars]'")}  # fmt: skip
+_OPTIONAL = {
+    "pymc": ("the twin engine (engine='pymc')", "pip install 'bayesjudge[pymc]'"),
+    "polars": ("Polars tables as input", "pip install 'bayesjudge[polars]'"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)

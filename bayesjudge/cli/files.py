@@ -11,8 +11,6 @@ from bayesjudge.options.option import Option, Options
 if TYPE_CHECKING:
     from bayesjudge.options import QuestionOptions
 
-__all__ = ["BattleFile", "DemoLog", "PairFile", "RepeatFile", "VerdictFile"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class _File(Options):
@@ -31,9 +29,9 @@ class _File(Options):
         Mapping[str, Sequence[str]],
         Option("Only rows where your column = value; may be given more than once.", metavar="prompt=short"),
     ] = field(default_factory=dict)
-    format: Annotated[
-        str | None, Option("Read as this tool's format (bayesjudge inspect names it), or as table.")
-    ] = None
+    format: Annotated[str | None, Option("Read as this tool's format (bayesjudge inspect names it), or as table.")] = (
+        None
+    )
     put: Annotated[
         Mapping[str, str],
         Option(
@@ -59,12 +57,9 @@ class VerdictFile(_File):
     reader, names, renamed = "read_verdicts", ("verdicts",), {"gold": "labels"}
     gold: Annotated[str | None, Option("Second file with human labels by item (and model).")] = None
     verdict: Annotated[
-        str | None,
-        Option("The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes."),
+        str | None, Option("The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
     ] = None
-    label: Annotated[
-        str | None, Option("The criterion or column that people marked: NAME or NAME=VALUE,...")
-    ] = None
+    label: Annotated[str | None, Option("The criterion or column that people marked: NAME or NAME=VALUE,...")] = None
     threshold: Annotated[str | None, Option("Which scores mean yes: 7, '>=7' or '<=2'.")] = None
 
 
@@ -97,8 +92,7 @@ class PairFile(_File):
         str | None, Option("Second file, one row an item: human_prefers, lengths, category, models, texts.")
     ] = None
     embeddings: Annotated[
-        str | None,
-        Option("Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists."),
+        str | None, Option("Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists.")
     ] = None
     encoder: Annotated[str | None, Option("Embed the texts by this sentence-transformers model.")] = None
 

@@ -13,24 +13,28 @@ from bayesjudge.cli.running import mapping, plain_messages
 if TYPE_CHECKING:
     from bayesjudge.readers.inspection import Inspection
 
-__all__ = ["inspect"]
 
 #: Names that one line lists; the page is for people, at most 25 lines long.
 MOST_NAMED = 4
 
 
 def inspect(
-    *, file: File, column: Column = None, where: Where = None, file_format: Format = None,
-    verdict: Verdict = None, label: Label = None, threshold: Threshold = None, put: Put = None,
+    *,
+    file: File,
+    column: Column = None,
+    where: Where = None,
+    file_format: Format = None,
+    verdict: Verdict = None,
+    label: Label = None,
+    threshold: Threshold = None,
+    put: Put = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """What a file or folder is, and which command answers which question; nothing is fitted."""
     with plain_messages():
         from bayesjudge.readers.inspection import inspect_source
 
-        said = reading(
-            file_format=file_format, where=where, put=put, verdict=verdict, label=label, threshold=threshold
-        )
+        said = reading(file_format=file_format, where=where, put=put, verdict=verdict, label=label, threshold=threshold)
         found = inspect_source(file, columns=mapping(column, "--column", "verdict=score"), **said)
         typer.echo(found.to_json() if as_json else "\n".join(_lines(found)))
     if not found.possible:
@@ -45,9 +49,7 @@ def _lines(found: Inspection) -> list[str]:
     lines += [f"  {name:<10}  {text}" for name, text in _told(found) if text]
     for question, answer in found.questions.items():
         lines.append(f"{question:<12}{'yes' if answer.possible else 'no'}: {_short(answer.why)}")
-        lines += [
-            f"{'':<12}{command}" for command in answer.commands if answer.possible or "--gold" in command
-        ]
+        lines += [f"{'':<12}{command}" for command in answer.commands if answer.possible or "--gold" in command]
     return [*lines[: 24 - min(3, len(found.notes))], *(f"note: {_short(note)}" for note in found.notes[:3])]
 
 

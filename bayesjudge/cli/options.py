@@ -7,13 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Blocks", "Chains", "Column", "Draws", "File", "Json", "Prob", "Quiet", "Seed", "Strict", "Where",
-]  # fmt: skip
-
-File = Annotated[
-    str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")
-]
+File = Annotated[str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")]
 Column = Annotated[list[str] | None, typer.Option(help="Our column = yours, for instance verdict=score.")]
 Where = Annotated[
     list[str] | None,
@@ -21,16 +15,12 @@ Where = Annotated[
 ]
 Blocks = Annotated[
     Path | None,
-    typer.Option(
-        "--out", help="Folder for blocks (a killed run goes on there), tables (Parquet), figures (SVG)."
-    ),
+    typer.Option("--out", help="Folder for blocks (a killed run goes on there), tables (Parquet), figures (SVG)."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Prob = Annotated[float, typer.Option(help="Probability of the intervals.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 2, help="Equal seeds give equal results.")]
 Chains = Annotated[int, typer.Option(help="Chains of each posterior.")]
 Draws = Annotated[int, typer.Option(help="Posterior draws of each chain, after as many to warm up.")]
-Strict = Annotated[
-    bool, typer.Option(help="Exit with 3 when a gate fails: convergence, or labels that look chosen.")
-]
+Strict = Annotated[bool, typer.Option(help="Exit with 3 when a gate fails: convergence, or labels that look chosen.")]
 Quiet = Annotated[bool, typer.Option(help="No progress bars.")]

@@ -15,28 +15,20 @@ from bayesjudge.cli.running import choices, deliver, finish, mapping, plain_mess
 from bayesjudge.options import Option, QuestionOptions
 from bayesjudge.options.option import Options, Stated, alternatives, stated
 
-__all__ = ["Delivery", "command"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery(Options):
     """Where an answer goes."""
 
-    out: Annotated[
-        Path | None, Option("Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")
-    ] = None
+    out: Annotated[Path | None, Option("Folder for tables (CSV), answer (JSON), page (HTML) and fits (NetCDF).")] = None
     html: Annotated[Path | None, Option("Write the report as one self-contained page.")] = None
     as_json: Annotated[bool, Option("Print one JSON object instead of tables.", flag="--json")] = False
     every: Annotated[bool, Option("Print every method, not the main ones.", flag="--all")] = False
-    strict: Annotated[
-        bool, Option("Exit with 3 when a gate fails: convergence, or labels that look selected.")
-    ] = False
+    strict: Annotated[bool, Option("Exit with 3 when a gate fails: convergence, or labels that look selected.")] = False
     quiet: Annotated[bool, Option("No progress bars.")] = False
 
 
-def command(
-    question: str, source: type[Any], options: type[QuestionOptions], **defaults: Any
-) -> Callable[..., None]:
+def command(question: str, source: type[Any], options: type[QuestionOptions], **defaults: Any) -> Callable[..., None]:
     """The function of a command: read the tables, answer the question, deliver the answer.
 
     Parameters

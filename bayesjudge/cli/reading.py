@@ -12,25 +12,18 @@ from bayesjudge.cli.running import choices, mapping
 if TYPE_CHECKING:
     from bayesjudge.readers.reading import Choices
 
-__all__ = ["Format", "Label", "Put", "Threshold", "Verdict", "reading"]
 
 Format = Annotated[
-    str | None,
-    typer.Option("--format", help="Read as this tool's format (bayesjudge inspect names it), or as table."),
+    str | None, typer.Option("--format", help="Read as this tool's format (bayesjudge inspect names it), or as table.")
 ]
 Verdict = Annotated[
-    str | None,
-    typer.Option(help="The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes."),
+    str | None, typer.Option(help="The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
 ]
-Label = Annotated[
-    str | None, typer.Option(help="The criterion or column that people marked: NAME or NAME=VALUE,...")
-]
+Label = Annotated[str | None, typer.Option(help="The criterion or column that people marked: NAME or NAME=VALUE,...")]
 Threshold = Annotated[str | None, typer.Option(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
 Put = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", help="Our column = a value for all rows; {file} and {folder} stand for their names."
-    ),
+    typer.Option("--set", help="Our column = a value for all rows; {file} and {folder} stand for their names."),
 ]
 
 

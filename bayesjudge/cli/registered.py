@@ -6,11 +6,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Choices", "Kind", "kind_of"]
-
-Kind = Annotated[
-    str | None, typer.Option(help="Kind of small table to judge a model on; for one of another package.")
-]
+Kind = Annotated[str | None, typer.Option(help="Kind of small table to judge a model on; for one of another package.")]
 Choices = Annotated[list[str] | None, typer.Option(help="A model's option, for instance pooling=shared.")]
 
 
@@ -20,8 +16,10 @@ def kind_of(model: str, table: str | None) -> str:
     from bayesjudge.errors import UsageError
 
     if table is None and model not in KIND_OF_MODEL:
-        raise UsageError(f"no small table is known for {model!r}: name the kind it takes with --table, one "
-                         f"of {', '.join(table_kinds())}")  # fmt: skip
+        raise UsageError(
+            f"no small table is known for {model!r}: name the kind it takes with --table, one "
+            f"of {', '.join(table_kinds())}"
+        )
     if table is None or table not in table_kinds() or model not in KIND_OF_MODEL:
         # A kind that there is not is told by `small_table`; what a model of others takes, only it knows.
         return table or KIND_OF_MODEL[model]

@@ -20,19 +20,13 @@ from bayesjudge.text import visible
 if TYPE_CHECKING:
     from bayesjudge.studies import Comparison
 
-__all__ = [
-    "choices", "deliver", "finish", "mapping", "plain_messages", "require_no_folder", "require_targets",
-]  # fmt: skip
-
 
 def mapping(pairs: list[str] | None, option: str, example: str) -> dict[str, str]:
     """Read options such as ``--column ours=theirs``."""
     return {name: values[-1] for name, values in choices(pairs, option, example, both=True).items()}
 
 
-def choices(
-    pairs: list[str] | None, option: str, example: str, *, both: bool = False
-) -> dict[str, list[str]]:
+def choices(pairs: list[str] | None, option: str, example: str, *, both: bool = False) -> dict[str, list[str]]:
     """Read options such as ``--where prompt=short``; a column given twice may have either value.
 
     With ``both``, neither side of the equals sign may be empty.

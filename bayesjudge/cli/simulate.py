@@ -14,7 +14,6 @@ from bayesjudge.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["simulate"]
 
 simulate = typer.Typer(
     no_args_is_help=True, help="Make data whose truth is known, or judge models and methods by such data."
@@ -152,8 +151,12 @@ def _several(verdicts: pd.DataFrame, seed: int) -> pd.DataFrame:
     import pandas as pd
 
     rng, parts = np.random.default_rng([seed, 2]), []
-    for share, judge, prompt in ((0, "heron", "plain"), (0.1, "heron", "rubric"), (0.2, "otter", "plain"),
-                                 (0.3, "otter", "rubric")):  # fmt: skip
+    for share, judge, prompt in (
+        (0, "heron", "plain"),
+        (0.1, "heron", "rubric"),
+        (0.2, "otter", "plain"),
+        (0.3, "otter", "rubric"),
+    ):
         other = verdicts["judge_prefers"].map({"a": "b", "b": "a"})
         chosen = verdicts["judge_prefers"].where(rng.random(len(verdicts)) >= share, other)
         parts.append(verdicts.assign(judge=judge, prompt=prompt, judge_prefers=chosen))

@@ -19,10 +19,6 @@ from bayesjudge.tables.repeat_rows import Layout
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = [
-    "Condition", "EventRows", "category_codes", "chosen_judges", "codes_of", "condition_codes", "event_rows",
-    "group_names", "require_rows", "used_codes",
-]  # fmt: skip
 
 #: Stand-ins for a condition that was not recorded: databases do not join or sort what is missing.
 _NO_PROMPT, _NO_TEMPERATURE = "", -1e300
@@ -100,10 +96,11 @@ def condition_codes(frame: pd.DataFrame) -> tuple[tuple[Condition, ...], NDArray
     temperature = np.where(temperatures[temperature] == _NO_TEMPERATURE, last[1], temperature.reshape(-1))
     pairs, code = np.unique(np.column_stack([prompt, temperature]), axis=0, return_inverse=True)
     conditions = tuple(
-        Condition(prompt=None if p == last[0] else prompts[p],
-                  temperature=None if t == last[1] else float(temperatures[t]))
+        Condition(
+            prompt=None if p == last[0] else prompts[p], temperature=None if t == last[1] else float(temperatures[t])
+        )
         for p, t in pairs.tolist()
-    )  # fmt: skip
+    )
     return conditions, code.reshape(-1).astype(np.int64)
 
 
@@ -141,8 +138,13 @@ def _of_frame(source: Trials | Scores, layout: Layout) -> EventRows:
         columns["order"] = frame["order"].fillna("")
     table: IbisTable = ibis.memtable(pa.table({name: pa.array(values) for name, values in columns.items()}))
     known = frame[["item", "category"]].dropna().drop_duplicates("item")
-    return EventRows(table=table, names=names, dropped=dict(source.dropped), warnings=source.warnings,
-                     categories=dict(zip(known["item"], known["category"], strict=True)))  # fmt: skip
+    return EventRows(
+        table=table,
+        names=names,
+        dropped=dict(source.dropped),
+        warnings=source.warnings,
+        categories=dict(zip(known["item"], known["category"], strict=True)),
+    )
 
 
 def _of_ibis(source: IbisTable, layout: Layout) -> EventRows:
@@ -160,14 +162,18 @@ def _of_ibis(source: IbisTable, layout: Layout) -> EventRows:
     named = rows.drop_null([*layout.keys, "trial", layout.value])
     lost = int(rows.count().to_pyarrow().as_py()) - int(named.count().to_pyarrow().as_py())
     dropped = {f"missing item, judge, trial or {layout.value}": lost} if lost else {}
-    return EventRows(table=named.mutate(**_stand_ins(named, layout)), names={}, warnings=(), dropped=dropped,
-                     categories=_categories(named))  # fmt: skip
+    return EventRows(
+        table=named.mutate(**_stand_ins(named, layout)),
+        names={},
+        warnings=(),
+        dropped=dropped,
+        categories=_categories(named),
+    )
 
 
 def _stand_ins(rows: IbisTable, layout: Layout) -> dict[str, Any]:
     temperature = is_nan(rows.temperature).ifelse(_NO_TEMPERATURE, rows.temperature)
-    filled = {"prompt": rows.prompt.fill_null(_NO_PROMPT),
-              "temperature": temperature.fill_null(_NO_TEMPERATURE)}  # fmt: skip
+    filled = {"prompt": rows.prompt.fill_null(_NO_PROMPT), "temperature": temperature.fill_null(_NO_TEMPERATURE)}
     return filled | ({"order": rows.order.fill_null("")} if "order" in layout.conditions else {})
 
 
@@ -177,9 +183,16 @@ def _categories(table: IbisTable) -> dict[str, str]:
     torn = found[found["high"] != found["low"]]
     if len(torn):
         told = ", ".join(map(repr, sorted(torn["item"])[:5]))
-        raise InputError([Problem(column="category", found=f"several categories for item {told}",
-                                  allowed="one value for each item",
-                                  fix="Settle on one category for each item.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="category",
+                    found=f"several categories for item {told}",
+                    allowed="one value for each item",
+                    fix="Settle on one category for each item.",
+                )
+            ]
+        )
     return dict(zip(found["item"], found["high"], strict=True))
 
 
@@ -207,13 +220,19 @@ def used_codes(names: Sequence[Any], codes: NDArray[np.int64]) -> tuple[tuple[An
 def require_rows(frame: pd.DataFrame, layout: Layout) -> None:
     """Refuse a table without a single usable row."""
     if frame.empty:
-        raise InputError([Problem(column="(table)", found="no rows", fix="Check the file.",
-                                  allowed=f"at least one row with an item and {layout.value}")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="(table)",
+                    found="no rows",
+                    fix="Check the file.",
+                    allowed=f"at least one row with an item and {layout.value}",
+                )
+            ]
+        )
 
 
-def category_codes(
-    items: Sequence[str], categories: Mapping[str, str]
-) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def category_codes(items: Sequence[str], categories: Mapping[str, str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Sorted categories and each item's code (I,), -1 where it has none."""
     names = tuple(sorted(set(categories.values())))
     place = {name: code for code, name in enumerate(names)}

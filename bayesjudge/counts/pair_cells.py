@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from bayesjudge.counts.verdicts import ItemPatterns
 
-__all__ = ["CELLS", "PairCells", "pair_cells"]
 
 #: Label and verdict of each cell; no label is -1.
 CELLS = ((-1, 0), (-1, 1), (0, 0), (0, 1), (1, 0), (1, 1))
@@ -98,8 +97,13 @@ def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = Fal
     labelled = np.rint(n @ (weight > 0)).astype(np.int64)
     if patterns.probability is not None:
         labelled = (n @ weight) ** 2 / np.maximum(n @ weight**2, 1e-12)
-    return PairCells(together=together, sums=sums, items=np.rint(items).astype(np.int64), labelled=labelled,
-                     log_effect_error=_log_effect_error(x[any_label], n[any_label]))  # fmt: skip
+    return PairCells(
+        together=together,
+        sums=sums,
+        items=np.rint(items).astype(np.int64),
+        labelled=labelled,
+        log_effect_error=_log_effect_error(x[any_label], n[any_label]),
+    )
 
 
 def _answers(patterns: ItemPatterns, groups: int) -> Any:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = ["Directions", "Presentations", "directions", "presentations"]
 
 #: Chosen and rejected nearer than this, relative to the longer of the two, are one text to the encoder.
 NEAREST = 1e-4

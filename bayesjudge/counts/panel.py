@@ -23,7 +23,6 @@ from bayesjudge.tables.verdict_rows import NAMES
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["PanelVotes", "panel_votes"]
 
 #: Who gave a label that stands in the verdict table itself, where other labels name their annotators.
 UNNAMED = "(label column)"
@@ -97,8 +96,12 @@ class PanelVotes:
         """
         cells = keep if keep.ndim == 2 else keep[:, None]
         marks = None if self.marks is None else np.where(cells[..., None], self.marks, -1)
-        return replace(self, label=np.where(cells, self.label, np.nan), marks=marks,
-                       annotations=np.where(cells, self.annotations, 0))  # fmt: skip
+        return replace(
+            self,
+            label=np.where(cells, self.label, np.nan),
+            marks=marks,
+            annotations=np.where(cells, self.annotations, 0),
+        )
 
     def for_judges(self, judges: Sequence[str]) -> PanelVotes:
         """The panel of some of its judges, in its own order.
@@ -120,14 +123,22 @@ class PanelVotes:
             raise UsageError(f"{wrong}; the panel has {', '.join(map(repr, self.judges))}")
         keep = np.isin(self.judges, judges)
         scores = None if self.scores is None else self.scores[:, :, keep]
-        return replace(self, judges=tuple(np.array(self.judges, dtype=object)[keep]), scores=scores,
-                       votes=self.votes[:, :, keep], runs=self.runs[:, :, keep])  # fmt: skip
+        return replace(
+            self,
+            judges=tuple(np.array(self.judges, dtype=object)[keep]),
+            scores=scores,
+            votes=self.votes[:, :, keep],
+            runs=self.runs[:, :, keep],
+        )
 
 
 def panel_votes(
-    verdicts: Verdicts | ir.Table, *, group_by: str | None = None,
-    cluster: str | Sequence[str] | None = None, score: str | None = None,
-) -> PanelVotes:  # fmt: skip
+    verdicts: Verdicts | ir.Table,
+    *,
+    group_by: str | None = None,
+    cluster: str | Sequence[str] | None = None,
+    score: str | None = None,
+) -> PanelVotes:
     """Votes of all judges on all answers, in one pass where the data lives.
 
     Parameters
@@ -171,14 +182,21 @@ def panel_votes(
     if "probability" in frame:
         chance[place] = frame["probability"].to_numpy(np.float64, na_value=np.nan)
     found = PanelVotes(
-        models=cells.models, judges=cells.judges, groups=cells.groups, items=tuple(map(str, items)),
-        votes=votes, runs=runs, label=label, annotations=np.isfinite(label).astype(np.int64),
+        models=cells.models,
+        judges=cells.judges,
+        groups=cells.groups,
+        items=tuple(map(str, items)),
+        votes=votes,
+        runs=runs,
+        label=label,
+        annotations=np.isfinite(label).astype(np.int64),
         group=_of_items(frame, item, "group", cells.groups, np.zeros(len(items), np.int64)),
         cluster=_of_items(frame, item, "cluster", cells.clusters, np.arange(len(items))),
         probability=np.where(np.isfinite(label), chance, np.nan) if "probability" in frame else None,
         scores=None if score is None else _scores(verdicts, score, items, cells),
-        dropped=cells.dropped, warnings=cells.warnings,
-    )  # fmt: skip
+        dropped=cells.dropped,
+        warnings=cells.warnings,
+    )
     marks = verdicts.annotations if isinstance(verdicts, Verdicts) else None
     return found if marks is None else _annotated(found, marks)
 
@@ -199,8 +217,9 @@ def _annotated(votes: PanelVotes, annotations: pd.DataFrame) -> PanelVotes:
         marks, annotators = np.concatenate([marks, own[..., None]], axis=-1), (*annotators, UNNAMED)
     given = (marks >= 0).sum(axis=-1)
     mean = (marks == 1).sum(axis=-1) / np.maximum(given, 1)
-    return replace(votes, annotators=annotators, marks=marks, annotations=given,
-                   label=np.where(given > 0, mean, np.nan))  # fmt: skip
+    return replace(
+        votes, annotators=annotators, marks=marks, annotations=given, label=np.where(given > 0, mean, np.nan)
+    )
 
 
 def _one_row_an_answer(cells: Cells) -> Any:
@@ -233,9 +252,7 @@ def _of_items(
     return codes
 
 
-def _scores(
-    verdicts: Verdicts | ir.Table, score: str, items: pd.Index[Any], cells: Cells
-) -> NDArray[np.float64]:
+def _scores(verdicts: Verdicts | ir.Table, score: str, items: pd.Index[Any], cells: Cells) -> NDArray[np.float64]:
     """Mean score of each judge on each answer; rows without a score count as no vote."""
     names = list(verdicts.frame.columns if isinstance(verdicts, Verdicts) else verdicts.columns)
     if score not in names or score in NAMES:
@@ -244,11 +261,18 @@ def _scores(
     if not table[score].type().is_numeric():
         raise UsageError(f"scores must be numbers; column {score!r} holds {table[score].type()}")
     judge = table["judge"] if "judge" in table.columns else cells.judges[0]
-    rows = table.select(item=table.item.cast("string"), model=table.model.cast("string"), judge=judge,
-                        score=table[score].cast("float64")).drop_null()  # fmt: skip
+    rows = table.select(
+        item=table.item.cast("string"),
+        model=table.model.cast("string"),
+        judge=judge,
+        score=table[score].cast("float64"),
+    ).drop_null()
     means = fetch(rows.group_by(["item", "model", "judge"]).aggregate(score=rows.score.mean()))
-    place = (items.get_indexer(pd.Index(means["item"])), coded(means["model"], cells.models),
-             coded(means["judge"], cells.judges))  # fmt: skip
+    place = (
+        items.get_indexer(pd.Index(means["item"])),
+        coded(means["model"], cells.models),
+        coded(means["judge"], cells.judges),
+    )
     known = np.logical_and.reduce([code >= 0 for code in place])
     scores = np.full((len(items), len(cells.models), len(cells.judges)), np.nan)
     scores[tuple(code[known] for code in place)] = means["score"].to_numpy()[known]

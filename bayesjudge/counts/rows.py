@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     from numpy.typing import NDArray
 
-__all__ = [
-    "UNLABELLED",
-    "Cells",
-    "IbisTable",
-    "cached",
-    "code_in",
-    "coded",
-    "fetch",
-    "is_nan",
-    "make_cells",
-    "packed_cells",
-    "require_names",
-    "texts",
-    "unpacked_cells",
-]
 
 #: Ibis tables and columns get most of their methods when they are made, which type checkers do not see.
 type IbisTable = Any
@@ -82,8 +67,16 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
         dropped |= copies
     names = fetch(table.filter(table.runs > 0).select("model", "judge").distinct())
     if names.empty:
-        raise InputError([Problem(column="(table)", found="no rows", allowed="at least one verdict",
-                                  fix="Check the file and the `dropped` counts.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="(table)",
+                    found="no rows",
+                    allowed="at least one verdict",
+                    fix="Check the file and the `dropped` counts.",
+                )
+            ]
+        )
     _require_one_label(table, judges=names["judge"].nunique())
     if group or clusters:
         table, alone = _settle(table, has_cluster=bool(clusters))
@@ -142,17 +135,22 @@ def texts(values: pd.Series[Any], *, shown: bool) -> pd.Series[Any]:
     codes, names = code_names(values if shown else values.rename(None))
     if (codes == UNKNOWN).any():
         allowed = names_in(str(values.name) if shown else "item")
-        raise InputError([Problem(column=str(values.name), found="lists, infinite numbers or broken text",
-                                  allowed=f"{allowed}, to group or cluster by",
-                                  rows=tuple(((codes == UNKNOWN).nonzero()[0] + 1).tolist()),
-                                  fix="Recode the column.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column=str(values.name),
+                    found="lists, infinite numbers or broken text",
+                    allowed=f"{allowed}, to group or cluster by",
+                    rows=tuple(((codes == UNKNOWN).nonzero()[0] + 1).tolist()),
+                    fix="Recode the column.",
+                )
+            ]
+        )
     texts = names.append(pd.Index([None], dtype="str"))
     return pd.Series(texts.take(codes).array, index=values.index)
 
 
-def _from_ibis(
-    table: IbisTable, group: str | None, clusters: Sequence[str]
-) -> tuple[IbisTable, dict[str, int]]:
+def _from_ibis(table: IbisTable, group: str | None, clusters: Sequence[str]) -> tuple[IbisTable, dict[str, int]]:
     import ibis
 
     problems = require_columns(table.columns, ("item", "model", "verdict"))
@@ -195,8 +193,10 @@ def _without_copies(cells: IbisTable, verdicts: IbisTable) -> tuple[IbisTable, d
 def _count_dropped(rows: IbisTable, named: IbisTable) -> dict[str, int]:
     found = fetch(named.aggregate(named=named.count(), judged=named.verdict.count())).iloc[0]
     total = int(rows.count().to_pyarrow().as_py())
-    counts = {"missing item, model or judge": total - int(found["named"]),
-              "missing verdict": int(found["named"] - found["judged"])}  # fmt: skip
+    counts = {
+        "missing item, model or judge": total - int(found["named"]),
+        "missing verdict": int(found["named"] - found["judged"]),
+    }
     return {reason: n for reason, n in counts.items() if n}
 
 
@@ -218,9 +218,7 @@ def _require_probabilities(rows: IbisTable) -> None:
     if "label_probability" not in rows.columns:
         return
     chance = rows.label_probability
-    answers = rows.group_by(["item", "model"]).aggregate(
-        label=rows.label.max(), high=chance.max(), low=chance.min()
-    )
+    answers = rows.group_by(["item", "model"]).aggregate(label=rows.label.max(), high=chance.max(), low=chance.min())
     odd = {
         "values that are not above 0 and up to 1": (answers.low <= 0) | (answers.high > 1),
         "labels without one": answers.label.notnull() & answers.high.isnull(),
@@ -230,21 +228,27 @@ def _require_probabilities(rows: IbisTable) -> None:
     bad = [f"{text}, {int(n)} answers" for text, n in found.items() if n]
     if bad:
         allowed, fix = "a number above 0 and up to 1 for every label", "Recode it where the data lives."
-        raise InputError(
-            Problem(column="label_probability", found=text, allowed=allowed, fix=fix) for text in bad
-        )
+        raise InputError(Problem(column="label_probability", found=text, allowed=allowed, fix=fix) for text in bad)
 
 
 def _not_binary(column: str, found: str) -> Problem:
-    return Problem(column=column, found=found, allowed="numbers 0 and 1, or booleans",
-                   fix="Recode it where the data lives, or read the table with read_verdicts.")  # fmt: skip
+    return Problem(
+        column=column,
+        found=found,
+        allowed="numbers 0 and 1, or booleans",
+        fix="Recode it where the data lives, or read the table with read_verdicts.",
+    )
 
 
 def _collapse(rows: IbisTable) -> IbisTable:
     """One row for each (item, model, judge), with the spread of what must be constant."""
     label = rows.label.cast("int64")
-    values = {"runs": rows.verdict.count(), "positives": rows.verdict.cast("int64").sum().fill_null(0),
-              "label": label.max(), "label_low": label.min()}  # fmt: skip
+    values = {
+        "runs": rows.verdict.count(),
+        "positives": rows.verdict.cast("int64").sum().fill_null(0),
+        "label": label.max(),
+        "label_low": label.min(),
+    }
     if "label_probability" in rows.columns:
         values["probability"] = rows.label_probability.max()
     for name in ("group", "cluster"):
@@ -298,8 +302,12 @@ def _alone_warning(alone: int, clusters: Sequence[str]) -> tuple[str, ...]:
 
 
 def _torn(column: str, unit: str, items: list[str]) -> Problem:
-    return Problem(column=column, found=f"several values for item {', '.join(map(repr, items))}",
-                   allowed=f"one value for each {unit}", fix="Settle on one before counting.")  # fmt: skip
+    return Problem(
+        column=column,
+        found=f"several values for item {', '.join(map(repr, items))}",
+        allowed=f"one value for each {unit}",
+        fix="Settle on one before counting.",
+    )
 
 
 def _distinct(table: IbisTable, name: str) -> tuple[str, ...]:
@@ -319,15 +327,23 @@ _BASE = 2**24
 def require_names(**names: Sequence[str]) -> None:
     """Refuse names, by their column, that no file can hold or no page can show; no table read has any."""
     wrong = {
-        column: [name for name, code in zip(found, code_names(pd.Series(found, name=column, dtype="str"))[0],
-                                            strict=True) if code == UNKNOWN]
+        column: [
+            name
+            for name, code in zip(found, code_names(pd.Series(found, name=column, dtype="str"))[0], strict=True)
+            if code == UNKNOWN
+        ]
         for column, found in names.items()
-    }  # fmt: skip
+    }
     if problems := [
-        Problem(column=column, found=", ".join(map(repr, found[:3])), allowed=names_in(column),
-                fix="Rename it where the data lives.")
-        for column, found in wrong.items() if found
-    ]:  # fmt: skip
+        Problem(
+            column=column,
+            found=", ".join(map(repr, found[:3])),
+            allowed=names_in(column),
+            fix="Rename it where the data lives.",
+        )
+        for column, found in wrong.items()
+        if found
+    ]:
         raise InputError(problems)
 
 
@@ -371,9 +387,7 @@ def packed_cells(cells: IbisTable, where: Any) -> Any:
     return code.max(where=where).fill_null(0)
 
 
-def unpacked_cells(
-    packed: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def unpacked_cells(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Runs, positives and labels from what `packed_cells` packed."""
     count, label = np.divmod(packed, 4)
     runs, positives = np.divmod(count, _BASE)

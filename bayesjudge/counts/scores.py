@@ -32,7 +32,6 @@ from bayesjudge.tables.scores import SCORES
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["ScoreCells", "ScoreCounts", "TrialMeans", "count_scores"]
 
 #: Most distinct scores that are counted one by one; more are taken for a continuous scale.
 MOST_LEVELS = 21
@@ -127,15 +126,20 @@ class ScoreCounts:
         def of[T: (ScoreCells, TrialMeans)](rows: T) -> T:
             keep = np.isin(rows.judge, chosen)
             kept = {entry.name: getattr(rows, entry.name)[keep] for entry in fields(rows)}
-            codes = {"judge": np.searchsorted(chosen, kept["judge"]),
-                     "condition": np.searchsorted(conditions, kept["condition"])}  # fmt: skip
+            codes = {
+                "judge": np.searchsorted(chosen, kept["judge"]),
+                "condition": np.searchsorted(conditions, kept["condition"]),
+            }
             return replace(rows, **(kept | codes))
 
         return replace(
-            self, judges=tuple(self.judges[code] for code in chosen), cells=of(self.cells),
-            conditions=tuple(self.conditions[code] for code in conditions), crossed=of(self.crossed),
+            self,
+            judges=tuple(self.judges[code] for code in chosen),
+            cells=of(self.cells),
+            conditions=tuple(self.conditions[code] for code in conditions),
+            crossed=of(self.crossed),
             trial_means=of(self.trial_means),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,17 +184,30 @@ def count_scores(scores: Scores | ir.Table) -> ScoreCounts:
     require_rows(cells, SCORES)
     complete, trials = _crossed(rows, levels)
     conditions, _ = condition_codes(cells)
-    names = _Names(items=codes_of(cells["item"])[0], judges=codes_of(cells["judge"])[0],
-                   responses=codes_of(cells["response"])[0], conditions=conditions)  # fmt: skip
+    names = _Names(
+        items=codes_of(cells["item"])[0],
+        judges=codes_of(cells["judge"])[0],
+        responses=codes_of(cells["response"])[0],
+        conditions=conditions,
+    )
     require_names(judge=names.judges, item=names.items, response=names.responses)
     categories, category = category_codes(names.items, rows.categories)
     trial_names, trial = codes_of(trials["trial"])
     return ScoreCounts(
-        items=names.items, judges=names.judges, responses=names.responses, trials=trial_names,
-        categories=categories, conditions=conditions, category=category, levels=levels,
-        cells=_cells(cells, names, levels), crossed=_cells(complete, names, levels),
-        trial_means=_trial_means(trials, trial, names), dropped=rows.dropped, warnings=rows.warnings,
-    )  # fmt: skip
+        items=names.items,
+        judges=names.judges,
+        responses=names.responses,
+        trials=trial_names,
+        categories=categories,
+        conditions=conditions,
+        category=category,
+        levels=levels,
+        cells=_cells(cells, names, levels),
+        crossed=_cells(complete, names, levels),
+        trial_means=_trial_means(trials, trial, names),
+        dropped=rows.dropped,
+        warnings=rows.warnings,
+    )
 
 
 def _levels(table: IbisTable) -> tuple[float, ...]:
@@ -201,9 +218,7 @@ def _levels(table: IbisTable) -> tuple[float, ...]:
 def _moments(rows: IbisTable, levels: tuple[float, ...]) -> IbisTable:
     counts = {f"level_{code}": (rows.score == level).sum().cast("int64") for code, level in enumerate(levels)}
     spread = (rows.score.var(how="pop") * rows.score.count()).fill_null(0.0)
-    return rows.group_by(_CELL).aggregate(
-        n=rows.score.count(), mean=rows.score.mean(), squares=spread, **counts
-    )
+    return rows.group_by(_CELL).aggregate(n=rows.score.count(), mean=rows.score.mean(), squares=spread, **counts)
 
 
 def _crossed(events: EventRows, levels: tuple[float, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -224,20 +239,26 @@ def _crossed(events: EventRows, levels: tuple[float, ...]) -> tuple[pd.DataFrame
 
 
 def _cells(frame: pd.DataFrame, names: _Names, levels: tuple[float, ...]) -> ScoreCells:
-    codes: dict[str, Any] = {"item": _place(frame["item"], names.items), **_block(frame, names),
-                             "response": _place(frame["response"], names.responses)}  # fmt: skip
+    codes: dict[str, Any] = {
+        "item": _place(frame["item"], names.items),
+        **_block(frame, names),
+        "response": _place(frame["response"], names.responses),
+    }
     place = np.lexsort((codes["response"], codes["item"], codes["condition"], codes["judge"]))
     counts = frame[[f"level_{code}" for code in range(len(levels))]].to_numpy(np.int64)
-    numbers = {"n": frame["n"].to_numpy(np.int64), "mean": frame["mean"].to_numpy(np.float64),
-               "squares": frame["squares"].to_numpy(np.float64), "levels": counts}  # fmt: skip
+    numbers = {
+        "n": frame["n"].to_numpy(np.int64),
+        "mean": frame["mean"].to_numpy(np.float64),
+        "squares": frame["squares"].to_numpy(np.float64),
+        "levels": counts,
+    }
     return ScoreCells(**{name: values[place] for name, values in (codes | numbers).items()})
 
 
 def _trial_means(frame: pd.DataFrame, trial: NDArray[np.int64], names: _Names) -> TrialMeans:
     block = _block(frame, names)
     place = np.lexsort((trial, block["condition"], block["judge"]))
-    columns = {**block, "trial": trial, "n": frame["n"].to_numpy(np.int64),
-               "mean": frame["mean"].to_numpy(np.float64)}  # fmt: skip
+    columns = {**block, "trial": trial, "n": frame["n"].to_numpy(np.int64), "mean": frame["mean"].to_numpy(np.float64)}
     return TrialMeans(**{name: values[place] for name, values in columns.items()})
 
 

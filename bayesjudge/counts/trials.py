@@ -32,7 +32,6 @@ from bayesjudge.tables.words import OUTCOME, OUTCOMES
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["TrialCounts", "count_trials"]
 
 _SIGNS = {"ab": 1, "ba": -1, "": 0}
 
@@ -81,10 +80,17 @@ class TrialCounts:
         names, judge = used_codes(self.judges, self.judge[keep])
         conditions, condition = used_codes(self.conditions, self.condition[keep])
         return replace(
-            self, items=items, judges=names, conditions=conditions, item=item, judge=judge,
-            condition=condition, order=self.order[keep], n=self.n[keep],
+            self,
+            items=items,
+            judges=names,
+            conditions=conditions,
+            item=item,
+            judge=judge,
+            condition=condition,
+            order=self.order[keep],
+            n=self.n[keep],
             category=self.category[np.unique(self.item[keep])],
-        )  # fmt: skip
+        )
 
 
 def count_trials(trials: Trials | ir.Table) -> TrialCounts:
@@ -129,10 +135,19 @@ def count_trials(trials: Trials | ir.Table) -> TrialCounts:
     categories, category = category_codes(items, rows.categories)
     place = np.lexsort((order, condition, item, judge))
     return TrialCounts(
-        items=items, judges=judges, categories=categories, conditions=conditions, category=category,
-        item=item[place], judge=judge[place], condition=condition[place], order=order[place],
-        n=frame[list(sums)].to_numpy(np.int64)[place], dropped=rows.dropped, warnings=rows.warnings,
-    )  # fmt: skip
+        items=items,
+        judges=judges,
+        categories=categories,
+        conditions=conditions,
+        category=category,
+        item=item[place],
+        judge=judge[place],
+        condition=condition[place],
+        order=order[place],
+        n=frame[list(sums)].to_numpy(np.int64)[place],
+        dropped=rows.dropped,
+        warnings=rows.warnings,
+    )
 
 
 def _require_words(table: IbisTable) -> None:
@@ -141,8 +156,13 @@ def _require_words(table: IbisTable) -> None:
     for column, allowed in (("outcome", OUTCOMES), ("order", tuple(_SIGNS))):
         odd = fetch(table.filter(~table[column].isin(allowed)).select(column).distinct().limit(5))
         if len(odd):
-            problems.append(Problem(column=column, found=", ".join(map(repr, sorted(odd[column]))),
-                                    allowed=OUTCOME if column == "outcome" else "ab, ba or missing",
-                                    fix="Recode it where the data lives, or use read_trials."))  # fmt: skip
+            problems.append(
+                Problem(
+                    column=column,
+                    found=", ".join(map(repr, sorted(odd[column]))),
+                    allowed=OUTCOME if column == "outcome" else "ab, ba or missing",
+                    fix="Recode it where the data lives, or use read_trials.",
+                )
+            )
     if problems:
         raise InputError(problems)

@@ -16,23 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.rows import (
-    UNLABELLED,
-    Cells,
-    IbisTable,
-    coded,
-    fetch,
-    make_cells,
-    packed_cells,
-    unpacked_cells,
-)
+from bayesjudge.counts.rows import UNLABELLED, Cells, IbisTable, coded, fetch, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
-
-__all__ = ["AnswerPatterns", "ItemPatterns", "VerdictCounts", "count_verdicts"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,24 +132,37 @@ class VerdictCounts:
             raise UsageError(f"no judge {judge!r}; the table has {list(self.judges)}")
         j = self.judges.index(judge)
         answers = self.answers
-        codes = np.column_stack([answers.model, answers.group, answers.cluster, answers.label,
-                                 answers.runs[:, j], answers.positives[:, j]])  # fmt: skip
+        codes = np.column_stack(
+            [answers.model, answers.group, answers.cluster, answers.label, answers.runs[:, j], answers.positives[:, j]]
+        )
         seen = answers.runs[:, j] > 0
         patterns, inverse = np.unique(codes[seen], axis=0, return_inverse=True)
-        n = np.bincount(inverse.reshape(-1), weights=answers.n[seen], minlength=len(patterns)).astype(
-            np.int64
-        )
+        n = np.bincount(inverse.reshape(-1), weights=answers.n[seen], minlength=len(patterns)).astype(np.int64)
         model, group, cluster, label, runs, positives = patterns.T
         kept, model = np.unique(model, return_inverse=True)
-        alone = AnswerPatterns(model=model.reshape(-1), group=group, cluster=cluster, label=label,
-                               runs=runs[:, None], positives=positives[:, None], n=n)  # fmt: skip
+        alone = AnswerPatterns(
+            model=model.reshape(-1),
+            group=group,
+            cluster=cluster,
+            label=label,
+            runs=runs[:, None],
+            positives=positives[:, None],
+            n=n,
+        )
         items = self.items[judge]
         wide = {key: getattr(items, key)[:, kept] for key in ("label", "runs", "positives")}
         wide["probability"] = None if items.probability is None else items.probability[:, kept]
-        return VerdictCounts(models=tuple(self.models[k] for k in kept), judges=(judge,), groups=self.groups,
-                             clusters=self.clusters, answers=alone, items={judge: replace(items, **wide)},
-                             dropped=self.dropped, warnings=self.warnings,
-                             label_source=self.label_source)  # fmt: skip
+        return VerdictCounts(
+            models=tuple(self.models[k] for k in kept),
+            judges=(judge,),
+            groups=self.groups,
+            clusters=self.clusters,
+            answers=alone,
+            items={judge: replace(items, **wide)},
+            dropped=self.dropped,
+            warnings=self.warnings,
+            label_source=self.label_source,
+        )
 
 
 def count_verdicts(
@@ -221,10 +223,13 @@ def _answer_patterns(cells: Cells) -> AnswerPatterns:
     packed = frame[list(codes)].to_numpy(np.int64)
     runs, positives, _ = unpacked_cells(packed)
     return AnswerPatterns(
-        model=coded(frame["model"], cells.models), **_shared_codes(frame, cells),
-        label=frame["label"].to_numpy(np.int64), runs=runs, positives=positives,
+        model=coded(frame["model"], cells.models),
+        **_shared_codes(frame, cells),
+        label=frame["label"].to_numpy(np.int64),
+        runs=runs,
+        positives=positives,
         n=frame["n"].to_numpy(np.int64),
-    )  # fmt: skip
+    )
 
 
 def _item_patterns(cells: Cells) -> dict[str, ItemPatterns]:
@@ -236,9 +241,7 @@ def _item_patterns(cells: Cells) -> dict[str, ItemPatterns]:
         table = table.drop("label_low", *known).inner_join(labels, ["item", "model"])
     codes = {f"code_{m}": packed_cells(table, table.model == model) for m, model in enumerate(cells.models)}
     chances = {
-        f"chance_{m}": table.probability.max(where=(table.model == model) & table.label.notnull()).fill_null(
-            0.0
-        )
+        f"chance_{m}": table.probability.max(where=(table.model == model) & table.label.notnull()).fill_null(0.0)
         for m, model in enumerate(cells.models if "probability" in table.columns else ())
     }
     keys = _shared_keys(cells)
@@ -251,8 +254,14 @@ def _item_patterns(cells: Cells) -> dict[str, ItemPatterns]:
 def _one_judge(frame: pd.DataFrame, cells: Cells, codes: list[str], chances: list[str]) -> ItemPatterns:
     runs, positives, label = unpacked_cells(frame[codes].to_numpy(np.int64))
     probability = frame[chances].to_numpy(np.float64) if chances else None
-    return ItemPatterns(**_shared_codes(frame, cells), label=label, runs=runs, positives=positives,
-                        n=frame["n"].to_numpy(np.int64), probability=probability)  # fmt: skip
+    return ItemPatterns(
+        **_shared_codes(frame, cells),
+        label=label,
+        runs=runs,
+        positives=positives,
+        n=frame["n"].to_numpy(np.int64),
+        probability=probability,
+    )
 
 
 def _shared_keys(cells: Cells) -> dict[str, Any]:

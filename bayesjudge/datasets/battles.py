@@ -23,8 +23,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.maths.bradley_terry import solve_strengths, to_elo
 from bayesjudge.tables import Battles
 
-__all__ = ["BattleDesign", "SimulatedBattles", "davidson_chances", "simulate_battles", "soft_truth"]
-
 type Floats = NDArray[np.float64]
 
 
@@ -81,8 +79,10 @@ class BattleDesign:
             or self.noise < 0
             or not 0 <= self.shared < 1
         ):
-            raise UsageError("a log of battles needs two strengths or more, one battle or more, a share "
-                             f"voted in [0, 1] and shared in [0, 1); got {self}")  # fmt: skip
+            raise UsageError(
+                "a log of battles needs two strengths or more, one battle or more, a share "
+                f"voted in [0, 1] and shared in [0, 1); got {self}"
+            )
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -123,9 +123,7 @@ class SimulatedBattles:
     deviations: Floats
 
 
-def simulate_battles(
-    *, seed: int | np.random.Generator, design: BattleDesign | None = None
-) -> SimulatedBattles:
+def simulate_battles(*, seed: int | np.random.Generator, design: BattleDesign | None = None) -> SimulatedBattles:
     """Simulate one log of battles.
 
     Parameters
@@ -158,8 +156,15 @@ def simulate_battles(
     human[np.isin(a, unseen) | np.isin(b, unseen)] = np.nan
     order = rng.choice([1, -1], size=world.battles)
     names = np.array(world.models)
-    log = pd.DataFrame({"item": np.arange(world.battles), "model_a": names[a], "model_b": names[b],
-                        "human": human, "order": np.where(order > 0, "ab", "ba")})  # fmt: skip
+    log = pd.DataFrame(
+        {
+            "item": np.arange(world.battles),
+            "model_a": names[a],
+            "model_b": names[b],
+            "human": human,
+            "order": np.where(order > 0, "ab", "ba"),
+        }
+    )
     parts = []
     for judge, taste in enumerate(deviations):
         eye = world.slope * theta + taste
@@ -168,22 +173,19 @@ def simulate_battles(
             d = eye[a] - eye[b] + world.position * place
             own = _judgement(len(d), world, rng, effect) if world.graded else np.zeros(len(d))
             own = shared + np.sqrt(0.5) * own if world.both_orders else own
-            seen = ({"score_gap": d + world.noise * own} if world.graded
-                    else {"verdict": _outcome(d, world, rng, effect)})  # fmt: skip
+            seen = (
+                {"score_gap": d + world.noise * own} if world.graded else {"verdict": _outcome(d, world, rng, effect)}
+            )
             told = np.where(place > 0, "ab", "ba")
             parts.append(log.assign(judge=f"j{judge}", order=told, **seen))
     frame = pd.concat(parts, ignore_index=True) if parts else log.drop(columns="order")
     return SimulatedBattles(battles=Battles.from_frame(frame), design=world, deviations=deviations)
 
 
-def _outcome(
-    difference: Floats, world: BattleDesign, rng: np.random.Generator, effect: Floats | None
-) -> Floats:
+def _outcome(difference: Floats, world: BattleDesign, rng: np.random.Generator, effect: Floats | None) -> Floats:
     """1 a wins, .5 tie, 0 b wins."""
     edges = np.cumsum(davidson_chances(difference, world.log_tie), axis=1)
-    drawn = (
-        rng.random(len(difference)) if effect is None else ndtr(-_judgement(len(effect), world, rng, effect))
-    )
+    drawn = rng.random(len(difference)) if effect is None else ndtr(-_judgement(len(effect), world, rng, effect))
     found: Floats = 1 - (drawn[:, None] > edges[:, :2]).sum(axis=1) / 2
     return found
 
@@ -233,8 +235,10 @@ def soft_truth(log: SimulatedBattles, *, beta: float | None = None) -> dict[tupl
     """
     design = log.design
     if not design.graded or design.both_orders or design.shared:
-        raise UsageError("Soft-Elo's truth is known where judges give scores in one order each and share no "
-                         "effects of battles with people")  # fmt: skip
+        raise UsageError(
+            "Soft-Elo's truth is known where judges give scores in one order each and share no "
+            "effects of battles with people"
+        )
     theta = np.asarray(design.strengths)
     first, second = np.triu_indices(len(theta), 1)
     votes = davidson_chances(theta[first] - theta[second], design.log_tie)
@@ -246,8 +250,9 @@ def soft_truth(log: SimulatedBattles, *, beta: float | None = None) -> dict[tupl
         target = (weight * expit(known * gap)).sum(axis=1)
         solved = solve_strengths(first, second, np.ones(len(first)), target, len(theta), ridge=0)[0]
         found["beta", judge] = known
-        found |= {("elo", model, judge, ""): float(elo)
-                  for model, elo in zip(design.models, to_elo(solved), strict=True)}  # fmt: skip
+        found |= {
+            ("elo", model, judge, ""): float(elo) for model, elo in zip(design.models, to_elo(solved), strict=True)
+        }
     return found
 
 

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["Truth", "VerdictDesign", "by_model"]
-
 #: The value of every estimand in a simulated world, by ``(estimand, unit)``.
 Truth = dict[tuple[str, str], float]
 

@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Pairs
 
-__all__ = ["SimulatedPairs", "simulate_pairs"]
-
-
 #: Question types.
 _TYPES = ("facts", "reasoning", "writing")
 
@@ -39,10 +36,18 @@ class SimulatedPairs:
 
 
 def simulate_pairs(
-    *, seed: int, n: int = 600, verified: int = 200, dimensions: int = 24, intercept: float = 0.3,
-    verbosity: float = -1.2, quality: float = 1.0, categories: Sequence[float] = (0.8, 0.0, -0.8),
-    strengths: Sequence[float] = (), flips: float | None = None,
-) -> SimulatedPairs:  # fmt: skip
+    *,
+    seed: int,
+    n: int = 600,
+    verified: int = 200,
+    dimensions: int = 24,
+    intercept: float = 0.3,
+    verbosity: float = -1.2,
+    quality: float = 1.0,
+    categories: Sequence[float] = (0.8, 0.0, -0.8),
+    strengths: Sequence[float] = (),
+    flips: float | None = None,
+) -> SimulatedPairs:
     """Verdicts of a judge who likes long answers, in question types of unequal difficulty.
 
     The log odds that people agree with a verdict are ``intercept + category effect + verbosity·length gap +
@@ -103,18 +108,19 @@ def simulate_pairs(
     prefers_a = rng.random(n) < 0.5
     chosen, other = _embeddings(rng, signal, dimensions)
     shorter = np.exp(rng.normal(6.0, 0.3, n))
-    lengths = np.stack(
-        [shorter * np.exp(np.maximum(0.5 * gap, 0)), shorter * np.exp(np.maximum(-0.5 * gap, 0))]
-    )
+    lengths = np.stack([shorter * np.exp(np.maximum(0.5 * gap, 0)), shorter * np.exp(np.maximum(-0.5 * gap, 0))])
     human = np.where(prefers_a == (agrees == 1), "a", "b").astype(object)
     human[rng.permutation(n)[verified:]] = None
-    frame = pd.DataFrame({
-        "item": [f"p{k:04d}" for k in range(n)],
-        "category": np.array(_TYPES)[category],
-        "judge_prefers": np.where(prefers_a, "a", "b"), "human_prefers": human,
-        "length_a": np.round(np.where(prefers_a, *lengths)),
-        "length_b": np.round(np.where(prefers_a, *lengths[::-1])),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": [f"p{k:04d}" for k in range(n)],
+            "category": np.array(_TYPES)[category],
+            "judge_prefers": np.where(prefers_a, "a", "b"),
+            "human_prefers": human,
+            "length_a": np.round(np.where(prefers_a, *lengths)),
+            "length_b": np.round(np.where(prefers_a, *lengths[::-1])),
+        }
+    )
     if len(strengths):
         frame = frame.assign(**_models(rng, np.asarray(strengths), prefers_a == (agrees == 1)))
     first = prefers_a[:, None]

@@ -6,8 +6,6 @@ from importlib.resources import files
 
 import pandas as pd
 
-__all__ = ["COIN_FLIP_TRIALS", "coin_flip", "mmlu_pro", "mmlu_pro_questions"]
-
 #: Columns of the transcription, as our methods are called.
 _METHODS = {
     "naive": "naive",

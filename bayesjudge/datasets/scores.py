@@ -13,8 +13,6 @@ from bayesjudge.datasets.verdicts import Seed
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Scores
 
-__all__ = ["ScoreDesign", "SimulatedScores", "simulate_scores"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreDesign:
@@ -120,14 +118,16 @@ def simulate_scores(*, seed: Seed, **options: Any) -> SimulatedScores:
     r, j, t = (axis.ravel() for axis in np.indices(shape))
     width = len(str(design.responses))
     kept = np.clip(np.round(score), 1, 10) if design.rounded else score
-    frame = pd.DataFrame({
-        "item": [f"item-{k + 1:0{width}d}" for k in r], "judge": np.array(design.judges, dtype=object)[j],
-        "trial": t, "score": kept.ravel(),
-    })[rng.random(score.size) >= design.missing]  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": [f"item-{k + 1:0{width}d}" for k in r],
+            "judge": np.array(design.judges, dtype=object)[j],
+            "trial": t,
+            "score": kept.ravel(),
+        }
+    )[rng.random(score.size) >= design.missing]
     return SimulatedScores(
-        scores=Scores.from_frame(frame),
-        design=design,
-        truth=_truth(design, own, leniency[:, 0] + days.mean(axis=1)),
+        scores=Scores.from_frame(frame), design=design, truth=_truth(design, own, leniency[:, 0] + days.mean(axis=1))
     )
 
 

@@ -20,7 +20,6 @@ from bayesjudge.errors import UsageError
 if TYPE_CHECKING:
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
-__all__ = ["KIND_OF_MODEL", "small_table", "table_kinds"]
 
 _STRENGTHS = (0.5, 0.0, -0.5)
 
@@ -63,9 +62,15 @@ def _trials() -> Trials:
 
 
 _MAKERS: Mapping[str, Callable[[], Verdicts | Battles | Pairs | Scores | Trials]] = {
-    "verdicts": _verdicts, "panel": _panel, "battles": _battles, "judged battles": _judged,
-    "graded battles": _graded, "pairs": _pairs, "scores": _scores, "trials": _trials,
-}  # fmt: skip
+    "verdicts": _verdicts,
+    "panel": _panel,
+    "battles": _battles,
+    "judged battles": _judged,
+    "graded battles": _graded,
+    "pairs": _pairs,
+    "scores": _scores,
+    "trials": _trials,
+}
 
 #: The kind of small table that each registered model of this package is calibrated on.
 KIND_OF_MODEL: Mapping[str, str] = {

@@ -22,8 +22,6 @@ from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely, swap_risk
 from bayesjudge.tables import Trials
 
-__all__ = ["SimulatedTrials", "TrialDesign", "layer_truth", "simulate_trials", "trial_truth"]
-
 #: Orders in which a is shown, by what is asked for; the empty one is not recorded.
 ORDERS = {"both": ("ab", "ba"), "ab": ("ab",), "missing": ("",)}
 _SIGN = {"ab": 1, "ba": -1}
@@ -137,25 +135,22 @@ def simulate_trials(*, seed: Seed, **options: Any) -> SimulatedTrials:
         raise UsageError(f"unknown option {unknown[0]!r}; there are {', '.join(sorted(known))}")
     design, rng = TrialDesign(**options), np.random.default_rng(seed)
     pi, names = _distributions(design, rng)
-    frame = pd.DataFrame([
-        {**name, **dict(zip(("n_a", "n_b", "n_tie"), rng.multinomial(design.trials, p), strict=True))}
-        for name, p in zip(names, pi.reshape(-1, 3), strict=True)
-    ])  # fmt: skip
-    return SimulatedTrials(trials=Trials.from_frame(frame), design=design, q=pi.mean(axis=3),
-                           truth=_truth(design, pi))  # fmt: skip
+    frame = pd.DataFrame(
+        [
+            {**name, **dict(zip(("n_a", "n_b", "n_tie"), rng.multinomial(design.trials, p), strict=True))}
+            for name, p in zip(names, pi.reshape(-1, 3), strict=True)
+        ]
+    )
+    return SimulatedTrials(trials=Trials.from_frame(frame), design=design, q=pi.mean(axis=3), truth=_truth(design, pi))
 
 
-def _distributions(
-    design: TrialDesign, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
+def _distributions(design: TrialDesign, rng: np.random.Generator) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
     """Verdict distribution of every cell (judges, conditions, items, orders, 3), and the cells' columns."""
     judges, items, prompts = len(design.judges), design.items, len(design.prompts)
     heats = design.temperatures or ((np.nan, 1.0),)
     shared = design.preference + design.item_spread * rng.standard_normal(items)
     own = design.judge_spread * rng.standard_normal((judges, items)) if judges > 1 else 0.0
-    asked = (
-        design.prompt_spread * rng.standard_normal((prompts, items)) if prompts > 1 else np.zeros((1, items))
-    )
+    asked = design.prompt_spread * rng.standard_normal((prompts, items)) if prompts > 1 else np.zeros((1, items))
     inside = (shared + own + np.zeros((judges, items)))[:, None] + asked
     scale = np.outer(design.of_judges("decisiveness"), [kappa for _, kappa in heats])
     margin = (scale[:, None, :, None] * inside[:, :, None]).reshape(judges, -1, items)
@@ -165,17 +160,22 @@ def _distributions(
     width = len(str(items))
     conditions = [(prompt, heat) for prompt in design.prompts for heat, _ in heats]
     names = [
-        {"item": f"item-{item:0{width}d}", "judge": judge, "order": order or None, "prompt": prompt or None,
-         "temperature": heat}
-        for judge in design.judges for prompt, heat in conditions
-        for item in range(1, items + 1) for order in ORDERS[design.orders]
-    ]  # fmt: skip
+        {
+            "item": f"item-{item:0{width}d}",
+            "judge": judge,
+            "order": order or None,
+            "prompt": prompt or None,
+            "temperature": heat,
+        }
+        for judge in design.judges
+        for prompt, heat in conditions
+        for item in range(1, items + 1)
+        for order in ORDERS[design.orders]
+    ]
     return pi, names
 
 
-def _outcomes(
-    design: TrialDesign, margin: NDArray[np.float64], even: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _outcomes(design: TrialDesign, margin: NDArray[np.float64], even: NDArray[np.float64]) -> NDArray[np.float64]:
     """Davidson's probabilities (judges, conditions, items, orders, 3); an unrecorded order is either."""
     gamma, nu = (np.array(design.of_judges(name))[:, None, None] for name in ("position", "tie"))
 
@@ -189,9 +189,7 @@ def _outcomes(
     return np.stack(parts, axis=3)
 
 
-def _overdispersed(
-    p: NDArray[np.float64], design: TrialDesign, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _overdispersed(p: NDArray[np.float64], design: TrialDesign, rng: np.random.Generator) -> NDArray[np.float64]:
     """A verdict distribution of its own for every cell, ``Dirichlet(p (1−ρ)/ρ)``; p itself where ρ is 0."""
     rho = np.array(design.of_judges("correlation"))[:, None, None, None, None]
     drawn = rng.standard_gamma(np.maximum(p * (1 - rho) / np.maximum(rho, 1e-9), 1e-9))
@@ -243,11 +241,7 @@ def trial_truth(pi: Array) -> dict[str, float]:
     q = pi.mean(axis=1)
     flip = 1 - q.max(axis=-1)
     disagreement = (1 - (q**2).sum(axis=-1)).mean()
-    found: dict[str, Any] = {
-        "flip_rate": flip.mean(),
-        "disagreement": disagreement,
-        "tie_rate": q[:, 2].mean(),
-    }
+    found: dict[str, Any] = {"flip_rate": flip.mean(), "disagreement": disagreement, "tie_rate": q[:, 2].mean()}
     for trials in _SIZES:
         match = _match(q, trials)
         found |= {f"match[K={trials}]": match, f"noise_budget[K={trials}]": len(q) * (1 - match)}
@@ -294,8 +288,7 @@ def layer_truth(pi: Array) -> dict[str, float]:
     parts = {"stochastic": chance, **dict(_layers(worth, ("position", "protocol", "judge"), (3, 1, 0)))}
     varied = {"stochastic": 2, "position": pi.shape[3], "protocol": pi.shape[1], "judge": pi.shape[0]}
     total = sum(parts.values())
-    return {f"variance_share[{name}]": float(part / total) for name, part in parts.items()
-            if varied[name] > 1}  # fmt: skip
+    return {f"variance_share[{name}]": float(part / total) for name, part in parts.items() if varied[name] > 1}
 
 
 def _layers(worth: Array, names: Sequence[str], axes: Sequence[int]) -> Iterator[tuple[str, float]]:

@@ -20,8 +20,6 @@ from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
 from bayesjudge.datasets.design import Truth, VerdictDesign, by_model
 from bayesjudge.tables import Verdicts
 
-__all__ = ["Draw", "Seed", "Simulated", "demo_verdicts", "draw", "simulate_counts", "simulate_verdicts"]
-
 type Ints = NDArray[np.int64]
 type Seed = int | np.random.SeedSequence | np.random.Generator
 #: Code of a missing label in counts, as `count_verdicts` writes it.
@@ -78,8 +76,7 @@ def simulate_verdicts(*, seed: Seed, **options: Any) -> Simulated:
     world = draw(design, np.random.default_rng(seed))
     shares = world.label.mean(axis=0)
     here = by_model("accuracy (these items)", "difference (these items)", design.models, shares)
-    return Simulated(verdicts=Verdicts.from_frame(_frame(design, world)), design=design,
-                     truth=design.truth() | here)  # fmt: skip
+    return Simulated(verdicts=Verdicts.from_frame(_frame(design, world)), design=design, truth=design.truth() | here)
 
 
 def simulate_counts(*, datasets: int, seed: Seed, **options: Any) -> list[VerdictCounts]:
@@ -145,14 +142,16 @@ def _frame(design: VerdictDesign, world: Draw) -> pd.DataFrame:
     width = len(str(design.items))
     items = np.array([f"item-{n:0{width}d}" for n in range(1, design.items + 1)], dtype=object)
     shown = pd.Series(_shown(design, world)[i, m], dtype="Int8")
-    frame = pd.DataFrame({
-        "item": items[i],
-        "model": np.array(design.models, dtype=object)[m],
-        "judge": np.array(design.judges, dtype=object)[j],
-        "run": (k + 1).astype(str),
-        "verdict": world.verdict.ravel().astype(np.int8),
-        "label": shown.mask(shown == _UNLABELLED),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": items[i],
+            "model": np.array(design.models, dtype=object)[m],
+            "judge": np.array(design.judges, dtype=object)[j],
+            "run": (k + 1).astype(str),
+            "verdict": world.verdict.ravel().astype(np.int8),
+            "label": shown.mask(shown == _UNLABELLED),
+        }
+    )
     if design.cluster_size == 1:
         return frame
     return frame.assign(cluster=[f"cluster-{code:0{width}d}" for code in design.clusters[i]])
@@ -176,28 +175,38 @@ def _count(design: VerdictDesign, world: Draw) -> VerdictCounts:
         groups=("all",),
         clusters=int(clusters[-1]) + 1 if design.cluster_size > 1 else 0,
         answers=_answer_patterns(clusters, label, positives, design.runs),
-        items={name: _item_patterns(clusters, label, positives[:, :, j], design.runs)
-               for j, name in enumerate(judges)},
-    )  # fmt: skip
+        items={name: _item_patterns(clusters, label, positives[:, :, j], design.runs) for j, name in enumerate(judges)},
+    )
 
 
 def _answer_patterns(clusters: Ints, label: Ints, positives: Ints, runs: int) -> AnswerPatterns:
     items, models = label.shape
     model = np.tile(np.arange(models), items)
-    rows = np.column_stack(
-        [model, np.repeat(clusters, models), label.ravel(), positives.reshape(items * models, -1)]
-    )
+    rows = np.column_stack([model, np.repeat(clusters, models), label.ravel(), positives.reshape(items * models, -1)])
     codes, n = np.unique(rows, axis=0, return_counts=True)
-    return AnswerPatterns(model=codes[:, 0], group=np.zeros_like(n), cluster=codes[:, 1], label=codes[:, 2],
-                          runs=np.full_like(codes[:, 3:], runs), positives=codes[:, 3:], n=n)  # fmt: skip
+    return AnswerPatterns(
+        model=codes[:, 0],
+        group=np.zeros_like(n),
+        cluster=codes[:, 1],
+        label=codes[:, 2],
+        runs=np.full_like(codes[:, 3:], runs),
+        positives=codes[:, 3:],
+        n=n,
+    )
 
 
 def _item_patterns(clusters: Ints, label: Ints, positives: Ints, runs: int) -> ItemPatterns:
     pairs = np.stack([positives, label], axis=-1).reshape(len(label), -1)
     codes, n = np.unique(np.column_stack([clusters, pairs]), axis=0, return_counts=True)
     positives, label = codes[:, 1::2], codes[:, 2::2]
-    return ItemPatterns(group=np.zeros_like(n), cluster=codes[:, 0], label=label,
-                        runs=np.full_like(label, runs), positives=positives, n=n)  # fmt: skip
+    return ItemPatterns(
+        group=np.zeros_like(n),
+        cluster=codes[:, 0],
+        label=label,
+        runs=np.full_like(label, runs),
+        positives=positives,
+        n=n,
+    )
 
 
 type Bools = NDArray[np.bool_]

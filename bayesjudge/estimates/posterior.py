@@ -14,17 +14,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = [
-    "EVERYWHERE",
-    "Quantities",
-    "accuracy_quantities",
-    "differences",
-    "estimates_of",
-    "headline",
-    "quantity",
-    "summary_rows",
-]
-
 
 #: Draws by estimand; see `quantity`. Not one data set: what takes long to derive is derived from fewer draws.
 type Quantities = Mapping[Any, xr.DataArray]
@@ -76,9 +65,13 @@ def quantity(
 
 
 def accuracy_quantities(
-    theta: xr.DataArray, *, n: Mapping[str, float], population: Population = "superpopulation",
-    note: str | Mapping[str, str] = "", quality: Quantities | None = None,
-) -> dict[Any, xr.DataArray]:  # fmt: skip
+    theta: xr.DataArray,
+    *,
+    n: Mapping[str, float],
+    population: Population = "superpopulation",
+    note: str | Mapping[str, str] = "",
+    quality: Quantities | None = None,
+) -> dict[Any, xr.DataArray]:
     """Every model's accuracy and every difference, named by their population; ``quality`` between."""
     accuracy, difference = (estimand_of(name, population) for name in ("accuracy", "difference"))
     says: dict[str, Any] = {"n": n, "note": note, "headline": population == "superpopulation"}
@@ -144,8 +137,11 @@ def _rows(
             part = float(ndtri((1 + prob) / 2)) * part
         common: dict[str, Any] = {"method": method, "prob": prob, "signed": says.get("signed", False)}
         found = summary_rows(part, estimand=estimand, **common)
-        named = {name: np.broadcast_to(part[name], len(found)) for name in ("unit", "judge", "group", "n")
-                 if name in part.coords and name not in part.dims}  # fmt: skip
+        named = {
+            name: np.broadcast_to(part[name], len(found))
+            for name in ("unit", "judge", "group", "n")
+            if name in part.coords and name not in part.dims
+        }
         for k, row in enumerate(found):
             key = f"{row['unit']} | {group}" if group else row["unit"]
             said = {**_words(row, key, says), **{name: labels[k] for name, labels in named.items()}}
@@ -165,9 +161,15 @@ def _words(row: Mapping[str, Any], key: str, says: Mapping[Any, Any]) -> dict[st
 
 
 def summary_rows(
-    draws: xr.DataArray, *, estimand: str, method: str, prob: float, n: Mapping[str, int] | None = None,
-    signed: bool = False, extra: Mapping[str, Any] | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    draws: xr.DataArray,
+    *,
+    estimand: str,
+    method: str,
+    prob: float,
+    n: Mapping[str, int] | None = None,
+    signed: bool = False,
+    extra: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
     """One row for every entry of a posterior quantity.
 
     Parameters
@@ -207,9 +209,18 @@ def summary_rows(
     low, high = np.quantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
     rows = []
     for k, unit in enumerate(str(label) for label in draws[unit_dim].to_numpy()):
-        row = {"estimand": estimand, "unit": unit, "method": method, "point": float(values[..., k].mean()),
-               "lower": float(low[k]), "upper": float(high[k]), "prob": prob,
-               "n": (n or {}).get(unit, np.nan), "ess": float(ess[k]), "rhat": float(rhat[k])}  # fmt: skip
+        row = {
+            "estimand": estimand,
+            "unit": unit,
+            "method": method,
+            "point": float(values[..., k].mean()),
+            "lower": float(low[k]),
+            "upper": float(high[k]),
+            "prob": prob,
+            "n": (n or {}).get(unit, np.nan),
+            "ess": float(ess[k]),
+            "rhat": float(rhat[k]),
+        }
         if signed:
             row["p_positive"] = float((values[..., k] > 0).mean())
         rows.append({**row, **(extra or {})})
@@ -235,9 +246,7 @@ def _convergence(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     return ess, rhat
 
 
-def differences(
-    draws: xr.DataArray, dim: str, pairs: Sequence[tuple[str, str]] | None = None
-) -> xr.DataArray:
+def differences(draws: xr.DataArray, dim: str, pairs: Sequence[tuple[str, str]] | None = None) -> xr.DataArray:
     """Draws of every pairwise difference along ``dim``, labelled ``"a − b"``.
 
     Examples

@@ -16,8 +16,6 @@ import pandas as pd
 
 from bayesjudge.errors import UsageError, require_choice
 
-__all__ = ["COLUMNS", "OPTIONAL", "POPULATIONS", "Estimates", "Population", "Truth", "estimand_of"]
-
 #: What an accuracy is about: questions like these, or exactly these.
 Population = Literal["superpopulation", "items"]
 POPULATIONS = get_args(Population)

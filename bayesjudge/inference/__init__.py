@@ -7,6 +7,22 @@ from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.loading import load_fit
 from bayesjudge.inference.many import ManyFits, fit_many
 
-__all__ = ["ENGINES", "Engine", "Fit", "Fitting", "Gate", "Hmc", "Laplace", "LaplaceFallbackWarning",
-           "ManyFits", "Nuts", "PyMC", "fit", "fit_many", "gate_of", "load_fit", "run_fits",
-           "run_jobs"]  # fmt: skip
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "Fit",
+    "Fitting",
+    "Gate",
+    "Hmc",
+    "Laplace",
+    "LaplaceFallbackWarning",
+    "ManyFits",
+    "Nuts",
+    "PyMC",
+    "fit",
+    "fit_many",
+    "gate_of",
+    "load_fit",
+    "run_fits",
+    "run_jobs",
+]

@@ -19,8 +19,6 @@ from bayesjudge.inference.programs.progress import Report, shared
 from bayesjudge.inference.programs.stacks import Stack, placed
 from bayesjudge.model import Model
 
-__all__ = ["TOGETHER", "Batch", "chains_from", "fit_batch", "together"]
-
 #: Data sets that share a program on a CPU. More at once run no faster there, and every number of data sets
 #: would be a program of its own.
 TOGETHER = 16
@@ -76,8 +74,7 @@ def fit_batch(job: Batch, report: Report | None = None) -> tuple[Any, dict[str, 
 def chains_from(job: Batch, kernel: Engine, points: Any) -> Any:
     """Chains (sets, chains, draws, d) that start at ``points`` (sets, d); see `hmc.run_from`."""
     accelerator.prepare()
-    found = [run_from(*part.of, kernel, many=part.sets, points=points[part.chosen]).flat
-             for part in _parts(job)]  # fmt: skip
+    found = [run_from(*part.of, kernel, many=part.sets, points=points[part.chosen]).flat for part in _parts(job)]
     return np.concatenate(found)[: len(job.numbers)]
 
 

@@ -22,8 +22,6 @@ from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.storage import write_tree
 from bayesjudge.model import Data, Describes, Model
 
-__all__ = ["Fit", "Fitting", "LaplaceFallbackWarning", "fit", "run_fits"]
-
 
 class LaplaceFallbackWarning(UserWarning):
     """The Laplace approximation was not good enough and NUTS was run instead."""
@@ -75,9 +73,7 @@ class Fit:
         return write_tree(self.tree, path)
 
 
-def fit(
-    model: Model, table: Any, *, engine: Engine | str = "nuts", seed: int = 0, progress: bool = False
-) -> Fit:
+def fit(model: Model, table: Any, *, engine: Engine | str = "nuts", seed: int = 0, progress: bool = False) -> Fit:
     """Fit a model to a table.
 
     Parameters
@@ -147,14 +143,20 @@ class Fitting:
         posterior = tree.posterior_dataset(target, data, drawn.flat)
         described = model.describe(posterior, data) if isinstance(model, Describes) else {}
         length = {"chains": engine.chains, "draws": engine.draws, "tune": engine.tune}
-        made = tree.assemble(model, data, target, posterior=posterior, flat=drawn.flat, stats=drawn.stats,
-                             seed=self.seed, facts={**length, **drawn.facts, **described})  # fmt: skip
+        made = tree.assemble(
+            model,
+            data,
+            target,
+            posterior=posterior,
+            flat=drawn.flat,
+            stats=drawn.stats,
+            seed=self.seed,
+            facts={**length, **drawn.facts, **described},
+        )
         return Fit(model=model, data=data, tree=made, gate=gate_of(posterior, made["sample_stats"].dataset))
 
 
-def run_fits[K](
-    jobs: Mapping[K, Fitting], *, executor: Executor | None = None, workers: int = 1
-) -> dict[K, Fit]:
+def run_fits[K](jobs: Mapping[K, Fitting], *, executor: Executor | None = None, workers: int = 1) -> dict[K, Fit]:
     """Make the fits of a question, under the names of their jobs.
 
     Parameters

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = ["Gate", "gate_of"]
 
 MOST_RHAT = 1.01
 LEAST_ESS = 400
@@ -84,15 +83,16 @@ def _bounds(figures: Mapping[str, float]) -> list[tuple[str, bool, str]]:
     found = {name: figures.get(name, np.nan) for name in ("rhat", "ess", "pareto_k", "divergences", "ebfmi")}
     rhat, ess, k, divergences, ebfmi = found.values()
     return [
-        ("rhat", rhat <= MOST_RHAT,
-         f"R-hat of {rhat:.3f} is above {MOST_RHAT}: run longer chains (draws=, tune=)"),
+        ("rhat", rhat <= MOST_RHAT, f"R-hat of {rhat:.3f} is above {MOST_RHAT}: run longer chains (draws=, tune=)"),
         ("ess", ess >= LEAST_ESS, f"ESS of {ess:.0f} is below {LEAST_ESS}: draw more (draws=)"),
         ("pareto_k", k <= MOST_PARETO_K, f"Pareto k of {k:.2f} is above {MOST_PARETO_K}: use engine='nuts'"),
-        ("divergences", divergences == 0,
-         f"{divergences:.0f} divergent transition{'s' * (divergences != 1)}: raise target_accept"),
-        ("ebfmi", ebfmi >= LEAST_EBFMI,
-         f"E-BFMI of {ebfmi:.2f} is below {LEAST_EBFMI}: reparameterise or run longer"),
-    ]  # fmt: skip
+        (
+            "divergences",
+            divergences == 0,
+            f"{divergences:.0f} divergent transition{'s' * (divergences != 1)}: raise target_accept",
+        ),
+        ("ebfmi", ebfmi >= LEAST_EBFMI, f"E-BFMI of {ebfmi:.2f} is below {LEAST_EBFMI}: reparameterise or run longer"),
+    ]
 
 
 def _series(posterior: xr.Dataset) -> NDArray[np.float64]:
@@ -108,9 +108,7 @@ def _broken(series: NDArray[np.float64]) -> str:
     if wrong:
         return f"{wrong} draws are not finite numbers: look for a density that is infinite or undefined"
     stuck = int((np.ptp(series, axis=(1, 2)) == 0).sum())
-    return (
-        f"{stuck} parameters never moved: the sampler is stuck; use another seed or engine" if stuck else ""
-    )
+    return f"{stuck} parameters never moved: the sampler is stuck; use another seed or engine" if stuck else ""
 
 
 def _mixing(series: NDArray[np.float64]) -> dict[str, float]:

@@ -9,15 +9,11 @@ from contextlib import nullcontext
 
 from bayesjudge.errors import EngineError, UsageError
 
-__all__ = ["run_jobs"]
-
 #: Further tries of jobs whose workers died, while no other job gets done.
 TRIES = 2
 
 
-def run_jobs[T](
-    jobs: Sequence[Callable[[], T]], *, executor: Executor | None = None, workers: int = 1
-) -> list[T]:
+def run_jobs[T](jobs: Sequence[Callable[[], T]], *, executor: Executor | None = None, workers: int = 1) -> list[T]:
     """Results in the order of the jobs, whoever computes them.
 
     Parameters

@@ -17,8 +17,6 @@ from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.storage import read_tree
 from bayesjudge.model import Data, Model, find_model
 
-__all__ = ["load_fit"]
-
 
 def load_fit(path: str | os.PathLike[str]) -> Fit:
     """Read a fit; the model is found by its registered name.
@@ -75,10 +73,13 @@ def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
         arrays={name: arrays[name] for name in design["dims"]},
         dims={name: tuple(dims) for name, dims in design["dims"].items()},
         coords={name: tuple(labels) for name, labels in design["coords"].items()},
-        observed=design["observed"], weights=design["weights"],
-        also_observed=tuple(design["also_observed"]), ragged=tuple(design["ragged"]),
-        facts={name: _hashable(value) for name, value in design["facts"].items()}, units=design["units"],
-    )  # fmt: skip
+        observed=design["observed"],
+        weights=design["weights"],
+        also_observed=tuple(design["also_observed"]),
+        ragged=tuple(design["ragged"]),
+        facts={name: _hashable(value) for name, value in design["facts"].items()},
+        units=design["units"],
+    )
 
 
 def _hashable(value: Any) -> Any:

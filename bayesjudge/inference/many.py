@@ -30,8 +30,6 @@ from bayesjudge.inference.programs.stacks import Stack, stack
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data, Model
 
-__all__ = ["ManyFits", "fit_many"]
-
 #: Draws, and warm-up draws, of each chain of an engine that is named.
 DRAWS = 500
 
@@ -79,10 +77,17 @@ class ManyFits:
 
 
 def fit_many(
-    model: Model, tables: Sequence[Any], *, engine: Engine | str = "hmc", seed: int = 0,
-    progress: bool = False, repeat: bool = True, batch: int | None = None, mesh: Any = None,
+    model: Model,
+    tables: Sequence[Any],
+    *,
+    engine: Engine | str = "hmc",
+    seed: int = 0,
+    progress: bool = False,
+    repeat: bool = True,
+    batch: int | None = None,
+    mesh: Any = None,
     executor: Executor | None = None,
-) -> ManyFits:  # fmt: skip
+) -> ManyFits:
     """Fit one model to many tables at once.
 
     Parameters
@@ -137,8 +142,12 @@ def fit_many(
     if careful is not None and diverged:
         drawn |= run.drawn(careful, [group.only(diverged) for group in groups], seed + 1, None)
     found = [drawn[i] for i in range(len(prepared))]
-    return ManyFits(model=model, data=tuple(prepared), flat=tuple(flat for flat, _ in found),
-                    stats=tuple(stats for _, stats in found))  # fmt: skip
+    return ManyFits(
+        model=model,
+        data=tuple(prepared),
+        flat=tuple(flat for flat, _ in found),
+        stats=tuple(stats for _, stats in found),
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -183,18 +192,27 @@ class _Run:
         for group in groups:
             program, size = self._sizes(group)
             jobs += [
-                Batch(model=self.model, engine=engine, stack=part.stack, numbers=part.numbers, seed=seed,
-                      together=program, mesh=self.mesh)
+                Batch(
+                    model=self.model,
+                    engine=engine,
+                    stack=part.stack,
+                    numbers=part.numbers,
+                    seed=seed,
+                    together=program,
+                    mesh=self.mesh,
+                )
                 for part in group.batches(size)
-            ]  # fmt: skip
+            ]
         if self.executor is None:
             reports = shared(report, len(jobs))
             results = [fit_batch(job, part) for job, part in zip(jobs, reports, strict=True)]
         else:
             results = run_jobs([partial(fit_batch, job) for job in jobs], executor=self.executor)
-        return {i: (flat[k], {name: values[k] for name, values in stats.items()})
-                for job, (flat, stats) in zip(jobs, results, strict=True)
-                for k, i in enumerate(job.numbers)}  # fmt: skip
+        return {
+            i: (flat[k], {name: values[k] for name, values in stats.items()})
+            for job, (flat, stats) in zip(jobs, results, strict=True)
+            for k, i in enumerate(job.numbers)
+        }
 
     def _sizes(self, group: _Group) -> tuple[int, int]:
         """Data sets of a program, and of a batch.
@@ -216,8 +234,6 @@ def _shapes(prepared: Sequence[Data]) -> list[list[int]]:
     """Positions of data sets that can share a program: equal facts and axes."""
     shapes: dict[Any, list[int]] = {}
     for index, data in enumerate(prepared):
-        fixed = tuple(
-            sorted((dim, len(labels)) for dim, labels in data.coords.items() if dim not in data.ragged)
-        )
+        fixed = tuple(sorted((dim, len(labels)) for dim, labels in data.coords.items() if dim not in data.ragged))
         shapes.setdefault((fixed, tuple(sorted(data.facts.items()))), []).append(index)
     return list(shapes.values())

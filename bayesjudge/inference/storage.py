@@ -10,8 +10,6 @@ import xarray as xr
 from bayesjudge.errors import UsageError
 from bayesjudge.files import write_whole
 
-__all__ = ["read_tree", "write_tree"]
-
 
 def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
     """Write a tree to one NetCDF file, made in memory: HDF5 does not survive a disk that fills up.

@@ -22,23 +22,12 @@ from bayesjudge.model import Data, Model
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["assemble", "data_hash", "manifest", "posterior_dataset"]
 
 #: Draws of each chain used for replicated data and pointwise log likelihoods.
 PREDICTIVE_DRAWS = 250
 #: Draws from the prior, and replicates, computed together at most.
 TOGETHER = 250
-_PACKAGES = (
-    "bayesjudge",
-    "jax",
-    "numpyro",
-    "pymc",
-    "numpy",
-    "xarray",
-    "arviz-base",
-    "arviz-stats",
-    "ibis-framework",
-)
+_PACKAGES = ("bayesjudge", "jax", "numpyro", "pymc", "numpy", "xarray", "arviz-base", "arviz-stats", "ibis-framework")
 _COMPILED: dict[tuple[Any, ...], Any] = {}
 
 
@@ -55,8 +44,10 @@ def posterior_dataset(target: Density, data: Data, flat: NDArray[np.float64]) ->
 
 def _constrained(target: Density, data: Data, flat: NDArray[np.float64]) -> dict[str, Any]:
     """Latent values (chains, draws, ...) at unconstrained draws (chains, draws, d)."""
-    constrain = _once((target, "constrain"), lambda: jax.jit(
-        jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))))  # fmt: skip
+    constrain = _once(
+        (target, "constrain"),
+        lambda: jax.jit(jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))),
+    )
     values = constrain(jnp.asarray(flat), accelerator.to_device(data.arrays))
     return {name: np.asarray(value) for name, value in values.items()}
 
@@ -67,19 +58,23 @@ def to_dataset(values: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], d
     for name, value in values.items():
         axes = dims[name]
         nameless = tuple(axis + 2 for axis, axis_name in enumerate(axes) if not axis_name)
-        variables[name] = (
-            ("chain", "draw", *(axis for axis in axes if axis)),
-            np.squeeze(value, axis=nameless),
-        )
+        variables[name] = (("chain", "draw", *(axis for axis in axes if axis)), np.squeeze(value, axis=nameless))
     used = {axis for axes, _ in variables.values() for axis in axes}
     coords = {axis: list(labels) for axis, labels in data.coords.items() if axis in used}
     return xr.Dataset(variables, coords=coords)
 
 
 def assemble(
-    model: Model, data: Data, target: Density, *, posterior: xr.Dataset, flat: NDArray[np.float64],
-    stats: Mapping[str, Any], seed: int, facts: Mapping[str, Any],
-) -> xr.DataTree:  # fmt: skip
+    model: Model,
+    data: Data,
+    target: Density,
+    *,
+    posterior: xr.Dataset,
+    flat: NDArray[np.float64],
+    stats: Mapping[str, Any],
+    seed: int,
+    facts: Mapping[str, Any],
+) -> xr.DataTree:
     """Every group of the tree from the unconstrained draws."""
     chains, draws = flat.shape[:2]
     keep = np.unique(np.linspace(0, draws - 1, min(PREDICTIVE_DRAWS, draws)).astype(int))
@@ -110,8 +105,10 @@ def assemble(
         "constant_data": xr.Dataset(constants),
     }
     tree = xr.DataTree.from_dict(groups)
-    tree.attrs = {"manifest": json.dumps(manifest(model, data, seed=seed, facts=facts), sort_keys=True),
-                  "data": json.dumps(_design(data))}  # fmt: skip
+    tree.attrs = {
+        "manifest": json.dumps(manifest(model, data, seed=seed, facts=facts), sort_keys=True),
+        "data": json.dumps(_design(data)),
+    }
     return tree
 
 
@@ -139,9 +136,7 @@ def _replicated(model: Model, data: Data, target: Density, key: Any, values: Map
     return again(key, values, accelerator.to_device(data.arrays))
 
 
-def _prior(
-    model: Model, data: Data, target: Density, *, key: Any, draws: int
-) -> tuple[xr.Dataset, xr.Dataset]:
+def _prior(model: Model, data: Data, target: Density, *, key: Any, draws: int) -> tuple[xr.Dataset, xr.Dataset]:
     """Draws from the prior, and data replicated from them."""
 
     def one(key: Any, arrays: Any) -> dict[str, Any]:
@@ -173,8 +168,14 @@ def manifest(model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]) -
     """What was fitted, with which options, seed, data and versions."""
     described: Any = model
     options: dict[str, Any] = dataclasses.asdict(described) if dataclasses.is_dataclass(model) else {}
-    return {"model": model.name, "options": options, "seed": seed, "data": data_hash(data),
-            "versions": {name: v for name in _PACKAGES if (v := _version(name))}, **facts}  # fmt: skip
+    return {
+        "model": model.name,
+        "options": options,
+        "seed": seed,
+        "data": data_hash(data),
+        "versions": {name: v for name in _PACKAGES if (v := _version(name))},
+        **facts,
+    }
 
 
 def _version(name: str) -> str | None:

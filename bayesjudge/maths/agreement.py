@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["cohen_kappa", "folded", "gwet_ac1", "half_turned", "kappa_gradient", "raw_agreement"]
-
 type Array = NDArray[np.float64]
 
 

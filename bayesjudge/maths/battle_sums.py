@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BattleSums", "sum_battles"]
-
 type Ints = NDArray[np.int64]
 type Floats = NDArray[np.float64]
 
@@ -78,9 +76,16 @@ class BattleSums:
 
 
 def sum_battles(
-    *, rater: Ints, first: Ints, second: Ints, target: Floats, cluster: Ints, models: int, raters: int,
+    *,
+    rater: Ints,
+    first: Ints,
+    second: Ints,
+    target: Floats,
+    cluster: Ints,
+    models: int,
+    raters: int,
     x: Floats | None = None,
-) -> BattleSums:  # fmt: skip
+) -> BattleSums:
     """Sums of single targets, one row each; clusters are numbered anew in the order of their codes.
 
     Parameters
@@ -106,7 +111,14 @@ def sum_battles(
     rows, place = np.unique(keys, axis=0, return_inverse=True)
     codes = rows[:, :4].astype(np.int64)
     return BattleSums(
-        models=models, raters=raters, cluster=codes[:, 0], rater=codes[:, 1], first=codes[:, 2],
-        second=codes[:, 3], x=rows[:, 4:], n=np.bincount(place.reshape(-1)).astype(np.float64),
-        t=np.bincount(place.reshape(-1), weights=target), times=np.ones(len(kinds)),
-    )  # fmt: skip
+        models=models,
+        raters=raters,
+        cluster=codes[:, 0],
+        rater=codes[:, 1],
+        first=codes[:, 2],
+        second=codes[:, 3],
+        x=rows[:, 4:],
+        n=np.bincount(place.reshape(-1)).astype(np.float64),
+        t=np.bincount(place.reshape(-1), weights=target),
+        times=np.ones(len(kinds)),
+    )

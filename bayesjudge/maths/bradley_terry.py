@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["CENTRE", "PER_LOGIT", "RIDGE", "anchored_strengths", "shown_pairs", "solve_strengths", "to_elo"]
-
 #: Elo points of one logit, and the Elo of the average model.
 PER_LOGIT = 400 / math.log(10)
 CENTRE = 1500.0
@@ -73,9 +71,16 @@ def shown_pairs(elo: Floats) -> list[tuple[int, int]]:
 
 
 def solve_strengths(
-    first: Ints, second: Ints, n: NDArray[Any], wins: NDArray[Any], models: int, *,
-    ridge: float = RIDGE, start: Floats | None = None, tolerance: float = TOLERANCE,
-) -> Floats:  # fmt: skip
+    first: Ints,
+    second: Ints,
+    n: NDArray[Any],
+    wins: NDArray[Any],
+    models: int,
+    *,
+    ridge: float = RIDGE,
+    start: Floats | None = None,
+    tolerance: float = TOLERANCE,
+) -> Floats:
     """Strengths of B data sets on the same P pairs.
 
     Parameters
@@ -114,9 +119,7 @@ def solve_strengths(
     problem = _Problem(np.asarray(first), np.asarray(second), models, ridge, tolerance)
     origin = np.zeros(models) if start is None else start
     step = max(1, _LARGEST // max(len(first), models * models))
-    parts = [
-        problem.solve(n[at : at + step], wins[at : at + step], origin) for at in range(0, len(wins), step)
-    ]
+    parts = [problem.solve(n[at : at + step], wins[at : at + step], origin) for at in range(0, len(wins), step)]
     theta = np.concatenate(parts) if parts else np.zeros((0, models))
     return np.asarray(theta - theta.mean(axis=1, keepdims=True))
 
@@ -179,9 +182,7 @@ def _capped(step: Floats) -> Floats:
     return np.asarray(step * np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300)))
 
 
-def anchored_strengths(
-    n: NDArray[Any], wins: NDArray[Any], anchors: Floats, *, ridge: float = RIDGE
-) -> Floats:
+def anchored_strengths(n: NDArray[Any], wins: NDArray[Any], anchors: Floats, *, ridge: float = RIDGE) -> Floats:
     """Strength of one model against others whose strengths are fixed, in B data sets (METHODS 4.3).
 
     Parameters
@@ -213,9 +214,7 @@ def anchored_strengths(
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), wins.shape)
     total, won = n.sum(axis=1), wins.sum(axis=1)
     if ridge == 0 and np.any((won <= 0) | (won >= total)):
-        raise UsageError(
-            f"a model that won or lost everything has no finite strength at ridge=0; use {RIDGE:g}"
-        )
+        raise UsageError(f"a model that won or lost everything has no finite strength at ridge=0; use {RIDGE:g}")
     theta = np.zeros(len(wins))
     for _ in range(_STEPS):
         p = expit(theta[:, None] - anchors)

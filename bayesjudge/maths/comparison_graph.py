@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Graph", "comparison_graph"]
-
 type Ints = NDArray[np.int64]
 
 
@@ -46,9 +44,7 @@ class Graph:
         if self.parts > 1:
             members = [np.flatnonzero(self.part == k).tolist() for k in range(self.parts)]
             sets = [_shown([models[m] for m in part], few) for part in members]
-            found.append(
-                f"the comparison graph falls into {self.parts} parts that never met: {'; '.join(sets)}"
-            )
+            found.append(f"the comparison graph falls into {self.parts} parts that never met: {'; '.join(sets)}")
         if not self.is_finite:
             sizes = np.bincount(self.group[self.group >= 0])
             apart = [models[m] for m, k in enumerate(self.group) if k >= 0 and sizes[k] < sizes.max()]

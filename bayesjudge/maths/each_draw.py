@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["each_draw"]
-
 
 def each_draw(function: Callable[[Any], Any], draws: Any, *, most: int) -> Any:
     """``function`` of every draw, within a program: one by one on a CPU, many together elsewhere.

@@ -9,12 +9,8 @@ from numpy.typing import NDArray
 
 from bayesjudge.maths.comparison_graph import comparison_graph
 
-__all__ = ["fold_problem"]
 
-
-def fold_problem(
-    first: NDArray[np.int64], second: NDArray[np.int64], n: NDArray[Any], m: int, models: int
-) -> str:
+def fold_problem(first: NDArray[np.int64], second: NDArray[np.int64], n: NDArray[Any], m: int, models: int) -> str:
     """Why a model has no figure against anchors that were fitted without it; empty where it has one.
 
     Parameters

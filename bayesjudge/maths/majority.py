@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["TRIALS", "majority_probability", "most_likely", "swap_risk"]
-
 type Array = NDArray[np.float64]
 
 #: Numbers of trials K at which curves are worked out; an even K gains nothing over K − 1 where nothing ties.

@@ -19,8 +19,6 @@ from bayesjudge.maths.battle_sums import BattleSums, Floats
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.strengths import Clusters, Strengths
 
-__all__ = ["PromptEffects", "prompt_effects", "sandwich_meat"]
-
 #: (16 √3 / 15 π)², and the flattened variance past which effects of any size look alike.
 _FLATTER, _FLATTEST = 0.346, 1.2
 
@@ -37,8 +35,10 @@ def sandwich_meat(at: Strengths, clusters: BattleSums) -> Floats:
     """
     groups = clusters.times[np.unique(clusters.cluster)].sum()
     if groups < 2:
-        raise UsageError(f"clustered errors need 2 clusters or more, and there is {groups:.0f}: "
-                         "cluster='none' takes battles as independent")  # fmt: skip
+        raise UsageError(
+            f"clustered errors need 2 clusters or more, and there is {groups:.0f}: "
+            "cluster='none' takes battles as independent"
+        )
     return np.asarray(at.grouped(clusters).meat * groups / (groups - 1))
 
 

@@ -22,8 +22,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums, Floats
 from bayesjudge.maths.bradley_terry import RIDGE
 
-__all__ = ["EFFECT_PENALTY", "Clusters", "Strengths", "fit_strengths", "linearised"]
-
 #: Penalty of the effects of covariates: a standard normal prior.
 EFFECT_PENALTY = 1.0
 _STEPS, _TOLERANCE, _LONGEST = 200, 1e-9, 2.0
@@ -140,11 +138,7 @@ class Strengths:
 
 
 def fit_strengths(
-    battles: BattleSums,
-    *,
-    ridge: float = RIDGE,
-    effect_penalty: float = EFFECT_PENALTY,
-    start: Floats | None = None,
+    battles: BattleSums, *, ridge: float = RIDGE, effect_penalty: float = EFFECT_PENALTY, start: Floats | None = None
 ) -> Strengths:
     """Penalised maximum-likelihood strengths and effects of every rater.
 
@@ -223,22 +217,19 @@ def _newton(z: Floats, n: Floats, t: Floats, penalty: Floats, x: Floats) -> Floa
     raise UsageError(f"strengths do not converge at ridge={penalty[0]:g}; use {RIDGE:g}")
 
 
-def linearised(
-    battles: BattleSums, estimate: Floats, *, penalty: Floats, doubt: Floats | None = None
-) -> Strengths:
+def linearised(battles: BattleSums, estimate: Floats, *, penalty: Floats, doubt: Floats | None = None) -> Strengths:
     """Score, curvature and meat at any point, not only at the maximum, or expected about it."""
     blank = np.zeros((battles.raters * battles.width,) * 2)
-    at = Strengths(sums=battles, estimate=estimate, penalty=penalty, information=blank, score=blank[0],
-                   meat=blank, doubt=doubt)  # fmt: skip
+    at = Strengths(
+        sums=battles, estimate=estimate, penalty=penalty, information=blank, score=blank[0], meat=blank, doubt=doubt
+    )
     parts = at.grouped(battles)
     information, width = blank.copy(), battles.width
     for r, curvature in enumerate(parts.curvatures):
         own = slice(r * width, (r + 1) * width)
         weighted = curvature.multiply(np.repeat(parts.times, width)[:, None]).tocoo()
         np.add.at(information[own, own], (weighted.row % width, weighted.col), weighted.data)
-    return replace(
-        at, information=information, score=np.asarray(parts.scores.T @ parts.times), meat=parts.meat
-    )
+    return replace(at, information=information, score=np.asarray(parts.scores.T @ parts.times), meat=parts.meat)
 
 
 def _grouped(at: Strengths, sums: BattleSums) -> Clusters:
@@ -249,8 +240,7 @@ def _grouped(at: Strengths, sums: BattleSums) -> Clusters:
     row = np.repeat(np.arange(len(p)), np.diff(z.indptr))
     column = sums.rater[row] * width + z.indices
     residual, weight = sums.t - sums.n * p, sums.n * slope
-    scores = csr_array((z.data * residual[row], (sums.cluster[row], column)),
-                       shape=(groups, sums.raters * width))  # fmt: skip
+    scores = csr_array((z.data * residual[row], (sums.cluster[row], column)), shape=(groups, sums.raters * width))
     mine = [np.flatnonzero(sums.rater == r) for r in range(sums.raters)]
     curvatures = tuple(_outer(z[rows], weight[rows], sums.cluster[rows], groups) for rows in mine)
     return Clusters(scores=scores, curvatures=curvatures, times=sums.times)
@@ -261,9 +251,7 @@ def _sparse_design(sums: BattleSums) -> Any:
 
     rows, effects = len(sums.first), sums.x.shape[1]
     values = np.column_stack([np.ones(rows), -np.ones(rows), sums.x])
-    columns = np.column_stack(
-        [sums.first, sums.second, *(np.full(rows, sums.models + k) for k in range(effects))]
-    )
+    columns = np.column_stack([sums.first, sums.second, *(np.full(rows, sums.models + k) for k in range(effects))])
     used = values != 0
     starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
     return csr_array((values[used], columns[used], starts), shape=(rows, sums.width))

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["soft_probability", "solve_beta"]
-
 type Floats = NDArray[np.float64]
 _STEPS, _DONE = 100, 1e-8
 
@@ -54,9 +52,7 @@ def solve_beta(gap: Floats, won: NDArray[Any], lost: NDArray[Any]) -> Floats:
     up, down = np.maximum(gap, 0), np.maximum(-gap, 0)
     against = won @ down + lost @ up
     with_it = won @ up + lost @ down
-    beta = np.where(
-        against <= 0, np.where(with_it <= 0, np.nan, np.inf), np.where(with_it <= 0, -np.inf, 0.0)
-    )
+    beta = np.where(against <= 0, np.where(with_it <= 0, np.nan, np.inf), np.where(with_it <= 0, -np.inf, 0.0))
     open_ = np.flatnonzero(np.isfinite(beta))
     total, scale = won + lost, np.abs(gap).max(initial=1e-300)
     for _ in range(_STEPS):

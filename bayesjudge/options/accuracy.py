@@ -9,8 +9,6 @@ from typing import Annotated, Literal
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import Judges, QuestionOptions
 
-__all__ = ["AccuracyOptions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyOptions(QuestionOptions):
@@ -46,9 +44,7 @@ class AccuracyOptions(QuestionOptions):
     cluster: Annotated[Sequence[str] | None, Option("Column of items that belong together.")] = None
     compare: Annotated[
         bool | None,
-        Option(
-            "Compare all three poolings by leave-one-out; by default for a single judge. Needs two models."
-        ),
+        Option("Compare all three poolings by leave-one-out; by default for a single judge. Needs two models."),
     ] = None
     panel: Annotated[
         bool | None,

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Literal
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import QuestionOptions
 
-__all__ = ["AuditOptions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions(QuestionOptions):
@@ -27,22 +25,15 @@ class AuditOptions(QuestionOptions):
         str | None, Option("Which judge, where there are several; the others' verdicts are then features.")
     ] = None
     labels: Annotated[
-        Literal["both", "positives"],
-        Option("both, or positives: only agreements were recorded, which needs reviewed."),
+        Literal["both", "positives"], Option("both, or positives: only agreements were recorded, which needs reviewed.")
     ] = "both"
     reviewed: Annotated[
         float | str | None,
-        Option(
-            "With positives: share of agreements that were reviewed, or its column.", metavar="<share|column>"
-        ),
+        Option("With positives: share of agreements that were reviewed, or its column.", metavar="<share|column>"),
     ] = None
     share: Annotated[
         float | None,
-        Option(
-            "Share s of consistent verdicts for partial optimal transport; by default measured.",
-            above=0,
-            most=1,
-        ),
+        Option("Share s of consistent verdicts for partial optimal transport; by default measured.", above=0, most=1),
     ] = None
     folds: Annotated[int, Option("Parts in which verified pairs are held out.", least=2)] = 10
     features: Annotated[

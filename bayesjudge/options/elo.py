@@ -10,8 +10,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import Engine, Judges, QuestionOptions
 
-__all__ = ["EloOptions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class EloOptions(QuestionOptions):

@@ -15,8 +15,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["Option", "Options", "Stated", "alternatives", "did_you_mean", "stated"]
-
 
 @dataclass(frozen=True)
 class Option:

@@ -10,21 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from inspect import Parameter, Signature
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    Protocol,
-    get_args,
-    get_origin,
-    runtime_checkable,
-)
+from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args, get_origin, runtime_checkable
 
 from bayesjudge.errors import EngineError, UsageError
 from bayesjudge.options.option import Option, Options, Stated, alternatives, did_you_mean, stated
-
-__all__ = ["Question", "QuestionOptions", "takes"]
 
 #: Fewest draws of a chain whose R-hat is defined: it compares the chain's two halves.
 LEAST_DRAWS = 4
@@ -45,15 +34,12 @@ class Named(Protocol):
 # Options whose defaults differ between questions.
 Engine = Annotated[
     Literal["nuts", "hmc", "laplace", "pymc"],
-    Option(
-        "What draws from posteriors, as in `fit`; for many, nearly normal effects hmc is faster than nuts."
-    ),
+    Option("What draws from posteriors, as in `fit`; for many, nearly normal effects hmc is faster than nuts."),
 ]
 Draws = Annotated[int, Option("Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS)]
 Tune = Annotated[int, Option("Warm-up steps of each chain.", least=0, flag="")]
 Judges = Annotated[
-    Iterable[str] | None,
-    Option("Only this judge; may be given more than once. By default all.", flag="--judge"),
+    Iterable[str] | None, Option("Only this judge; may be given more than once. By default all.", flag="--judge")
 ]
 
 
@@ -109,8 +95,7 @@ class QuestionOptions(Options):
         Option("Where fits are made, as in `run_jobs`; no result depends on it.", flag="", recorded="never"),
     ] = None
     workers: Annotated[
-        int,
-        Option("Processes that make the fits; no result depends on their number.", least=1, recorded="never"),
+        int, Option("Processes that make the fits; no result depends on their number.", least=1, recorded="never")
     ] = 1
 
     def __post_init__(self) -> None:
@@ -172,9 +157,7 @@ def takes[**P, O: QuestionOptions, R](
         @functools.wraps(answer)
         def answered(*tables: Any, **given: Any) -> R:
             for name in (name for name in given if name not in names):
-                raise UsageError(
-                    f"no option {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"
-                )
+                raise UsageError(f"no option {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}")
             arguments = signature.bind(*tables, **given).arguments
             source = arguments.pop(table.name, table.default)
             return answer(source, made(**arguments))
@@ -197,9 +180,7 @@ _INDENT: Mapping[str, Any] = {"initial_indent": "    ", "subsequent_indent": "  
 def _documented(text: str, known: Sequence[Stated]) -> str:
     """A docstring with the options after the parameters it describes itself."""
     before, heading, after = inspect.cleandoc(text).partition("\n\nReturns\n")
-    lines = [
-        f"{one.name} : {_type_of(one)}\n{textwrap.fill(one.option.help, 100, **_INDENT)}" for one in known
-    ]
+    lines = [f"{one.name} : {_type_of(one)}\n{textwrap.fill(one.option.help, 100, **_INDENT)}" for one in known]
     return "\n".join([before, *lines]) + heading + after
 
 

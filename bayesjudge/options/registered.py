@@ -14,8 +14,6 @@ from bayesjudge.options.option import did_you_mean
 if TYPE_CHECKING:
     from bayesjudge.model import Model
 
-__all__ = ["named", "registered"]
-
 
 def named(text: str) -> Model:
     """The model of a text such as ``judge_error[pooling=shared,labels=enriched]``.
@@ -32,9 +30,7 @@ def named(text: str) -> Model:
     for pair in _split(inside[:-1]):
         option, equals, value = pair.partition("=")
         if not (option and equals):
-            raise UsageError(
-                f"model {text!r}: write option=value in brackets, as in judge_error[pooling=shared]"
-            )
+            raise UsageError(f"model {text!r}: write option=value in brackets, as in judge_error[pooling=shared]")
         options[option.strip()] = value.strip()
     return registered(name, options)
 
@@ -59,8 +55,7 @@ def registered(name: str, options: Mapping[str, str]) -> Model:
     known = [field.name for field in fields(make)]
     if unknown := [option for option in options if option not in known]:
         raise UsageError(
-            f"{name} has no option {unknown[0]!r}{did_you_mean(unknown[0], known)}; "
-            f"it has: {', '.join(known)}"
+            f"{name} has no option {unknown[0]!r}{did_you_mean(unknown[0], known)}; it has: {', '.join(known)}"
         )
     given, kinds = {option: _value(text) for option, text in options.items()}, _kinds(make)
     for option, value in given.items():

@@ -9,8 +9,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import Draws, Engine, QuestionOptions, Tune
 
-__all__ = ["ReliabilityOptions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilityOptions(QuestionOptions):
@@ -29,28 +27,23 @@ class ReliabilityOptions(QuestionOptions):
     target_accept: ClassVar[float] = 0.9
 
     scores: Annotated[
-        Any,
-        Option(
-            "Repeated scores of single responses, as `read_scores` takes them.", flag="", recorded="never"
-        ),
+        Any, Option("Repeated scores of single responses, as `read_scores` takes them.", flag="", recorded="never")
     ] = None
     engine: Engine = "hmc"
     draws: Draws = 2000
     tune: Tune = 600
-    likelihood: Annotated[
-        Literal["gaussian", "ordinal"], Option("Scores as numbers, or as ordered levels.")
-    ] = "gaussian"
+    likelihood: Annotated[Literal["gaussian", "ordinal"], Option("Scores as numbers, or as ordered levels.")] = (
+        "gaussian"
+    )
     budget: Annotated[
-        int | None,
-        Option("Further trials to plan for each judge and condition; by default 5 an item.", least=0),
+        int | None, Option("Further trials to plan for each judge and condition; by default 5 an item.", least=0)
     ] = None
     responses: Annotated[
         tuple[str, str] | None,
         Option("A response whose scores are compared; give two where there are more.", flag="--response"),
     ] = None
     judges: Annotated[
-        Iterable[str] | None,
-        Option("Only this judge; may be given more than once.", flag="--judge", recorded="given"),
+        Iterable[str] | None, Option("Only this judge; may be given more than once.", flag="--judge", recorded="given")
     ] = None
 
     def budget_of(self, items: int) -> int:

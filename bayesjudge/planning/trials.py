@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["STEPS", "Allocation", "allocate", "expected_errors", "pilot_draws"]
-
 type Array = NDArray[np.float64]
 type Counts = NDArray[np.int64]
 
@@ -97,8 +95,13 @@ def allocate(
             place[item] = end
             left -= price
     rows = np.arange(len(errors))
-    return Allocation(extra=cost[place], before=errors[:, 0], after=errors[rows, place], spent=budget - left,
-                      uniform=_uniform(draws, existing, budget))  # fmt: skip
+    return Allocation(
+        extra=cost[place],
+        before=errors[:, 0],
+        after=errors[rows, place],
+        spent=budget - left,
+        uniform=_uniform(draws, existing, budget),
+    )
 
 
 def expected_errors(
@@ -140,8 +143,9 @@ def pilot_draws(counts: ArrayLike, *, draws: int = 100, seed: int = 0) -> Array:
     """
     counts = np.asarray(counts)
     if draws < 1 or counts.ndim != 2 or counts.shape[1] != 3 or (counts < 0).any():
-        raise UsageError(f"counts must be whole numbers of shape (items, 3) and draws 1 or more, not "
-                         f"{counts.shape} and {draws}")  # fmt: skip
+        raise UsageError(
+            f"counts must be whole numbers of shape (items, 3) and draws 1 or more, not {counts.shape} and {draws}"
+        )
     gamma = np.random.default_rng(seed).gamma(counts + 0.5, size=(draws, *counts.shape))
     gamma = np.maximum(gamma, 1e-300)
     return np.asarray(gamma / gamma.sum(axis=2, keepdims=True))
@@ -152,8 +156,9 @@ def _checked(
 ) -> tuple[Array, Counts]:
     draws = np.asarray(probabilities, dtype=np.float64)
     if draws.ndim != 3 or draws.shape[2] != 3 or not np.allclose(draws.sum(axis=2), 1.0, atol=1e-6):
-        raise UsageError(f"probabilities must have the shape (draws, items, 3) and add up to 1 over the last "
-                         f"axis; got {draws.shape}")  # fmt: skip
+        raise UsageError(
+            f"probabilities must have the shape (draws, items, 3) and add up to 1 over the last axis; got {draws.shape}"
+        )
     existing = np.zeros(draws.shape[1:], dtype=np.int64) if counts is None else np.asarray(counts)
     if existing.shape != draws.shape[1:]:
         raise UsageError(f"counts must have the shape {draws.shape[1:]}, not {existing.shape}")

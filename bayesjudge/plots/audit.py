@@ -13,13 +13,9 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, FLAG, GRID, MUTED, styles
 from bayesjudge.plots.theme import bare, canvas, footnote, legend_columns, short_names, shorten, themed
 
-__all__ = ["consistency_dots", "sensitivity_curves", "trust_map", "trust_scores"]
-
 
 @themed
-def trust_scores(
-    trust: pd.DataFrame, held_out: pd.DataFrame | None = None, *, kind: str = "unverified"
-) -> Figure:
+def trust_scores(trust: pd.DataFrame, held_out: pd.DataFrame | None = None, *, kind: str = "unverified") -> Figure:
     """Distribution of trust, by what people said where they did, and every verdict's trust in order.
 
     Parameters
@@ -58,9 +54,7 @@ def trust_scores(
             parts += [(f"held out, {name}", mine, colour)] if len(mine) else []
     for name, values, colour in parts:
         height, _ = np.histogram(values, bins=edges)
-        left.stairs(
-            height / len(values) / (edges[1] - edges[0]), edges, color=colour, label=name, linewidth=1.5
-        )
+        left.stairs(height / len(values) / (edges[1] - edges[0]), edges, color=colour, label=name, linewidth=1.5)
     bare(left).set_xlabel("P(people agree)")
     left.set_ylabel("density")
     left.legend(loc="upper center")
@@ -76,8 +70,15 @@ def _ordered(axes: Axes, trust: pd.DataFrame, kind: str) -> None:
     axes.fill_between(place, rows["lower"], rows["upper"], color=BAYES_SOFT, linewidth=0, step="mid")
     for chosen, colour, name in ((~flip, BAYES[0], "kept"), (flip, FLAG, "turned around")):
         if chosen.any():
-            axes.plot(place[chosen], rows["trust"][chosen], linestyle="none", marker=".", markersize=2.5,
-                      color=colour, label=name)  # fmt: skip
+            axes.plot(
+                place[chosen],
+                rows["trust"][chosen],
+                linestyle="none",
+                marker=".",
+                markersize=2.5,
+                color=colour,
+                label=name,
+            )
     axes.axhline(0.5, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
     bare(axes, grid="y").set_ylim(-0.02, 1.02)
     axes.set_xlabel(f"{kind} verdicts, in order")
@@ -115,9 +116,18 @@ def trust_map(trust: pd.DataFrame) -> Figure:
         # In the legend only: in the drawing, colour is trust.
         axes.plot([], [], linestyle="none", marker=marker, color=MUTED, markersize=4, label=name)
         if chosen.any():
-            drawn = axes.scatter(trust["direction_1"][chosen], trust["direction_2"][chosen], s=sizes,
-                                 c=trust["trust"][chosen], cmap="RdYlBu", vmin=0, vmax=1, marker=marker,
-                                 edgecolors=MUTED, linewidths=0.3)  # fmt: skip
+            drawn = axes.scatter(
+                trust["direction_1"][chosen],
+                trust["direction_2"][chosen],
+                s=sizes,
+                c=trust["trust"][chosen],
+                cmap="RdYlBu",
+                vmin=0,
+                vmax=1,
+                marker=marker,
+                edgecolors=MUTED,
+                linewidths=0.3,
+            )
     bar = figure.colorbar(drawn, ax=axes, label="P(people agree)", shrink=0.8)
     # A page takes shapes, no embedded images; past 50 colours a colour bar would be one.
     if bar.solids is not None:
@@ -155,8 +165,11 @@ def sensitivity_curves(frame: pd.DataFrame, *, over: str, xlabel: str) -> Figure
         raise UsageError(f"there are no values of {xlabel} to draw")
     figure = canvas(2.6, width=5.2)
     axes = bare(figure.subplots(), grid="both")
-    shown = (("after", BAYES[0], "o", "consistency after"), ("before", MUTED, "", "consistency before"),
-             ("flips", BASELINE[0], "s", "share flipped"))  # fmt: skip
+    shown = (
+        ("after", BAYES[0], "o", "consistency after"),
+        ("before", MUTED, "", "consistency before"),
+        ("flips", BASELINE[0], "s", "share flipped"),
+    )
     for name, colour, marker, label in shown:
         axes.plot(frame[over], frame[name], color=colour, marker=marker, markersize=4, label=label)
     axes.set_xlabel(xlabel)
@@ -200,8 +213,9 @@ def consistency_dots(frame: pd.DataFrame, *, panels: Sequence[str]) -> Figure:
             mine = frame[(frame["estimand"] == name) & (frame["method"] == method)]
             y = np.array([units.index(unit) for unit in mine["unit"]]) + 0.7 * ((k + 0.5) / len(looks) - 0.5)
             axes.hlines(y, mine["lower"], mine["upper"], colors=style.colour, linewidth=1.2)
-            axes.plot(mine["point"], y, linestyle="none", marker=style.marker, markersize=4, label=method,
-                      color=style.colour)  # fmt: skip
+            axes.plot(
+                mine["point"], y, linestyle="none", marker=style.marker, markersize=4, label=method, color=style.colour
+            )
         bare(axes).set_title(shorten(name, 36))
         axes.set_yticks(range(len(units)), short_names(units, 32))
         for edge in range(1, len(units)):

@@ -10,8 +10,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import GRID, MUTED, styles
 from bayesjudge.plots.theme import canvas, footnote, grid_of, shorten, themed
 
-__all__ = ["reliability_diagram"]
-
 NEEDED = ("predicted", "observed", "lower", "upper")
 COLUMNS = 3
 
@@ -71,8 +69,15 @@ def _panel(axes: Axes, part: pd.DataFrame, low: float, bottom: float) -> None:
         mine = part[part["method"] == method] if "method" in part else part
         mine = mine.sort_values("predicted", kind="stable")
         axes.vlines(mine["predicted"], mine["lower"], mine["upper"], color=style.colour, linewidth=1.2)
-        axes.plot(mine["predicted"], mine["observed"], marker=style.marker, markersize=4.5,
-                  color=style.colour, linewidth=1.0, label=method or None)  # fmt: skip
+        axes.plot(
+            mine["predicted"],
+            mine["observed"],
+            marker=style.marker,
+            markersize=4.5,
+            color=style.colour,
+            linewidth=1.0,
+            label=method or None,
+        )
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_xlim(low - 0.02, 1.02)
     axes.set_ylim(bottom - 0.02, 1.02)

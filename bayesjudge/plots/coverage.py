@@ -14,10 +14,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import MUTED, styles
 from bayesjudge.plots.theme import bare, canvas, footnote, legend_columns, shorten, themed
 
-__all__ = ["coverage_curves", "coverage_points", "require_coverage"]
-
-NEEDED = ("swept", "value", "method", "estimand", "nominal", "coverage", "coverage_lower", "coverage_upper",
-          "width")  # fmt: skip
+NEEDED = ("swept", "value", "method", "estimand", "nominal", "coverage", "coverage_lower", "coverage_upper", "width")
 #: Columns side by side.
 _ABREAST = 4
 
@@ -71,8 +68,12 @@ def coverage_curves(frame: pd.DataFrame, *, most: int = 8) -> Figure:
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=legend_columns(labels))
     left_out = len(found) - len(columns)
-    footnote(figure, "bars: exact binomial bounds", "dashed: nominal",
-             f"{left_out} more columns in the table" if left_out else "")  # fmt: skip
+    footnote(
+        figure,
+        "bars: exact binomial bounds",
+        "dashed: nominal",
+        f"{left_out} more columns in the table" if left_out else "",
+    )
     return figure
 
 
@@ -105,10 +106,18 @@ def _column(above: Axes, below: Axes, rows: pd.DataFrame, methods: list[str]) ->
         # Side by side, since many methods cover alike.
         at = mine["value"] + step * (place - (len(methods) - 1) / 2) / (2 * len(methods))
         bars = mine["coverage"] - mine["coverage_lower"], mine["coverage_upper"] - mine["coverage"]
-        above.errorbar(at, mine["coverage"], yerr=bars, color=look.colour, marker=look.marker, markersize=3.5,
-                       linewidth=look.width, elinewidth=0.8, label=method)  # fmt: skip
-        below.plot(at, mine["width"], color=look.colour, marker=look.marker, markersize=3.5,
-                   linewidth=look.width)  # fmt: skip
+        above.errorbar(
+            at,
+            mine["coverage"],
+            yerr=bars,
+            color=look.colour,
+            marker=look.marker,
+            markersize=3.5,
+            linewidth=look.width,
+            elinewidth=0.8,
+            label=method,
+        )
+        below.plot(at, mine["width"], color=look.colour, marker=look.marker, markersize=3.5, linewidth=look.width)
     above.axhline(float(rows["nominal"].iloc[0]), color=MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
     for axes in (above, below):
         bare(axes, grid="y")
@@ -162,8 +171,9 @@ def coverage_points(frame: pd.DataFrame) -> Figure:
         if not isinstance(row, str):
             bars = [[row["coverage"] - row["coverage_lower"]], [row["coverage_upper"] - row["coverage"]]]
             look = looks[row["method"]]
-            axes.errorbar([row["coverage"]], [place], xerr=bars, color=look.colour, marker="o",
-                          markersize=3.5, elinewidth=1.0)  # fmt: skip
+            axes.errorbar(
+                [row["coverage"]], [place], xerr=bars, color=look.colour, marker="o", markersize=3.5, elinewidth=1.0
+            )
     names = [row if isinstance(row, str) else shorten(str(row["estimand"]), 36) for row in lines]
     axes.set_yticks(range(len(lines)), names)
     for label, row in zip(axes.get_yticklabels(), lines, strict=True):

@@ -12,8 +12,6 @@ from matplotlib.figure import Figure
 
 from bayesjudge.text import visible
 
-__all__ = ["to_svg"]
-
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "bayesjudge", "text.parse_math": False}
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 

@@ -14,19 +14,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.plots.intervals import Limits, draw_intervals, draw_truth, limits_of, zero_line
 from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, GRID, Style, is_bayesian, styles
 from bayesjudge.plots.selection import Selection, select
-from bayesjudge.plots.theme import (
-    SMALL,
-    bare,
-    canvas,
-    footnote,
-    grid_of,
-    legend_columns,
-    lines_of,
-    short_names,
-    themed,
-)
-
-__all__ = ["draw_rows", "forest"]
+from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, legend_columns, lines_of, short_names, themed
 
 #: With more methods than this, each unit gets a panel of its own, so that every row has its method's name.
 MOST_DODGED = 5
@@ -126,9 +114,7 @@ def draw_rows(axes: Axes, chosen: Selection, *, reference: float | None) -> None
     for shift, method in zip(offset, chosen.methods, strict=True):
         mine = chosen.frame[chosen.frame["method"] == method]
         y = mine["label"].map(place).to_numpy(dtype=float) + shift
-        draw_intervals(
-            axes, mine, y, style=looks[method], limits=limits, label=method, size=4.2, thickness=0.8 * step
-        )
+        draw_intervals(axes, mine, y, style=looks[method], limits=limits, label=method, size=4.2, thickness=0.8 * step)
     for k, (label, value) in enumerate(chosen.truths.items()):
         draw_truth(axes, value, place[label] + 0.42, place[label] - 0.42, label=None if k else "truth")
     zero_line(bare(axes), reference)

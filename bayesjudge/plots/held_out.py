@@ -11,19 +11,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.intervals import draw_intervals, limits_of
 from bayesjudge.plots.palette import BASELINE, BAYES, GRID, INK, is_bayesian, styles
 from bayesjudge.plots.selection import bayes_first
-from bayesjudge.plots.theme import (
-    SMALL,
-    WIDTH,
-    bare,
-    canvas,
-    footnote,
-    legend_columns,
-    short_names,
-    shorten,
-    themed,
-)
-
-__all__ = ["held_out_intervals", "residuals_by_strength"]
+from bayesjudge.plots.theme import SMALL, WIDTH, bare, canvas, footnote, legend_columns, short_names, shorten, themed
 
 NEEDED = ("unit", "method", "point", "lower", "upper", "truth")
 
@@ -116,8 +104,7 @@ def residuals_by_strength(frame: pd.DataFrame, *, label: str = "Elo by people's 
     error = (frame["point"] - frame["truth"]).to_numpy(dtype=float)
     reach = 1.1 * float(np.nanmax(np.abs(error[np.isfinite(error)]), initial=1.0))
     figure = canvas(2.7, width=min(WIDTH, 3.2 * len(methods)))
-    for axes, method in zip(figure.subplots(1, len(methods), squeeze=False, sharey=True)[0], methods,
-                            strict=True):  # fmt: skip
+    for axes, method in zip(figure.subplots(1, len(methods), squeeze=False, sharey=True)[0], methods, strict=True):
         mine = (frame["method"] == method).to_numpy()
         _residuals(axes, frame["truth"].to_numpy(dtype=float)[mine], error[mine], method, reach)
     figure.axes[0].set_ylabel("prediction − votes")

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.plots.palette import INK, MISSING, MUTED, PAPER, Style
 
-__all__ = ["Limits", "draw_intervals", "draw_truth", "limits_of", "zero_line"]
-
 type Array = NDArray[np.float64]
 
 #: Intervals wider than so many median widths do not stretch the axis: they end in an arrow.
@@ -77,9 +75,7 @@ def draw_intervals(
     defined = np.isfinite(point)
     low, high = np.clip(lower, limits.lower, limits.upper), np.clip(upper, limits.lower, limits.upper)
     drawn = defined & ~np.isnan(lower) & ~np.isnan(upper)
-    axes.hlines(
-        y[drawn], low[drawn], high[drawn], colors=style.colour, linewidth=style.width, capstyle="butt"
-    )
+    axes.hlines(y[drawn], low[drawn], high[drawn], colors=style.colour, linewidth=style.width, capstyle="butt")
     _arrows(axes, y, drawn & (lower < limits.lower), at=limits.lower, marker="<", colour=style.colour)
     _arrows(axes, y, drawn & (upper > limits.upper), at=limits.upper, marker=">", colour=style.colour)
     inside = defined & (point >= limits.lower) & (point <= limits.upper)
@@ -128,13 +124,7 @@ def _undefined(axes: Axes, y: Array, limits: Limits, thickness: float) -> None:
         )
         axes.add_patch(bar)
         axes.text(
-            limits.lower + limits.width / 2,
-            height,
-            "undefined",
-            ha="center",
-            va="center",
-            fontsize=6.8,
-            color=MUTED,
+            limits.lower + limits.width / 2, height, "undefined", ha="center", va="center", fontsize=6.8, color=MUTED
         )
 
 
@@ -144,15 +134,7 @@ def draw_truth(
     """A stroke from ``low`` to ``high`` at the known truth, with a diamond at its end."""
     axes.plot([truth, truth], [low, high], color=INK, linewidth=1.1, linestyle=(0, (2, 1.5)), zorder=zorder)
     axes.plot(
-        [truth],
-        [low],
-        marker="d",
-        color=INK,
-        markersize=5,
-        linestyle="none",
-        clip_on=False,
-        zorder=5,
-        label=label,
+        [truth], [low], marker="d", color=INK, markersize=5, linestyle="none", clip_on=False, zorder=5, label=label
     )
 
 

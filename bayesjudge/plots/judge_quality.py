@@ -18,8 +18,6 @@ from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER, Style, is_bayesian
 from bayesjudge.plots.selection import Selection, bayes_first, select
 from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, legend_columns, shorten, themed
 
-__all__ = ["judge_quality", "youden"]
-
 type Array = NDArray[np.float64]
 ENDS = ["point", "lower", "upper"]
 #: Values of J whose lines are drawn.
@@ -246,9 +244,7 @@ def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most
     parts = [_part(estimates, name, methods, most) for name in ("youden", "delta_youden")]
     chosen = [part for part in parts if part is not None]
     names = list(dict.fromkeys(method for part in chosen for method in part.methods))
-    figure = canvas(
-        max(rows_height(part) for part in chosen) + 0.35 + 0.35 * len(names) / legend_columns(names) + 0.6
-    )
+    figure = canvas(max(rows_height(part) for part in chosen) + 0.35 + 0.35 * len(names) / legend_columns(names) + 0.6)
     panels = figure.subplots(1, len(chosen), squeeze=False)[0]
     for axes, part in zip(panels, chosen, strict=True):
         draw_rows(axes, part, reference=0.0)
@@ -262,9 +258,7 @@ def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most
     return figure
 
 
-def _part(
-    estimates: Estimates, estimand: str, methods: tuple[str, ...] | None, most: int
-) -> Selection | None:
+def _part(estimates: Estimates, estimand: str, methods: tuple[str, ...] | None, most: int) -> Selection | None:
     """Rows of one estimand; None where a single model leaves no pair to compare."""
     present = estimates.where(estimand=estimand)
     if estimand != "youden" and not len(present):

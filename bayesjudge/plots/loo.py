@@ -11,8 +11,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BAYES, FLAG, GRID, INK
 from bayesjudge.plots.theme import bare, canvas, footnote, short_names, shorten, themed
 
-__all__ = ["loo_comparison"]
-
 NEEDED = ("model", "elpd_diff", "diff_se", "weight", "bad_k")
 
 
@@ -62,10 +60,7 @@ def loo_comparison(frame: pd.DataFrame) -> Figure:
 def _panel(axes: Axes, part: pd.DataFrame) -> None:
     part = part.sort_values("elpd_diff", ascending=False, kind="stable")
     y = np.arange(len(part), dtype=float)
-    point, reach = (
-        part["elpd_diff"].to_numpy(dtype=float),
-        2 * part["diff_se"].fillna(0).to_numpy(dtype=float),
-    )
+    point, reach = (part["elpd_diff"].to_numpy(dtype=float), 2 * part["diff_se"].fillna(0).to_numpy(dtype=float))
     bad = part["bad_k"].to_numpy(dtype=float) > 0
     for chosen, colour in ((~bad, BAYES[0]), (bad, FLAG)):
         axes.hlines(y[chosen], (point - reach)[chosen], (point + reach)[chosen], colors=colour, linewidth=2)

@@ -16,21 +16,26 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import PAPER
 from bayesjudge.plots.theme import WIDTH, canvas, footnote, grid_of, short_names, shorten, themed
 
-__all__ = ["draw_heat_map", "error_correlation_matrix", "preference_matrix", "rank_probabilities"]
-
 #: From paper to the Bayesian blue; the same in a dark theme, so words in the cells have colours of their own.
 _MAP = LinearSegmentedColormap.from_list("bayesjudge", ["#f3f7fa", "#9cc9e4", "#0a6aa8", "#06365a"])
 _DARK_WORD, _LIGHT_WORD = "#102030", "#fdfdfd"
 
 
 def draw_heat_map(
-    axes: Axes, values: NDArray[np.float64], *, rows: Sequence[str], columns: Sequence[str],
-    empty: float = 0.0, most: float = 1.0, words: bool = True,
-) -> None:  # fmt: skip
+    axes: Axes,
+    values: NDArray[np.float64],
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    empty: float = 0.0,
+    most: float = 1.0,
+    words: bool = True,
+) -> None:
     """Draw values between 0 and ``most``; a cell below ``empty`` or not a number stays blank."""
     shown = np.isfinite(values) & (values >= empty)
-    axes.pcolormesh(np.ma.masked_array(np.nan_to_num(values), ~shown), cmap=_MAP, vmin=0, vmax=most,
-                    edgecolors=PAPER, linewidth=1.5)  # fmt: skip
+    axes.pcolormesh(
+        np.ma.masked_array(np.nan_to_num(values), ~shown), cmap=_MAP, vmin=0, vmax=most, edgecolors=PAPER, linewidth=1.5
+    )
     for row, column in np.argwhere(shown) if words else ():
         value = values[row, column]
         colour = _LIGHT_WORD if value > 0.45 * most else _DARK_WORD
@@ -86,8 +91,7 @@ def error_correlation_matrix(frame: pd.DataFrame) -> Figure:
     figure = canvas(size * 0.34 + 1.5, width=min(9.6, 2.6 + 0.55 * size))
     (axes,) = figure.subplots(1, 1, squeeze=False)[0]
     draw_heat_map(axes, values, rows=list(order), columns=[""] * size, empty=-1.0, words=size <= WORDS_UP_TO)
-    axes.set_xticks(np.arange(size) + 0.5, short_names(order, 16), rotation=40,
-                    ha="left", fontsize=8)  # fmt: skip
+    axes.set_xticks(np.arange(size) + 0.5, short_names(order, 16), rotation=40, ha="left", fontsize=8)
     footnote(figure, "correlation of two judges' errors given the label; 0 would be independent judges")
     return figure
 
@@ -121,13 +125,9 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
     >>> [text.get_text() for text in rank_probabilities(frame).axes[0].texts]
     ['.90', '.10', '.10', '.90']
     """
-    ranks = sorted(
-        (name for name in frame.columns if re.fullmatch(r"rank_\d+", str(name))), key=lambda n: int(n[5:])
-    )
+    ranks = sorted((name for name in frame.columns if re.fullmatch(r"rank_\d+", str(name))), key=lambda n: int(n[5:]))
     if frame.empty or not ranks or "model" not in frame:
-        raise UsageError(
-            f"ranks need rows with columns model, rank_1, rank_2, ...; found {list(frame.columns)}"
-        )
+        raise UsageError(f"ranks need rows with columns model, rank_1, rank_2, ...; found {list(frame.columns)}")
     judges = list(dict.fromkeys(frame["judge"])) if "judge" in frame else [""]
     parts = [frame[frame["judge"] == judge] if "judge" in frame else frame for judge in judges]
     down, across = grid_of(len(parts), 1 if len(ranks) > 6 else 2)
@@ -136,8 +136,13 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
     grid = figure.subplots(down, across, squeeze=False).flatten()
     for axes, judge, part in zip(grid, judges, parts, strict=False):
         seen = [name for name in ranks if part[name].notna().any()]
-        draw_heat_map(axes, part[seen].to_numpy(dtype=float), rows=[str(name) for name in part["model"]],
-                      columns=[name[5:] for name in seen], empty=EMPTY)  # fmt: skip
+        draw_heat_map(
+            axes,
+            part[seen].to_numpy(dtype=float),
+            rows=[str(name) for name in part["model"]],
+            columns=[name[5:] for name in seen],
+            empty=EMPTY,
+        )
         axes.set_title(shorten(f"by {judge}", 44) if len(judges) > 1 else "")
     for axes in grid[len(parts) :]:
         axes.set_visible(False)
@@ -185,7 +190,6 @@ def preference_matrix(frame: pd.DataFrame, *, footer: str = "P(row is preferred 
     figure = canvas(count * min(cell, 0.3) + 1.7, width=min(WIDTH, count * cell + 2.4))
     axes = figure.subplots()
     draw_heat_map(axes, values, rows=[str(name) for name in frame.index], columns=[""] * count, words=words)
-    axes.set_xticks(np.arange(count) + 0.5, short_names(frame.columns, 20), rotation=60,
-                    ha="left", fontsize=7.8)  # fmt: skip
+    axes.set_xticks(np.arange(count) + 0.5, short_names(frame.columns, 20), rotation=60, ha="left", fontsize=7.8)
     footnote(figure, footer)
     return figure

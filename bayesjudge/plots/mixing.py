@@ -13,8 +13,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BASELINE, BAYES, GRID, MUTED
 from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, shorten, themed
 
-__all__ = ["rank_traces", "worst_mixing"]
-
 type Array = NDArray[np.float64]
 
 CHAIN_COLOURS = (BAYES[0], BASELINE[0], BAYES[2], BASELINE[3])
@@ -41,10 +39,7 @@ def worst_mixing(chains: Mapping[str, ArrayLike], *, most: int = 6) -> dict[str,
     from arviz_stats.base import array_stats
 
     values = {name: _checked(name, draws) for name, draws in chains.items()}
-    rhat = {
-        name: float(np.max(array_stats.rhat(draws, chain_axis=0, draw_axis=1)))
-        for name, draws in values.items()
-    }
+    rhat = {name: float(np.max(array_stats.rhat(draws, chain_axis=0, draw_axis=1))) for name, draws in values.items()}
     order = sorted(values, key=lambda name: -np.nan_to_num(rhat[name], nan=np.inf))
     return {name: values[name] for name in order[:most]}
 
@@ -92,9 +87,7 @@ def rank_traces(chains: Mapping[str, ArrayLike], *, bins: int = 20) -> Figure:
     for axes in grid[len(values) :]:
         axes.set_visible(False)
     footnote(
-        figure,
-        "share of each chain's draws by rank among all draws",
-        "band: 99% of bins if draws were independent",
+        figure, "share of each chain's draws by rank among all draws", "band: 99% of bins if draws were independent"
     )
     return figure
 
@@ -102,9 +95,7 @@ def rank_traces(chains: Mapping[str, ArrayLike], *, bins: int = 20) -> Figure:
 def _checked(name: str, draws: ArrayLike) -> Array:
     values = np.asarray(draws, dtype=float)
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 4:
-        raise UsageError(
-            f"{name!r} needs an array (chains, draws) with two chains or more, found shape {values.shape}"
-        )
+        raise UsageError(f"{name!r} needs an array (chains, draws) with two chains or more, found shape {values.shape}")
     return values
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["NAMED", "Style", "is_bayesian", "styles"]
-
 INK = "#1b2733"
 MUTED = "#56626f"
 GRID = "#dde3e9"

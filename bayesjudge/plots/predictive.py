@@ -13,8 +13,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BASELINE, BAYES, FLAG, GRID, INK
 from bayesjudge.plots.theme import bare, canvas, footnote, shorten, themed
 
-__all__ = ["predictive"]
-
 NEEDED = (
     "statistic",
     "unit",
@@ -114,13 +112,17 @@ def _panel(axes: Axes, part: pd.DataFrame) -> None:
         axes.axhspan(row - 0.5, row + 0.5, color=FLAG, alpha=0.1, linewidth=0)
     for row in y[1:]:
         axes.axhline(row - 0.5, color=GRID, linewidth=0.6)
-    axes.hlines(
-        y - 0.17, part["lower"], part["upper"], colors=BAYES[0], linewidth=2.2, label="posterior predictive"
-    )
+    axes.hlines(y - 0.17, part["lower"], part["upper"], colors=BAYES[0], linewidth=2.2, label="posterior predictive")
     axes.plot(part["mean"], y - 0.17, linestyle="none", marker="o", markersize=3.6, color=BAYES[0])
     if part["bootstrap_lower"].notna().any():
-        axes.hlines(y + 0.2, part["bootstrap_lower"], part["bootstrap_upper"], colors=BASELINE[0],
-                    linewidth=1.6, label="bootstrap of the data")  # fmt: skip
+        axes.hlines(
+            y + 0.2,
+            part["bootstrap_lower"],
+            part["bootstrap_upper"],
+            colors=BASELINE[0],
+            linewidth=1.6,
+            label="bootstrap of the data",
+        )
     for chosen, colour, name in ((~flagged, INK, "observed"), (flagged, FLAG, None)):
         axes.plot(
             part["observed"][chosen],
@@ -145,6 +147,5 @@ def _tick_names(part: pd.DataFrame) -> Sequence[str]:
     """Names of the units, flagged ones with their p-value."""
     rows = zip(part["label"], part["flagged"], part["p_value"], strict=True)
     return [
-        shorten(name, 34) + (f"  p {'< .001' if p < 0.001 else f'= {p:.3f}'}" if bad else "")
-        for name, bad, p in rows
+        shorten(name, 34) + (f"  p {'< .001' if p < 0.001 else f'= {p:.3f}'}" if bad else "") for name, bad, p in rows
     ]

@@ -10,17 +10,13 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import INK, MUTED, is_bayesian, styles
 from bayesjudge.plots.theme import bare, canvas, footnote, grid_of, legend_columns, shorten, themed
 
-__all__ = ["reliability_curves"]
-
 _COLUMNS = 3
 #: Line of each stratum.
 _DASHES = {"all": "-", "easy": ":", "hard": "--"}
 
 
 @themed
-def reliability_curves(
-    frame: pd.DataFrame, *, targets: tuple[float, ...] = (0.90, 0.95), most: int = 9
-) -> Figure:
+def reliability_curves(frame: pd.DataFrame, *, targets: tuple[float, ...] = (0.90, 0.95), most: int = 9) -> Figure:
     """P(majority of K trials is the reference) against K, one panel a judge and condition.
 
     Parameters
@@ -79,11 +75,18 @@ def _panel(axes: Axes, rows: pd.DataFrame, methods: list[str], targets: tuple[fl
         ordered = rows[rows["method"] == method].sort_values("trials")
         for stratum, mine in ordered.groupby("stratum", sort=False):
             whole = stratum == "all"
-            axes.plot(mine["trials"], mine["point"], color=look.colour, linestyle=_DASHES[str(stratum)],
-                      linewidth=look.width if whole else 1.0, label=method if whole else None)  # fmt: skip
+            axes.plot(
+                mine["trials"],
+                mine["point"],
+                color=look.colour,
+                linestyle=_DASHES[str(stratum)],
+                linewidth=look.width if whole else 1.0,
+                label=method if whole else None,
+            )
             if whole:
-                axes.fill_between(mine["trials"], mine["lower"], mine["upper"], color=look.colour, alpha=0.16,
-                                  linewidth=0)  # fmt: skip
+                axes.fill_between(
+                    mine["trials"], mine["lower"], mine["upper"], color=look.colour, alpha=0.16, linewidth=0
+                )
     for target in targets:
         axes.axhline(target, color=MUTED, linewidth=0.7, linestyle=(0, (2, 3)))
     axes.set_xscale("log")

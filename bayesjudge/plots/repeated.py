@@ -10,19 +10,7 @@ from matplotlib.figure import Figure
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.matrices import draw_heat_map
 from bayesjudge.plots.palette import BASELINE, BAYES, FLAG, GRID, INK, MISSING, MUTED, PAPER
-from bayesjudge.plots.theme import (
-    WIDTH,
-    bare,
-    canvas,
-    footnote,
-    grid_of,
-    legend_columns,
-    short_names,
-    shorten,
-    themed,
-)
-
-__all__ = ["category_flips", "flip_bars", "gap_scatter", "slopegraphs", "variance_layers"]
+from bayesjudge.plots.theme import WIDTH, bare, canvas, footnote, grid_of, legend_columns, short_names, shorten, themed
 
 #: Points apart below which scores hardly differ: twice the mean gaps that the paper found.
 SMALL_GAP = 0.5
@@ -63,8 +51,15 @@ def gap_scatter(frame: pd.DataFrame) -> Figure:
     judges = list(dict.fromkeys(frame["judge"]))
     for k, judge in enumerate(judges):
         mine = frame[frame["judge"] == judge]
-        axes.scatter(mine["gap"], mine["flip_rate"], s=22, color=JUDGES[k % len(JUDGES)], alpha=0.75,
-                     linewidth=0, label=shorten(str(judge)))  # fmt: skip
+        axes.scatter(
+            mine["gap"],
+            mine["flip_rate"],
+            s=22,
+            color=JUDGES[k % len(JUDGES)],
+            alpha=0.75,
+            linewidth=0,
+            label=shorten(str(judge)),
+        )
     axes.set_xlim(left=0)
     axes.set_ylim(-0.02, max(0.5, float(frame["flip_rate"].max())) * 1.05)
     axes.set_xlabel("gap between mean scores")
@@ -161,12 +156,10 @@ def variance_layers(frame: pd.DataFrame, *, footer: str = "share of the variance
     left = np.zeros(len(units))
     for k, layer in enumerate(layers):
         width = table[layer].to_numpy(dtype=float)
-        axes.barh(np.arange(len(units)), width, left=left, height=0.66, color=JUDGES[k % len(JUDGES)],
-                  label=str(layer))  # fmt: skip
+        axes.barh(np.arange(len(units)), width, left=left, height=0.66, color=JUDGES[k % len(JUDGES)], label=str(layer))
         for row in np.flatnonzero(width >= 0.05):
             word = f"{width[row]:.2f}".removeprefix("0")
-            axes.text(left[row] + width[row] / 2, float(row), word, ha="center", va="center", fontsize=8,
-                      color=_WORD)  # fmt: skip
+            axes.text(left[row] + width[row] / 2, float(row), word, ha="center", va="center", fontsize=8, color=_WORD)
         left += width
     axes.set_yticks(range(len(units)), short_names(units, 40), fontsize=8.4)
     axes.set_ylim(len(units) - 0.4, -0.6)
@@ -228,8 +221,16 @@ def flip_bars(frame: pd.DataFrame, *, most: int = 40) -> Figure:
         mine = frame[frame["judge"] == judge].drop_duplicates("item").set_index("item").reindex(items)
         y = np.arange(len(items)) + (k - (len(judges) - 1) / 2) * width
         hatch = HATCHES[k // len(JUDGES) % len(HATCHES)]
-        axes.barh(y, mine["flip_rate"], height=width, color=JUDGES[k % len(JUDGES)], hatch=hatch,
-                  edgecolor=PAPER, linewidth=0, label=shorten(str(judge)))  # fmt: skip
+        axes.barh(
+            y,
+            mine["flip_rate"],
+            height=width,
+            color=JUDGES[k % len(JUDGES)],
+            hatch=hatch,
+            edgecolor=PAPER,
+            linewidth=0,
+            label=shorten(str(judge)),
+        )
         if {"flip_rate_lower", "flip_rate_upper"} <= set(mine.columns):
             axes.hlines(y, mine["flip_rate_lower"], mine["flip_rate_upper"], color=INK, linewidth=0.9)
     axes.set_yticks(range(len(items)), short_names(items, 34), fontsize=7.6)
@@ -238,8 +239,11 @@ def flip_bars(frame: pd.DataFrame, *, most: int = 40) -> Figure:
     if len(judges) > 1:
         figure.legend(loc="outside upper left", ncols=legend_columns([str(judge) for judge in judges]))
     hidden = len(mean) - len(items)
-    footnote(figure, "flip rate, the share of trials outside the majority; band: the coin-flip zone",
-             f"{hidden} more stable items not shown" if hidden > 0 else "")  # fmt: skip
+    footnote(
+        figure,
+        "flip rate, the share of trials outside the majority; band: the coin-flip zone",
+        f"{hidden} more stable items not shown" if hidden > 0 else "",
+    )
     return figure
 
 
@@ -272,8 +276,9 @@ def category_flips(frame: pd.DataFrame) -> Figure:
     axes = figure.subplots()
     most = max(float(np.nanmax(table.to_numpy())), 0.05)
     columns = short_names(table.columns, 24)
-    draw_heat_map(axes, table.to_numpy(dtype=float), rows=[str(name) for name in table.index],
-                  columns=columns, most=most)  # fmt: skip
+    draw_heat_map(
+        axes, table.to_numpy(dtype=float), rows=[str(name) for name in table.index], columns=columns, most=most
+    )
     if len(columns) > 2:
         axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=60, ha="left", fontsize=7.8)
     footnote(figure, "mean flip rate")

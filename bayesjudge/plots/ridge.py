@@ -14,8 +14,6 @@ from bayesjudge.plots.intervals import draw_truth
 from bayesjudge.plots.palette import BAYES, BAYES_SOFT, GRID, INK
 from bayesjudge.plots.theme import bare, canvas, short_names, themed
 
-__all__ = ["ridge"]
-
 ROW = 0.46
 #: Height of a ridge in rows.
 OVERLAP = 0.88
@@ -66,23 +64,13 @@ def ridge(
     axes = bare(figure.add_subplot())
     curves = [_density(frame[name].to_numpy()) for name in frame.columns]
     for k, (x, height) in enumerate(curves):
-        axes.fill_between(
-            x, k, k - OVERLAP * height, facecolor=BAYES_SOFT, linewidth=0, alpha=0.85, zorder=1 + k
-        )
+        axes.fill_between(x, k, k - OVERLAP * height, facecolor=BAYES_SOFT, linewidth=0, alpha=0.85, zorder=1 + k)
         axes.plot(x, k - OVERLAP * height, color=BAYES[0], linewidth=1.2, zorder=1 + k)
         axes.axhline(k, color=GRID, linewidth=0.6, zorder=0.5)
     low, high = (frame.quantile(q).to_numpy() for q in ((1 - prob) / 2, (1 + prob) / 2))
     rows, top = np.arange(len(frame.columns)), len(frame.columns) + 2
     axes.hlines(rows, low, high, colors=BAYES[0], linewidth=2.6, zorder=top)
-    axes.plot(
-        frame.mean().to_numpy(),
-        rows,
-        linestyle="none",
-        marker="o",
-        markersize=4.5,
-        color=BAYES[0],
-        zorder=top,
-    )
+    axes.plot(frame.mean().to_numpy(), rows, linestyle="none", marker="o", markersize=4.5, color=BAYES[0], zorder=top)
     for k, name in enumerate(frame.columns):
         if name in (truth or {}):
             draw_truth(axes, (truth or {})[name], k + 0.12, k - 0.5, zorder=top)

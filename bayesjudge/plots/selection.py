@@ -12,8 +12,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots.palette import is_bayesian
 
-__all__ = ["Selection", "bayes_first", "select", "title_of"]
-
 _TITLES = {"youden": "Youden's J", "delta_youden": "ΔJ", "icc": "ICC"}
 
 
@@ -126,11 +124,7 @@ def select(
     kept = points.index
     if most is not None and units is None and signed and len(points) > most:
         kept = points.abs().sort_values(ascending=False, kind="stable", na_position="last").index[:most]
-    labels = (
-        points.loc[points.index.isin(kept)]
-        .sort_values(ascending=False, kind="stable", na_position="last")
-        .index
-    )
+    labels = points.loc[points.index.isin(kept)].sort_values(ascending=False, kind="stable", na_position="last").index
     return Selection(
         frame=frame[frame["label"].isin(labels)],
         labels=tuple(labels),

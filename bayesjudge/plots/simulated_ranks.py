@@ -14,8 +14,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BAYES, FLAG, GRID, MUTED
 from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, shorten, themed
 
-__all__ = ["rank_ecdfs", "shrinkage"]
-
 COLUMNS = 3
 #: Columns of the tidy rows of a calibration that `shrinkage` reads.
 NEEDED = ("quantity", "of_data", "truth", "mean", "sd")
@@ -101,9 +99,7 @@ def shrinkage(rows: pd.DataFrame) -> Figure:
     1
     """
     if missing := [name for name in NEEDED if name not in rows.columns]:
-        raise UsageError(
-            f"shrinkage needs rows with columns {', '.join(NEEDED)}; missing {', '.join(missing)}"
-        )
+        raise UsageError(f"shrinkage needs rows with columns {', '.join(NEEDED)}; missing {', '.join(missing)}")
     parts = list(rows[~rows["of_data"]].groupby("quantity", sort=False))
     if not parts:
         raise UsageError("no row is a parameter's: there is no prior to contract from")

@@ -14,8 +14,6 @@ from matplotlib.figure import Figure
 
 from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER
 
-__all__ = ["TEXT", "WIDTH", "bare", "canvas", "footnote", "short_names", "shorten", "themed"]
-
 #: Width of a figure in inches: the column of the page, where the sizes below are true.
 WIDTH = 9.6
 #: Between the two units of a difference.
@@ -26,17 +24,39 @@ WORDS = re.compile(r"[\s/_-]+")
 TEXT, SMALL = 9.0, 7.8
 
 RC: dict[Any, Any] = {
-    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": TEXT,
-    "axes.titlesize": TEXT, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.titlecolor": INK,
-    "axes.labelsize": TEXT, "axes.labelcolor": MUTED, "axes.edgecolor": MUTED, "axes.linewidth": 0.8,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none", "axes.axisbelow": True,
-    "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "xtick.color": MUTED, "ytick.color": MUTED,
-    "xtick.labelcolor": MUTED, "ytick.labelcolor": INK, "xtick.major.size": 3, "ytick.major.size": 0,
-    "text.color": INK, "legend.frameon": False, "legend.fontsize": SMALL, "figure.facecolor": PAPER,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": TEXT,
+    "axes.titlesize": TEXT,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlecolor": INK,
+    "axes.labelsize": TEXT,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "axes.axisbelow": True,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 3,
+    "ytick.major.size": 0,
+    "text.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": SMALL,
+    "figure.facecolor": PAPER,
     "savefig.facecolor": "auto",
     # A model's name may hold dollar signs; nothing of ours is mathematical text.
-    "text.parse_math": False, "text.usetex": False, "axes.unicode_minus": True,
-}  # fmt: skip
+    "text.parse_math": False,
+    "text.usetex": False,
+    "axes.unicode_minus": True,
+}
 
 
 def themed[**P, R](draw: Callable[P, R]) -> Callable[P, R]:

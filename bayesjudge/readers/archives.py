@@ -15,8 +15,6 @@ from bayesjudge.errors import InputError
 from bayesjudge.readers.json_records import most_bytes
 from bayesjudge.readers.sources import Source, file_problem
 
-__all__ = ["archive_records"]
-
 _ZSTANDARD = 93
 _LOCAL_HEADER = 30
 

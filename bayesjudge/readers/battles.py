@@ -19,8 +19,6 @@ from bayesjudge.tables.battle_rows import NAMES
 from bayesjudge.tables.columns import label_source, name_columns, require_unique
 from bayesjudge.tables.words import ORDERS
 
-__all__ = ["read_battles"]
-
 
 def read_battles(
     source: Any,
@@ -84,14 +82,15 @@ def read_battles(
     except InputError as error:
         found = located(error.problems, [part.name for part in parts], [part.frame for part in parts])
         raise parts[0].explained(InputError(found)) from error
-    return replace(battles, warnings=tuple(dict.fromkeys(warnings + battles.warnings)),
-                   dropped={**unread(parts), **battles.dropped},
-                   label_source=label_source(columns, battles.frame, "human"))  # fmt: skip
+    return replace(
+        battles,
+        warnings=tuple(dict.fromkeys(warnings + battles.warnings)),
+        dropped={**unread(parts), **battles.dropped},
+        label_source=label_source(columns, battles.frame, "human"),
+    )
 
 
-def _named(
-    part: Part, columns: Mapping[str, str] | None, judges: Sequence[str] | None
-) -> tuple[Part, tuple[str, ...]]:
+def _named(part: Part, columns: Mapping[str, str] | None, judges: Sequence[str] | None) -> tuple[Part, tuple[str, ...]]:
     frame = part.frame.rename(columns=str)
     mapped = dict(columns or {})
     try:

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["criterion_gap", "read_scores_cell"]
-
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NONE = r"None|null|nan|NaN"
 _PAIR = re.compile(rf"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*:\s*(?:({_NUMBER})|({_NONE}))\s*""")
@@ -38,8 +36,10 @@ def read_scores_cell(value: Any) -> dict[str, float] | None:
 
 def _from_mapping(value: Mapping[Any, Any]) -> dict[str, float] | None:
     known = {str(key): score for key, score in value.items() if score is not None}
-    good = all(isinstance(score, (int, float, np.number)) and not isinstance(score, bool)
-               and not math.isinf(score) for score in known.values())  # fmt: skip
+    good = all(
+        isinstance(score, (int, float, np.number)) and not isinstance(score, bool) and not math.isinf(score)
+        for score in known.values()
+    )
     if not good:
         return None
     return {key: float(score) for key, score in known.items() if not math.isnan(score)}

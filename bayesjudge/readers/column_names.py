@@ -11,46 +11,87 @@ import pandas as pd
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.coding import MISSING, code_binary, distinct_values, shown
 
-__all__ = [
-    "BATTLE_ALIASES", "GOLD_ALIASES", "PAIR_ALIASES", "SCORE_ALIASES", "TRIAL_ALIASES", "VERDICT_ALIASES",
-    "means_any", "recognise", "reference_answers",
-]  # fmt: skip
-
 #: Names of what is more often a task's own answer than a person's judgement of one.
-REFERENCES = frozenset({
-    "target", "truth", "reference", "ground_truth", "gold", "true_label", "answer_key", "correct_answer",
-    "expected", "expected_output", "ideal", "expected_answer", "gold_answer", "gold_standard",
-    "reference_answer",
-})  # fmt: skip
+REFERENCES = frozenset(
+    {
+        "target",
+        "truth",
+        "reference",
+        "ground_truth",
+        "gold",
+        "true_label",
+        "answer_key",
+        "correct_answer",
+        "expected",
+        "expected_output",
+        "ideal",
+        "expected_answer",
+        "gold_answer",
+        "gold_standard",
+        "reference_answer",
+    }
+)
 #: Names of a person's judgement; the star stands for any ending but that of a person's name.
-_HUMAN = ["human_label", "gold_label", "annotator_label", "human", "human_verdict", "human_judgment",
-          "human_judgement", "human_score"]  # fmt: skip
+_HUMAN = [
+    "human_label",
+    "gold_label",
+    "annotator_label",
+    "human",
+    "human_verdict",
+    "human_judgment",
+    "human_judgement",
+    "human_score",
+]
 _ANY_HUMAN = "human_*"
 
 #: Our name to two lists of others; the second counts only where the first has no match.
 VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "item": (
-        ["item_id", "question_id", "prompt_id", "example_id", "instance_id", "sample_id", "problem_id",
-         "task_id", "query_id", "doc_id", "qid", "case_id", "test_id", "row_id"],
+        [
+            "item_id",
+            "question_id",
+            "prompt_id",
+            "example_id",
+            "instance_id",
+            "sample_id",
+            "problem_id",
+            "task_id",
+            "query_id",
+            "doc_id",
+            "qid",
+            "case_id",
+            "test_id",
+            "row_id",
+        ],
         ["id", "uid", "question", "prompt", "query"],
     ),
     "model": (
         ["model_id", "model_name", "generator", "system", "candidate", "exam_taker", "examtaker"],
         ["llm", "respondent", "answerer"],
     ),
-    "judge": (
-        ["judge_model", "judge_id", "judge_name", "annotator", "evaluator", "grader", "rater", "autorater"],
-        [],
-    ),
+    "judge": (["judge_model", "judge_id", "judge_name", "annotator", "evaluator", "grader", "rater", "autorater"], []),
     "verdict": (
-        ["judge_verdict", "judge_label", "judgment", "judgement", "is_correct", "prediction", "judge_score",
-         "judge_result", "judge_correct", "judge_pass", "judge_decision", "llm_label", "llm_verdict"],
+        [
+            "judge_verdict",
+            "judge_label",
+            "judgment",
+            "judgement",
+            "is_correct",
+            "prediction",
+            "judge_score",
+            "judge_result",
+            "judge_correct",
+            "judge_pass",
+            "judge_decision",
+            "llm_label",
+            "llm_verdict",
+        ],
         ["score", "correct", "passed", "rating", "result"],
     ),
     "label": (_HUMAN, [_ANY_HUMAN]),
     "run": (["run_id", "repetition", "repeat", "replicate", "trial"], []),
     "label_probability": (["inclusion_probability", "sampling_probability"], []),
-}  # fmt: skip
+}
 
 #: The same for a table of gold labels, where a bare score or verdict is a person's.
 GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -62,23 +103,26 @@ GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 
 _REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     # A prompt may be the question or the judge's template: it is the item only where nothing else is.
-    "item": (["comparison_id", "pair_id",
-              *(name for name in VERDICT_ALIASES["item"][0] if name != "prompt_id")],
-             ["id", "uid", "question", "query", "prompt_id"]),
+    "item": (
+        ["comparison_id", "pair_id", *(name for name in VERDICT_ALIASES["item"][0] if name != "prompt_id")],
+        ["id", "uid", "question", "query", "prompt_id"],
+    ),
     "judge": VERDICT_ALIASES["judge"],
     "trial": (["trial_id", "run_id", "repetition", "repeat", "replicate", "run", "sample", "seed"], []),
     "prompt": (["prompt_template", "template", "prompt_version", "judge_prompt"], []),
     "temperature": (["judge_temperature", "temp"], []),
     "category": (["task_category", "subset", "domain"], ["task", "subject"]),
-}  # fmt: skip
+}
 
 #: The same for repeated comparisons; ``prompt`` is the template the judge was asked with.
 TRIAL_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     **_REPEATS,
-    "outcome": (["winner", "judge_verdict", "verdict", "preference", "preferred", "choice"],
-                ["judgment", "judgement", "result"]),
+    "outcome": (
+        ["winner", "judge_verdict", "verdict", "preference", "preferred", "choice"],
+        ["judgment", "judgement", "result"],
+    ),
     "order": (["presentation_order", "position", "response_order"], []),
-}  # fmt: skip
+}
 
 #: The same for repeated scores of single responses.
 SCORE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -113,18 +157,28 @@ BATTLE_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "voter": (["human_id", "voter_id", "annotator_id", "user_id", "rater_id"], []),
     "length_a": (["len_a", "tokens_a", "n_tokens_a"], []),
     "length_b": (["len_b", "tokens_b", "n_tokens_b"], []),
-}  # fmt: skip
+}
 
 #: The same for pairs that a judge chose between; a bare verdict is the judge's, a bare label a person's.
 PAIR_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
-    "item": (["pair_id", "comparison_id", "battle_id",
-              *(name for name in VERDICT_ALIASES["item"][0] if name not in {"question_id", "prompt_id"})],
-             ["id", "uid"]),
+    "item": (
+        [
+            "pair_id",
+            "comparison_id",
+            "battle_id",
+            *(name for name in VERDICT_ALIASES["item"][0] if name not in {"question_id", "prompt_id"}),
+        ],
+        ["id", "uid"],
+    ),
     "judge": VERDICT_ALIASES["judge"],
-    "judge_prefers": (["judge_preference", "judge_verdict", "verdict", "llm_preference"],
-                      ["winner", "preference", "judgment", "judgement"]),
-    "human_prefers": (["human_preference", "human", "human_label", "human_verdict", "gold_label",
-                       "annotator_label"], ["label", _ANY_HUMAN]),
+    "judge_prefers": (
+        ["judge_preference", "judge_verdict", "verdict", "llm_preference"],
+        ["winner", "preference", "judgment", "judgement"],
+    ),
+    "human_prefers": (
+        ["human_preference", "human", "human_label", "human_verdict", "gold_label", "annotator_label"],
+        ["label", _ANY_HUMAN],
+    ),
     "attack": (["attack_type", "perturbation"], []),
     "question": (["question_id", "prompt_id"], []),
     "category": (["question_type", "task_category", "subset", "domain"], ["task", "subject"]),
@@ -132,7 +186,7 @@ PAIR_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "flip": (["order_flip", "flipped"], []),
     "length_a": (["len_a"], []),
     "length_b": (["len_b"], []),
-}  # fmt: skip
+}
 
 
 def recognise(
@@ -214,8 +268,11 @@ def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
         for column in map(str, frame.columns)
         if _folded(column) in REFERENCES or (_folded(column) == "answer" and _codes(frame[column]))
     ]
-    return tuple(f"column {column!r} looks like reference answers ({_examples(frame[column])}): not used as "
-                 f"human labels; `--column {name}={column}` says they are" for column in columns)  # fmt: skip
+    return tuple(
+        f"column {column!r} looks like reference answers ({_examples(frame[column])}): not used as "
+        f"human labels; `--column {name}={column}` says they are"
+        for column in columns
+    )
 
 
 def _codes(values: pd.Series[Any]) -> bool:

@@ -15,8 +15,6 @@ from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary, distinct_values
 from bayesjudge.tables.words import code_numbers
 
-__all__ = ["binary", "chosen_rows"]
-
 #: Values of a criterion, and criteria, that a message names.
 MOST_NAMED = 8
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -88,9 +86,7 @@ def _one(part: Part, there: pd.Series[Any], wanted: str | None, option: str) -> 
     if option == "verdict" and wanted is not None:
         raise UsageError(_no_criterion(part, option, wanted, part.frame))
     if len(names) > 1:
-        commands = "; ".join(
-            f"bayesjudge accuracy {part.name} --{option} '{name}'" for name in names[:MOST_NAMED]
-        )
+        commands = "; ".join(f"bayesjudge accuracy {part.name} --{option} '{name}'" for name in names[:MOST_NAMED])
         what = "criteria of a judge" if option == "verdict" else "kinds of mark by people"
         raise UsageError(f"{part.name} holds {len(names)} {what}; choose one: {commands}")
     return names[0]

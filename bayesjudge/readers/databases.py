@@ -9,8 +9,6 @@ from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.sources import file_problem, find_sources
 from bayesjudge.tables.columns import near_names
 
-__all__ = ["is_database", "open_table"]
-
 #: What stands between the file and its table.
 _MARK = ".duckdb::"
 

@@ -18,8 +18,6 @@ from bayesjudge.readers.parts import read_parts
 from bayesjudge.readers.sources import file_problem
 from bayesjudge.tables.coding import MISSING, code_names, joint_codes
 
-__all__ = ["SIDES", "Encoder", "embed_texts", "find_embeddings", "find_encoder"]
-
 #: Names under which the arrays are known, ours first.
 SIDES: Mapping[str, tuple[str, ...]] = {
     "a": ("response_a", "embedding_a", "embeddings_a", "answer_a", "a"),
@@ -98,8 +96,9 @@ def _read_npz(path: Path) -> dict[str, Any]:
 def _read_table(source: Any) -> dict[str, Any]:
     frame = pd.concat([part.frame for part in read_parts(source)], ignore_index=True)
     sides = {name for names in SIDES.values() for name in names}
-    return {str(name): _stacked(column, str(name)) if name in sides else column.to_numpy()
-            for name, column in frame.items()}  # fmt: skip
+    return {
+        str(name): _stacked(column, str(name)) if name in sides else column.to_numpy() for name, column in frame.items()
+    }
 
 
 def _stacked(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
@@ -107,22 +106,34 @@ def _stacked(column: pd.Series[Any], name: str) -> NDArray[np.float64]:
     widths = column.map(lambda value: len(value) if isinstance(value, (list, tuple, np.ndarray)) else -1)
     odd = np.flatnonzero((widths != widths.max()) | (widths < 0))
     if len(odd):
-        raise InputError([Problem(column=name, found="rows that hold no list of numbers, or a shorter one",
-                                  rows=tuple((odd + 1).tolist()),
-                                  allowed="a list of numbers of one length on every row",
-                                  fix="Embed these responses again, or leave their rows out.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column=name,
+                    found="rows that hold no list of numbers, or a shorter one",
+                    rows=tuple((odd + 1).tolist()),
+                    allowed="a list of numbers of one length on every row",
+                    fix="Embed these responses again, or leave their rows out.",
+                )
+            ]
+        )
     return np.array(column.tolist(), dtype=np.float64)
 
 
 def _placed(named: Mapping[str, Any], frame: pd.DataFrame, *, where: str) -> dict[str, Any]:
     """The arrays by side, joined by item (and attack) where items are there, else as they come."""
-    found = {side: named[name] for side, names in SIDES.items()
-             for name in [next((name for name in names if name in named), None)] if name}  # fmt: skip
+    found = {
+        side: named[name]
+        for side, names in SIDES.items()
+        for name in [next((name for name in names if name in named), None)]
+        if name
+    }
     absent = [SIDES[side][0] for side in ("a", "b") if side not in found]
     if absent:
         told = f"no array {' and no array '.join(absent)} in {where}, which has {sorted(map(str, named))}"
-        problem = Problem(column="(embeddings)", found=told, allowed=TAKEN,
-                          fix="Name the arrays response_a and response_b.")  # fmt: skip
+        problem = Problem(
+            column="(embeddings)", found=told, allowed=TAKEN, fix="Name the arrays response_a and response_b."
+        )
         raise InputError([problem])
     item = next((named[name] for name in _ITEM if name in named), None)
     if item is None:
@@ -138,15 +149,24 @@ def _join(item: NDArray[Any], attack: Any, frame: pd.DataFrame, where: str) -> N
     """The place of every row of the frame among the embeddings."""
     by_attack = attack is not None and "attack" in frame
     keys = [(item, frame["item"]), *([(np.asarray(attack), frame["attack"])] if by_attack else [])]
-    parts = [code_names(pd.concat([pd.Series(theirs, dtype=object), ours.astype(object)], ignore_index=True))
-             for theirs, ours in keys]  # fmt: skip
+    parts = [
+        code_names(pd.concat([pd.Series(theirs, dtype=object), ours.astype(object)], ignore_index=True))
+        for theirs, ours in keys
+    ]
     key = joint_codes([codes for codes, _ in parts], [len(names) for _, names in parts])
     theirs, ours = key[: len(item)], key[len(item) :]
     known = theirs[theirs >= 0]
     if len(np.unique(known)) < len(known):
         twice = pd.Series(theirs[theirs >= 0]).duplicated().sum()
-        raise InputError([_join_problem(f"{twice} items with several embeddings in {where}", (),
-                                        "Keep one of each, or add an attack column to both.")])  # fmt: skip
+        raise InputError(
+            [
+                _join_problem(
+                    f"{twice} items with several embeddings in {where}",
+                    (),
+                    "Keep one of each, or add an attack column to both.",
+                )
+            ]
+        )
     place = np.full(int(key.max(initial=0)) + 2, MISSING, dtype=np.int64)
     place[known] = np.flatnonzero(theirs >= 0)
     at = place[ours]
@@ -195,8 +215,10 @@ def find_encoder(encoder: Encoder | str) -> Encoder:
     if not isinstance(encoder, str):
         raise UsageError(f"encoder={encoder!r} is neither a function from texts to an array nor a name")
     if importlib.util.find_spec("sentence_transformers") is None:
-        raise UsageError(f"encoder={encoder!r} names a model of sentence-transformers, which is not "
-                         "installed: pip install 'bayesjudge[encoder]', or give a function")  # fmt: skip
+        raise UsageError(
+            f"encoder={encoder!r} names a model of sentence-transformers, which is not "
+            "installed: pip install 'bayesjudge[encoder]', or give a function"
+        )
     # By name, since the extra need not be there for type checkers either.
     model = import_module("sentence_transformers").SentenceTransformer(encoder)
     return lambda texts: model.encode(list(texts), convert_to_numpy=True)
@@ -216,8 +238,12 @@ def embed_texts(frame: pd.DataFrame, encoder: Encoder | str) -> dict[str, Any]:
     >>> embed_texts(frame, lambda texts: [[len(text)] for text in texts])["a"].tolist()
     [[3.0], [2.0]]
     """
-    columns = {side: name for side, names in _TEXTS.items()
-               for name in [next((name for name in names if name in frame), None)] if name}  # fmt: skip
+    columns = {
+        side: name
+        for side, names in _TEXTS.items()
+        for name in [next((name for name in names if name in frame), None)]
+        if name
+    }
     problems = [_no_texts(side, frame) for side in ("a", "b") if side not in columns]
     problems += [_empty(name, frame) for name in columns.values() if frame[name].isna().any()]
     if problems:
@@ -226,19 +252,28 @@ def embed_texts(frame: pd.DataFrame, encoder: Encoder | str) -> dict[str, Any]:
     codes, distinct = pd.factorize(pd.concat(list(texts.values()), ignore_index=True))
     vectors = np.asarray(find_encoder(encoder)([str(text) for text in distinct]), dtype=np.float64)
     if vectors.ndim != 2 or len(vectors) != len(distinct):
-        raise UsageError(f"the encoder gave an array of shape {vectors.shape} for {len(distinct)} texts; "
-                         "it must give one row a text")  # fmt: skip
+        raise UsageError(
+            f"the encoder gave an array of shape {vectors.shape} for {len(distinct)} texts; it must give one row a text"
+        )
     parts = np.split(vectors[codes], len(texts))
     return dict(zip(texts, parts, strict=True))
 
 
 def _no_texts(side: str, frame: pd.DataFrame) -> Problem:
-    return Problem(column=_TEXTS[side][0], found=f"no such column; the table has {list(frame.columns)}",
-                   allowed=f"texts in one of {', '.join(_TEXTS[side])}",
-                   fix="Rename the column of texts, or give embeddings= instead of encoder=.")  # fmt: skip
+    return Problem(
+        column=_TEXTS[side][0],
+        found=f"no such column; the table has {list(frame.columns)}",
+        allowed=f"texts in one of {', '.join(_TEXTS[side])}",
+        fix="Rename the column of texts, or give embeddings= instead of encoder=.",
+    )
 
 
 def _empty(name: str, frame: pd.DataFrame) -> Problem:
     rows = np.flatnonzero(frame[name].isna()) + 1
-    return Problem(column=name, found="no text", rows=tuple(rows.tolist()), allowed="a text on every row",
-                   fix="Fill it in, or leave these rows out.")  # fmt: skip
+    return Problem(
+        column=name,
+        found="no text",
+        rows=tuple(rows.tolist()),
+        allowed="a text on every row",
+        fix="Fill it in, or leave these rows out.",
+    )

@@ -13,8 +13,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.tables.coding import distinct_values
 from bayesjudge.tables.columns import near_names
 
-__all__ = ["ROW", "keep_where"]
-
 #: Name of the index of chosen rows, which holds their places in the file for messages.
 ROW = "row of the file"
 #: Values of a column that a message names.

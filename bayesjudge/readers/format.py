@@ -21,8 +21,6 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["ROW_NAMES", "File", "Format", "Record", "Row"]
-
 type Record = Mapping[str, Any]
 type Row = dict[str, Any]
 

@@ -22,8 +22,6 @@ from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.trials import read_repeats
 from bayesjudge.readers.verdicts import read_verdicts
 
-__all__ = ["Inspection", "QuestionAnswer", "inspect_source", "inspection_schema"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionAnswer:
@@ -110,9 +108,7 @@ def inspection_schema() -> dict[str, Any]:
     return found
 
 
-def inspect_source(
-    source: Any, *, columns: Mapping[str, str] | None = None, **choices: Unpack[Choices]
-) -> Inspection:
+def inspect_source(source: Any, *, columns: Mapping[str, str] | None = None, **choices: Unpack[Choices]) -> Inspection:
     """Read a file once and ask every question's reader of it.
 
     Raises
@@ -215,9 +211,7 @@ def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
 
 
 def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
-    tables = [
-        table for table in read_repeats(parts, columns=columns, **_of_rows(choices)) if table is not None
-    ]
+    tables = [table for table in read_repeats(parts, columns=columns, **_of_rows(choices)) if table is not None]
     counts = [
         table.frame.groupby([name for name in ("item", "judge", "response") if name in table.frame]).size()
         for table in tables

@@ -14,8 +14,6 @@ from bayesjudge.errors import InputError
 from bayesjudge.readers.sources import Source, file_problem
 from bayesjudge.readers.tabular import not_utf8, require_text
 
-__all__ = ["json_records", "most_bytes"]
-
 #: Bytes read at a time: lines of nested records are long.
 _BUFFER = 1 << 20
 

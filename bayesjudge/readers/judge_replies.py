@@ -17,8 +17,6 @@ import pandas as pd
 
 from bayesjudge.tables.words import OUTCOMES, code_outcome
 
-__all__ = ["CRITERIA", "Replies", "Reply", "judge_prompt", "parse_reply", "read_replies"]
-
 #: The rubric, in the order of the paper.
 CRITERIA = ("adherence", "helpfulness", "factuality", "completeness", "clarity", "fluency")
 LOWEST, HIGHEST = 1.0, 10.0
@@ -117,8 +115,7 @@ def read_replies(texts: Iterable[str | None], *, criteria: Iterable[str] = CRITE
     {'no JSON object': 1, 'no reply': 1}
     """
     names = tuple(criteria)
-    replies = [parse_reply(text, criteria=names) if isinstance(text, str) else _failed("no reply")
-               for text in texts]  # fmt: skip
+    replies = [parse_reply(text, criteria=names) if isinstance(text, str) else _failed("no reply") for text in texts]
     frame = pd.DataFrame([_row(reply, names) for reply in replies], columns=_columns(names))
     failed = frame.loc[frame["failure"] != "", "failure"]
     return Replies(frame=frame, failures={str(key): int(n) for key, n in failed.value_counts().items()})
@@ -209,13 +206,7 @@ def _failed(reason: str) -> Reply:
 
 
 def _columns(criteria: tuple[str, ...]) -> list[str]:
-    return [
-        "score_a",
-        "score_b",
-        "verdict",
-        *(f"{side}_{name}" for side in "ab" for name in criteria),
-        "failure",
-    ]
+    return ["score_a", "score_b", "verdict", *(f"{side}_{name}" for side in "ab" for name in criteria), "failure"]
 
 
 def _row(reply: Reply, criteria: tuple[str, ...]) -> dict[str, Any]:

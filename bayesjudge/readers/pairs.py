@@ -20,13 +20,16 @@ from bayesjudge.tables.coding import code_names, shown
 from bayesjudge.tables.columns import label_source, name_columns, require_columns
 from bayesjudge.tables.pair_rows import NAMES
 
-__all__ = ["named_items", "read_pairs", "with_items"]
-
 
 def read_pairs(
-    source: Any, *, embeddings: Any = None, encoder: Encoder | str | None = None,
-    columns: Mapping[str, str] | None = None, items: Any = None, **choices: Unpack[Choices],
-) -> Pairs:  # fmt: skip
+    source: Any,
+    *,
+    embeddings: Any = None,
+    encoder: Encoder | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    items: Any = None,
+    **choices: Unpack[Choices],
+) -> Pairs:
     """Read pairs from a file, several files, standard input or a table in memory.
 
     Parameters
@@ -102,17 +105,19 @@ def read_pairs(
     except InputError as error:
         told = located(error.problems, [part.name for part in parts], frames)
         raise parts[0].explained(InputError(told)) from error
-    return replace(pairs, warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),
-                   dropped={**unread(parts), **pairs.dropped},
-                   label_source=label_source(columns, pairs.frame, "human_prefers"))  # fmt: skip
+    return replace(
+        pairs,
+        warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),
+        dropped={**unread(parts), **pairs.dropped},
+        label_source=label_source(columns, pairs.frame, "human_prefers"),
+    )
 
 
-def _of_log(
-    frame: pd.DataFrame, columns: Mapping[str, str] | None, elsewhere: frozenset[str]
-) -> dict[str, str]:
+def _of_log(frame: pd.DataFrame, columns: Mapping[str, str] | None, elsewhere: frozenset[str]) -> dict[str, str]:
     """The part of a mapping that is not about the items file alone."""
-    return {name: column for name, column in (columns or {}).items()
-            if column in frame.columns or column not in elsewhere}  # fmt: skip
+    return {
+        name: column for name, column in (columns or {}).items() if column in frame.columns or column not in elsewhere
+    }
 
 
 def _embeddings(given: Any, frame: pd.DataFrame) -> dict[str, Any]:
@@ -124,9 +129,12 @@ WHERE = "the items file"
 
 
 def named_items(
-    source: Any, columns: Mapping[str, str] | None, *,
-    aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]], names: Sequence[str],
-) -> tuple[pd.DataFrame, frozenset[str], tuple[str, ...]]:  # fmt: skip
+    source: Any,
+    columns: Mapping[str, str] | None,
+    *,
+    aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]],
+    names: Sequence[str],
+) -> tuple[pd.DataFrame, frozenset[str], tuple[str, ...]]:
     """The items under our names, the names they came with, and what was guessed.
 
     Raises
@@ -145,9 +153,17 @@ def named_items(
     codes, _ = code_names(named["item"])
     twice = np.flatnonzero(pd.Series(codes).duplicated(keep=False)).tolist()
     if twice:
-        raise InputError([Problem(column="item", found=f"items on several rows of {WHERE}",
-                                  allowed="one row an item", rows=tuple(row + 1 for row in twice),
-                                  fix="Keep one row of each.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="item",
+                    found=f"items on several rows of {WHERE}",
+                    allowed="one row an item",
+                    rows=tuple(row + 1 for row in twice),
+                    fix="Keep one row of each.",
+                )
+            ]
+        )
     nameless = int((codes < 0).sum())
     lost = (f"rows of {WHERE} that name no item, left out: {nameless}",) if nameless else ()
     return named, frozenset(map(str, frame.columns)), doubts + moved + lost
@@ -183,8 +199,16 @@ def with_items(frame: pd.DataFrame, items: pd.DataFrame) -> tuple[pd.DataFrame, 
     if lost == len(frame):
         there, here = (shown(rows["item"].iloc[0]) if len(rows) else "none" for rows in (items, frame))
         told = f"no decision about an item of {WHERE} (items: {there} there and {here} here)"
-        raise InputError([Problem(column="item", found=told, allowed="one name for an item in both files",
-                                  fix="Make the names the same, or say which column has them.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="item",
+                    found=told,
+                    allowed="one name for an item in both files",
+                    fix="Make the names the same, or say which column has them.",
+                )
+            ]
+        )
     new = [name for name in items.columns if name not in frame]
     brought = items[new].reindex(pd.Index(at)).set_axis(frame.index)
     warnings = (f"{lost} of {len(frame)} decisions are about no item of {WHERE}",) if lost else ()

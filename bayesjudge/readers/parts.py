@@ -27,8 +27,6 @@ from bayesjudge.readers.rows import Rows, collect_rows, frame_records
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
 
-__all__ = ["Part", "located", "read_parts", "unread"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part:
@@ -135,8 +133,7 @@ def _together(source: str, parts: list[Part]) -> list[Part]:
         return parts
     if not Path(source).is_dir():
         raise UsageError(
-            f"{source} matches files of {tools.pop()} and others, for instance {beside[0]}; "
-            "name those of one kind"
+            f"{source} matches files of {tools.pop()} and others, for instance {beside[0]}; name those of one kind"
         )
     told = f"{len(beside)} other files of the folder were left out: {', '.join(beside[:3])}"
     return [replace(part, notes=(*part.notes, told)) for part in parts if part.tool is not None]
@@ -146,8 +143,7 @@ def _put(part: Part, reading: Reading) -> Part:
     """The values that the user gives to all rows."""
     file = File(name=part.name)
     values = {
-        name: value.replace("{file}", file.stem).replace("{folder}", file.folder)
-        for name, value in reading.put.items()
+        name: value.replace("{file}", file.stem).replace("{folder}", file.folder) for name, value in reading.put.items()
     }
     return replace(part, frame=part.frame.assign(**values)) if values else part
 
@@ -247,9 +243,7 @@ def unread(parts: Sequence[Part]) -> dict[str, int]:
     return found
 
 
-def located(
-    problems: Sequence[Problem], names: Sequence[str], frames: Sequence[pd.DataFrame]
-) -> list[Problem]:
+def located(problems: Sequence[Problem], names: Sequence[str], frames: Sequence[pd.DataFrame]) -> list[Problem]:
     """The problems of several files with each one's own row numbers."""
     if len(frames) == 1:
         return [replace(problem, rows=_in_file(problem.rows, frames[0])) for problem in problems]

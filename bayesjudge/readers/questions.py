@@ -14,8 +14,6 @@ from bayesjudge.readers.parts import Part
 from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
 
-__all__ = ["marks_apart", "repeated", "to_battles", "to_pairs", "to_scores", "to_trials", "to_verdicts"]
-
 #: Columns of rows that no table takes under these names.
 _HELPERS = ("criterion", "threshold", "answer", "error")
 _COMPARISONS = "comparisons of two models"
@@ -161,9 +159,7 @@ def to_scores(part: Part) -> Part:
         raise UsageError(f"{part.name}: {part.tool.title} holds no scores")
     frame = part.frame[part.frame["score"].notna()]
     response = frame["model"].astype(str) if "model" in frame else "response"
-    return _part(
-        part, _named(frame.assign(response=response), {}, ("model", "verdict", "label", "annotator"))
-    )
+    return _part(part, _named(frame.assign(response=response), {}, ("model", "verdict", "label", "annotator")))
 
 
 def _pair_of(frame: pd.DataFrame) -> pd.Series[str]:
@@ -173,9 +169,7 @@ def _pair_of(frame: pd.DataFrame) -> pd.Series[str]:
 
 
 def _named(frame: pd.DataFrame, renamed: dict[str, str], without: Sequence[str] = ()) -> pd.DataFrame:
-    return frame.drop(columns=[name for name in (*_HELPERS, *without) if name in frame]).rename(
-        columns=renamed
-    )
+    return frame.drop(columns=[name for name in (*_HELPERS, *without) if name in frame]).rename(columns=renamed)
 
 
 def _part(part: Part, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Part:

@@ -10,8 +10,6 @@ from typing import Any, TypedDict
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["Choices", "Reading", "threshold"]
-
 
 class Choices(TypedDict, total=False):
     """The same as keywords of a reader; see `Reading`."""

@@ -11,8 +11,6 @@ from bayesjudge.readers.format import Format, Record
 from bayesjudge.readers.formats import known_formats
 from bayesjudge.readers.values import at
 
-__all__ = ["FIRST", "TABLE", "Found", "enclosed", "near_formats", "recognise_format"]
-
 #: Records that are looked at.
 FIRST = 20
 #: What ``format=`` calls a table whose columns have our names or common ones.
@@ -29,12 +27,7 @@ class Found:
 
 
 def recognise_format(
-    name: str,
-    first: Sequence[Record],
-    *,
-    wanted: str | None,
-    taken: Collection[str] = (),
-    alone: bool = False,
+    name: str, first: Sequence[Record], *, wanted: str | None, taken: Collection[str] = (), alone: bool = False
 ) -> Found | None:
     """The one format that these records have; None for a plain table.
 
@@ -135,6 +128,4 @@ def _levels(tool: Format, first: Sequence[Record], alone: bool) -> list[set[str]
     """Keys of the records, and of those that the one object may enclose."""
     inside = [at(first[0], path) for path in tool.records] if alone and first else []
     lists = [first, *(found[:FIRST] for found in inside if isinstance(found, list))]
-    return [
-        {str(key) for record in records if isinstance(record, Mapping) for key in record} for records in lists
-    ]
+    return [{str(key) for record in records if isinstance(record, Mapping) for key in record} for records in lists]

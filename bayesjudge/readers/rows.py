@@ -13,8 +13,6 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.filters import ROW
 from bayesjudge.readers.format import ROW_NAMES, File, Format, Record, Row
 
-__all__ = ["Rows", "collect_rows", "frame_records"]
-
 #: Columns of metadata that are kept: more are no groups.
 MOST_COLUMNS = 200
 #: Places of records without rows that are named, a reason.
@@ -99,13 +97,7 @@ def collect_rows(records: Iterator[Record], tool: Format, file: File) -> Rows:
     names += sorted(columns.cells.keys() - set(names))
     index = pd.Index(columns.places, name=ROW)
     frame = pd.DataFrame({name: columns.cells[name] for name in names}, index=index)
-    return Rows(
-        frame=tool.finish(frame),
-        records=number,
-        dropped=dict(dropped),
-        places=places,
-        unscored=dict(unscored),
-    )
+    return Rows(frame=tool.finish(frame), records=number, dropped=dict(dropped), places=places, unscored=dict(unscored))
 
 
 def frame_records(frame: pd.DataFrame) -> Iterator[Record]:
@@ -124,12 +116,8 @@ def _plain(values: pd.Series[Any]) -> list[Any]:
     return [None if lost else value for value, lost in zip(found, missing, strict=True)]
 
 
-def _nothing(
-    tool: Format, file: File, dropped: Mapping[str, int], places: Mapping[str, Sequence[int]]
-) -> Problem:
-    told = "; ".join(
-        f"{reason}: {n} (first: {', '.join(map(str, places[reason]))})" for reason, n in dropped.items()
-    )
+def _nothing(tool: Format, file: File, dropped: Mapping[str, int], places: Mapping[str, Sequence[int]]) -> Problem:
+    told = "; ".join(f"{reason}: {n} (first: {', '.join(map(str, places[reason]))})" for reason, n in dropped.items())
     return Problem(
         column="(file)",
         found=f"{tool.title} without one judgement: {told or 'no record'}",

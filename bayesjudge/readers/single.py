@@ -10,8 +10,6 @@ from bayesjudge.readers.reading import Reading
 from bayesjudge.tables.coding import MISSING, code_binary
 from bayesjudge.tables.words import code_numbers
 
-__all__ = ["judge_as_verdict", "meaning_yes", "one_system"]
-
 
 def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The table with the one model that it is about, where it names none; without items, each row is one.

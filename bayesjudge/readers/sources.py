@@ -18,11 +18,19 @@ from bayesjudge.errors import InputError, Problem, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Source", "arrow_to_pandas", "file_problem", "find_sources", "is_frame", "to_pandas"]
 
 #: File name endings and the format that each stands for.
-FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "json", ".ndjson": "json", ".json": "json",
-           ".parquet": "parquet", ".pq": "parquet", ".eval": "zip"}  # fmt: skip
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".eval": "zip",
+}
 #: Endings that say nothing: what such a file is, its first bytes say.
 _SNIFFED = ("", ".txt", ".log")
 
@@ -66,9 +74,7 @@ def find_sources(source: str | Path) -> list[Source]:
     if any(mark in str(path) for mark in "*?[") and not path.exists():
         matches = _matches(path)
         if not matches:
-            raise InputError(
-                [file_problem(str(source), "no file that matches", "Check the pattern and the folder.")]
-            )
+            raise InputError([file_problem(str(source), "no file that matches", "Check the pattern and the folder.")])
         return [_file(match) for match in matches]
     return [_file(one) for one in (_folder(path) if path.is_dir() else [path])]
 
@@ -116,11 +122,7 @@ def _file(path: Path) -> Source:
         raise UsageError(f"{str(path)!r} holds tables; say which: {path}::TABLE")
     packed, ending = path.suffix.lower() == ".gz", _ending(path)
     if ending not in {*FORMATS, *_SNIFFED}:
-        fix = (
-            "save the sheet as CSV"
-            if ending in {".xlsx", ".xls"}
-            else "rename the file, or pipe it in and read '-'"
-        )
+        fix = "save the sheet as CSV" if ending in {".xlsx", ".xls"} else "rename the file, or pipe it in and read '-'"
         raise UsageError(
             f"cannot tell the format of {path.name!r} from its ending {ending!r}; known endings are "
             f"{', '.join(FORMATS)}, each also with .gz; {fix}"
@@ -138,8 +140,9 @@ def _open(path: Path, *, packed: bool) -> BinaryIO:
     try:
         return gzip.open(path) if packed else path.open("rb")  # type: ignore[return-value]  # GzipFile reads as one
     except OSError as error:
-        raise InputError([file_problem(str(path), f"a file that cannot be opened ({error.strerror})",
-                                       "Check its permissions.")]) from error  # fmt: skip
+        raise InputError(
+            [file_problem(str(path), f"a file that cannot be opened ({error.strerror})", "Check its permissions.")]
+        ) from error
 
 
 def _near_files(path: Path) -> str:
@@ -148,9 +151,7 @@ def _near_files(path: Path) -> str:
     near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
     if near:
         return f"Did you mean {', '.join(repr(str(folder / name)) for name in near)}?"
-    return f"Check the name; the folder is {str(folder.resolve())!r}" + (
-        "." if names else ", which has no files."
-    )
+    return f"Check the name; the folder is {str(folder.resolve())!r}" + ("." if names else ", which has no files.")
 
 
 def _standard_input() -> Source:
@@ -208,10 +209,15 @@ def arrow_to_pandas(table: pa.Table) -> pd.DataFrame:
 
     kinds = {
         pa.bool_(): pd.BooleanDtype(),
-        pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype(),
-        pa.int64(): pd.Int64Dtype(), pa.uint8(): pd.UInt8Dtype(), pa.uint16(): pd.UInt16Dtype(),
-        pa.uint32(): pd.UInt32Dtype(), pa.uint64(): pd.UInt64Dtype(),
-    }  # fmt: skip
+        pa.int8(): pd.Int8Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.uint8(): pd.UInt8Dtype(),
+        pa.uint16(): pd.UInt16Dtype(),
+        pa.uint32(): pd.UInt32Dtype(),
+        pa.uint64(): pd.UInt64Dtype(),
+    }
     # Arrow parses pandas' own notes even when it is to ignore them, and they may be damaged.
     frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas(types_mapper=kinds.get)
     return frame

@@ -17,8 +17,6 @@ from bayesjudge.errors import InputError
 from bayesjudge.readers.sources import Source, arrow_to_pandas, file_problem
 from bayesjudge.text import FORMULA, GUARD
 
-__all__ = ["not_utf8", "read_delimited", "read_parquet", "require_text"]
-
 #: Bytes parsed at a time; a single row, with all its text, must fit.
 _BLOCK = 1 << 24
 #: The beginning of a cell that is guarded, in the syntax that Python and RE2 share.
@@ -83,9 +81,7 @@ def _parse(source: Source, header: list[str], delimiter: str, **options: Any) ->
     with source.open() as stream:
         return pyarrow.csv.read_csv(
             stream,
-            read_options=pyarrow.csv.ReadOptions(
-                block_size=_BLOCK, use_threads="invalid_row_handler" not in options
-            ),
+            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK, use_threads="invalid_row_handler" not in options),
             parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(header, pa.string()),
@@ -163,8 +159,12 @@ def read_parquet(
         raise InputError([file_problem(source.name, found, fix)]) from error
 
 
-_MARKS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32", codecs.BOM_UTF16_LE: "UTF-16",
-          codecs.BOM_UTF16_BE: "UTF-16"}  # fmt: skip
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 _SAVE = "Save it as UTF-8: iconv -f {} -t UTF-8 OLD > NEW, or 'CSV UTF-8' in a spreadsheet."
 
 

@@ -18,8 +18,6 @@ from bayesjudge.tables.scores import SCORES
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
 
-__all__ = ["read_repeats", "read_scores", "read_trials"]
-
 _TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS)
 _SCORE_NAMES = (*SCORES.columns, *SIDE_COLUMNS)
 
@@ -95,9 +93,8 @@ def read_scores(source: Any, *, columns: Mapping[str, str] | None = None) -> Sco
 
 
 def read_repeats(
-    source: Any, *, scores: Any = None, columns: Mapping[str, str] | None = None,
-    **choices: Unpack[Choices],
-) -> tuple[Trials | None, Scores | None]:  # fmt: skip
+    source: Any, *, scores: Any = None, columns: Mapping[str, str] | None = None, **choices: Unpack[Choices]
+) -> tuple[Trials | None, Scores | None]:
     """Read a table that holds comparisons, scores, or both (a verdict and ``score_a``, ``score_b`` a row).
 
     Parameters
@@ -192,10 +189,7 @@ def _mapped(columns: Mapping[str, str], own: Sequence[str], other: Sequence[str]
     return {name: column for name, column in columns.items() if name in own or name not in other}
 
 
-def _here(
-    columns: Mapping[str, str], own: Sequence[Part],
-    other: Sequence[Part],
-) -> dict[str, str]:  # fmt: skip
+def _here(columns: Mapping[str, str], own: Sequence[Part], other: Sequence[Part]) -> dict[str, str]:
     """The part of a mapping that is not about columns of the other table alone."""
     mine, theirs = ({str(name) for part in parts for name in part.frame.columns} for parts in (own, other))
     return {name: column for name, column in columns.items() if column in mine or column not in theirs}
@@ -203,10 +197,11 @@ def _here(
 
 def _neither(found: Sequence[str]) -> Problem:
     return Problem(
-        column="outcome", found=f"neither outcomes nor scores; the table has {list(found)}",
+        column="outcome",
+        found=f"neither outcomes nor scores; the table has {list(found)}",
         allowed="a column outcome (a, b, tie), counts n_a and n_b, or a column score",
         fix="Say which column it is: columns={'outcome': 'your_column'}, or --column outcome=your_column.",
-    )  # fmt: skip
+    )
 
 
 def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None) -> Trials:
@@ -228,9 +223,8 @@ def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None) -> Scores:
 
 
 def _named(
-    parts: Sequence[Part], columns: Mapping[str, str] | None, aliases: _Aliases,
-    names: Sequence[str],
-) -> tuple[pd.DataFrame, tuple[list[str], list[pd.DataFrame]], tuple[str, ...]]:  # fmt: skip
+    parts: Sequence[Part], columns: Mapping[str, str] | None, aliases: _Aliases, names: Sequence[str]
+) -> tuple[pd.DataFrame, tuple[list[str], list[pd.DataFrame]], tuple[str, ...]]:
     """All rows under our names, the name and frame of each file, and what was guessed."""
     files, frames = [], []
     warnings: tuple[str, ...] = ()

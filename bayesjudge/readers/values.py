@@ -10,8 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["at", "canonical", "listing", "mapping", "number", "numbered_answers", "scalars", "text"]
-
 #: Longest text of metadata that is kept: a longer one is no group but an answer or a prompt.
 LONGEST = 200
 

@@ -18,8 +18,6 @@ from bayesjudge.tables import Verdicts
 from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.verdict_rows import NAMES
 
-__all__ = ["read_verdicts"]
-
 
 def read_verdicts(
     source: Any, *, columns: Mapping[str, str] | None = None, labels: Any = None, **choices: Unpack[Choices]
@@ -82,10 +80,12 @@ def read_verdicts(
         told = located(error.problems, [part.name for part in parts], frames)
         raise parts[0].explained(InputError(told)) from error
     return replace(
-        verdicts, warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),
-        dropped={**unread(parts), **verdicts.dropped}, cluster=parts[0].cluster,
+        verdicts,
+        warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),
+        dropped={**unread(parts), **verdicts.dropped},
+        cluster=parts[0].cluster,
         label_source=label_source(columns, verdicts.frame, "label"),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,26 +100,36 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> tuple[_Gold, t
     parts = read_parts(labels)
     frame = parts[0].frame if len(parts) == 1 else pd.concat([part.frame for part in parts])
     frame = frame.reset_index(drop=True)
-    mine = {name: column for name, column in (columns or {}).items()
-            if name in GOLD_ALIASES and column in frame.columns}  # fmt: skip
+    mine = {
+        name: column for name, column in (columns or {}).items() if name in GOLD_ALIASES and column in frame.columns
+    }
     mapping, doubts = replace(parts[0], frame=frame).recognised(mine, GOLD_ALIASES)
     named, moved = name_columns(frame, mapping, names=tuple(GOLD_ALIASES))
     doubtful = reference_answers(named, "label")
     if doubtful:
-        raise InputError([Problem(column="labels.label", found=text, fix="Map the column, or rename it.",
-                                  allowed="a column named label, human_label, gold_label or annotator_label")
-                          for text in doubtful])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="labels.label",
+                    found=text,
+                    fix="Map the column, or rename it.",
+                    allowed="a column named label, human_label, gold_label or annotator_label",
+                )
+                for text in doubtful
+            ]
+        )
     return _Gold(named, frozenset(frame.columns)), doubts + moved
 
 
-def _of_verdicts(
-    part: Part, columns: Mapping[str, str] | None, gold: _Gold | None, reading: Reading
-) -> dict[str, str]:
+def _of_verdicts(part: Part, columns: Mapping[str, str] | None, gold: _Gold | None, reading: Reading) -> dict[str, str]:
     """The part of a mapping that is not about the labels table alone; of a table, with the user's choices."""
     elsewhere = frozenset() if gold is None else gold.came_with
     chosen = {"verdict": reading.criterion[0], "label": reading.label_criterion[0]}
     said = {name: column for name, column in chosen.items() if column and not part.tool}
     said |= {} if part.tool else judge_as_verdict(part.frame)
-    mine = {name: column for name, column in (columns or {}).items()
-            if column in part.frame.columns or column not in elsewhere}  # fmt: skip
+    mine = {
+        name: column
+        for name, column in (columns or {}).items()
+        if column in part.frame.columns or column not in elsewhere
+    }
     return said | mine

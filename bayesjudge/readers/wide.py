@@ -9,8 +9,6 @@ import pandas as pd
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.filters import ROW
 
-__all__ = ["one_judge_a_row"]
-
 _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 #: Columns that say how a judge's verdicts are written, where a table has one judge a row already.
 _LONG = frozenset({"verdict", "judge", "score_a", "score_gap", "prob_a", "winner"})

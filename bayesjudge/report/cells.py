@@ -12,8 +12,6 @@ import pandas as pd
 
 from bayesjudge.report.page import Table
 
-__all__ = ["Grid", "Row", "cell_of", "grid_of"]
-
 #: Tables longer than this are folded unless told otherwise.
 LONG = 24
 #: Rows with one of these marks stand out.
@@ -53,8 +51,7 @@ def grid_of(table: Table) -> Grid:
     formats = [_format(table.number_format, str(name)) for name in frame.columns]
     columns = [[cell_of(value, spec) for value in frame.iloc[:, k]] for k, spec in enumerate(formats)]
     rows = tuple(
-        Row(cells=cells, kind=kind)
-        for cells, kind in zip(zip(*columns, strict=True), _kinds(frame), strict=True)
+        Row(cells=cells, kind=kind) for cells, kind in zip(zip(*columns, strict=True), _kinds(frame), strict=True)
     )
     return Grid(
         caption=table.caption,
@@ -108,7 +105,4 @@ def _kinds(frame: pd.DataFrame) -> list[str]:
     methods = frame["method"].astype(str) if "method" in frame else pd.Series("", index=range(len(frame)))
     bayes = methods.str.startswith("bayes:").to_numpy(dtype=bool)
     mixed = bayes.any() and not bayes.all()
-    return [
-        "flagged" if bad else "bayes" if good and mixed else ""
-        for bad, good in zip(flagged, bayes, strict=True)
-    ]
+    return ["flagged" if bad else "bayes" if good and mixed else "" for bad, good in zip(flagged, bayes, strict=True)]

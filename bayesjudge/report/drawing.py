@@ -8,8 +8,6 @@ from xml.etree import ElementTree as ET
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import NAMED
 
-__all__ = ["inline_svg"]
-
 _SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 _UNWANTED = {"script", "foreignObject", "metadata", "iframe", "a", "animate", "set"}
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
@@ -56,15 +54,11 @@ def inline_svg(svg: str, *, name: str, alt: str) -> str:
             f"a figure's SVG is not well-formed ({error}); make it with bayesjudge.plots.to_svg"
         ) from error
     if root.tag != f"{_SVG}svg":
-        raise UsageError(
-            f"a figure must be an <svg> element, not {root.tag!r}; make it with bayesjudge.plots.to_svg"
-        )
+        raise UsageError(f"a figure must be an <svg> element, not {root.tag!r}; make it with bayesjudge.plots.to_svg")
     _remove(root)
     for element in root.iter():
         element.tag = element.tag.removeprefix(_SVG)
-        element.attrib = {
-            key: value for pair in element.attrib.items() for key, value in _attribute(*pair, name)
-        }
+        element.attrib = {key: value for pair in element.attrib.items() for key, value in _attribute(*pair, name)}
     _describe(root, alt)
     return ET.tostring(root, encoding="unicode", short_empty_elements=False)
 

@@ -10,8 +10,6 @@ import pandas as pd
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["STATUSES", "ChecklistItem", "Figure", "Page", "Section", "Table"]
-
 #: What an item of the checklist may be, with the word shown for it.
 STATUSES = {"yes": "yes", "warn": "with care", "no": "no"}
 

@@ -12,8 +12,6 @@ from bayesjudge.plots.selection import select
 from bayesjudge.report.cells import cell_of
 from bayesjudge.report.page import Table
 
-__all__ = ["comparison_table", "estimates_table"]
-
 
 def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None = None) -> Table:
     """Every row of estimates, without columns that are empty or say the same everywhere.
@@ -49,9 +47,14 @@ def _is_empty(column: pd.Series) -> bool:
 
 
 def comparison_table(
-    estimates: Estimates, *, estimand: str, caption: str, methods: Sequence[str] | None = None,
-    number_format: str = ".3f", folded: bool | None = None,
-) -> Table:  # fmt: skip
+    estimates: Estimates,
+    *,
+    estimand: str,
+    caption: str,
+    methods: Sequence[str] | None = None,
+    number_format: str = ".3f",
+    folded: bool | None = None,
+) -> Table:
     """One line a unit and one column a method, ``point [lower, upper]``, sorted by the Bayesian point.
 
     Parameters
@@ -90,18 +93,14 @@ def comparison_table(
     rows = chosen.frame.drop_duplicates(["label", "method"]).set_index(["label", "method"])
     words = {
         key: _words(point, lower, upper, number_format)
-        for key, point, lower, upper in zip(
-            rows.index, rows["point"], rows["lower"], rows["upper"], strict=True
-        )
+        for key, point, lower, upper in zip(rows.index, rows["point"], rows["lower"], rows["upper"], strict=True)
     }
     columns: dict[str, list[object]] = {"unit": list(chosen.labels)}
     if chosen.truths:
         columns["truth"] = [chosen.truths.get(label, math.nan) for label in chosen.labels]
     for method in chosen.methods:
         columns[method] = [words.get((label, method), "–") for label in chosen.labels]
-    positive = (
-        chosen.frame.dropna(subset=["p_positive"]).drop_duplicates("label").set_index("label")["p_positive"]
-    )
+    positive = chosen.frame.dropna(subset=["p_positive"]).drop_duplicates("label").set_index("label")["p_positive"]
     if len(positive):
         columns["P(> 0)"] = list(positive.reindex(list(chosen.labels)))
     return Table(caption=caption, frame=pd.DataFrame(columns), number_format=number_format, folded=folded)

@@ -23,8 +23,6 @@ from bayesjudge.text import visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["render_page", "write_page"]
-
 
 def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
     """Write the page, whole or not at all; returns its path.

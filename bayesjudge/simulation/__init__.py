@@ -1,5 +1,6 @@
 """Simulation studies: calibration of a model against its own simulator, and coverage of intervals."""
 
+from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.simulation.calibration.data_quantities import data_quantities
 from bayesjudge.simulation.calibration.ranks import Calibration
 from bayesjudge.simulation.calibration.sbc import sbc
@@ -7,7 +8,7 @@ from bayesjudge.simulation.calibration.score import score_check
 from bayesjudge.simulation.intervals.clustered import clustered_bounds, clustered_tails
 from bayesjudge.simulation.intervals.coverage import Cell, Coverage, coverage
 from bayesjudge.simulation.intervals.prior_cells import prior_cell
-from bayesjudge.simulation.intervals.tables import clopper_pearson, coverage_table
+from bayesjudge.simulation.intervals.tables import coverage_table
 
 __all__ = [
     "Calibration",

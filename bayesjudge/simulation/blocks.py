@@ -12,8 +12,6 @@ import pandas as pd
 from bayesjudge.errors import UsageError
 from bayesjudge.files import write_text, write_whole
 
-__all__ = ["kept_or_made", "write_parquet"]
-
 _SETTINGS = "settings.json"
 
 
@@ -67,5 +65,7 @@ def _claim(folder: Path, settings: Mapping[str, Any]) -> None:
     differ = [name for name in sorted(kept.keys() | asked.keys()) if kept.get(name) != asked.get(name)]
     if differ:
         told = "; ".join(f"{name} was {kept.get(name)!r}, now {asked.get(name)!r}" for name in differ)
-        raise UsageError(f"{str(folder)!r} keeps blocks of another run ({told}); name another folder, or "
-                         "give the settings it was begun with")  # fmt: skip
+        raise UsageError(
+            f"{str(folder)!r} keeps blocks of another run ({told}); name another folder, or "
+            "give the settings it was begun with"
+        )

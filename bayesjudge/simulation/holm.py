@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["both_sides", "holm"]
-
 
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     """P-values adjusted for their number, valid whatever their dependence.

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.words import code_numbers
 
-__all__ = ["GAPS", "gap_of", "with_gap_named"]
-
 #: Columns that a gap is made from; the first one there is used.
 GAPS = ("score_gap", "score_a", "score_b", "prob_a")
 #: Probabilities of 0 and 1 have no finite logit: they count as one in a thousand.
@@ -30,9 +28,16 @@ def with_gap_named(table: pd.DataFrame) -> pd.DataFrame:
     if "gap" not in table:
         return table
     if others := [name for name in GAPS if name in table]:
-        raise InputError([Problem(column="gap", found=f"gap beside {', '.join(others)}",
-                                  allowed="one column, or pair of columns, that says how much a is preferred",
-                                  fix="Leave out all but one.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="gap",
+                    found=f"gap beside {', '.join(others)}",
+                    allowed="one column, or pair of columns, that says how much a is preferred",
+                    fix="Leave out all but one.",
+                )
+            ]
+        )
     return table.rename(columns={"gap": "score_gap"})
 
 
@@ -79,10 +84,17 @@ def _numbers(values: pd.Series[float]) -> NDArray[np.float64]:
 def _logit(prob: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     wrong = np.flatnonzero((prob < 0) | (prob > 1))
     if len(wrong):
-        raise InputError([Problem(column="prob_a", found=f"{prob[wrong[0]]:g}",
-                                  rows=tuple((wrong + 1).tolist()),
-                                  allowed="a probability from 0 to 1 that a is better",
-                                  fix="Put a score difference in score_gap instead.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="prob_a",
+                    found=f"{prob[wrong[0]]:g}",
+                    rows=tuple((wrong + 1).tolist()),
+                    allowed="a probability from 0 to 1 that a is better",
+                    fix="Put a score difference in score_gap instead.",
+                )
+            ]
+        )
     near = np.clip(prob, _NEAREST, 1 - _NEAREST)
     moved = int((near != prob)[~np.isnan(prob)].sum())
     told = f"{moved} probabilities beyond {_NEAREST} and {1 - _NEAREST} were moved there"
@@ -90,6 +102,9 @@ def _logit(prob: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, .
 
 
 def _lone(missing: str) -> Problem:
-    return Problem(column=missing, found="no such column, but the other of score_a and score_b",
-                   allowed="both scores, or their difference as score_gap",
-                   fix=f"Add {missing}, or map it: columns={{{missing!r}: 'your_column'}}.")  # fmt: skip
+    return Problem(
+        column=missing,
+        found="no such column, but the other of score_a and score_b",
+        allowed="both scores, or their difference as score_gap",
+        fix=f"Add {missing}, or map it: columns={{{missing!r}: 'your_column'}}.",
+    )

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from bayesjudge.tables.coding import MISSING, joint_codes
 from bayesjudge.tables.words import ORDERS
 
-__all__ = ["Coded", "model_codes", "named"]
-
 #: Names of the one judge and the one vote of a battle that carry none.
 _ONE_JUDGE, _ONE_VOTER = "judge", "human"
 _NO_RUN, _NO_VOTER = "(missing)", "(missing)"
@@ -55,8 +53,9 @@ def named(coded: Coded) -> tuple[Coded, tuple[str, ...]]:
     names = coded.names["judge"]
     judge = coded.codes["judge"] if len(names) else 0
     # A judge who is named on a row without a verdict has judged nothing: the row is a person's vote.
-    coded = coded.with_name("judge", np.where(judged, judge, MISSING),
-                            names if len(names) else pd.Index([_ONE_JUDGE], dtype="str"))  # fmt: skip
+    coded = coded.with_name(
+        "judge", np.where(judged, judge, MISSING), names if len(names) else pd.Index([_ONE_JUDGE], dtype="str")
+    )
     coded = coded.with_name("pair", *_pairs(coded))
     coded = replace(coded, codes=coded.codes.assign(**_turned(coded)))
     coded, repeated = _number_runs(coded, judged)
@@ -83,8 +82,7 @@ def model_codes(coded: Coded) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     # Rows without a name ask the place after the last one, which is there when no row has one.
     shared = np.append(pd.factorize(place)[0], MISSING)
     first = len(coded.names["model_a"])
-    return (np.where(a >= 0, shared[np.maximum(a, 0)], a),
-            np.where(b >= 0, shared[np.maximum(b, 0) + first], b))  # fmt: skip
+    return (np.where(a >= 0, shared[np.maximum(a, 0)], a), np.where(b >= 0, shared[np.maximum(b, 0) + first], b))
 
 
 def _turned(coded: Coded) -> dict[str, NDArray[np.int32]]:
@@ -103,9 +101,7 @@ def _number_runs(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[
         lost = judged & (coded.codes["run"].to_numpy() == MISSING)
         filled = np.where(lost, len(coded.names["run"]), coded.codes["run"])
         names = coded.names["run"].append(pd.Index([_NO_RUN] if lost.any() else [], dtype="str"))
-        told = (
-            (f"{int(lost.sum())} rows have no run; each counts as the run {_NO_RUN!r}",) if lost.any() else ()
-        )
+        told = (f"{int(lost.sum())} rows have no run; each counts as the run {_NO_RUN!r}",) if lost.any() else ()
         return coded.with_name("run", filled, names), told
     run = _count_within(coded.key("item", "pair", "judge", "order seen", "voter"), judged)
     again = int((run > 0).sum())
@@ -125,9 +121,7 @@ def _number_voters(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tupl
     # A vote beside a judge's verdict is the same vote on the rows of every judge; alone, each is its own.
     place = _count_within(coded.key("item", "pair"), human & ~judged)
     again = int((place > 0).sum())
-    names = pd.Index(
-        [_ONE_VOTER, *(f"{_ONE_VOTER} {k + 1}" for k in range(1, int(place.max(initial=0)) + 1))]
-    )
+    names = pd.Index([_ONE_VOTER, *(f"{_ONE_VOTER} {k + 1}" for k in range(1, int(place.max(initial=0)) + 1))])
     told = (f"{again} rows repeat a battle without a voter column: taken as votes of several people",)
     return coded.with_name("voter", np.where(human, place, MISSING), names), told if again else ()
 

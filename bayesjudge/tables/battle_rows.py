@@ -15,17 +15,7 @@ from bayesjudge.tables.battle_names import Coded, model_codes, named
 from bayesjudge.tables.coding import MISSING, code_names
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
-from bayesjudge.tables.words import (
-    NUMBER,
-    ORDER,
-    ORDERS,
-    OUTCOME,
-    code_numbers,
-    code_order,
-    code_outcome,
-)
-
-__all__ = ["IDS", "NAMES", "NUMBERS", "REQUIRED", "validate"]
+from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome
 
 REQUIRED = ("model_a", "model_b")
 #: Columns of names, in the order of the validated table.
@@ -60,10 +50,14 @@ def validate(
 def _no_evidence(table: pd.DataFrame) -> list[Problem]:
     if {"human", "verdict", "score_gap", "prob_a", "score_a"} & set(table.columns):
         return []
-    return [Problem(column="(table)", found=f"no outcome; the table has {list(table.columns)}",
-                    allowed="a column human, verdict, score_gap, prob_a, or score_a and score_b",
-                    fix="Say which column it is: columns={'human': 'your_column'}, or "
-                        "--column human=your_column.")]  # fmt: skip
+    return [
+        Problem(
+            column="(table)",
+            found=f"no outcome; the table has {list(table.columns)}",
+            allowed="a column human, verdict, score_gap, prob_a, or score_a and score_b",
+            fix="Say which column it is: columns={'human': 'your_column'}, or --column human=your_column.",
+        )
+    ]
 
 
 def _code(table: pd.DataFrame, gap: NDArray[np.float64] | None) -> Coded:
@@ -71,9 +65,7 @@ def _code(table: pd.DataFrame, gap: NDArray[np.float64] | None) -> Coded:
     names: dict[str, pd.Index[Any]] = {}
     nothing = np.full(len(table), MISSING, np.int32)
     for key in IDS:
-        codes[key], names[key] = (
-            code_names(table[key]) if key in table else (nothing, pd.Index([], dtype="str"))
-        )
+        codes[key], names[key] = code_names(table[key]) if key in table else (nothing, pd.Index([], dtype="str"))
     codes["order"] = code_order(table["order"]) if "order" in table else nothing
     for key in ("human", "verdict"):
         codes[key] = code_outcome(table[key]) if key in table else nothing
@@ -94,14 +86,28 @@ def _rules(coded: Coded) -> list[Rule]:
     }
     return [
         *(readable(key, table[key], binary=False) for key in _there(table, *IDS)),
-        *(readable_as(key, table[key], allowed=allowed, fix=fix)
-          for keys, (allowed, fix) in kinds.items() for key in _there(table, *keys)),
-        same_within("human seen", "vote", unit="battle and voter", name=coded.told, values="different votes",
-                    fix="Give each battle its own item, or each person's vote its own voter."),
-        same_within("verdict seen", "event", unit="battle, judge, order and run", name=coded.told,
-                    values="different verdicts",
-                    fix="Give each run its own value in the run column, or remove the wrong row."),
-    ]  # fmt: skip
+        *(
+            readable_as(key, table[key], allowed=allowed, fix=fix)
+            for keys, (allowed, fix) in kinds.items()
+            for key in _there(table, *keys)
+        ),
+        same_within(
+            "human seen",
+            "vote",
+            unit="battle and voter",
+            name=coded.told,
+            values="different votes",
+            fix="Give each battle its own item, or each person's vote its own voter.",
+        ),
+        same_within(
+            "verdict seen",
+            "event",
+            unit="battle, judge, order and run",
+            name=coded.told,
+            values="different verdicts",
+            fix="Give each run its own value in the run column, or remove the wrong row.",
+        ),
+    ]
 
 
 def _there(table: pd.DataFrame, *keys: str) -> list[str]:
@@ -152,5 +158,9 @@ def _assemble(coded: Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int])
 
 
 def _no_rows(found: str) -> Problem:
-    return Problem(column="(table)", found=found, allowed="at least one row with two models and an outcome",
-                   fix="Check the file, and which columns were read as what.")  # fmt: skip
+    return Problem(
+        column="(table)",
+        found=found,
+        allowed="at least one row with two models and an outcome",
+        fix="Check the file, and which columns were read as what.",
+    )

@@ -11,8 +11,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.tables.battle_rows import validate
 from bayesjudge.tables.columns import label_source
 
-__all__ = ["Battles"]
-
 
 @dataclass(frozen=True, eq=False)
 class Battles:
@@ -84,8 +82,10 @@ class Battles:
         ([1.0, 0.5], {'a model against itself': 1})
         """
         if not isinstance(frame, pd.DataFrame):
-            raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                             "bayesjudge.readers.read_battles takes files and other tables")  # fmt: skip
+            raise UsageError(
+                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
+                "bayesjudge.readers.read_battles takes files and other tables"
+            )
         found = cls(*validate(frame, columns))
         return replace(found, label_source=label_source(columns, found.frame, "human"))
 

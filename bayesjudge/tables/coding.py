@@ -15,23 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = [
-    "BINARY",
-    "MISSING",
-    "NAMES",
-    "PROBABILITY",
-    "SHORT_NAMES",
-    "UNKNOWN",
-    "code_binary",
-    "code_names",
-    "code_probability",
-    "distinct_values",
-    "joint_codes",
-    "names_in",
-    "shown",
-    "spelled",
-]
-
 #: Code of a value that is not there.
 MISSING = -1
 #: Code of a value that cannot be read as what the column holds.
@@ -157,9 +140,7 @@ def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]
     return np.asarray(table[codes], dtype=np.int32), pd.Index(names, dtype="str")
 
 
-def _code_texts(
-    codes: NDArray[np.int32], texts: pd.Index[Any], most: int
-) -> tuple[NDArray[np.int32], pd.Index[Any]]:
+def _code_texts(codes: NDArray[np.int32], texts: pd.Index[Any], most: int) -> tuple[NDArray[np.int32], pd.Index[Any]]:
     """The same for a text column, without a Python step for each of what may be millions of names."""
     blank = np.asarray(texts.str.strip() == "", dtype=bool)
     wrong = np.asarray(texts.str.contains("\0", regex=False) | (texts.str.len() > most), dtype=bool)

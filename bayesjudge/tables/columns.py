@@ -9,8 +9,6 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 
-__all__ = ["label_source", "name_columns", "near_names", "require_columns", "require_unique"]
-
 
 def name_columns(
     frame: pd.DataFrame, columns: Mapping[str, str] | None, *, names: Sequence[str]
@@ -50,8 +48,11 @@ def name_columns(
     require_unique(frame.columns)
     columns = dict(columns or {})
     _require_mapping(columns, list(frame.columns), names)
-    displaced = [name for name, source in columns.items() if name in frame.columns and name != source
-                 and name not in columns.values()]  # fmt: skip
+    displaced = [
+        name
+        for name, source in columns.items()
+        if name in frame.columns and name != source and name not in columns.values()
+    ]
     moved = {name: _free_name(name, frame.columns) for name in displaced}
     warnings = tuple(
         f"column {columns[name]!r} was used as {name!r}; the column of that name is kept as {new!r}"
@@ -60,9 +61,7 @@ def name_columns(
     return frame.rename(columns=moved | {source: name for name, source in columns.items()}), warnings
 
 
-def require_columns(
-    found: Iterable[str], required: Sequence[str], *, where: str = "the table"
-) -> list[Problem]:
+def require_columns(found: Iterable[str], required: Sequence[str], *, where: str = "the table") -> list[Problem]:
     """One problem for each required column that is absent, saying which are there and which look similar."""
     found = list(found)
     return [_missing_column(name, found, where) for name in required if name not in found]
@@ -125,18 +124,24 @@ def require_unique(found: pd.Index) -> None:
     repeated = found[found.duplicated()].unique()
     if len(repeated):
         raise InputError(
-            Problem(column=name, found=f"{int((found == name).sum())} columns of this name",
-                    allowed="every column name once", fix="Rename or remove all but one.")
+            Problem(
+                column=name,
+                found=f"{int((found == name).sum())} columns of this name",
+                allowed="every column name once",
+                fix="Rename or remove all but one.",
+            )
             for name in repeated
-        )  # fmt: skip
+        )
 
 
 def _require_mapping(columns: Mapping[str, str], found: list[str], names: Sequence[str]) -> None:
     for name, source in columns.items():
         if name not in names:
             turned = f" Did you mean {source}={name}?" if source in names and name in found else ""
-            raise UsageError(f"cannot map a column to {name!r}; the names to map are {list(names)}, "
-                             f"written as our name = your column.{turned}")  # fmt: skip
+            raise UsageError(
+                f"cannot map a column to {name!r}; the names to map are {list(names)}, "
+                f"written as our name = your column.{turned}"
+            )
         if source not in found:
             near = near_names(source, found)
             hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
 
-__all__ = ["check_embeddings", "none_given"]
-
 #: Kept in single precision: encoders give no more, and tables of thousand-dimensional arrays are large.
 KEPT = np.float32
 #: Larger values would overflow when they are squared in single precision.
@@ -76,9 +74,11 @@ def _shape_problem(name: str, array: NDArray[np.float64], rows: int) -> Problem 
     if array.ndim != 2:
         return _problem(name, f"an array of shape {array.shape}")
     if len(array) != rows:
-        return _problem(name, f"{len(array)} rows for a table of {rows}",
-                        fix="Give one row a pair in the table's order, or join by item (an .npz with "
-                            "item_id).")  # fmt: skip
+        return _problem(
+            name,
+            f"{len(array)} rows for a table of {rows}",
+            fix="Give one row a pair in the table's order, or join by item (an .npz with item_id).",
+        )
     return None if array.shape[1] else _problem(name, "no dimensions")
 
 
@@ -87,9 +87,12 @@ def _value_problem(name: str, array: NDArray[np.float64]) -> Problem | None:
     bad = np.flatnonzero(~(np.abs(array) <= MOST).all(axis=1))
     if not len(bad):
         return None
-    return _problem(name, f"values that are not finite (or beyond {MOST:g}) in {len(bad)} rows",
-                    rows=tuple((bad + 1).tolist()),
-                    fix="Embed these responses again, or leave their rows out.")  # fmt: skip
+    return _problem(
+        name,
+        f"values that are not finite (or beyond {MOST:g}) in {len(bad)} rows",
+        rows=tuple((bad + 1).tolist()),
+        fix="Embed these responses again, or leave their rows out.",
+    )
 
 
 def _width_problems(read: Mapping[str, NDArray[np.float64]]) -> list[Problem]:
@@ -97,12 +100,18 @@ def _width_problems(read: Mapping[str, NDArray[np.float64]]) -> list[Problem]:
     if len(set(widths.values())) <= 1:
         return []
     told = ", ".join(f"{name}: {width}" for name, width in widths.items())
-    return [_problem(next(iter(widths)), f"different numbers of dimensions ({told})",
-                     fix="Embed everything with one encoder.")]  # fmt: skip
+    return [
+        _problem(
+            next(iter(widths)), f"different numbers of dimensions ({told})", fix="Embed everything with one encoder."
+        )
+    ]
 
 
-def _problem(
-    name: str, found: str, *, rows: tuple[int, ...] = (), fix: str = "Check how it was made."
-) -> Problem:
-    return Problem(column=f"embeddings of {name}", found=found, rows=rows, fix=fix,
-                   allowed="one row of finite numbers a pair, of one number of dimensions")  # fmt: skip
+def _problem(name: str, found: str, *, rows: tuple[int, ...] = (), fix: str = "Check how it was made.") -> Problem:
+    return Problem(
+        column=f"embeddings of {name}",
+        found=found,
+        rows=rows,
+        fix=fix,
+        allowed="one row of finite numbers a pair, of one number of dimensions",
+    )

@@ -15,8 +15,6 @@ from bayesjudge.tables.coding import MISSING, PROBABILITY, code_binary, code_nam
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import broken_rules, readable, readable_as, same_within
 
-__all__ = ["Gold", "GoldMatch", "match_gold", "read_gold"]
-
 _WHERE = "labels."
 #: How a probability that cannot be read is repaired.
 PROBABILITY_FIX = "Write the probability with which the answer was chosen to be labelled."
@@ -121,15 +119,11 @@ def match_gold(gold: Gold, *, codes: pd.DataFrame, items: pd.Index[Any], models:
 def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | None, list[Problem]]:
     item, items = code_names(named["item"])
     has_model = "model" in named
-    model, models = (
-        code_names(named["model"]) if has_model else (np.zeros_like(item), pd.Index([""], dtype="str"))
-    )
+    model, models = code_names(named["model"]) if has_model else (np.zeros_like(item), pd.Index([""], dtype="str"))
     label = code_binary(named["label"])
     has_annotator = "annotator" in named
     annotator, annotators = (
-        code_names(named["annotator"])
-        if has_annotator
-        else (np.zeros_like(item), pd.Index([""], dtype="str"))
+        code_names(named["annotator"]) if has_annotator else (np.zeros_like(item), pd.Index([""], dtype="str"))
     )
     present = (item >= 0) & (model >= 0) & (annotator >= 0)
     key = pd.factorize(item.astype(np.int64) * max(len(models), 1) + model)[0]
@@ -137,11 +131,20 @@ def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | N
     has_probability = "label_probability" in named
     probability = code_probability(named["label_probability"]) if has_probability else None
     coded = pd.DataFrame(
-        {"item": item, "model": model, "label": label, "annotator": annotator, "answer": answer,
-         "label_probability": np.nan if probability is None else probability}
-    )  # fmt: skip
-    parts = [("item", item, items), *([("model", model, models)] if has_model else []),
-             *([("annotator", annotator, annotators)] if has_annotator else [])]  # fmt: skip
+        {
+            "item": item,
+            "model": model,
+            "label": label,
+            "annotator": annotator,
+            "answer": answer,
+            "label_probability": np.nan if probability is None else probability,
+        }
+    )
+    parts = [
+        ("item", item, items),
+        *([("model", model, models)] if has_model else []),
+        *([("annotator", annotator, annotators)] if has_annotator else []),
+    ]
 
     def name(row: int) -> str:
         return ", ".join(f"{part} {names[codes[row]]!r}" for part, codes, names in parts)
@@ -151,19 +154,42 @@ def _code_gold(named: pd.DataFrame, warnings: tuple[str, ...]) -> tuple[Gold | N
         *([readable("model", named["model"], binary=False, where=_WHERE)] if has_model else []),
         *([readable("annotator", named["annotator"], binary=False, where=_WHERE)] if has_annotator else []),
         readable("label", named["label"], binary=True, where=_WHERE),
-        same_within("label", "answer", unit="answer and annotator" if has_annotator else "answer", name=name,
-                    where=_WHERE, fix="Keep one gold label for each answer, or name an annotator column."),
-        *([readable_as("label_probability", named["label_probability"], allowed=PROBABILITY,
-                       fix=PROBABILITY_FIX, where=_WHERE)] if has_probability else []),
-    ]  # fmt: skip
+        same_within(
+            "label",
+            "answer",
+            unit="answer and annotator" if has_annotator else "answer",
+            name=name,
+            where=_WHERE,
+            fix="Keep one gold label for each answer, or name an annotator column.",
+        ),
+        *(
+            [
+                readable_as(
+                    "label_probability",
+                    named["label_probability"],
+                    allowed=PROBABILITY,
+                    fix=PROBABILITY_FIX,
+                    where=_WHERE,
+                )
+            ]
+            if has_probability
+            else []
+        ),
+    ]
     problems = broken_rules(coded, rules)
     if problems:
         return None, problems
     use = present & (label >= 0)
     dropped = {"labels table: row without a name or label": int((~use).sum())} if not use.all() else {}
     names = {part: names.take(codes[use]) for part, codes, names in parts}
-    gold = Gold(item=names["item"], model=names.get("model"), label=label[use], dropped=dropped,
-                warnings=warnings, probability=None if probability is None else probability[use])  # fmt: skip
+    gold = Gold(
+        item=names["item"],
+        model=names.get("model"),
+        label=label[use],
+        dropped=dropped,
+        warnings=warnings,
+        probability=None if probability is None else probability[use],
+    )
     return (_majority(gold, names["annotator"]) if has_annotator else gold), []
 
 
@@ -183,16 +209,17 @@ def _majority(gold: Gold, annotator: pd.Index[Any]) -> Gold:
         f"answer take the majority, and leave {ties} answers with a tie unlabelled"
     )
     return Gold(
-        item=pd.Index(share["item"]), model=None if gold.model is None else pd.Index(share["model"]),
-        label=np.asarray(share["label"] > 0.5, dtype=np.int8), dropped=gold.dropped,
-        warnings=(*gold.warnings, message), marks=marks.drop(columns="probability"),
+        item=pd.Index(share["item"]),
+        model=None if gold.model is None else pd.Index(share["model"]),
+        label=np.asarray(share["label"] > 0.5, dtype=np.int8),
+        dropped=gold.dropped,
+        warnings=(*gold.warnings, message),
+        marks=marks.drop(columns="probability"),
         probability=None if gold.probability is None else share["probability"].to_numpy(float),
-    )  # fmt: skip
+    )
 
 
-def _look_up(
-    row: NDArray[np.int64], key: NDArray[np.int64], value: NDArray[Any], missing: Any
-) -> NDArray[Any]:
+def _look_up(row: NDArray[np.int64], key: NDArray[np.int64], value: NDArray[Any], missing: Any) -> NDArray[Any]:
     keys, first = np.unique(key, return_index=True)
     place = pd.Index(keys).get_indexer(pd.Index(row))
     return np.asarray(np.append(value[first], missing)[place], dtype=value.dtype)
@@ -201,12 +228,13 @@ def _look_up(
 def _nothing_matched(gold: Gold, items: pd.Index[Any], models: pd.Index[Any]) -> Problem:
     theirs = [gold.item[0], *([gold.model[0]] if gold.model is not None else [])]
     ours = [*items[:1], *(models[:1] if gold.model is not None else [])]
-    return Problem(column=_WHERE + "item", found=f"no row that belongs to any verdict, for example {theirs}",
-                   allowed=f"names as in the verdict table, for example {ours}",
-                   fix="Make the names of both tables the same.")  # fmt: skip
+    return Problem(
+        column=_WHERE + "item",
+        found=f"no row that belongs to any verdict, for example {theirs}",
+        allowed=f"names as in the verdict table, for example {ours}",
+        fix="Make the names of both tables the same.",
+    )
 
 
 def _in_labels(problem: Problem) -> Problem:
-    return Problem(
-        column=_WHERE + problem.column, found=problem.found, allowed=problem.allowed, fix=problem.fix
-    )
+    return Problem(column=_WHERE + problem.column, found=problem.found, allowed=problem.allowed, fix=problem.fix)

@@ -15,17 +15,7 @@ from bayesjudge.tables.battle_gaps import GAPS, gap_of
 from bayesjudge.tables.coding import MISSING, code_binary, code_names, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
-from bayesjudge.tables.words import (
-    NUMBER,
-    ORDER,
-    ORDERS,
-    OUTCOME,
-    code_numbers,
-    code_order,
-    code_outcome,
-)
-
-__all__ = ["IDS", "NAMES", "NO_ATTACK", "validate"]
+from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, code_numbers, code_order, code_outcome
 
 REQUIRED = ("item", "judge_prefers")
 #: Columns of names, in the order of the validated table.
@@ -124,17 +114,38 @@ def _rules(coded: _Coded) -> list[Rule]:
     return [
         *(readable(key, table[key], binary=False) for key in IDS if key in table),
         *(readable("flip", table["flip"], binary=True) for key in ["flip"] if key in table),
-        *(readable_as(key, table[key], allowed=allowed, fix=fix)
-          for keys, (allowed, fix) in kinds.items() for key in keys if key in table),
-        same_within("judge_prefers", "event", unit="item, judge, attack and order", name=coded.named,
-                    values="different verdicts",
-                    fix="Say which order each verdict belongs to (order: ab or ba), or choose one prompt or "
-                        "run: where={'prompt': '...'}, or --where prompt=..."),
-        same_within("human_prefers", "subject", unit="item", name=coded.named, values="different preferences",
-                    fix="Settle on one preference for each pair, for example by majority."),
-        same_within("category", "subject", unit="item", name=coded.named, values="several categories",
-                    fix="Settle on one category for each item."),
-    ]  # fmt: skip
+        *(
+            readable_as(key, table[key], allowed=allowed, fix=fix)
+            for keys, (allowed, fix) in kinds.items()
+            for key in keys
+            if key in table
+        ),
+        same_within(
+            "judge_prefers",
+            "event",
+            unit="item, judge, attack and order",
+            name=coded.named,
+            values="different verdicts",
+            fix="Say which order each verdict belongs to (order: ab or ba), or choose one prompt or "
+            "run: where={'prompt': '...'}, or --where prompt=...",
+        ),
+        same_within(
+            "human_prefers",
+            "subject",
+            unit="item",
+            name=coded.named,
+            values="different preferences",
+            fix="Settle on one preference for each pair, for example by majority.",
+        ),
+        same_within(
+            "category",
+            "subject",
+            unit="item",
+            name=coded.named,
+            values="several categories",
+            fix="Settle on one category for each item.",
+        ),
+    ]
 
 
 def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, int]]:
@@ -146,8 +157,7 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict
         "missing item": (codes["item"] < 0).to_numpy(),
         "missing judge": (codes["judge"] < 0).to_numpy(),
         "missing judge_prefers": judge < 0,
-        "exact repeat of a verdict": codes["event"].duplicated().to_numpy()
-        & (codes["event"] >= 0).to_numpy(),
+        "exact repeat of a verdict": codes["event"].duplicated().to_numpy() & (codes["event"] >= 0).to_numpy(),
     }
     keep = np.ones(len(codes), dtype=bool)
     dropped = {}
@@ -206,5 +216,9 @@ def _numbers(values: pd.Series[Any]) -> NDArray[np.float64]:
 
 
 def _no_rows(found: str) -> Problem:
-    return Problem(column="(table)", found=found, fix="Check the file, and which columns were read as what.",
-                   allowed="at least one row with an item and a preference of the judge")  # fmt: skip
+    return Problem(
+        column="(table)",
+        found=found,
+        fix="Check the file, and which columns were read as what.",
+        allowed="at least one row with an item and a preference of the judge",
+    )

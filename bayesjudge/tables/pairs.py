@@ -16,8 +16,6 @@ from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.embeddings import check_embeddings, none_given
 from bayesjudge.tables.pair_rows import NO_ATTACK, validate
 
-__all__ = ["SAME_AS", "Pairs"]
-
 #: Start of the names of columns that say whether another judge decided likewise.
 SAME_AS = "same as "
 #: Coordinates of the embeddings that tell rows apart in `Pairs.rank`.
@@ -64,9 +62,14 @@ class Pairs:
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, *, a: Any = None, b: Any = None, prompt: Any = None,
+        cls,
+        frame: pd.DataFrame,
+        *,
+        a: Any = None,
+        b: Any = None,
+        prompt: Any = None,
         columns: Mapping[str, str] | None = None,
-    ) -> Pairs:  # fmt: skip
+    ) -> Pairs:
         """Validate a data frame and its embeddings.
 
         Parameters
@@ -109,8 +112,10 @@ class Pairs:
         ([0.0, nan], (2, 3), {'tie by the judge': 1})
         """
         if not isinstance(frame, pd.DataFrame):
-            raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                             "bayesjudge.readers.read_pairs takes files and other tables")  # fmt: skip
+            raise UsageError(
+                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
+                "bayesjudge.readers.read_pairs takes files and other tables"
+            )
         if (a is None) != (b is None) or (a is None and prompt is not None):
             raise UsageError("give embeddings of both responses (a= and b=), or none at all")
         table, chosen, dropped, warnings = validate(frame, columns)
@@ -121,10 +126,19 @@ class Pairs:
         }
         read = {name: array[chosen] for name, array in check_embeddings(given, rows=len(frame)).items()}
         nothing = none_given(len(table))
-        found = cls(table, read.get("response a", nothing), read.get("response b", nothing),
-                    read.get("prompts", nothing), dropped, warnings)  # fmt: skip
-        return replace(found, warnings=warnings + found._told_identical(),
-                       label_source=label_source(columns, found.frame, "human_prefers"))  # fmt: skip
+        found = cls(
+            table,
+            read.get("response a", nothing),
+            read.get("response b", nothing),
+            read.get("prompts", nothing),
+            dropped,
+            warnings,
+        )
+        return replace(
+            found,
+            warnings=warnings + found._told_identical(),
+            label_source=label_source(columns, found.frame, "human_prefers"),
+        )
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -169,10 +183,17 @@ class Pairs:
         shown = sign * frame["order"].map({"ab": 1.0, "ba": -1.0}).to_numpy(dtype=float)
         same = [frame[name].to_numpy(float) for name in frame if str(name).startswith(SAME_AS)]
         return [
-            chosen, other, sign * frame["gap"].to_numpy(float), frame["flip"].to_numpy(float), shown, *same,
-            *(sign[:, None] * (self.a - self.b)[:, :COORDINATES]).T, *self.prompt[:, :COORDINATES].T,
-            frame["category"].fillna("").to_numpy(dtype=str), self.agrees,
-        ]  # fmt: skip
+            chosen,
+            other,
+            sign * frame["gap"].to_numpy(float),
+            frame["flip"].to_numpy(float),
+            shown,
+            *same,
+            *(sign[:, None] * (self.a - self.b)[:, :COORDINATES]).T,
+            *self.prompt[:, :COORDINATES].T,
+            frame["category"].fillna("").to_numpy(dtype=str),
+            self.agrees,
+        ]
 
     @property
     def prefers_a(self) -> NDArray[np.bool_]:
@@ -228,8 +249,10 @@ class Pairs:
         """
         judges = list(dict.fromkeys(self.frame["judge"]))
         if judge is None and len(judges) > 1:
-            raise UsageError(f"the table has {len(judges)} judges; choose one: judge={judges[0]!r}, "
-                             f"or --judge {judges[0]} (of {', '.join(map(repr, judges))})")  # fmt: skip
+            raise UsageError(
+                f"the table has {len(judges)} judges; choose one: judge={judges[0]!r}, "
+                f"or --judge {judges[0]} (of {', '.join(map(repr, judges))})"
+            )
         for name, asked in (("judge", judge or judges[0]), ("attack", attack)):
             there = list(dict.fromkeys(self.frame[name]))
             if asked not in there:
@@ -237,8 +260,11 @@ class Pairs:
         at = self.frame["attack"] == attack
         mine = (self.frame["judge"] == (judge or judges[0])) & at
         found = self.take(mine.to_numpy(dtype=bool))
-        more = {f"{SAME_AS}{other}": _likewise(found.frame, self.frame[at & (self.frame["judge"] == other)])
-                for other in judges if other != (judge or judges[0])}  # fmt: skip
+        more = {
+            f"{SAME_AS}{other}": _likewise(found.frame, self.frame[at & (self.frame["judge"] == other)])
+            for other in judges
+            if other != (judge or judges[0])
+        }
         # The most alike first, so that neither names nor row order decide on the order of the columns.
         likest = sorted(more, key=lambda name: (np.nansum(more[name]), np.isfinite(more[name]).sum()))
         return replace(found, frame=found.frame.assign(**{name: more[name] for name in reversed(likest)}))

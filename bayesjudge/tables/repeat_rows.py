@@ -14,18 +14,7 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.coding import MISSING, code_names, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
-from bayesjudge.tables.words import (
-    NUMBER,
-    ORDER,
-    ORDERS,
-    OUTCOME,
-    OUTCOMES,
-    code_numbers,
-    code_order,
-    code_outcome,
-)
-
-__all__ = ["Layout", "Unfolded", "validate_events"]
+from bayesjudge.tables.words import NUMBER, ORDER, ORDERS, OUTCOME, OUTCOMES, code_numbers, code_order, code_outcome
 
 #: Columns that say under which conditions a trial was run; missing means not recorded.
 CONDITIONS = ("order", "prompt", "temperature")
@@ -154,16 +143,12 @@ def _number(coded: _Coded, layout: Layout, *, quiet: bool) -> tuple[_Coded, tupl
         trial, warnings = _counted(cell, layout, quiet=quiet)
         legend["trial"] = pd.Index([str(k) for k in range(int(trial.max(initial=0)) + 1)], dtype="str")
         codes = codes.assign(trial=trial)
-    event = joint_codes(
-        [cell, codes["trial"].to_numpy()], [int(cell.max(initial=0)) + 1, len(legend["trial"])]
-    )
+    event = joint_codes([cell, codes["trial"].to_numpy()], [int(cell.max(initial=0)) + 1, len(legend["trial"])])
     item = codes["item"].to_numpy().astype(np.int64)
     return _Coded(codes.assign(event=event, subject=item), legend, coded.table), warnings
 
 
-def _counted(
-    cell: NDArray[np.int64], layout: Layout, *, quiet: bool
-) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+def _counted(cell: NDArray[np.int64], layout: Layout, *, quiet: bool) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     known = cell >= 0
     trial = np.zeros(len(cell), dtype=np.int32)
     trial[known] = pd.Series(cell[known]).groupby(cell[known]).cumcount()
@@ -179,12 +164,23 @@ def _rules(coded: _Coded, layout: Layout) -> list[Rule]:
     whole = (*layout.keys, "trial", *layout.conditions)
     return [
         *(_readable(key, coded.table[key]) for key in layout.columns if key in coded.table),
-        same_within("category", "subject", unit="item", name=coded.told("item"), values="several categories",
-                    fix="Settle on one category for each item."),
-        same_within(layout.value, "event", unit=", ".join(whole), name=coded.told(*whole),
-                    values=f"different {layout.value}s",
-                    fix="Give each trial its own value in the trial column, or remove the wrong row."),
-    ]  # fmt: skip
+        same_within(
+            "category",
+            "subject",
+            unit="item",
+            name=coded.told("item"),
+            values="several categories",
+            fix="Settle on one category for each item.",
+        ),
+        same_within(
+            layout.value,
+            "event",
+            unit=", ".join(whole),
+            name=coded.told(*whole),
+            values=f"different {layout.value}s",
+            fix="Give each trial its own value in the trial column, or remove the wrong row.",
+        ),
+    ]
 
 
 def _readable(key: str, values: pd.Series[Any]) -> Rule:
@@ -198,8 +194,7 @@ def _readable(key: str, values: pd.Series[Any]) -> Rule:
 def _choose(coded: _Coded, layout: Layout) -> tuple[NDArray[np.bool_], dict[str, int]]:
     """Rows to keep and, for the others, the first reason that holds."""
     codes = coded.codes
-    unusable = {f"missing {key}": (codes[key] < 0).to_numpy()
-                for key in (*layout.keys, layout.value, "trial")}  # fmt: skip
+    unusable = {f"missing {key}": (codes[key] < 0).to_numpy() for key in (*layout.keys, layout.value, "trial")}
     unusable["exact repeat of a trial"] = ((codes["event"] >= 0) & codes["event"].duplicated()).to_numpy()
     keep = np.ones(len(codes), dtype=bool)
     dropped = {}
@@ -238,6 +233,9 @@ def _of_source(problem: Problem, source: NDArray[np.int64]) -> Problem:
 
 
 def _no_rows(layout: Layout, found: str) -> Problem:
-    return Problem(column="(table)", found=found,
-                   allowed=f"at least one row with an item and {layout.value}",
-                   fix="Check the file, and which columns were read as what.")  # fmt: skip
+    return Problem(
+        column="(table)",
+        found=found,
+        allowed=f"at least one row with an item and {layout.value}",
+        fix="Check the file, and which columns were read as what.",
+    )

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from bayesjudge.errors import Problem
 from bayesjudge.tables.coding import BINARY, UNKNOWN, distinct_values, names_in, shown
 
-__all__ = ["Rule", "broken_rules", "grouped", "readable", "readable_as", "same_within"]
-
 #: Distinct values told one by one for each rule; the rest are summed up in one problem.
 SHOWN = 5
 
@@ -44,8 +42,11 @@ class Rule:
 
 def readable(column: str, values: pd.Series[Any], *, binary: bool, where: str = "") -> Rule:
     """Every value of a column could be coded."""
-    fix = ("Recode it; a score needs a threshold first, for example (score >= 0.5)." if binary
-           else "Write a name or a number, or leave it empty.")  # fmt: skip
+    fix = (
+        "Recode it; a score needs a threshold first, for example (score >= 0.5)."
+        if binary
+        else "Write a name or a number, or leave it empty."
+    )
     allowed = BINARY if binary else names_in(column)
     return readable_as(column, values, allowed=allowed, fix=fix, where=where)
 
@@ -56,14 +57,18 @@ def readable_as(column: str, values: pd.Series[Any], *, allowed: str, fix: str, 
     def found(_: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
         return grouped(values.iloc[rows], rows, lambda row: shown(values.iloc[row]))
 
-    return Rule(column=where + column, holds=lambda coded: coded[column].to_numpy() != UNKNOWN, found=found,
-                allowed=allowed, fix=fix)  # fmt: skip
+    return Rule(
+        column=where + column,
+        holds=lambda coded: coded[column].to_numpy() != UNKNOWN,
+        found=found,
+        allowed=allowed,
+        fix=fix,
+    )
 
 
 def same_within(
-    column: str, key: str, *, unit: str, name: Callable[[int], str], fix: str, where: str = "",
-    values: str = "0 and 1",
-) -> Rule:  # fmt: skip
+    column: str, key: str, *, unit: str, name: Callable[[int], str], fix: str, where: str = "", values: str = "0 and 1"
+) -> Rule:
     """Rows that share a key agree on a coded column wherever both have it; else they show the ``values``."""
 
     def holds(coded: pd.DataFrame) -> NDArray[np.bool_]:
@@ -72,9 +77,7 @@ def same_within(
     def found(coded: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
         return grouped(coded[key].to_numpy()[rows], rows, lambda row: f"{values} for {name(row)}")
 
-    return Rule(
-        column=where + column, holds=holds, found=found, allowed=f"one value for each {unit}", fix=fix
-    )
+    return Rule(column=where + column, holds=holds, found=found, allowed=f"one value for each {unit}", fix=fix)
 
 
 def grouped(
@@ -82,9 +85,7 @@ def grouped(
 ) -> list[tuple[str, NDArray[np.int64]]]:
     """Rows of each of the first findings in the words of their first row, and of all the others together."""
     codes, distinct = distinct_values(pd.Series(key))
-    told = [
-        (tell(int(rows[codes == code][0])), rows[codes == code]) for code in range(min(SHOWN, len(distinct)))
-    ]
+    told = [(tell(int(rows[codes == code][0])), rows[codes == code]) for code in range(min(SHOWN, len(distinct)))]
     rest = len(distinct) - len(told)
     return [*told, (f"{rest} more such findings", rows[codes >= SHOWN])] if rest else told
 
@@ -107,9 +108,7 @@ def broken_rules(coded: pd.DataFrame, rules: Sequence[Rule]) -> list[Problem]:
 
     # One failure case a check is enough to know that it failed: pandera's table of all of them takes
     # tens of seconds for millions of rows, the rows are found again below in milliseconds.
-    checks = [
-        pa.Check(_as_series(rule), name=str(place), n_failure_cases=1) for place, rule in enumerate(rules)
-    ]
+    checks = [pa.Check(_as_series(rule), name=str(place), n_failure_cases=1) for place, rule in enumerate(rules)]
     try:
         pa.DataFrameSchema(checks=checks).validate(coded, lazy=True)
     except pa.errors.SchemaErrors as failure:
@@ -124,9 +123,10 @@ def _as_series(rule: Rule) -> Callable[[pd.DataFrame], pd.Series[bool]]:
 
 def _problems(coded: pd.DataFrame, rule: Rule) -> list[Problem]:
     findings = rule.found(coded, np.flatnonzero(~rule.holds(coded)))
-    return [Problem(column=rule.column, found=text, allowed=rule.allowed, fix=rule.fix,
-                    rows=tuple((rows + 1).tolist()))
-            for text, rows in findings]  # fmt: skip
+    return [
+        Problem(column=rule.column, found=text, allowed=rule.allowed, fix=rule.fix, rows=tuple((rows + 1).tolist()))
+        for text, rows in findings
+    ]
 
 
 def _torn(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[np.bool_]:

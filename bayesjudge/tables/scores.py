@@ -11,11 +11,10 @@ from bayesjudge.errors import UsageError
 from bayesjudge.tables.repeat_rows import Layout, validate_events
 from bayesjudge.tables.unfold import SIDE_COLUMNS, unfold_scores
 
-__all__ = ["SCORES", "Scores"]
-
 #: What one row of `Scores` holds.
-SCORES = Layout(value="score", keys=("item", "judge", "response"), conditions=("prompt", "temperature"),
-                unfold=unfold_scores)  # fmt: skip
+SCORES = Layout(
+    value="score", keys=("item", "judge", "response"), conditions=("prompt", "temperature"), unfold=unfold_scores
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +76,10 @@ class Scores:
         ([7.0, 9.0, 8.0], {'missing score': 1})
         """
         if not isinstance(frame, pd.DataFrame):
-            raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                             "bayesjudge.readers.read_scores takes files and other tables")  # fmt: skip
+            raise UsageError(
+                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
+                "bayesjudge.readers.read_scores takes files and other tables"
+            )
         return cls(*validate_events(frame, columns, SCORES, also=SIDE_COLUMNS))
 
     def __len__(self) -> int:

@@ -11,11 +11,10 @@ from bayesjudge.errors import UsageError
 from bayesjudge.tables.repeat_rows import Layout, validate_events
 from bayesjudge.tables.unfold import COUNT_COLUMNS, unfold_outcomes
 
-__all__ = ["TRIALS", "Trials"]
-
 #: What one row of `Trials` holds.
-TRIALS = Layout(value="outcome", keys=("item", "judge"), conditions=("order", "prompt", "temperature"),
-                unfold=unfold_outcomes)  # fmt: skip
+TRIALS = Layout(
+    value="outcome", keys=("item", "judge"), conditions=("order", "prompt", "temperature"), unfold=unfold_outcomes
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +79,10 @@ class Trials:
         100
         """
         if not isinstance(frame, pd.DataFrame):
-            raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                             "bayesjudge.readers.read_trials takes files and other tables")  # fmt: skip
+            raise UsageError(
+                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
+                "bayesjudge.readers.read_trials takes files and other tables"
+            )
         return cls(*validate_events(frame, columns, TRIALS, also=COUNT_COLUMNS))
 
     def __len__(self) -> int:

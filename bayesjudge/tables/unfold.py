@@ -17,17 +17,13 @@ from bayesjudge.tables.repeat_rows import Unfolded
 from bayesjudge.tables.schema import broken_rules, readable_as
 from bayesjudge.tables.words import OUTCOMES, code_numbers
 
-__all__ = ["COUNT_COLUMNS", "SIDE_COLUMNS", "score_columns", "unfold_outcomes", "unfold_scores"]
-
 #: Columns of the count form, in the order of `OUTCOMES`; the last is optional.
 COUNT_COLUMNS = ("n_a", "n_b", "n_tie")
 #: Columns that hold the scores of both responses of a comparison.
 SIDE_COLUMNS = ("score_a", "score_b")
 _COUNT = "a whole number of trials, 0 or more, or empty for missing"
 #: A date and time fit; a name of thousands of digits, which Python would not read as a number, is no trial.
-_NUMBERED = re.compile(
-    r"(s|score|trial|run|rep|repeat|repetition|sample|rating)[_ ]?(\d{1,18})", re.IGNORECASE
-)
+_NUMBERED = re.compile(r"(s|score|trial|run|rep|repeat|repetition|sample|rating)[_ ]?(\d{1,18})", re.IGNORECASE)
 
 
 def unfold_outcomes(table: pd.DataFrame) -> Unfolded:
@@ -90,9 +86,16 @@ def score_columns(found: Iterable[str]) -> dict[str, str]:
             kinds[match[1].casefold()][name] = str(int(match[2]))
     if len(kinds) > 1:
         told = "; ".join(", ".join(columns) for columns in kinds.values())
-        raise InputError([Problem(column="score", found=f"several sets of numbered columns: {told}",
-                                  allowed="one set, for example s0, s1, s2",
-                                  fix="Remove or rename the other columns.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="score",
+                    found=f"several sets of numbered columns: {told}",
+                    allowed="one set, for example s0, s1, s2",
+                    fix="Remove or rename the other columns.",
+                )
+            ]
+        )
     return next(iter(kinds.values()), {})
 
 
@@ -117,9 +120,7 @@ def _read_counts(table: pd.DataFrame, names: list[str]) -> tuple[NDArray[np.int6
     for name in names:
         codes[name], numbers = code_numbers(table[name])
         whole = (numbers >= 0) & (numbers == np.floor(numbers))
-        codes[name] = np.where(
-            (codes[name] >= 0) & ~np.append(whole, True)[codes[name]], UNKNOWN, codes[name]
-        )
+        codes[name] = np.where((codes[name] >= 0) & ~np.append(whole, True)[codes[name]], UNKNOWN, codes[name])
         values[name] = np.append(numbers, 0.0)[np.maximum(codes[name], -1)]
     fix = "Write counts of trials; shares need the number of trials first."
     problems = broken_rules(

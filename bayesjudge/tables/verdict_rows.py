@@ -11,19 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.tables.coding import (
-    MISSING,
-    PROBABILITY,
-    code_binary,
-    code_names,
-    code_probability,
-    joint_codes,
-)
+from bayesjudge.tables.coding import MISSING, PROBABILITY, code_binary, code_names, code_probability, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.gold import PROBABILITY_FIX, Gold, match_gold, read_gold
 from bayesjudge.tables.schema import Rule, broken_rules, grouped, readable, readable_as, same_within
-
-__all__ = ["IDS", "NAMES", "REQUIRED", "validate"]
 
 #: Our names for the columns of a verdict table; the first three are required.
 NAMES = ("item", "model", "verdict", "judge", "label", "run", "label_probability")
@@ -44,9 +35,7 @@ class _Coded:
 
     def named(self, *keys: str) -> Any:
         """A function from a row to words like ``item '7', model 'a'``."""
-        return lambda row: ", ".join(
-            f"{key} {self.names[key].array[self.codes[key].iloc[row]]!r}" for key in keys
-        )
+        return lambda row: ", ".join(f"{key} {self.names[key].array[self.codes[key].iloc[row]]!r}" for key in keys)
 
 
 def validate(
@@ -68,10 +57,7 @@ def validate(
         raise InputError(problems)
     chosen, dropped = _choose(coded)
     if gold is not None:
-        dropped |= {
-            **gold.dropped,
-            **({"labels table: row that matches no verdict": unmatched} if unmatched else {}),
-        }
+        dropped |= {**gold.dropped, **({"labels table: row that matches no verdict": unmatched} if unmatched else {})}
     rows = _assemble(coded, chosen, dropped)
     return rows, dropped, warnings + numbered, None if gold is None else _marks_on(rows, gold)
 
@@ -85,16 +71,12 @@ def _marks_on(rows: pd.DataFrame, gold: Gold) -> pd.DataFrame | None:
     return found[["item", "model", "annotator", "label"]]
 
 
-def _of_verdicts(
-    frame: pd.DataFrame, columns: Mapping[str, str] | None, labels: pd.DataFrame | None
-) -> dict[str, str]:
+def _of_verdicts(frame: pd.DataFrame, columns: Mapping[str, str] | None, labels: pd.DataFrame | None) -> dict[str, str]:
     """The part of a mapping that is not about the labels table alone."""
     if labels is None:
         return dict(columns or {})
     ours, theirs = set(map(str, frame.columns)), set(map(str, labels.columns))
-    return {
-        name: source for name, source in (columns or {}).items() if source in ours or source not in theirs
-    }
+    return {name: source for name, source in (columns or {}).items() if source in ours or source not in theirs}
 
 
 def _code(table: pd.DataFrame) -> _Coded:
@@ -121,9 +103,7 @@ def _code(table: pd.DataFrame) -> _Coded:
 def _join(coded: _Coded, gold: Gold) -> tuple[_Coded, int, list[Problem]]:
     match = match_gold(gold, codes=coded.codes, items=coded.names["item"], models=coded.names["model"])
     return (
-        _Coded(
-            coded.codes.assign(gold=match.label, gold_probability=match.probability), coded.names, coded.table
-        ),
+        _Coded(coded.codes.assign(gold=match.label, gold_probability=match.probability), coded.names, coded.table),
         match.unmatched,
         match.problems,
     )
@@ -144,9 +124,7 @@ def _number_runs(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
     has_run = "run" in coded.table and coded.table["run"].notna().any()
     if has_run:
         codes, names["run"], warnings = _fill_runs(codes, names["run"])
-        event = joint_codes(
-            [event, codes["run"].to_numpy()], [int(event.max(initial=0)) + 1, len(names["run"])]
-        )
+        event = joint_codes([event, codes["run"].to_numpy()], [int(event.max(initial=0)) + 1, len(names["run"])])
     elif _only_copies(event, coded.table):
         names["run"], warnings = pd.Index(["0"], dtype="str"), ()
     else:
@@ -157,9 +135,7 @@ def _number_runs(coded: _Coded) -> tuple[_Coded, tuple[str, ...]]:
     return _Coded(codes.assign(event=event), names, coded.table), warnings
 
 
-def _fill_runs(
-    codes: pd.DataFrame, names: pd.Index[Any]
-) -> tuple[pd.DataFrame, pd.Index[Any], tuple[str, ...]]:
+def _fill_runs(codes: pd.DataFrame, names: pd.Index[Any]) -> tuple[pd.DataFrame, pd.Index[Any], tuple[str, ...]]:
     missing = codes["run"].to_numpy() == MISSING
     if not missing.any():
         return codes, names, ()
@@ -199,12 +175,22 @@ def _rules(coded: _Coded) -> list[Rule]:
     return [
         *values,
         *_probability_rules(coded),
-        same_within("label", "answer", unit="answer (item and model)", name=coded.named("item", "model"),
-                    fix="Settle on one label for each answer, for example by majority."),
+        same_within(
+            "label",
+            "answer",
+            unit="answer (item and model)",
+            name=coded.named("item", "model"),
+            fix="Settle on one label for each answer, for example by majority.",
+        ),
         _gold_agrees(coded),
-        same_within("verdict", "event", unit="item, model, judge and run", name=coded.named(*IDS),
-                    fix="Give each run its own value in the run column, or remove the wrong row."),
-    ]  # fmt: skip
+        same_within(
+            "verdict",
+            "event",
+            unit="item, model, judge and run",
+            name=coded.named(*IDS),
+            fix="Give each run its own value in the run column, or remove the wrong row.",
+        ),
+    ]
 
 
 def _probability_rules(coded: _Coded) -> list[Rule]:
@@ -215,23 +201,30 @@ def _probability_rules(coded: _Coded) -> list[Rule]:
     label, chance = _filled_label(codes), _filled_probability(codes)
 
     def found(_: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
-        return grouped(
-            codes["answer"].to_numpy()[rows], rows, lambda row: f"none, but a label, for {name(row)}"
-        )
+        return grouped(codes["answer"].to_numpy()[rows], rows, lambda row: f"none, but a label, for {name(row)}")
 
     column = "label_probability"
-    written = [] if column not in coded.table else [
-        readable_as(column, coded.table[column], allowed=PROBABILITY, fix=PROBABILITY_FIX),
-        same_within(column, "answer", unit="answer (item and model)", name=name, fix="Keep one.",
-                    values="several values"),
-    ]  # fmt: skip
+    written = (
+        []
+        if column not in coded.table
+        else [
+            readable_as(column, coded.table[column], allowed=PROBABILITY, fix=PROBABILITY_FIX),
+            same_within(
+                column, "answer", unit="answer (item and model)", name=name, fix="Keep one.", values="several values"
+            ),
+        ]
+    )
     return [
         *written,
-        Rule(column=column, holds=lambda _: ~((label >= 0) & np.isnan(chance)), found=found,
-             allowed="a probability for every labelled answer where any has one",
-             fix="Give 1 to answers that were labelled for certain, or remove the column if every answer had "
-                 "the same chance."),
-    ]  # fmt: skip
+        Rule(
+            column=column,
+            holds=lambda _: ~((label >= 0) & np.isnan(chance)),
+            found=found,
+            allowed="a probability for every labelled answer where any has one",
+            fix="Give 1 to answers that were labelled for certain, or remove the column if every answer had "
+            "the same chance.",
+        ),
+    ]
 
 
 def _gold_agrees(coded: _Coded) -> Rule:
@@ -242,12 +235,21 @@ def _gold_agrees(coded: _Coded) -> Rule:
         return ~(both & (codes["label"] != codes["gold"])).to_numpy(dtype=bool)
 
     def found(codes: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
-        return grouped(codes["answer"].to_numpy()[rows], rows,
-                       lambda row: f"{codes['label'].iloc[row]} where the labels table says "
-                                   f"{codes['gold'].iloc[row]} for {name(row)}")  # fmt: skip
+        return grouped(
+            codes["answer"].to_numpy()[rows],
+            rows,
+            lambda row: (
+                f"{codes['label'].iloc[row]} where the labels table says {codes['gold'].iloc[row]} for {name(row)}"
+            ),
+        )
 
-    return Rule(column="label", holds=holds, found=found, allowed="the same label in both tables",
-                fix="Settle on one label for each answer, or use one of the two.")  # fmt: skip
+    return Rule(
+        column="label",
+        holds=holds,
+        found=found,
+        allowed="the same label in both tables",
+        fix="Settle on one label for each answer, or use one of the two.",
+    )
 
 
 def _choose(coded: _Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
@@ -257,10 +259,7 @@ def _choose(coded: _Coded) -> tuple[NDArray[np.bool_], dict[str, int]]:
     repeat = "exact repeat of a run" if len(coded.names["run"]) > 1 else "exact repeat of a row"
     unusable = {f"missing {key}": (codes[key] < 0).to_numpy() for key in ("item", "model", "judge")}
     silent = (codes["verdict"] < 0).to_numpy()
-    unusable |= {
-        "missing verdict": silent & (label < 0),
-        "missing verdict, answer labelled": silent & (label >= 0),
-    }
+    unusable |= {"missing verdict": silent & (label < 0), "missing verdict, answer labelled": silent & (label >= 0)}
     event = codes["event"]
     unusable[repeat] = ((event >= 0) & event.duplicated()).to_numpy()
     keep = np.ones(len(codes), dtype=bool)
@@ -308,5 +307,9 @@ def _assemble(coded: _Coded, keep: NDArray[np.bool_], dropped: Mapping[str, int]
 
 
 def _no_rows(found: str) -> Problem:
-    return Problem(column="(table)", found=found, allowed="at least one row with an item, model and verdict",
-                   fix="Check the file, and which columns were read as what.")  # fmt: skip
+    return Problem(
+        column="(table)",
+        found=found,
+        allowed="at least one row with an item, model and verdict",
+        fix="Check the file, and which columns were read as what.",
+    )

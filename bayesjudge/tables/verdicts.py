@@ -15,8 +15,6 @@ from bayesjudge.tables.verdict_rows import IDS, validate
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["Verdicts"]
-
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
@@ -50,11 +48,7 @@ class Verdicts:
 
     @classmethod
     def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        columns: Mapping[str, str] | None = None,
-        labels: pd.DataFrame | None = None,
+        cls, frame: pd.DataFrame, *, columns: Mapping[str, str] | None = None, labels: pd.DataFrame | None = None
     ) -> Verdicts:
         """Validate a data frame.
 
@@ -99,8 +93,10 @@ class Verdicts:
         ([1, 0], {'missing verdict': 1})
         """
         if not isinstance(frame, pd.DataFrame):
-            raise UsageError(f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
-                             "bayesjudge.readers.read_verdicts takes files and other tables")  # fmt: skip
+            raise UsageError(
+                f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
+                "bayesjudge.readers.read_verdicts takes files and other tables"
+            )
         found = cls(*validate(frame, columns, labels))
         return replace(found, label_source=label_source(columns, found.frame, "label"))
 

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.tables.coding import MISSING, UNKNOWN, distinct_values
 
-__all__ = ["NUMBER", "ORDER", "ORDERS", "OUTCOME", "OUTCOMES", "code_numbers", "code_order", "code_outcome",
-           "read_number"]  # fmt: skip
-
 #: Outcomes of a comparison and orders of presentation, in the order of their codes.
 OUTCOMES = ("a", "b", "tie")
 ORDERS = ("ab", "ba")
@@ -27,11 +24,27 @@ NUMBER = "a finite number, or empty for missing"
 
 _NOTHING = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _OUTCOME_WORDS = {
-    "a": 0, "model_a": 0, "response_a": 0, "answer_a": 0, "assistant_a": 0,
-    "b": 1, "model_b": 1, "response_b": 1, "answer_b": 1, "assistant_b": 1,
-    "tie": 2, "ties": 2, "tied": 2, "draw": 2, "equal": 2, "same": 2, "c": 2, "tie_(bothbad)": 2,
-    "bothbad": 2, "both_bad": 2,
-}  # fmt: skip
+    "a": 0,
+    "model_a": 0,
+    "response_a": 0,
+    "answer_a": 0,
+    "assistant_a": 0,
+    "b": 1,
+    "model_b": 1,
+    "response_b": 1,
+    "answer_b": 1,
+    "assistant_b": 1,
+    "tie": 2,
+    "ties": 2,
+    "tied": 2,
+    "draw": 2,
+    "equal": 2,
+    "same": 2,
+    "c": 2,
+    "tie_(bothbad)": 2,
+    "bothbad": 2,
+    "both_bad": 2,
+}
 _ORDER_WORDS = {"ab": 0, "a,b": 0, "a-b": 0, "a_b": 0, "ba": 1, "b,a": 1, "b-a": 1, "b_a": 1}
 
 

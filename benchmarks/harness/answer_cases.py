@@ -174,10 +174,12 @@ def _real(data: Path, kind: str) -> Any:
     made: dict[str, Callable[[], Any]] = {
         "verdicts": lambda: triviaqa(data, models=4, judges=1, items=400, labelled=40),
         "panel": lambda: triviaqa(data, models=3, judges=3, items=100, labelled=40),
-        "judged battles": lambda: _first_battles(data, 1000), "graded battles": lambda: graded(data),
-        "trials": lambda: trials(data, items=12), "scores": lambda: scores(data, responses=12),
+        "judged battles": lambda: _first_battles(data, 1000),
+        "graded battles": lambda: graded(data),
+        "trials": lambda: trials(data, items=12),
+        "scores": lambda: scores(data, responses=12),
         "pairs": lambda: pairs(data, verified=200),
-    }  # fmt: skip
+    }
     return made[kind]()
 
 
@@ -186,8 +188,10 @@ def _of_verdicts(make: Callable[[str], Any]) -> Any:
 
     counts = bj.count_verdicts(make("verdicts"))
     judge, options = counts.judges[0], {"bootstrap": 200, "seed": 1}
-    rows = {population: accuracy_baselines(counts, judge, population=population, **options)
-            for population in ("superpopulation", "items")}  # fmt: skip
+    rows = {
+        population: accuracy_baselines(counts, judge, population=population, **options)
+        for population in ("superpopulation", "items")
+    }
     return _records(**rows, quality=judge_quality(counts, judge, **options))
 
 
@@ -233,8 +237,13 @@ def _of_pairs(make: Callable[[str], Any]) -> Any:
     from bayesjudge.baselines import audit
 
     table = make("pairs")
-    methods = (audit.flip_nothing, audit.nearest_neighbours, partial(audit.flip_random, seed=1),
-               audit.centroid, audit.partial_ot)  # fmt: skip
+    methods = (
+        audit.flip_nothing,
+        audit.nearest_neighbours,
+        partial(audit.flip_random, seed=1),
+        audit.centroid,
+        audit.partial_ot,
+    )
     return {found.method: _plain(found) for found in (method(table) for method in methods)}
 
 

@@ -54,8 +54,21 @@ def _mtbench(data: Path) -> Iterator[tuple[str, Pairs]]:
 
 
 def _read(frame: pd.DataFrame, data: Path, embeddings: str) -> Pairs:
-    kept = ["item_id", "judge", "verdict", "order", "human", "len_a", "len_b", "question", "category",
-            "subset", "model_a", "model_b"]  # fmt: skip
-    pairs = read_pairs(frame[[name for name in kept if name in frame]],
-                       embeddings=data / "embeddings" / f"{embeddings}.npz")  # fmt: skip
+    kept = [
+        "item_id",
+        "judge",
+        "verdict",
+        "order",
+        "human",
+        "len_a",
+        "len_b",
+        "question",
+        "category",
+        "subset",
+        "model_a",
+        "model_b",
+    ]
+    pairs = read_pairs(
+        frame[[name for name in kept if name in frame]], embeddings=data / "embeddings" / f"{embeddings}.npz"
+    )
     return pairs.take(pairs.verified)

@@ -25,9 +25,7 @@ def write_battles(path: Path, *, battles: int, models: int, judged_every: int, s
 
     rng, writer = np.random.default_rng(seed), None
     theta = rng.normal(0, 0.7, models)
-    for start in track(
-        range(0, battles, BLOCK), "writing battles", console=Console(stderr=True), transient=True
-    ):
+    for start in track(range(0, battles, BLOCK), "writing battles", console=Console(stderr=True), transient=True):
         size = min(BLOCK, battles - start)
         table = pa.Table.from_pandas(_block(start, size, theta, judged_every, rng), preserve_index=False)
         writer = writer or pq.ParquetWriter(path, table.schema)
@@ -36,9 +34,7 @@ def write_battles(path: Path, *, battles: int, models: int, judged_every: int, s
         writer.close()
 
 
-def _block(
-    start: int, size: int, theta: np.ndarray, judged_every: int, rng: np.random.Generator
-) -> pd.DataFrame:
+def _block(start: int, size: int, theta: np.ndarray, judged_every: int, rng: np.random.Generator) -> pd.DataFrame:
     names = np.array([f"model-{k:03d}" for k in range(len(theta))], dtype=object)
     a = rng.integers(len(theta), size=size)
     b = (a + rng.integers(1, len(theta), size=size)) % len(theta)
@@ -46,5 +42,14 @@ def _block(
     chance = 1 / (1 + np.exp(theta[b] - theta[a]))
     outcome = [np.where(rng.random(size) < 1 / 7, 0.5, rng.random(size) < chance) for _ in range(2)]
     verdict = np.where(item % judged_every == 0, outcome[1], np.nan)
-    return pd.DataFrame({"item": item, "model_a": names[a], "model_b": names[b], "human": outcome[0],
-                         "judge": "judge", "verdict": verdict, "order": "ab"})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "item": item,
+            "model_a": names[a],
+            "model_b": names[b],
+            "human": outcome[0],
+            "judge": "judge",
+            "verdict": verdict,
+            "order": "ab",
+        }
+    )

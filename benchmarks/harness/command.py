@@ -25,9 +25,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return options
 
 
-def each_model(
-    description: str | None, count: str, results: Path, run: Callable[[str, Namespace], None]
-) -> Namespace:
+def each_model(description: str | None, count: str, results: Path, run: Callable[[str, Namespace], None]) -> Namespace:
     """Run a study of simulated data on every registered model asked for, one after another.
 
     Parameters

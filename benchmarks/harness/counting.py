@@ -23,10 +23,7 @@ def main(path: str, way: str) -> None:
     before, start = _peak(), time.perf_counter()
     if way == "battles":
         battles = count_battles(_limited(path), lengths=False)
-        found = {
-            "battles": int(battles.human.votes.sum()),
-            "patterns": len(battles.judged) + len(battles.human),
-        }
+        found = {"battles": int(battles.human.votes.sum()), "patterns": len(battles.judged) + len(battles.human)}
     else:
         counts = count_verdicts(_table(path) if way == "ibis" else read_verdicts(path))
         found = {"answers": int(counts.answers.n.sum())}
@@ -58,9 +55,7 @@ def _peak() -> float:
     status = Path("/proc/self/status")
     if status.is_file():
         (peak,) = (
-            line.split()[1]
-            for line in status.read_text(encoding="ascii").splitlines()
-            if line.startswith("VmHWM")
+            line.split()[1] for line in status.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM")
         )
         return int(peak) / 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

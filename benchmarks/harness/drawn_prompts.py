@@ -41,8 +41,9 @@ class Log:
     def keep(self, rows: NDArray[np.int64], unit: Ints) -> Log:
         """Some rows, several times if need be, with new units; an item of another unit is another item."""
         item = unit * (self.item.max() + 1) + self.item[rows]
-        return replace(self, first=self.first[rows], second=self.second[rows], item=item, unit=unit,
-                       label=self.label[rows])  # fmt: skip
+        return replace(
+            self, first=self.first[rows], second=self.second[rows], item=item, unit=unit, label=self.label[rows]
+        )
 
 
 def read_mtbench(folder: Path, rater: str) -> Log:
@@ -71,10 +72,14 @@ def read_mtbench(folder: Path, rater: str) -> Log:
     sides = [pd.Index(of[side]) for side in ("model_a", "model_b")]
     a, b = (pd.Index(models).get_indexer(side).astype(np.int64) for side in sides)
     label = votes["human"].to_numpy(np.float64)
-    return Log(models=models, first=np.minimum(a, b), second=np.maximum(a, b),
-               item=pd.factorize(votes["item_id"])[0].astype(np.int64),
-               unit=pd.factorize(np.asarray(unit))[0].astype(np.int64),
-               label=np.where(a < b, label, 1 - label))  # fmt: skip
+    return Log(
+        models=models,
+        first=np.minimum(a, b),
+        second=np.maximum(a, b),
+        item=pd.factorize(votes["item_id"])[0].astype(np.int64),
+        unit=pd.factorize(np.asarray(unit))[0].astype(np.int64),
+        label=np.where(a < b, label, 1 - label),
+    )
 
 
 def drawn(log: Log, units: int, rng: np.random.Generator) -> Log:
@@ -102,28 +107,49 @@ def counted(log: Log, *, clustered: bool = True) -> BattleCounts:
     pair = {"first": log.first, "second": log.second, "group": zero}
     human = HumanVotes(**pair, order=zero, length=unknown, covariates=np.zeros((len(zero), 0)), votes=outcome)
     nobody = JudgedBattles(
-        **pair, judge=zero, order=zero, label=log.label, verdict=log.label, gap=unknown, length=unknown,
-        covariates=human.covariates, votes=outcome, n=zero,
-    ).keep(zero[:0])  # fmt: skip
+        **pair,
+        judge=zero,
+        order=zero,
+        label=log.label,
+        verdict=log.label,
+        gap=unknown,
+        length=unknown,
+        covariates=human.covariates,
+        votes=outcome,
+        n=zero,
+    ).keep(zero[:0])
     none = np.zeros(0)
     return BattleCounts(
-        models=log.models, judges=(), groups=("all",), human=human, judged=nobody, shown=nobody,
-        swaps=Swaps(labels=np.zeros((0, 3, 3), dtype=np.int64), advantage=none, advantage_squares=none,
-                    n=zero[:0]),
+        models=log.models,
+        judges=(),
+        groups=("all",),
+        human=human,
+        judged=nobody,
+        shown=nobody,
+        swaps=Swaps(labels=np.zeros((0, 3, 3), dtype=np.int64), advantage=none, advantage_squares=none, n=zero[:0]),
         battles=_clusters(log, "battle", _codes(log.item, log.first, log.second)),
         clusters=(_clusters(log, "unit", log.unit),) if clustered else (),
-    )  # fmt: skip
+    )
 
 
 def _clusters(log: Log, column: str, cluster: Ints) -> BattleClusters:
     size = len(log.first)
     unknown, zero = np.full(size, np.nan), np.zeros(size, dtype=np.int64)
     return BattleClusters(
-        column=column, rater=zero + PEOPLE, first=log.first, second=log.second, group=zero, cluster=cluster,
-        label=log.label, shown=np.full((size, 2), np.nan), longer=unknown, gap=unknown,
-        votes=np.zeros((size, 3), dtype=np.int64), n=zero + 1,
+        column=column,
+        rater=zero + PEOPLE,
+        first=log.first,
+        second=log.second,
+        group=zero,
+        cluster=cluster,
+        label=log.label,
+        shown=np.full((size, 2), np.nan),
+        longer=unknown,
+        gap=unknown,
+        votes=np.zeros((size, 3), dtype=np.int64),
+        n=zero + 1,
         times=np.ones(int(cluster.max()) + 1, dtype=np.int64),
-    )  # fmt: skip
+    )
 
 
 def _codes(*names: Ints) -> Ints:

@@ -27,9 +27,16 @@ def read(folder: Path, name: str) -> PanelVotes:
     """Votes and all labels of one table."""
     if name == "trec":
         frame = pd.read_parquet(folder / "multijudge_trec_llmjudge" / "trec_llmjudge.parquet")
-        rows = pd.DataFrame({"item": frame["item_id"], "model": "passages", "judge": frame["judge"],
-                             "verdict": (frame["score"] >= 2).astype(int), "query": frame["qid"],
-                             "label": (frame["human"] >= 2).astype(int)})  # fmt: skip
+        rows = pd.DataFrame(
+            {
+                "item": frame["item_id"],
+                "model": "passages",
+                "judge": frame["judge"],
+                "verdict": (frame["score"] >= 2).astype(int),
+                "query": frame["qid"],
+                "label": (frame["human"] >= 2).astype(int),
+            }
+        )
         return panel_votes(Verdicts.from_frame(rows), cluster="query")
     frame = pd.read_parquet(folder / "binary_triviaqa_judges" / "triviaqa_judges.parquet")
     keep = (frame["version"] == name[-2:]) & (frame["judge_type"] == "llm") & ~frame["suspect"]
@@ -43,14 +50,15 @@ def true_values(votes: PanelVotes) -> dict[tuple[str, str], float]:
     truth: dict[tuple[str, str], float] = {}
     for population in POPULATIONS:
         truth |= {(estimand_of("accuracy", population), model): value for model, value in accuracy.items()}
-        truth |= {(estimand_of("difference", population), f"{a} − {b}"): accuracy[a] - accuracy[b]
-                  for a in accuracy for b in accuracy}  # fmt: skip
+        truth |= {
+            (estimand_of("difference", population), f"{a} − {b}"): accuracy[a] - accuracy[b]
+            for a in accuracy
+            for b in accuracy
+        }
     return truth
 
 
-def hidden(
-    votes: PanelVotes, *, splits: int, labels: Sequence[int], seed: int
-) -> list[tuple[Key, PanelVotes]]:
+def hidden(votes: PanelVotes, *, splits: int, labels: Sequence[int], seed: int) -> list[tuple[Key, PanelVotes]]:
     """The votes with the labels of all but n_cal random items hidden."""
     rng, sets = np.random.default_rng(seed), []
     for split in range(splits):
@@ -61,9 +69,7 @@ def hidden(
     return sets
 
 
-def drawn_again(
-    votes: PanelVotes, *, splits: int, labels: Sequence[int], seed: int
-) -> list[tuple[Key, PanelVotes]]:
+def drawn_again(votes: PanelVotes, *, splits: int, labels: Sequence[int], seed: int) -> list[tuple[Key, PanelVotes]]:
     """`hidden`, each split of as many items drawn from the table with replacement.
 
     The table is then the superpopulation, and what is true of it is true of questions like the drawn ones.
@@ -80,5 +86,11 @@ def _items(votes: PanelVotes, chosen: NDArray[np.int64]) -> PanelVotes:
     """The chosen items, each a new one, without what clusters, scores and marks say of them."""
     names = ("votes", "runs", "label", "annotations", "group")
     arrays: dict[str, Any] = {name: getattr(votes, name)[chosen] for name in names}
-    return replace(votes, **arrays, items=tuple(map(str, range(len(chosen)))), scores=None, marks=None,
-                   cluster=np.arange(len(chosen)))  # fmt: skip
+    return replace(
+        votes,
+        **arrays,
+        items=tuple(map(str, range(len(chosen)))),
+        scores=None,
+        marks=None,
+        cluster=np.arange(len(chosen)),
+    )

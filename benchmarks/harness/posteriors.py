@@ -36,8 +36,9 @@ class Posteriors:
 
     def summary(self) -> dict[str, Any]:
         """How many gates failed and why, and how well the headline quantities themselves mixed."""
-        figures = {name: np.array([gate.figures[name] for gate in self.gates])
-                   for name in ("rhat", "ess", "divergences")}  # fmt: skip
+        figures = {
+            name: np.array([gate.figures[name] for gate in self.gates]) for name in ("rhat", "ess", "divergences")
+        }
         headline = np.array([one.frame["rhat"].max() for one in self.estimates])
         return {
             "method": self.estimates[0].frame["method"].iloc[0],
@@ -54,9 +55,7 @@ class Posteriors:
         }
 
 
-def sample(
-    model: Any, counts: Sequence[VerdictCounts], *, batch: int, seed: int, engine: Engine
-) -> Posteriors:
+def sample(model: Any, counts: Sequence[VerdictCounts], *, batch: int, seed: int, engine: Engine) -> Posteriors:
     """Posteriors of all data sets by `fit_many`, reduced to estimates of accuracies and differences."""
     fits = fit_many(model, counts, batch=batch, seed=seed, progress=True, engine=engine)
     return Posteriors(

@@ -42,32 +42,49 @@ interval that reaches 1.
 def pages(folder: Path = STORED) -> str:
     """The section of VALIDATION.md."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    names = ("model", "table", "data sets", "estimands", "lowest", "highest", "smallest p", "gates failed",
-             "cpu s", "holds")  # fmt: skip
+    names = (
+        "model",
+        "table",
+        "data sets",
+        "estimands",
+        "lowest",
+        "highest",
+        "smallest p",
+        "gates failed",
+        "cpu s",
+        "holds",
+    )
     figure = folder / "models.svg"
-    shown = [
-        f"![coverage over truths from the prior]({figure.relative_to(FOLDER.parent)})"
-    ] * figure.is_file()
-    details = [f"<details><summary>{one['label']}: every estimand</summary>\n\n"
-               f"{picked(one['estimands'], _ROW)}\n\n</details>" for one in found]  # fmt: skip
+    shown = [f"![coverage over truths from the prior]({figure.relative_to(FOLDER.parent)})"] * figure.is_file()
+    details = [
+        f"<details><summary>{one['label']}: every estimand</summary>\n\n{picked(one['estimands'], _ROW)}\n\n</details>"
+        for one in found
+    ]
     rows = [row for one in found for row in one["estimands"]]
     inside = sum(row["coverage_lower"] <= row["nominal"] <= row["coverage_upper"] for row in rows)
-    counted = (
-        f"{inside} of {len(rows)} estimands have their nominal coverage within their own exact 95 % bounds."
-    )
+    counted = f"{inside} of {len(rows)} estimands have their nominal coverage within their own exact 95 % bounds."
     return "\n\n".join([WORDS, table(names, [_line(one) for one in found]), counted, *shown, *details])
 
 
-_ROW = ("estimand", "n", "coverage", "coverage_lower", "coverage_upper", "adjusted", "bias", "rmse",
-        "width")  # fmt: skip
+_ROW = ("estimand", "n", "coverage", "coverage_lower", "coverage_upper", "adjusted", "bias", "rmse", "width")
 
 
 def _line(result: Mapping[str, Any]) -> list[Any]:
     rows, (claim,) = result["estimands"], result["must_hold"]
     spent = None if result["cpu_seconds"] is None else round(result["cpu_seconds"])
     held = "yes" if claim["holds"] else "**no**"
-    return [f"`{result['label']}`", result["table"], result["datasets"], len(rows), _named(rows, min),
-            _named(rows, max), claim["value"], result["gates_failed"], spent, held]  # fmt: skip
+    return [
+        f"`{result['label']}`",
+        result["table"],
+        result["datasets"],
+        len(rows),
+        _named(rows, min),
+        _named(rows, max),
+        claim["value"],
+        result["gates_failed"],
+        spent,
+        held,
+    ]
 
 
 def _named(rows: Sequence[Mapping[str, Any]], most: Any) -> str:
@@ -81,8 +98,11 @@ def draw(folder: Path = STORED) -> Path:
 
     from bayesjudge.plots import coverage_points, to_svg
 
-    rows = [row for path in sorted(folder.glob("*.json"))
-            for row in json.loads(path.read_text(encoding="utf-8"))["estimands"]]  # fmt: skip
+    rows = [
+        row
+        for path in sorted(folder.glob("*.json"))
+        for row in json.loads(path.read_text(encoding="utf-8"))["estimands"]
+    ]
     figure = folder / "models.svg"
     figure.write_text(to_svg(coverage_points(pd.DataFrame(rows))), encoding="utf-8")
     return figure

@@ -70,54 +70,92 @@ def section(name: str, result: Mapping[str, Any]) -> str:
     """One result: machine, settings, what must hold, tables."""
     body = "\n\n".join(SECTIONS[result["benchmark"]](result))
     settings = ", ".join(f"{key} {value}" for key, value in result["settings"].items())
-    claims = [
-        [("yes" if c["holds"] else "**no**"), c["claim"], c["value"], _bounds(c)] for c in result["must_hold"]
-    ]
+    claims = [[("yes" if c["holds"] else "**no**"), c["claim"], c["value"], _bounds(c)] for c in result["must_hold"]]
     held = table(("holds", "claim", "found", "wanted"), claims) if claims else ""
-    return (
-        f"## {name}\n\nMachine: {line(dict(result['machine']))}.\nSettings: {settings}.\n\n{held}\n\n{body}\n"
-    )
+    return f"## {name}\n\nMachine: {line(dict(result['machine']))}.\nSettings: {settings}.\n\n{held}\n\n{body}\n"
 
 
 def _bounds(claim: Mapping[str, Any]) -> str:
     least, most = claim["least"], claim["most"]
-    parts = [
-        "" if least == "-Infinity" else f"≥ {cell(least)}",
-        "" if most == "Infinity" else f"≤ {cell(most)}",
-    ]
+    parts = ["" if least == "-Infinity" else f"≥ {cell(least)}", "" if most == "Infinity" else f"≤ {cell(most)}"]
     return " and ".join(part for part in parts if part)
 
 
 def _triviaqa(result: Mapping[str, Any]) -> list[str]:
-    names = ("method", "n_cal", "mae", "coverage", "coverage_lower", "coverage_upper", "splits_lower",
-             "splits_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
-    words = ("`coverage_lower`, `coverage_upper`: exact binomial, as if all intervals were independent; "
-             "`splits_…`: bootstrap over whole splits. Undefined estimates get the whole range and count as "
-             "covering.")  # fmt: skip
+    names = (
+        "method",
+        "n_cal",
+        "mae",
+        "coverage",
+        "coverage_lower",
+        "coverage_upper",
+        "splits_lower",
+        "splits_upper",
+        "width",
+        "interval_score",
+        "undefined",
+        "wrong_sign",
+    )
+    words = (
+        "`coverage_lower`, `coverage_upper`: exact binomial, as if all intervals were independent; "
+        "`splits_…`: bootstrap over whole splits. Undefined estimates get the whole range and count as "
+        "covering."
+    )
     rows = result["scores"]
-    tables = [f"### {estimand}\n\n" + picked([r for r in rows if r["estimand"] == estimand], names)
-              for estimand in ("accuracy", "difference")]  # fmt: skip
+    tables = [
+        f"### {estimand}\n\n" + picked([r for r in rows if r["estimand"] == estimand], names)
+        for estimand in ("accuracy", "difference")
+    ]
     return [words, *tables, _gates(result)]
 
 
 def _simulation(result: Mapping[str, Any]) -> list[str]:
-    names = ("method", "youden", "delta_youden", "bias", "rmse", "coverage", "coverage_lower",
-             "coverage_upper", "width", "interval_score", "undefined", "wrong_sign")  # fmt: skip
+    names = (
+        "method",
+        "youden",
+        "delta_youden",
+        "bias",
+        "rmse",
+        "coverage",
+        "coverage_lower",
+        "coverage_upper",
+        "width",
+        "interval_score",
+        "undefined",
+        "wrong_sign",
+    )
     return [picked(result["scores"], names), _gates(result)]
 
 
 def _resampled(result: Mapping[str, Any]) -> list[str]:
-    words = ("Averages over the judges of a table; `worst_judge` and `worst_unit`: smallest coverage of one "
-             "judge, and of one model or pair of one judge; `wrong`: confident calls of the wrong sign; "
-             "`…_ratio`: relative to PPI++ (Wald).")  # fmt: skip
-    names = ("version", "n", "estimand", "method", "coverage", "worst_judge", "worst_unit", "width",
-             "width_ratio", "error", "error_ratio", "wrong", "worst_wrong")  # fmt: skip
+    words = (
+        "Averages over the judges of a table; `worst_judge` and `worst_unit`: smallest coverage of one "
+        "judge, and of one model or pair of one judge; `wrong`: confident calls of the wrong sign; "
+        "`…_ratio`: relative to PPI++ (Wald)."
+    )
+    names = (
+        "version",
+        "n",
+        "estimand",
+        "method",
+        "coverage",
+        "worst_judge",
+        "worst_unit",
+        "width",
+        "width_ratio",
+        "error",
+        "error_ratio",
+        "wrong",
+        "worst_wrong",
+    )
     return [words, picked(result["summary"], names)]
 
 
 def _chosen_labels(result: Mapping[str, Any]) -> list[str]:
-    words = ("About 60 of 400 items labelled by each rule; `worst_unit`: smallest coverage of a model or "
-             "pair; `weighted` is given the probabilities, `reweighted` estimates them.")  # fmt: skip
+    words = (
+        "About 60 of 400 items labelled by each rule; `worst_unit`: smallest coverage of a model or "
+        "pair; `weighted` is given the probabilities, `reweighted` estimates them."
+    )
     names = ("judge", "rule", "estimand", "method", "coverage", "worst_unit", "bias", "width")
     tests = picked(result["tests"], ("judge", "rule", "rejected at .05"))
     return [words, picked(result["rows"], names), "Permutation test of even labelling:", tests]
@@ -135,8 +173,10 @@ def _even_labels(result: Mapping[str, Any]) -> list[str]:
 
 
 def _prompts(result: Mapping[str, Any]) -> list[str]:
-    words = ("`worst`: smallest coverage of one model, or pair; `wrong`: confident calls of the wrong sign; "
-             "`[independent]`: battles on one prompt taken as independent.")  # fmt: skip
+    words = (
+        "`worst`: smallest coverage of one model, or pair; `wrong`: confident calls of the wrong sign; "
+        "`[independent]`: battles on one prompt taken as independent."
+    )
     names = ("world", "n", "estimand", "method", "coverage", "worst", "width", "error", "wrong")
     return [words, picked(result["summary"], names)]
 
@@ -160,24 +200,44 @@ def _reliability(result: Mapping[str, Any]) -> list[str]:
 
 
 def _reliability_models(result: Mapping[str, Any]) -> list[str]:
-    words = ("`seconds` are wall-clock; `checks`: predictive checks that are flagged; `found`: what the "
-             "models say of real judges, and the F-interval of the ICC beside them.")  # fmt: skip
-    parts = [f"### {part}\n\n" + picked(result[part], list(result[part][0]))
-             for part in ("coverage", "fits", "checks", "found") if result[part]]  # fmt: skip
+    words = (
+        "`seconds` are wall-clock; `checks`: predictive checks that are flagged; `found`: what the "
+        "models say of real judges, and the F-interval of the ICC beside them."
+    )
+    parts = [
+        f"### {part}\n\n" + picked(result[part], list(result[part][0]))
+        for part in ("coverage", "fits", "checks", "found")
+        if result[part]
+    ]
     return [words, *parts]
 
 
 def _audit(result: Mapping[str, Any]) -> list[str]:
-    names = ("design", "method", "runs", "before", "gain", "gain_one_order", "worst", "losing", "flips",
-             "precision", "auc", "ece", "in_band", "brier")  # fmt: skip
-    words = ("`before`, `gain`, `worst` (of a run) in points of consistency with people on hidden pairs, "
-             "each counted once: of two verdicts that disagree one is right, so that it gains or loses half "
-             "a pair; `gain_one_order`: of the verdicts with a shown first alone; "
-             "`losing`: share of runs that lose; `in_band`: share of ten bins of verified pairs, each held "
-             "out once, whose exact 95 % band holds the mean trust; `design`: whether pairs or whole "
-             "questions stay verified.")  # fmt: skip
-    at = ("design", "setting", "method", "before", "gain", "gain_one_order", "worst", "losing", "flips",
-          "auc", "ece")  # fmt: skip
+    names = (
+        "design",
+        "method",
+        "runs",
+        "before",
+        "gain",
+        "gain_one_order",
+        "worst",
+        "losing",
+        "flips",
+        "precision",
+        "auc",
+        "ece",
+        "in_band",
+        "brier",
+    )
+    words = (
+        "`before`, `gain`, `worst` (of a run) in points of consistency with people on hidden pairs, "
+        "each counted once: of two verdicts that disagree one is right, so that it gains or loses half "
+        "a pair; `gain_one_order`: of the verdicts with a shown first alone; "
+        "`losing`: share of runs that lose; `in_band`: share of ten bins of verified pairs, each held "
+        "out once, whose exact 95 % band holds the mean trust; `design`: whether pairs or whole "
+        "questions stay verified."
+    )
+    at = ("design", "setting", "method", "before", "gain", "gain_one_order", "worst", "losing", "flips", "auc", "ece")
     shown = [row for row in result["by_setting"] if row["method"].startswith(("bayes:", "partial"))]
     parts = [
         words,
@@ -185,22 +245,23 @@ def _audit(result: Mapping[str, Any]) -> list[str]:
         picked(result["transport"], list(result["transport"][0])),
         "### by setting\n\n" + picked(shown, at),
     ]
-    return [
-        *parts,
-        "### beside the sampled posterior\n\n" + picked(result["sampled"], list(result["sampled"][0])),
-    ]
+    return [*parts, "### beside the sampled posterior\n\n" + picked(result["sampled"], list(result["sampled"][0]))]
 
 
 def _elo(result: Mapping[str, Any]) -> list[str]:
-    parts = [part if isinstance(part, list) else [part]
-             for part in (result[name] for name in ("bootstrap", "study", "memory"))]  # fmt: skip
+    parts = [
+        part if isinstance(part, list) else [part]
+        for part in (result[name] for name in ("bootstrap", "study", "memory"))
+    ]
     return [picked(part, list(part[0])) for part in parts]
 
 
 def _elo_heldout(result: Mapping[str, Any]) -> list[str]:
-    words = ("Votes on one model at a time are hidden; intervals of 90 % for the Elo that Hard-Elo finds in "
-             "them; conformal ones are calibrated forward. `coverage_lower`, `coverage_upper`: exact "
-             "binomial. Logs of 1,500 and 6,000 battles: means over logs.")  # fmt: skip
+    words = (
+        "Votes on one model at a time are hidden; intervals of 90 % for the Elo that Hard-Elo finds in "
+        "them; conformal ones are calibrated forward. `coverage_lower`, `coverage_upper`: exact "
+        "binomial. Logs of 1,500 and 6,000 battles: means over logs."
+    )
     rows = picked(result["rows"], list(result["rows"][0]))
     if not result.get("paper"):
         return [words, rows]
@@ -213,17 +274,24 @@ def _elo_speed(result: Mapping[str, Any]) -> list[str]:
 
 
 def _pooling(result: Mapping[str, Any]) -> list[str]:
-    words = ("Rows are priors of the spread, columns true spreads (logits); every posterior is exact. "
-             "`smallest departure`: the prior that was searched for, judged on other leagues than those it "
-             "was found on.")  # fmt: skip
+    words = (
+        "Rows are priors of the spread, columns true spreads (logits); every posterior is exact. "
+        "`smallest departure`: the prior that was searched for, judged on other leagues than those it "
+        "was found on."
+    )
     spreads = list(dict.fromkeys(row["spread"] for row in result["rows"]))
     priors = list(dict.fromkeys(row["prior"] for row in result["rows"]))
     of = {(row["prior"], row["spread"]): row for row in result["rows"]}
     names = ("prior", *(f"{spread:g}" for spread in spreads))
-    tables = [f"### {title}\n\n" + table(names, [[prior, *(of[prior, spread][key] for spread in spreads)]
-                                                 for prior in priors])
-              for key, title in (("coverage", "coverage of a difference"), ("width", "width"),
-                                 ("rmse", "root mean square error"))]  # fmt: skip
+    tables = [
+        f"### {title}\n\n"
+        + table(names, [[prior, *(of[prior, spread][key] for spread in spreads)] for prior in priors])
+        for key, title in (
+            ("coverage", "coverage of a difference"),
+            ("width", "width"),
+            ("rmse", "root mean square error"),
+        )
+    ]
     own = "### over its own prior\n\n" + picked(
         result["own_prior"], ("prior", "coverage", "standard_error", "width", "rmse")
     )
@@ -235,23 +303,43 @@ def _gpu(result: Mapping[str, Any]) -> list[str]:
 
 
 def _panel(result: Mapping[str, Any]) -> list[str]:
-    names = ("table", "method", "n_cal", "mae", "coverage", "coverage_lower", "coverage_upper",
-             "splits_lower", "splits_upper", "width", "interval_score", "wrong_sign")  # fmt: skip
-    words = ("`ppi++[best-judge]` takes the judge that agrees best with the labels it has; `accuracy (these "
-             "items)` is about exactly the items of the table. Rows with other numbers of labels, on fewer "
-             "splits, show how many PPI++ needs for the panel's width "
-             "(`or more`: more than were tried).")  # fmt: skip
+    names = (
+        "table",
+        "method",
+        "n_cal",
+        "mae",
+        "coverage",
+        "coverage_lower",
+        "coverage_upper",
+        "splits_lower",
+        "splits_upper",
+        "width",
+        "interval_score",
+        "wrong_sign",
+    )
+    words = (
+        "`ppi++[best-judge]` takes the judge that agrees best with the labels it has; `accuracy (these "
+        "items)` is about exactly the items of the table. Rows with other numbers of labels, on fewer "
+        "splits, show how many PPI++ needs for the panel's width "
+        "(`or more`: more than were tried)."
+    )
     rows = result["scores"]
     estimands = dict.fromkeys(row["estimand"] for row in rows)
-    tables = [f"### {estimand}\n\n" + picked([r for r in rows if r["estimand"] == estimand], names)
-              for estimand in estimands]  # fmt: skip
-    parts = {"items drawn again: the table is the superpopulation": "again",
-             "labels that PPI++ needs": "needed",
-             "one fit of 9 models, 9 judges, 400 items": "speed"}  # fmt: skip
+    tables = [
+        f"### {estimand}\n\n" + picked([r for r in rows if r["estimand"] == estimand], names) for estimand in estimands
+    ]
+    parts = {
+        "items drawn again: the table is the superpopulation": "again",
+        "labels that PPI++ needs": "needed",
+        "one fit of 9 models, 9 judges, 400 items": "speed",
+    }
     columns = {"again": ("estimand", *names)}
     # A run of some of the tables lacks some of the parts.
-    others = [f"### {title}\n\n" + picked(result[part], columns.get(part, list(result[part][0])))
-              for title, part in parts.items() if result.get(part)]  # fmt: skip
+    others = [
+        f"### {title}\n\n" + picked(result[part], columns.get(part, list(result[part][0])))
+        for title, part in parts.items()
+        if result.get(part)
+    ]
     return [words, *tables, *others, _gates(result)]
 
 
@@ -265,13 +353,29 @@ def _rows(result: Mapping[str, Any]) -> list[str]:
 
 
 SECTIONS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
-    "triviaqa": _triviaqa, "resampled": _resampled, "chosen_labels": _chosen_labels, "prompts": _prompts,
-    "even_labels": _even_labels, "panel_resampled": _panel_resampled,
-    "simulation": _simulation, "speed": _speed, "peers": _peers, "gpu": _gpu,
-    "reliability": _reliability, "reliability_models": _reliability_models, "audit": _audit, "elo": _elo,
-    "elo_heldout": _elo_heldout, "elo_speed": _elo_speed, "pooling": _pooling, "panel": _panel, "fuzz": _fuzz,
-    "reference": _rows, "seeds": _rows, "seeds_slow": _rows,
-}  # fmt: skip
+    "triviaqa": _triviaqa,
+    "resampled": _resampled,
+    "chosen_labels": _chosen_labels,
+    "prompts": _prompts,
+    "even_labels": _even_labels,
+    "panel_resampled": _panel_resampled,
+    "simulation": _simulation,
+    "speed": _speed,
+    "peers": _peers,
+    "gpu": _gpu,
+    "reliability": _reliability,
+    "reliability_models": _reliability_models,
+    "audit": _audit,
+    "elo": _elo,
+    "elo_heldout": _elo_heldout,
+    "elo_speed": _elo_speed,
+    "pooling": _pooling,
+    "panel": _panel,
+    "fuzz": _fuzz,
+    "reference": _rows,
+    "seeds": _rows,
+    "seeds_slow": _rows,
+}
 
 if __name__ == "__main__":
     main()

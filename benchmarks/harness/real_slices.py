@@ -45,8 +45,7 @@ def arena(folder: Path, *, models: int, judges: tuple[str, ...]) -> Battles:
     if not judges:
         return Battles.from_frame(common.reset_index(drop=True))
     code = {"a": 1.0, "tie": 0.5, "b": 0.0}
-    parts = [common.assign(judge=judge, verdict=wide[judge].astype(str).map(code), order="ab")
-             for judge in judges]  # fmt: skip
+    parts = [common.assign(judge=judge, verdict=wide[judge].astype(str).map(code), order="ab") for judge in judges]
     return Battles.from_frame(pd.concat(parts, ignore_index=True))
 
 
@@ -87,9 +86,12 @@ def trials(folder: Path, *, items: int) -> Trials:
 def pairs(folder: Path, *, verified: int) -> Pairs:
     """GPT-4's plain verdicts on LLMBar; what people prefer is kept of the first pairs."""
     place = folder / "pairwise_llmbar"
-    pairs = read_pairs(place / "llmbar_judgments.parquet", items=place / "llmbar_items.parquet",
-                       embeddings=folder / "embeddings" / "llmbar.npz",
-                       where={"prompt": "Vanilla", "judge": "GPT-4"})  # fmt: skip
+    pairs = read_pairs(
+        place / "llmbar_judgments.parquet",
+        items=place / "llmbar_items.parquet",
+        embeddings=folder / "embeddings" / "llmbar.npz",
+        where={"prompt": "Vanilla", "judge": "GPT-4"},
+    )
     hidden = pairs.frame["item"].rank(method="first").to_numpy() > verified
     return pairs.hide(hidden)
 

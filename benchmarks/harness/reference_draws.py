@@ -60,9 +60,11 @@ def conditions(posterior: Posterior, *, divergences: int) -> dict[str, float]:
     off = draws - draws.mean(axis=(1, 2), keepdims=True)
     lagged = (off[..., 1:] * off[..., :-1]).mean(axis=(1, 2)) / (off**2).mean(axis=(1, 2))
     return {
-        "draws": int(draws[0].size), "rhat": float(np.max(array_stats.rhat(draws, **_AXES))),
-        "autocorrelation": float(np.abs(lagged).max()), "divergences": divergences,
-    }  # fmt: skip
+        "draws": int(draws[0].size),
+        "rhat": float(np.max(array_stats.rhat(draws, **_AXES))),
+        "autocorrelation": float(np.abs(lagged).max()),
+        "divergences": divergences,
+    }
 
 
 def fulfilled(found: Mapping[str, float]) -> bool:

@@ -48,8 +48,7 @@ def references() -> str:
         return REFERENCES
     kept = [{**row, "data set": row["reference"]} for row in result["references"]]
     columns = ("data set", "parameters", "draws", "every", "rhat", "autocorrelation", "divergences")
-    engines = ("model", "data", "engine", "accepted", "parameters", "furthest", "at", "rms", "pareto_k",
-               "refused")  # fmt: skip
+    engines = ("model", "data", "engine", "accepted", "parameters", "furthest", "at", "rms", "pareto_k", "refused")
     rows = sorted(result["rows"], key=lambda row: (row["model"], row["data"], row["engine"]))
     details = f"<details><summary>every engine</summary>\n\n{picked(rows, engines)}\n\n</details>"
     return "\n\n".join([REFERENCES, _claims(result), picked(kept, columns), details])
@@ -76,6 +75,7 @@ def _result(name: str) -> Mapping[str, Any] | None:
 
 
 def _claims(result: Mapping[str, Any]) -> str:
-    rows = [["yes" if c["holds"] else "**no**", c["claim"], c["value"], c["least"], c["most"]]
-            for c in result["must_hold"]]  # fmt: skip
+    rows = [
+        ["yes" if c["holds"] else "**no**", c["claim"], c["value"], c["least"], c["most"]] for c in result["must_hold"]
+    ]
     return table(("holds", "claim", "found", "at least", "at most"), rows)

@@ -23,19 +23,17 @@ def holds(claim: str, value: float, *, least: float = -math.inf, most: float = m
     >>> holds("ratio of widths", 0.9, most=0.92)["holds"]
     True
     """
-    return {
-        "claim": claim,
-        "value": value,
-        "least": least,
-        "most": most,
-        "holds": bool(least <= value <= most),
-    }
+    return {"claim": claim, "value": value, "least": least, "most": most, "holds": bool(least <= value <= most)}
 
 
 def report(
-    benchmark: str, options: Namespace, facts: Mapping[str, Any], *,
-    must_hold: Sequence[Mapping[str, Any]] = (), **parts: Any,
-) -> None:  # fmt: skip
+    benchmark: str,
+    options: Namespace,
+    facts: Mapping[str, Any],
+    *,
+    must_hold: Sequence[Mapping[str, Any]] = (),
+    **parts: Any,
+) -> None:
     """Print the machine and what must hold, and write everything when ``--out`` named a file.
 
     Parameters
@@ -58,13 +56,7 @@ def report(
         print(f"{verdict}: {claim['claim']}: {claim['value']:.4g} (wanted {wanted})")
     if options.out is not None:
         settings = {name: value for name, value in vars(options).items() if name not in {"out", "data"}}
-        result = {
-            "benchmark": benchmark,
-            "settings": settings,
-            "machine": facts,
-            "must_hold": must_hold,
-            **parts,
-        }
+        result = {"benchmark": benchmark, "settings": settings, "machine": facts, "must_hold": must_hold, **parts}
         write(options.out, result)
         print(f"written: {options.out}")
 
@@ -79,9 +71,7 @@ def show(rows: Sequence[Mapping[str, Any]], title: str, *, columns: Sequence[str
     names = list(columns or rows[0])
     table = Table(title=title, title_justify="left", box=SIMPLE, pad_edge=False)
     for name in names:
-        table.add_column(
-            name, justify="left" if isinstance(rows[0].get(name), str) else "right", no_wrap=True
-        )
+        table.add_column(name, justify="left" if isinstance(rows[0].get(name), str) else "right", no_wrap=True)
     for row in rows:
         table.add_row(*(escape(_text(row.get(name))) for name in names))
     # A file or a pipe has no width of its own: wide enough that nothing is cut off.

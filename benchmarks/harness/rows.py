@@ -43,10 +43,12 @@ def _block(items: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
     verdict = np.where(right, truth[:, :, None], ~truth[:, :, None]).astype(np.int8)
     i, m, j = (axis.ravel() for axis in np.indices(verdict.shape))
     label = pd.Series(truth[i, m].astype(np.int8), dtype="Int8").mask(items[i] % LABELLED_EVERY != 0)
-    return pd.DataFrame({
-        "item": pd.Series(items[i]).map("q{:08d}".format),
-        "model": np.array([f"model-{k}" for k in range(MODELS)], dtype=object)[m],
-        "judge": np.array([f"judge-{k}" for k in range(JUDGES)], dtype=object)[j],
-        "verdict": verdict.ravel(),
-        "label": label,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "item": pd.Series(items[i]).map("q{:08d}".format),
+            "model": np.array([f"model-{k}" for k in range(MODELS)], dtype=object)[m],
+            "judge": np.array([f"judge-{k}" for k in range(JUDGES)], dtype=object)[j],
+            "verdict": verdict.ravel(),
+            "label": label,
+        }
+    )

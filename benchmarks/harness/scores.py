@@ -18,9 +18,12 @@ REPLICATES = 4000
 
 
 def score(
-    tables: Sequence[Sequence[Estimates]], *, truth: Mapping[tuple[str, str], float],
-    keys: Sequence[Mapping[str, Any]], seed: int,
-) -> list[dict[str, Any]]:  # fmt: skip
+    tables: Sequence[Sequence[Estimates]],
+    *,
+    truth: Mapping[tuple[str, str], float],
+    keys: Sequence[Mapping[str, Any]],
+    seed: int,
+) -> list[dict[str, Any]]:
     """One row for each method, number of labels and estimand.
 
     Parameters
@@ -51,22 +54,26 @@ def score(
 
 
 def _scored(
-    estimates: Sequence[Estimates], truth: Mapping[tuple[str, str], float], splits: Sequence[int], n_cal: int,
-    seed: int,
-) -> list[dict[str, Any]]:  # fmt: skip
+    estimates: Sequence[Estimates], truth: Mapping[tuple[str, str], float], splits: Sequence[int], n_cal: int, seed: int
+) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = [dict(row) for _, row in coverage_table(estimates, truth).iterrows()]
     parts = zip(estimates, splits, strict=True)
-    frame = pd.concat(
-        [one.with_truth(truth).frame.assign(split=split) for one, split in parts], ignore_index=True
-    )
+    frame = pd.concat([one.with_truth(truth).frame.assign(split=split) for one, split in parts], ignore_index=True)
     frame["inside"] = frame["truth"].between(frame["lower"], frame["upper"])
     groups = dict(list(frame.groupby(["method", "estimand"])))
     rows = []
     for record in records:
         own = groups[record["method"], record["estimand"]]
         low, high = _over_splits(own, np.random.default_rng(seed))
-        rows.append({**record, "n_cal": n_cal, "undefined": float(own["point"].isna().mean()),
-                     "splits_lower": low, "splits_upper": high})  # fmt: skip
+        rows.append(
+            {
+                **record,
+                "n_cal": n_cal,
+                "undefined": float(own["point"].isna().mean()),
+                "splits_lower": low,
+                "splits_upper": high,
+            }
+        )
     return rows
 
 

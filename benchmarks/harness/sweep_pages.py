@@ -22,16 +22,29 @@ __all__ = ["ROW_ALARM", "draw", "pages"]
 
 STORED = FOLDER / "results" / "coverage"
 #: Baselines that figures and tables keep beside the models; the stored results have all.
-BESIDE = ("naive", "rogan-gladen[shared]", "ppi++", "ppi++[best-judge]", "hard-elo", "soft-elo", "bootstrap",
-          "anova", "verified share")  # fmt: skip
+BESIDE = (
+    "naive",
+    "rogan-gladen[shared]",
+    "ppi++",
+    "ppi++[best-judge]",
+    "hard-elo",
+    "soft-elo",
+    "bootstrap",
+    "anova",
+    "verified share",
+)
 #: Probability of a row outside its own bounds on either side, by chance.
 ROW_ALARM = 0.025
 #: Of each chain, where a sweep does not say otherwise: those of `fit_many`.
 USUAL_DRAWS = 500
 #: What the figure of a question with more estimands than columns shows.
-FIGURED = {"elo": ("elo",), "accuracy": ("difference",), "panel": ("difference", "difference (these items)"),
-           "reliability": ("flip_rate", "position_effect"),
-           "scores": ("icc", "score_sd", "mean_score")}  # fmt: skip
+FIGURED = {
+    "elo": ("elo",),
+    "accuracy": ("difference",),
+    "panel": ("difference", "difference (these items)"),
+    "reliability": ("flip_rate", "position_effect"),
+    "scores": ("icc", "score_sd", "mean_score"),
+}
 
 WORDS = """## Coverage over sweeps
 
@@ -59,15 +72,32 @@ a divergent transition, E-BFMI below .3); they are counted, not left out. `draws
 
 def pages(folder: Path = STORED) -> str:
     """The section of VALIDATION.md."""
-    found = {
-        path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))
-    }
-    names = ("question", "data sets a cell", "draws", "cells", "unit tests", "smallest p", "lowest coverage",
-             "below", "above", "detectable", "rows", "outside, low", "outside, high", "cpu s",
-             "holds")  # fmt: skip
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    names = (
+        "question",
+        "data sets a cell",
+        "draws",
+        "cells",
+        "unit tests",
+        "smallest p",
+        "lowest coverage",
+        "below",
+        "above",
+        "detectable",
+        "rows",
+        "outside, low",
+        "outside, high",
+        "cpu s",
+        "holds",
+    )
     lines = [_line(name, result) for name, result in found.items()]
-    parts = [WORDS, table(names, lines), _simultaneous(found),
-             "Over all cells of a sweep:", table(_OVERALL, _overall(found))]  # fmt: skip
+    parts = [
+        WORDS,
+        table(names, lines),
+        _simultaneous(found),
+        "Over all cells of a sweep:",
+        table(_OVERALL, _overall(found)),
+    ]
     return "\n\n".join([*parts, *(_details(name, result, folder) for name, result in found.items())])
 
 
@@ -78,32 +108,52 @@ def _line(name: str, result: Mapping[str, Any]) -> list[Any]:
     spent = None if result["cpu_seconds"] is None else round(result["cpu_seconds"])
     held = "yes" if all(claim["holds"] for claim in claims) else "**no**"
     drawn = result.get("sampling", {}).get("draws", USUAL_DRAWS)
-    return [name, result["settings"]["datasets"], f"4 × {drawn:,}", len(cells), family["tests"],
-            claims[0]["value"], lowest, family["below"], family["above"], family["detectable"],
-            family["rows"], "; ".join(family["rows_below"]) or "none", len(family["rows_above"]), spent,
-            held]  # fmt: skip
+    return [
+        name,
+        result["settings"]["datasets"],
+        f"4 × {drawn:,}",
+        len(cells),
+        family["tests"],
+        claims[0]["value"],
+        lowest,
+        family["below"],
+        family["above"],
+        family["detectable"],
+        family["rows"],
+        "; ".join(family["rows_below"]) or "none",
+        len(family["rows_above"]),
+        spent,
+        held,
+    ]
 
 
 def _simultaneous(found: Mapping[str, Any]) -> str:
     """What the rows of all questions say together: over truths from the priors, and over others."""
     # The prior is that of the default model, which comes first.
-    rows = [(name, row, row["swept"] in result.get("from_prior", ()) and
-             row["method"] == result["cells"][0]["method"])
-            for name, result in found.items() for row in result["cells"]
-            if row["method"].startswith("bayes:")]  # fmt: skip
-    drawn, fixed = ([(name, row) for name, row, is_drawn in rows if is_drawn is wanted]
-                    for wanted in (True, False))  # fmt: skip
-    parts = [_band(f"**{words}**", part) for words, part in
-             (("Parameters from the prior.", drawn), ("Other truths.", fixed)) if part]  # fmt: skip
+    rows = [
+        (name, row, row["swept"] in result.get("from_prior", ()) and row["method"] == result["cells"][0]["method"])
+        for name, result in found.items()
+        for row in result["cells"]
+        if row["method"].startswith("bayes:")
+    ]
+    drawn, fixed = ([(name, row) for name, row, is_drawn in rows if is_drawn is wanted] for wanted in (True, False))
+    parts = [
+        _band(f"**{words}**", part)
+        for words, part in (("Parameters from the prior.", drawn), ("Other truths.", fixed))
+        if part
+    ]
     return "\n\n".join(parts)
 
 
 def _band(words: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     lower = np.array([row["below"] for _, row in rows])
     both = both_sides(lower, [row["above"] for _, row in rows])
-    outside = [f"- {name}, {row['swept']} {row['value']:g}: {row['method']}, {row['estimand']}: "
-               f"{row['coverage']:.3g} (p {p:.2g})"
-               for (name, row), p in zip(rows, both, strict=True) if p < FALSE_ALARM]  # fmt: skip
+    outside = [
+        f"- {name}, {row['swept']} {row['value']:g}: {row['method']}, {row['estimand']}: "
+        f"{row['coverage']:.3g} (p {p:.2g})"
+        for (name, row), p in zip(rows, both, strict=True)
+        if p < FALSE_ALARM
+    ]
     below, above = (sum(row[side] < ROW_ALARM for _, row in rows) for side in ("below", "above"))
     said = (
         f"{words} Of {len(rows)} Bayesian rows {below} have bounds below the nominal probability and {above} "
@@ -120,12 +170,25 @@ _OVERALL = ("question", "swept", "method", "estimand", "data sets", "coverage", 
 
 def _overall(found: Mapping[str, Any]) -> list[list[Any]]:
     keys = ("swept", "method", "estimand", "datasets", "coverage", "coverage_lower", "coverage_upper")
-    return [[name, *(row[key] for key in keys)] for name, result in found.items()
-            for row in _kept(result["overall"])]  # fmt: skip
+    return [[name, *(row[key] for key in keys)] for name, result in found.items() for row in _kept(result["overall"])]
 
 
-_CELL = ("swept", "value", "estimand", "method", "n", "coverage", "coverage_lower", "coverage_upper", "bias",
-         "rmse", "width", "interval_score", "wrong_sign", "gates_failed")  # fmt: skip
+_CELL = (
+    "swept",
+    "value",
+    "estimand",
+    "method",
+    "n",
+    "coverage",
+    "coverage_lower",
+    "coverage_upper",
+    "bias",
+    "rmse",
+    "width",
+    "interval_score",
+    "wrong_sign",
+    "gates_failed",
+)
 
 
 def _details(name: str, result: Mapping[str, Any], folder: Path) -> str:
@@ -145,8 +208,13 @@ def _by_truth(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _kept(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [row for row in rows if str(row["method"]).startswith("bayes:") or row["method"] in BESIDE
-            or (row["method"], row["estimand"]) == ("mle", "beta")]  # fmt: skip
+    return [
+        row
+        for row in rows
+        if str(row["method"]).startswith("bayes:")
+        or row["method"] in BESIDE
+        or (row["method"], row["estimand"]) == ("mle", "beta")
+    ]
 
 
 def draw(path: Path) -> Path:

@@ -95,8 +95,18 @@ Figures of papers and of other packages that the tests reproduce.
 
 def page() -> str:
     """The whole page."""
-    parts = [INTRODUCTION, _calibration(), _mutations(), references(), prior_coverage(), sweeps(),
-             _coverage(), seeds(), _studies(), _goldens()]  # fmt: skip
+    parts = [
+        INTRODUCTION,
+        _calibration(),
+        _mutations(),
+        references(),
+        prior_coverage(),
+        sweeps(),
+        _coverage(),
+        seeds(),
+        _studies(),
+        _goldens(),
+    ]
     return "\n".join(part.rstrip() + "\n" for part in parts)
 
 
@@ -112,28 +122,28 @@ def _stored(folder: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _calibration() -> str:
     found = [result for name, result in _stored(FOLDER / "results" / "validation") if name != "mutations"]
-    names = (
-        "model",
-        "table",
-        "replicates",
-        "quantities",
-        "smallest p",
-        "bias",
-        "unreliable",
-        "cpu s",
-        "holds",
-    )
+    names = ("model", "table", "replicates", "quantities", "smallest p", "bias", "unreliable", "cpu s", "holds")
     machine = f"Machine of the first: {line(dict(found[0]['machine']))}." if found else ""
-    details = [f"<details><summary>{r['label']}: every quantity</summary>\n\n{_quantities(r)}\n\n</details>"
-               for r in found]  # fmt: skip
+    details = [
+        f"<details><summary>{r['label']}: every quantity</summary>\n\n{_quantities(r)}\n\n</details>" for r in found
+    ]
     return "\n\n".join([CALIBRATION, table(names, [_calibrated(r) for r in found]), machine, *details])
 
 
 def _calibrated(result: Mapping[str, Any]) -> list[Any]:
     rows, (claim,) = result["quantities"], result["must_hold"]
     bias = max(abs(row["bias"]) for row in rows)
-    return [f"`{result['label']}`", result["table"], result["replicates"], len(rows), claim["value"], bias,
-            result["unreliable"], _rounded(result["cpu_seconds"]), _holds(claim)]  # fmt: skip
+    return [
+        f"`{result['label']}`",
+        result["table"],
+        result["replicates"],
+        len(rows),
+        claim["value"],
+        bias,
+        result["unreliable"],
+        _rounded(result["cpu_seconds"]),
+        _holds(claim),
+    ]
 
 
 def _rounded(seconds: float | None) -> int | None:
@@ -164,9 +174,24 @@ def _coverage() -> str:
     return "\n\n".join(parts)
 
 
-_COLUMNS = ("table", "judge", "layer", "estimand", "method", "youden", "delta_youden", "n_cal", "n",
-            "nominal", "coverage", "coverage_lower", "coverage_upper", "width", "median_width",
-            "wrong_sign")  # fmt: skip
+_COLUMNS = (
+    "table",
+    "judge",
+    "layer",
+    "estimand",
+    "method",
+    "youden",
+    "delta_youden",
+    "n_cal",
+    "n",
+    "nominal",
+    "coverage",
+    "coverage_lower",
+    "coverage_upper",
+    "width",
+    "median_width",
+    "wrong_sign",
+)
 #: Baselines that the coverage tables keep beside the models; the benchmarks' own page has all.
 _BESIDE = ("ppi++", "rogan-gladen", "naive", "labelled", "conformal", "f-interval")
 
@@ -184,8 +209,11 @@ def _is_headline(row: Mapping[str, Any]) -> bool:
 
 
 def _studies() -> str:
-    rows = [[name, _holds(c), c["claim"], c["value"]] for name, result in _stored(FOLDER / "results")
-            for c in result["must_hold"]]  # fmt: skip
+    rows = [
+        [name, _holds(c), c["claim"], c["value"]]
+        for name, result in _stored(FOLDER / "results")
+        for c in result["must_hold"]
+    ]
     return "\n\n".join([STUDIES, table(("benchmark", "holds", "claim", "found"), rows)])
 
 
@@ -194,8 +222,11 @@ def _holds(claim: Mapping[str, Any]) -> str:
 
 
 def _goldens() -> str:
-    rows = [[f"`{name}.json`", value, source]
-            for name, stored in _stored(GOLDEN) for value, source in _sources(name, stored)]  # fmt: skip
+    rows = [
+        [f"`{name}.json`", value, source]
+        for name, stored in _stored(GOLDEN)
+        for value, source in _sources(name, stored)
+    ]
     return "\n\n".join([GOLDENS, table(("file", "value", "source"), rows)])
 
 

@@ -26,13 +26,17 @@ from bayesjudge.maths.strengths import Strengths, fit_strengths
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["DIMS", "independent", "shared_errors"]
 
 type Array = NDArray[np.float64]
 
 #: Names of the axes of what `shared_errors` gives.
-DIMS = {"alone": ("model", "other_model"), "added": ("model", "other_model"), "cluster_df": (),
-        "clusters": ("column", "model"), "all_clusters": ("column",)}  # fmt: skip
+DIMS = {
+    "alone": ("model", "other_model"),
+    "added": ("model", "other_model"),
+    "cluster_df": (),
+    "clusters": ("column", "model"),
+    "all_clusters": ("column",),
+}
 
 
 def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
@@ -49,8 +53,13 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
     battles, *columns = (rows.of(rater) for rows in (counts.battles, *counts.clusters))
     own = np.array([clusters_of_models(rows, models) for rows in columns]).reshape(len(columns), models)
     total = np.array([rows.count() for rows in columns], dtype=np.int64)
-    found = {"alone": np.zeros((models, models)), "added": np.zeros((models, models)),
-             "cluster_df": np.array(np.inf), "clusters": own, "all_clusters": total}  # fmt: skip
+    found = {
+        "alone": np.zeros((models, models)),
+        "added": np.zeros((models, models)),
+        "cluster_df": np.array(np.inf),
+        "clusters": own,
+        "all_clusters": total,
+    }
     if not columns or total.min() < 2:
         return found
     at = fit_strengths(battles.sums(models=models))
@@ -58,8 +67,12 @@ def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
     single = _single_votes(at, battles.label)
     sandwich = sum(sandwich_meat(at, one) for one in tables) - (len(tables) - 1) * single
     meat = (prompt_effects(at, tables).meat + sandwich) / 2
-    return {**found, "alone": at.covariance(single), "added": at.covariance(meat - single),
-            "cluster_df": np.array(float(total.min() - 1))}  # fmt: skip
+    return {
+        **found,
+        "alone": at.covariance(single),
+        "added": at.covariance(meat - single),
+        "cluster_df": np.array(float(total.min() - 1)),
+    }
 
 
 def independent(arrays: dict[str, Any]) -> dict[str, Any]:

@@ -25,19 +25,16 @@ from bayesjudge.models.common.units import information
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["prepare"]
 
-
-def prepare(
-    counts: BattleCounts, *, judge: str | None, order: bool, length: bool, covariates: Sequence[str]
-) -> Data:
+def prepare(counts: BattleCounts, *, judge: str | None, order: bool, length: bool, covariates: Sequence[str]) -> Data:
     """Patterns of one kind of outcome, with a column of x for each effect."""
     of = "people's votes" if judge is None else f"verdicts of {judge}"
     columns = [_column(counts, name) for name in covariates]
     rows = (
-        human_rows(counts, order=order, length=length, columns=columns) if judge is None
+        human_rows(counts, order=order, length=length, columns=columns)
+        if judge is None
         else judged_rows(counts, judge, order=order, length=length, columns=columns)
-    )  # fmt: skip
+    )
     if not rows.n.sum():
         raise UsageError(f"the table has no {of}; outcomes there are: {_known(counts)}")
     scales = _scales(rows, covariates, of=of)
@@ -52,14 +49,21 @@ def prepare(
     by = tuple(one.column for one in counts.clusters)
     return Data(
         arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **shared, **matrix},
-        dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), "information": (), **DIMS,
-              **axes},
-        coords={"model": counts.models, "other_model": counts.models, "effect": tuple(effects),
-                "battle": battle, "outcome": OUTCOMES, "column": by},
-        observed="n", weights="n", ragged=("battle",),
+        dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), "information": (), **DIMS, **axes},
+        coords={
+            "model": counts.models,
+            "other_model": counts.models,
+            "effect": tuple(effects),
+            "battle": battle,
+            "outcome": OUTCOMES,
+            "column": by,
+        },
+        observed="n",
+        weights="n",
+        ragged=("battle",),
         facts={"effects": len(effects), "covariates": tuple(scales)},
         units=sizes(rows, counts.models),
-    )  # fmt: skip
+    )
 
 
 def _known(counts: BattleCounts) -> str:
@@ -69,8 +73,10 @@ def _known(counts: BattleCounts) -> str:
 
 def _column(counts: BattleCounts, name: str) -> int:
     if name not in counts.covariates:
-        raise UsageError(f"these counts have no covariate {name!r}, they have {list(counts.covariates)}: "
-                         f"count with count_battles(..., covariates=[{name!r}])")  # fmt: skip
+        raise UsageError(
+            f"these counts have no covariate {name!r}, they have {list(counts.covariates)}: "
+            f"count with count_battles(..., covariates=[{name!r}])"
+        )
     return counts.covariates.index(name)
 
 
@@ -80,8 +86,10 @@ def _scales(rows: OutcomeRows, names: Sequence[str], *, of: str) -> dict[str, fl
     found = {name: root_mean_square(rows.covariates[:, k], total) for k, name in enumerate(names)}
     flat = [name for name, scale in found.items() if scale == 0]
     if flat:
-        raise UsageError(f"covariate {flat[0]!r} is the same for both answers in every battle of {of}, "
-                         "or not known there; leave it out")  # fmt: skip
+        raise UsageError(
+            f"covariate {flat[0]!r} is the same for both answers in every battle of {of}, "
+            "or not known there; leave it out"
+        )
     return found
 
 
@@ -89,8 +97,10 @@ def _effects(rows: OutcomeRows, *, order: bool, length: bool, of: str) -> dict[s
     found = {}
     if order:
         if not np.any(rows.order):
-            raise UsageError(f"order_effect=True needs battles whose order of showing is known; for {of} it "
-                             "is not (column order), or each battle was judged in both orders")  # fmt: skip
+            raise UsageError(
+                f"order_effect=True needs battles whose order of showing is known; for {of} it "
+                "is not (column order), or each battle was judged in both orders"
+            )
         found["shown first"] = rows.order
     if length:
         found["longer"] = standardised(rows.length, rows.n.sum(axis=1), of=of)

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Battles
 
-__all__ = ["BradleyTerry"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class BradleyTerry(GenerativeModel):
@@ -81,13 +79,10 @@ class BradleyTerry(GenerativeModel):
 
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Counts of outcomes for each pattern of pair, order, length and covariates."""
-        counts = (
-            table if isinstance(table, BattleCounts) else count_battles(table, covariates=self.covariates)
-        )
+        counts = table if isinstance(table, BattleCounts) else count_battles(table, covariates=self.covariates)
         return bradley_terry_data.prepare(
-            counts, judge=self.judge, order=self.order_effect, length=self.length_effect,
-            covariates=self.covariates,
-        )  # fmt: skip
+            counts, judge=self.judge, order=self.order_effect, length=self.length_effect, covariates=self.covariates
+        )
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""

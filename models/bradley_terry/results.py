@@ -19,14 +19,13 @@ from bayesjudge.models.common.shared_items import widened
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "describe", "elo", "quantities"]
-
 
 def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     """Elo and differences, how often equals tie, and what each effect is worth in logits."""
     few = few_notes(data.coords["model"], data.coords["column"], data["clusters"], data["all_clusters"])
-    notes = {unit: "; ".join(dict.fromkeys(few[name] for name in few if name in unit.split(" − ")))
-             for unit in data.units}  # fmt: skip
+    notes = {
+        unit: "; ".join(dict.fromkeys(few[name] for name in few if name in unit.split(" − "))) for unit in data.units
+    }
     battles = int(data["total"].sum())
     tie = equals_tie(posterior["log_tie"]).expand_dims(unit=["equal models"])
     found = elo_quantities(elo(posterior, data), n=data.units, note=notes)
@@ -65,8 +64,9 @@ def describe(data: Data) -> dict[str, Any]:
     """What clusters do to this posterior, for its manifest: their columns and numbers, design effects, df."""
     names = map(str, data.coords["model"])
     alone, added = (np.diag(np.asarray(data[name])) for name in ("alone", "added"))
-    effect = {name: round(float(1 + more / one), 3)
-              for name, one, more in zip(names, alone, added, strict=True) if one > 0}  # fmt: skip
+    effect = {
+        name: round(float(1 + more / one), 3) for name, one, more in zip(names, alone, added, strict=True) if one > 0
+    }
     counted = dict(zip(map(str, data.coords["column"]), map(int, data["all_clusters"]), strict=True))
     df = float(data["cluster_df"])
     return {"clusters": counted, "design_effect": effect, "df": None if np.isinf(df) else round(df, 1)}

@@ -18,7 +18,6 @@ from bayesjudge.maths.each_draw import each_draw
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["at_draws", "over_draws", "thinned"]
 
 #: Draws computed together at most; bounds the memory.
 _TOGETHER = 64
@@ -34,9 +33,14 @@ def thinned(posterior: xr.Dataset, *, size: int, most: int, least_draws: int = 2
 
 
 def over_draws(
-    function: Callable[[Sites, Sites, Any, Mapping[str, Any]], Any], posterior: xr.Dataset, *,
-    arrays: Sites, facts: Mapping[str, Any], seed: int = 0, together: int = _TOGETHER,
-) -> Any:  # fmt: skip
+    function: Callable[[Sites, Sites, Any, Mapping[str, Any]], Any],
+    posterior: xr.Dataset,
+    *,
+    arrays: Sites,
+    facts: Mapping[str, Any],
+    seed: int = 0,
+    together: int = _TOGETHER,
+) -> Any:
     """``function(sites, arrays, key, facts)`` at every draw; leading axes chain and draw.
 
     Parameters
@@ -104,9 +108,7 @@ def _run(program: Callable[..., Any], posterior: xr.Dataset, arrays: Sites, seed
     return jax.tree.map(lambda part: np.asarray(part).reshape(*shape, *part.shape[1:]), found)
 
 
-def _sweep(
-    flat: Sites, keys: Any, arrays: Sites, *, function: Any, facts: tuple[Any, ...], together: int
-) -> Any:
+def _sweep(flat: Sites, keys: Any, arrays: Sites, *, function: Any, facts: tuple[Any, ...], together: int) -> Any:
     def one(at: tuple[Any, Sites]) -> Any:
         return function(at[1], arrays, at[0], dict(facts))
 
@@ -120,9 +122,7 @@ def _program() -> Any:
     return jax.jit(_sweep, static_argnames=("function", "facts", "together"))
 
 
-def _fixed(
-    function: Callable[[Any], Any], values: Sites, arrays: Sites, key: Any, facts: Mapping[str, Any]
-) -> Any:
+def _fixed(function: Callable[[Any], Any], values: Sites, arrays: Sites, key: Any, facts: Mapping[str, Any]) -> Any:
     """A function that samples, with the values of a draw in place of its samples; it brings its own data."""
     del arrays, facts
     from numpyro import handlers

@@ -13,20 +13,11 @@ from bayesjudge.errors import UsageError
 from bayesjudge.models.common.davidson import OUTCOMES
 
 if TYPE_CHECKING:
-    from bayesjudge.counts.battles.counts import BattleCounts, HumanVotes, JudgedBattles
+    from bayesjudge.counts.battles.counts import BattleCounts
+    from bayesjudge.counts.battles.patterns import HumanVotes, JudgedBattles
 
 #: Entries up to which differences are a matrix product: its gradient is one too, and no scatter.
 DENSE = 400_000
-
-__all__ = [
-    "OutcomeRows",
-    "human_rows",
-    "judged_rows",
-    "pattern_places",
-    "resampled",
-    "root_mean_square",
-    "standardised",
-]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,8 +54,13 @@ class OutcomeRows:
 
     def arrays(self, prefix: str = "") -> dict[str, Any]:
         """Arrays for `Data`, named after the prefix."""
-        named = {"first": self.first, "second": self.second, "order": self.order, "n": self.n,
-                 "total": self.n.sum(axis=1)}  # fmt: skip
+        named = {
+            "first": self.first,
+            "second": self.second,
+            "order": self.order,
+            "n": self.n,
+            "total": self.n.sum(axis=1),
+        }
         return {prefix + name: array for name, array in named.items()}
 
     def dims(self, prefix: str = "", battle: str = "battle") -> dict[str, tuple[str, ...]]:
@@ -95,9 +91,8 @@ def human_rows(
 
 
 def judged_rows(
-    counts: BattleCounts, judge: str, *, order: bool = False, length: bool = False,
-    columns: Sequence[int] = (),
-) -> OutcomeRows:  # fmt: skip
+    counts: BattleCounts, judge: str, *, order: bool = False, length: bool = False, columns: Sequence[int] = ()
+) -> OutcomeRows:
     """Labels of one judge; a battle judged in both orders counts once: its halves are not independent."""
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     outcome = np.stack([rows.label == 1, rows.label == 0.5, rows.label == 0], axis=1)
@@ -105,15 +100,20 @@ def judged_rows(
 
 
 def _merge(
-    rows: HumanVotes | JudgedBattles, n: NDArray[np.int64], *, order: bool, length: bool,
-    columns: Sequence[int],
-) -> OutcomeRows:  # fmt: skip
+    rows: HumanVotes | JudgedBattles, n: NDArray[np.int64], *, order: bool, length: bool, columns: Sequence[int]
+) -> OutcomeRows:
     distinct, place = pattern_places(rows, order=order, length=length, columns=columns)
     total = np.zeros((len(distinct), len(OUTCOMES)), dtype=np.int64)
     np.add.at(total, place, n)
     pair = distinct[:, :2].astype(np.int64)
-    return OutcomeRows(first=pair[:, 0], second=pair[:, 1], order=distinct[:, 2], length=distinct[:, 3],
-                       covariates=distinct[:, 4:], n=total)  # fmt: skip
+    return OutcomeRows(
+        first=pair[:, 0],
+        second=pair[:, 1],
+        order=distinct[:, 2],
+        length=distinct[:, 3],
+        covariates=distinct[:, 4:],
+        n=total,
+    )
 
 
 def pattern_places(
@@ -122,9 +122,14 @@ def pattern_places(
     """Distinct patterns (P, 4 + columns): pair, order, length, covariates; and which one each row shows."""
     zero = np.zeros(len(rows))
     keys: NDArray[np.float64] = np.column_stack(
-        [rows.first, rows.second, rows.order if order else zero,
-         np.nan_to_num(rows.length) if length else zero, np.nan_to_num(rows.covariates[:, list(columns)])]
-    )  # fmt: skip
+        [
+            rows.first,
+            rows.second,
+            rows.order if order else zero,
+            np.nan_to_num(rows.length) if length else zero,
+            np.nan_to_num(rows.covariates[:, list(columns)]),
+        ]
+    )
     distinct, place = np.unique(keys, axis=0, return_inverse=True)
     return distinct, place.reshape(-1)
 
@@ -144,8 +149,10 @@ def standardised(length: NDArray[np.float64], n: NDArray[np.int64], *, of: str) 
     """
     size = root_mean_square(length, n)
     if size == 0:
-        raise UsageError(f"the table has no lengths for {of} (columns length_a and length_b), or they are "
-                         "all equal; leave the length effect out")  # fmt: skip
+        raise UsageError(
+            f"the table has no lengths for {of} (columns length_a and length_b), or they are "
+            "all equal; leave the length effect out"
+        )
     return length / size
 
 
@@ -165,7 +172,5 @@ def resampled(n: NDArray[np.int64], *, replicates: int, seed: int) -> NDArray[np
     total = n.sum(axis=1)
     share = n / np.maximum(total, 1)[:, None]
     share[total == 0] = 1 / n.shape[1]
-    drawn: NDArray[np.int64] = np.random.default_rng(seed).multinomial(
-        total, share, size=(replicates, len(n))
-    )
+    drawn: NDArray[np.int64] = np.random.default_rng(seed).multinomial(total, share, size=(replicates, len(n)))
     return drawn

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.model import Data
 
-__all__ = ["Patterns", "cycle_rate", "model_scores", "pair_scores", "shown_first", "tie_rate"]
-
 #: Pairs whose scores are shown one by one: those with the most battles.
 MOST_PAIRS = 100
 #: Battles a pair needs for its majority to count in a cycle.
@@ -40,8 +38,9 @@ class Patterns:
 
     def keep(self, rows: NDArray[np.bool_]) -> Self:
         """Some of the patterns."""
-        return replace(self, first=self.first[rows], second=self.second[rows], order=self.order[rows],
-                       total=self.total[rows])  # fmt: skip
+        return replace(
+            self, first=self.first[rows], second=self.second[rows], order=self.order[rows], total=self.total[rows]
+        )
 
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Distinct pairs (P, 2), and which patterns are of which pair (R, P)."""
@@ -71,16 +70,18 @@ def pair_scores(counts: Any, seen: Patterns) -> dict[str, Any]:
     pairs, member = seen.pairs()
     battles, points = seen.total @ member, _points(counts) @ member
     most = np.argsort(-battles, kind="stable")[:MOST_PAIRS]
-    return {f"{seen.models[pairs[p, 0]]} − {seen.models[pairs[p, 1]]}": points[..., p] / battles[p]
-            for p in sorted(most) if battles[p]}  # fmt: skip
+    return {
+        f"{seen.models[pairs[p, 0]]} − {seen.models[pairs[p, 1]]}": points[..., p] / battles[p]
+        for p in sorted(most)
+        if battles[p]
+    }
 
 
 def tie_rate(counts: Any, seen: Patterns) -> dict[str, Any]:
     """Share of ties, over all battles and over those of each model."""
     shares = {"all": np.ones(len(seen.total), dtype=bool)}
     shares |= {name: (seen.first == m) | (seen.second == m) for m, name in enumerate(seen.models)}
-    return {name: counts[..., 1] @ rows / (seen.total @ rows)
-            for name, rows in shares.items() if seen.total @ rows}  # fmt: skip
+    return {name: counts[..., 1] @ rows / (seen.total @ rows) for name, rows in shares.items() if seen.total @ rows}
 
 
 def cycle_rate(counts: Any, seen: Patterns) -> dict[str, Any]:

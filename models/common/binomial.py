@@ -13,8 +13,6 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.special import gammaln, xlog1py, xlogy
 
-__all__ = ["binomial"]
-
 #: Where both tails have fallen below this, what is left of the unit mass is rounding.
 _TAIL = 1e-17
 

@@ -16,15 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "LOG_TIE",
-    "OUTCOMES",
-    "expected_score",
-    "jax_log_outcomes",
-    "numpy_outcomes",
-    "pytensor_log_outcomes",
-]
-
 #: What a battle can end in, in the order of every array of counts.
 OUTCOMES = ("first", "neither", "second")
 #: Prior mean and standard deviation of log ν.

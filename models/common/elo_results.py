@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.models.common.battle_rows import OutcomeRows
 
-__all__ = ["ELO", "elo_draws", "elo_quantities", "equals_tie", "sizes"]
 
 #: Name of the estimand: on the pairs that were played, ties counting half.
 ELO = "elo"
@@ -49,15 +48,15 @@ def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefi
     return draws.copy(data=to_elo(found).reshape(draws.shape))
 
 
-def elo_quantities(
-    elo: xr.DataArray, *, n: Mapping[str, float], note: Mapping[str, str]
-) -> dict[str, xr.DataArray]:
+def elo_quantities(elo: xr.DataArray, *, n: Mapping[str, float], note: Mapping[str, str]) -> dict[str, xr.DataArray]:
     """Every model's Elo and differences, of the pairs that `maths.bradley_terry.shown_pairs` says."""
     names = [str(name) for name in elo["model"].to_numpy()]
     pairs = [(names[a], names[b]) for a, b in shown_pairs(elo.mean(("chain", "draw")).to_numpy())]
     gaps = differences(elo, "model", pairs)
-    return {ELO: quantity(elo, n=n, note=note, headline=True),
-            "difference": quantity(gaps, n=n, note=note, signed=True)}  # fmt: skip
+    return {
+        ELO: quantity(elo, n=n, note=note, headline=True),
+        "difference": quantity(gaps, n=n, note=note, signed=True),
+    }
 
 
 def equals_tie(log_tie: xr.DataArray) -> xr.DataArray:

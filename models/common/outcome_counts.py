@@ -11,8 +11,6 @@ from numpyro.distributions import constraints
 
 from bayesjudge.models.common.binomial import binomial
 
-__all__ = ["OutcomeCounts"]
-
 
 class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     """How often the battles of each pattern end in each of K ways, (R, K): three, or joint ones of raters.

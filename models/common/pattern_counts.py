@@ -16,10 +16,7 @@ from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
-from bayesjudge.model import simulate
 from bayesjudge.models.common.binomial import binomial
-
-__all__ = ["PatternCounts", "simulate"]
 
 
 class PatternCounts(dist.Distribution):  # type: ignore[misc]

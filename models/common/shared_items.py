@@ -22,8 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["adjust", "exact_margins", "item_covariance", "widened"]
-
 type Array = NDArray[np.float64]
 
 #: A variance of scores below this share of its information tells nothing of the dependence (labels without

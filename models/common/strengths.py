@@ -26,8 +26,6 @@ from numpyro import distributions as dist
 from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import ZeroSumTransform
 
-__all__ = ["Strengths", "pymc_spread", "pymc_strengths", "spread"]
-
 
 def spread(scale: float) -> dist.Weibull:
     """Prior of τ, Rayleigh(scale), by its other name.

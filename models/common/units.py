@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Guess", "Units", "information", "settled"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Units:
@@ -73,8 +71,9 @@ class Guess:
 
     def over(self, axis: int, *, keepdims: bool = False) -> Guess:
         """Of what all entries along an axis share."""
-        return Guess(information=self.information.sum(axis, keepdims=keepdims),
-                     pull=self.pull.sum(axis, keepdims=keepdims))  # fmt: skip
+        return Guess(
+            information=self.information.sum(axis, keepdims=keepdims), pull=self.pull.sum(axis, keepdims=keepdims)
+        )
 
     def units(self, spread: Any) -> Units:
         """Coordinates of effects of this spread."""

@@ -28,16 +28,6 @@ from bayesjudge.estimates.posterior import differences, quantity
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = [
-    "ChannelPrior",
-    "Labels",
-    "Pooling",
-    "channel_logit",
-    "channel_quality",
-    "numpyro_channel",
-    "pymc_channel",
-    "quality_quantities",
-]
 
 Pooling = Literal["shared", "partial", "specific"]
 Labels = Literal["random", "weighted", "reweighted", "enriched"]
@@ -73,9 +63,7 @@ class ChannelPrior:
         require_positive(**scales)
 
 
-def numpyro_channel(
-    pooling: Pooling, prior: ChannelPrior, judges: int, units: int, dim: str
-) -> tuple[Any, Any]:
+def numpyro_channel(pooling: Pooling, prior: ChannelPrior, judges: int, units: int, dim: str) -> tuple[Any, Any]:
     """Logits of sensitivity and specificity, each (judges, units), sampled in NumPyro."""
     import jax.numpy as jnp
     import numpyro
@@ -86,9 +74,7 @@ def numpyro_channel(
         with numpyro.plate("judge", judges, dim=-2):
             if pooling == "specific":
                 with numpyro.plate(dim, units, dim=-1):
-                    logit = numpyro.sample(
-                        f"logit_{name}", dist.Normal(prior.specific_mean, prior.specific_scale)
-                    )
+                    logit = numpyro.sample(f"logit_{name}", dist.Normal(prior.specific_mean, prior.specific_scale))
             else:
                 logit = numpyro.sample(f"mu_{name}", dist.Normal(prior.mean, prior.scale))
             if pooling == "partial":
@@ -140,12 +126,14 @@ def channel_logit(posterior: xr.Dataset, name: str, dim: str, names: tuple[str, 
 
 
 def quality_quantities(
-    quality: Mapping[str, xr.DataArray], *, n: Mapping[str, float],
-    reach: Mapping[str, Mapping[str, tuple[float, float]]] | None = None, note: str = "",
-) -> dict[str, xr.DataArray]:  # fmt: skip
+    quality: Mapping[str, xr.DataArray],
+    *,
+    n: Mapping[str, float],
+    reach: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
+    note: str = "",
+) -> dict[str, xr.DataArray]:
     """Each judge's quality on each model, and ΔJ for each pair of models, with the columns of their rows."""
     says: dict[str, Any] = {"n": n, "note": note}
     found = {name: quantity(draws, reach=(reach or {}).get(name), **says) for name, draws in quality.items()}
     gaps = quantity(differences(quality["youden"], "model"), signed=True, **says)
-    return {**found, "youden": quantity(quality["youden"], signed=True, headline=True, **says),
-            "delta_youden": gaps}  # fmt: skip
+    return {**found, "youden": quantity(quality["youden"], signed=True, headline=True, **says), "delta_youden": gaps}

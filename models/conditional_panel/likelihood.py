@@ -13,8 +13,6 @@ from numpyro.util import is_prng_key
 if TYPE_CHECKING:
     from bayesjudge.model import Data
 
-__all__ = ["PanelResponses"]
-
 
 class PanelResponses(dist.Distribution):  # type: ignore[misc]
     """Label and verdicts of 1 of every judge, (A, 1 + J), without binomial coefficients.

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.tables import Verdicts
 
-__all__ = ["ConditionalPanel"]
 
 _CAUTION = "assumes that judges err independently given the label: see the check of co-errors"
 
@@ -81,20 +80,38 @@ class ConditionalPanel(GenerativeModel):
         known, runs = (votes.annotations > 0)[item, model], votes.runs[item, model]
         positives = np.rint(np.nan_to_num(votes.votes[item, model]) * runs).astype(np.int64)
         label = np.where(known, np.nan_to_num(votes.label[item, model]) > 0.5, 0).astype(np.int64)
-        arrays = {"response": np.column_stack([label, positives]), "runs": runs, "model_of": model,
-                  "known": known.astype(np.int64), "real": np.ones(len(item), np.int64)}  # fmt: skip
+        arrays = {
+            "response": np.column_stack([label, positives]),
+            "runs": runs,
+            "model_of": model,
+            "known": known.astype(np.int64),
+            "real": np.ones(len(item), np.int64),
+        }
         answered = votes.answered.sum(axis=0)
         return Data(
-            arrays=arrays, observed="response", ragged=("answer",),
-            dims={"response": ("answer", "seen"), "runs": ("answer", "judge"),
-                  **dict.fromkeys(("model_of", "known", "real"), ("answer",))},
-            coords={"answer": tuple(range(len(item))), "seen": ("label", *votes.judges),
-                    "model": votes.models, "judge": votes.judges},
+            arrays=arrays,
+            observed="response",
+            ragged=("answer",),
+            dims={
+                "response": ("answer", "seen"),
+                "runs": ("answer", "judge"),
+                **dict.fromkeys(("model_of", "known", "real"), ("answer",)),
+            },
+            coords={
+                "answer": tuple(range(len(item))),
+                "seen": ("label", *votes.judges),
+                "model": votes.models,
+                "judge": votes.judges,
+            },
             facts={"most_runs": int(runs.max())},
             units={name: int(n) for name, n in zip(votes.models, answered, strict=True)}
-            | {f"{a} − {b}": int((votes.answered[:, i] & votes.answered[:, k]).sum())
-               for i, a in enumerate(votes.models) for k, b in enumerate(votes.models) if i < k},
-        )  # fmt: skip
+            | {
+                f"{a} − {b}": int((votes.answered[:, i] & votes.answered[:, k]).sum())
+                for i, a in enumerate(votes.models)
+                for k, b in enumerate(votes.models)
+                if i < k
+            },
+        )
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
@@ -108,8 +125,12 @@ class ConditionalPanel(GenerativeModel):
             theta = numpyro.sample("theta", dist.Beta(1.0, 1.0))
         logits = numpyro_channel(self.pooling, self.channel, data.size("judge"), models, "model")
         with numpyro.plate("answer", data.size("answer"), dim=-1):
-            numpyro.sample("response", PanelResponses(theta, *logits, data), obs=data.arrays.get("response"),
-                           infer={"event_dims": ("seen",)})  # fmt: skip
+            numpyro.sample(
+                "response",
+                PanelResponses(theta, *logits, data),
+                obs=data.arrays.get("response"),
+                infer={"event_dims": ("seen",)},
+            )
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.model import Data, Statistic
 
-__all__ = ["STATISTICS"]
-
 
 def _shares(response: Any, data: Data) -> tuple[Any, NDArray[np.bool_]]:
     """Share of a judge's runs on an answer that said 1 (..., A, J), and where there are any (A, J)."""
@@ -22,8 +20,11 @@ def _shares(response: Any, data: Data) -> tuple[Any, NDArray[np.bool_]]:
 
 def _rates(response: Any, data: Data) -> dict[str, Any]:
     share, voted = _shares(response, data)
-    return {str(judge): share[..., voted[:, j], j].mean(axis=-1)
-            for j, judge in enumerate(data.coords["judge"]) if voted[:, j].any()}  # fmt: skip
+    return {
+        str(judge): share[..., voted[:, j], j].mean(axis=-1)
+        for j, judge in enumerate(data.coords["judge"])
+        if voted[:, j].any()
+    }
 
 
 def _by_model(response: Any, data: Data) -> dict[str, Any]:

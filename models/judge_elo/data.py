@@ -29,18 +29,6 @@ from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = [
-    "FAMILY",
-    "LEAST",
-    "PEOPLE",
-    "Normal",
-    "StrengthData",
-    "observed",
-    "of_families",
-    "poorly_known",
-    "prepare",
-    "strength_data",
-]
 
 #: Name of the first rater.
 PEOPLE = "people"
@@ -92,14 +80,14 @@ def of_families(counts: BattleCounts, families: Mapping[str, str]) -> Floats:
     judge = np.array([families.get(name, "") for name in counts.judges])
     found = (judge[:, None] == model) & (judge[:, None] != "")
     if families and not found.any():
-        raise UsageError(f"families={dict(families)} put none of the judges {list(counts.judges)} into one "
-                         f"family with a model of {list(counts.models)[:5]}")  # fmt: skip
+        raise UsageError(
+            f"families={dict(families)} put none of the judges {list(counts.judges)} into one "
+            f"family with a model of {list(counts.models)[:5]}"
+        )
     return np.asarray(found, dtype=np.float64)
 
 
-def strength_data(
-    sums: RaterSums, family: Floats, priors: Priors, *, start: Floats | None = None
-) -> StrengthData:
+def strength_data(sums: RaterSums, family: Floats, priors: Priors, *, start: Floats | None = None) -> StrengthData:
     """Strengths, and where some are poorly known the normal that is closest to what is likely of them.
 
     At the maximum of the likelihood a model that won everything is as far away as the penalty lets it be, and
@@ -116,8 +104,7 @@ def strength_data(
         normal = observed(replace(at, meat=_model_based(at)), sums.clusters)
         if np.abs(mean - before).max() <= _CLOSE * np.sqrt(np.diag(doubt).max()):
             break
-    return StrengthData(sums=sums, at=at, marginal=_marginal(normal, family), whitening=normal.whitening,
-                        poor=poor)  # fmt: skip
+    return StrengthData(sums=sums, at=at, marginal=_marginal(normal, family), whitening=normal.whitening, poor=poor)
 
 
 def _marginal(normal: Normal, family: Floats) -> Marginal:
@@ -156,21 +143,44 @@ def prepare(counts: BattleCounts, *, length: bool, families: Mapping[str, str], 
     numbers = tuple(range(len(marginal.y)))
     rater_pairs = tuple(f"{a} & {b}" for a, b in itertools.combinations_with_replacement(raters, 2))
     return Data(
-        arrays={"y": marginal.y, "seen": np.ones(len(marginal.y), dtype=np.int64),
-                "design": marginal.design, "effects": marginal.effects,
-                "gram": marginal.gram, "known": marginal.known, "family": family, "beta": sums.beta,
-                "poor": found.poor.astype(np.int64), "judged": _judged(counts)},
-        dims={"y": ("contrast",), "seen": ("contrast",),
-              "design": ("contrast", "rater", "model"),
-              "effects": ("contrast", "judge", "effect"),
-              "gram": ("rater_pair", "contrast", "other_contrast"),
-              "known": ("contrast", "other_contrast"), "family": ("judge", "model"), "beta": ("judge",),
-              "poor": ("rater", "model"), "judged": ("judge",)},
-        coords={"model": counts.models, "judge": counts.judges, "judge_pair": pairs, "effect": effects,
-                "rater": raters, "contrast": numbers, "other_contrast": numbers,
-                "rater_pair": rater_pairs},
-        observed="y", ragged=("contrast", "other_contrast"), units=sizes(human_rows(counts), counts.models),
-    )  # fmt: skip
+        arrays={
+            "y": marginal.y,
+            "seen": np.ones(len(marginal.y), dtype=np.int64),
+            "design": marginal.design,
+            "effects": marginal.effects,
+            "gram": marginal.gram,
+            "known": marginal.known,
+            "family": family,
+            "beta": sums.beta,
+            "poor": found.poor.astype(np.int64),
+            "judged": _judged(counts),
+        },
+        dims={
+            "y": ("contrast",),
+            "seen": ("contrast",),
+            "design": ("contrast", "rater", "model"),
+            "effects": ("contrast", "judge", "effect"),
+            "gram": ("rater_pair", "contrast", "other_contrast"),
+            "known": ("contrast", "other_contrast"),
+            "family": ("judge", "model"),
+            "beta": ("judge",),
+            "poor": ("rater", "model"),
+            "judged": ("judge",),
+        },
+        coords={
+            "model": counts.models,
+            "judge": counts.judges,
+            "judge_pair": pairs,
+            "effect": effects,
+            "rater": raters,
+            "contrast": numbers,
+            "other_contrast": numbers,
+            "rater_pair": rater_pairs,
+        },
+        observed="y",
+        ragged=("contrast", "other_contrast"),
+        units=sizes(human_rows(counts), counts.models),
+    )
 
 
 def _judged(counts: BattleCounts) -> NDArray[np.int64]:
@@ -211,8 +221,12 @@ def observed(at: Strengths, clusters: Sequence[BattleSums]) -> Normal:
     pseudo = at.score + at.information @ at.estimate.reshape(-1)
     whitening = np.linalg.solve(root, seen.T)
     design = (whitening @ at.information).reshape(-1, sums.raters, sums.width)
-    return Normal(y=whitening @ pseudo, design=design[:, :, : sums.models], whitening=whitening,
-                  effects=design[:, :, sums.models :].reshape(len(design), -1))  # fmt: skip
+    return Normal(
+        y=whitening @ pseudo,
+        design=design[:, :, : sums.models],
+        whitening=whitening,
+        effects=design[:, :, sums.models :].reshape(len(design), -1),
+    )
 
 
 def poorly_known(sums: BattleSums) -> NDArray[np.bool_]:

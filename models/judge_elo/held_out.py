@@ -33,7 +33,6 @@ from bayesjudge.models.judge_elo.targets import RaterSums, rater_sums
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["Prediction", "predict"]
 
 type Floats = NDArray[np.float64]
 
@@ -103,13 +102,7 @@ class _Figure:
 
 
 def predict(
-    counts: BattleCounts,
-    models: Sequence[str],
-    *,
-    length: bool,
-    family: Floats,
-    priors: Priors,
-    seed: int = 0,
+    counts: BattleCounts, models: Sequence[str], *, length: bool, family: Floats, priors: Priors, seed: int = 0
 ) -> list[Prediction | str]:
     """Predictions of models, each as if people had never seen it, or the reason why there is none.
 
@@ -157,9 +150,15 @@ def _predicted(
     # The penalty of METHODS 4.3 pulls the figure to the anchors' mean.
     pulled = figure.information / (figure.information + RIDGE)
     mean = pulled * (draws.mean + figure.weight @ figure.anchors)
-    return Prediction(model=model, mean=np.asarray(to_elo(mean)), weight=draws.weight, ess=draws.ess,
-                      sd=PER_LOGIT * pulled * np.sqrt(draws.variance), pareto_k=draws.pareto_k,
-                      poor=bool(fold.poor.any()))  # fmt: skip
+    return Prediction(
+        model=model,
+        mean=np.asarray(to_elo(mean)),
+        weight=draws.weight,
+        ess=draws.ess,
+        sd=PER_LOGIT * pulled * np.sqrt(draws.variance),
+        pareto_k=draws.pareto_k,
+        poor=bool(fold.poor.any()),
+    )
 
 
 def _figure(fold: StrengthData, whole: RaterSums, proposal: Proposal, m: int, model: str) -> _Figure:
@@ -167,14 +166,20 @@ def _figure(fold: StrengthData, whole: RaterSums, proposal: Proposal, m: int, mo
     sums = fold.sums.battles
     votes = _on_model(whole.battles, m, 0)
     schedule = votes if len(votes.n) else _judged_most(whole.battles, m)
-    voted = np.bincount(np.concatenate([side[sums.rater == 0] for side in (sums.first, sums.second)]),
-                        minlength=sums.models) > 0  # fmt: skip
-    n = np.bincount(schedule.first + schedule.second - m, schedule.n * schedule.times[schedule.cluster],
-                    minlength=sums.models) * voted  # fmt: skip
-    if not n.any():
-        raise UsageError(
-            f"{model!r} has no battle with a model that people voted on: nothing links it to them"
+    voted = (
+        np.bincount(
+            np.concatenate([side[sums.rater == 0] for side in (sums.first, sums.second)]), minlength=sums.models
         )
+        > 0
+    )
+    n = (
+        np.bincount(
+            schedule.first + schedule.second - m, schedule.n * schedule.times[schedule.cluster], minlength=sums.models
+        )
+        * voted
+    )
+    if not n.any():
+        raise UsageError(f"{model!r} has no battle with a model that people voted on: nothing links it to them")
     # Where a Newton step to the joint mode was taken, the leaderboard's own figures are elsewhere.
     at = fit_strengths(sums, start=fold.at.estimate) if fold.poor.any() else fold.at
     anchors = at.estimate[0, : sums.models]
@@ -231,8 +236,9 @@ def _beside_verdicts(fold: StrengthData, whole: RaterSums, figure: _Figure, m: i
         verdicts = whole.battles.keep(whole.battles.rater == r)
         p = at.expected(verdicts)
         known, hidden = _by_battle(seen, verdicts), _by_battle(votes, verdicts)
-        left, right = (rows[known[k]] for k, rows in enumerate((_residuals(seen, at.expected(seen)),
-                                                                 _residuals(verdicts, p))))  # fmt: skip
+        left, right = (
+            rows[known[k]] for k, rows in enumerate((_residuals(seen, at.expected(seen)), _residuals(verdicts, p)))
+        )
         times = seen.times[seen.cluster[known[0]]]
         scale = _sizes(seen, at.expected(seen))[known[0]] * _sizes(verdicts, p)[known[1]]
         if not len(scale) or not len(hidden[0]):

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from bayesjudge.models.judge_elo.marginal import Marginal, Priors, find_mode, unpacked
 from bayesjudge.models.judge_elo.scales import joint_scale
 
-__all__ = ["DRAWS", "Functional", "Proposal", "Weighted", "explored", "likely", "weighted"]
-
 type Floats = NDArray[np.float64]
 #: Draws for each hyperparameter, and degrees of freedom of the proposal.
 DRAWS, FREEDOM = 48, 7.0
@@ -117,8 +115,7 @@ def _about_mode(marginal: Marginal, priors: Priors) -> Proposal:
 
 
 def _nothing(marginal: Marginal) -> Functional:
-    return Functional(contrast=np.zeros(marginal.design.shape[2]), variance=0.0,
-                      shared=np.zeros(len(marginal.y)))  # fmt: skip
+    return Functional(contrast=np.zeros(marginal.design.shape[2]), variance=0.0, shared=np.zeros(len(marginal.y)))
 
 
 def likely(marginal: Marginal, priors: Priors, placed: Floats) -> tuple[Floats, Floats]:
@@ -150,9 +147,8 @@ def likely(marginal: Marginal, priors: Priors, placed: Floats) -> tuple[Floats, 
 
 
 def weighted(
-    marginal: Marginal, proposal: Proposal, priors: Priors, functional: Functional, *, seed: int,
-    times: int = 1,
-) -> Weighted:  # fmt: skip
+    marginal: Marginal, proposal: Proposal, priors: Priors, functional: Functional, *, seed: int, times: int = 1
+) -> Weighted:
     """Draws of one posterior, ``times`` as many as usual, and what they say of a functional.
 
     Where the weights of one round are uneven, they move the next round's proposal (adaptive importance
@@ -177,9 +173,7 @@ def weighted(
     return Weighted(u=u, weight=weight, mean=mean, variance=variance, pareto_k=float(k), ess=float(ess))
 
 
-def _at(
-    marginal: Marginal, u: Floats, priors: Priors, functional: Functional
-) -> tuple[Floats, Floats, Floats]:
+def _at(marginal: Marginal, u: Floats, priors: Priors, functional: Functional) -> tuple[Floats, Floats, Floats]:
     """Log density, and mean and variance of the functional, at each draw."""
     scales = joint_scale(np, *unpacked(u, marginal.judges))
     contrast, size = functional.contrast, len(marginal.y)
@@ -196,7 +190,6 @@ def _at(
         root = np.linalg.cholesky(bordered)
         white, own = root[:, size, :size], root[:, size + 1, :size] * unit
         log_root = np.log(np.diagonal(root, axis1=1, axis2=2)[:, :size]).sum(axis=1)
-        found[:, part] = (-log_root - (white**2).sum(axis=1) / 2, (white * own).sum(axis=1),
-                          (own**2).sum(axis=1))  # fmt: skip
+        found[:, part] = (-log_root - (white**2).sum(axis=1) / 2, (white * own).sum(axis=1), (own**2).sum(axis=1))
     prior = scales[:, 0, 0] * (contrast @ contrast) + functional.variance
     return found[0] + priors.log_density(u, marginal.judges), found[1], np.maximum(prior - found[2], 0.0)

@@ -13,8 +13,6 @@ from bayesjudge.models.common.strengths import spread
 from bayesjudge.models.judge_elo.marginal import Priors
 from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
 
-__all__ = ["numpyro_model"]
-
 
 def numpyro_model(data: Data, priors: Priors) -> None:
     """Hyperparameters, and the observation with strengths and effects integrated out."""

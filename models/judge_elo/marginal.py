@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
 
-__all__ = ["Marginal", "Mode", "Priors", "conditional", "find_mode", "unpacked"]
-
 type Floats = NDArray[np.float64]
 #: Step of differences, of hyperparameters of size 1.
 _STEP = 1e-5
@@ -34,10 +32,12 @@ class Priors:
         spread, slope, taste, partial = unpacked(u, judges)
         shapes = np.array([shape for *_, shape in vine_shapes(judges)])
         return np.asarray(
-            2 * np.log(spread) - (spread / self.strength_scale) ** 2 / 2 - ((slope - 1) ** 2).sum(axis=-1) / 2
+            2 * np.log(spread)
+            - (spread / self.strength_scale) ** 2 / 2
+            - ((slope - 1) ** 2).sum(axis=-1) / 2
             + (np.log(taste) - (taste / self.taste_scale) ** 2 / 2).sum(axis=-1)
             + (shapes * (np.log(partial) + np.log1p(-partial))).sum(axis=-1)
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,8 +77,9 @@ class Marginal:
         half = np.where(one == two, 0.5, 1.0)[:, None, None]
         product = by_rater[one] @ np.swapaxes(by_rater[two], -1, -2) * half
         flat = effects.reshape(len(y), -1)
-        return cls(y=y, design=design, effects=effects, gram=product + np.swapaxes(product, -1, -2),
-                   known=flat @ flat.T)  # fmt: skip
+        return cls(
+            y=y, design=design, effects=effects, gram=product + np.swapaxes(product, -1, -2), known=flat @ flat.T
+        )
 
     @property
     def judges(self) -> int:
@@ -136,9 +137,16 @@ def find_mode(marginal: Marginal, priors: Priors) -> Mode:
         value, slope = marginal.slope(u, priors)
         return -value, -slope
 
-    found = minimize(down, start(marginal.judges), jac=True, method="L-BFGS-B",
-                     bounds=[(-6, 4)] + [(-8, 8)] * marginal.judges + [(-6, 3)] * marginal.judges
-                     + [(-8, 8)] * (len(start(marginal.judges)) - 1 - 2 * marginal.judges))  # fmt: skip
+    found = minimize(
+        down,
+        start(marginal.judges),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-6, 4)]
+        + [(-8, 8)] * marginal.judges
+        + [(-6, 3)] * marginal.judges
+        + [(-8, 8)] * (len(start(marginal.judges)) - 1 - 2 * marginal.judges),
+    )
     return Mode(at=found.x, curvature=curvature_at(marginal, found.x, priors))
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from bayesjudge.models.judge_elo.held_out import Prediction
     from bayesjudge.tables import Battles
 
-__all__ = ["JudgeElo"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeElo(GenerativeModel):
@@ -77,8 +75,9 @@ class JudgeElo(GenerativeModel):
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Strengths by votes and by verdicts, as one observation with unit noise."""
         counts = _counted(table)
-        return judge_elo_data.prepare(counts, length=self.length_effect, families=dict(self.families),
-                                      priors=self.priors)  # fmt: skip
+        return judge_elo_data.prepare(
+            counts, length=self.length_effect, families=dict(self.families), priors=self.priors
+        )
 
     def numpyro(self, data: Data) -> None:
         """The marginal model in NumPyro."""
@@ -112,9 +111,7 @@ class JudgeElo(GenerativeModel):
 
         counts = _counted(table)
         family = judge_elo_data.of_families(counts, dict(self.families))
-        return predict(
-            counts, models, length=self.length_effect, family=family, priors=self.priors, seed=seed
-        )
+        return predict(counts, models, length=self.length_effect, family=family, priors=self.priors, seed=seed)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

@@ -13,8 +13,6 @@ from bayesjudge.models.common.strengths import pymc_spread
 from bayesjudge.models.judge_elo.marginal import Priors
 from bayesjudge.models.judge_elo.scales import vine_shapes
 
-__all__ = ["pymc_model"]
-
 _ONE = np.float64(1)
 
 

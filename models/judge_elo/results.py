@@ -19,7 +19,6 @@ from bayesjudge.models.judge_elo.strengths import joint_draws, taste_correlation
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "bootstrap", "elo", "quantities"]
 
 PREDICTED = "predicted: no human vote"
 #: What a row says whose strength is too poorly known for a normal about the maximum.
@@ -33,8 +32,10 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     found = elo_quantities(_elo(draws.theta, data), n=data.units, note=_notes(data))
     judges = [str(name) for name in data.coords["judge"]]
     n = dict(zip(judges, np.asarray(data["judged"]).tolist(), strict=True))
-    found |= {"slope": quantity(posterior["slope"], n=n, signed=True, headline=True),
-              "taste": quantity(posterior["taste_spread"], n=n)}  # fmt: skip
+    found |= {
+        "slope": quantity(posterior["slope"], n=n, signed=True, headline=True),
+        "taste": quantity(posterior["taste_spread"], n=n),
+    }
     if "taste_partial" in posterior:
         pairs = {str(name): data.units[str(data.coords["model"][0])] for name in data.coords["judge_pair"]}
         found["taste_correlation"] = quantity(taste_correlations(posterior), n=pairs, signed=True)
@@ -46,8 +47,10 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
 def _notes(data: Data) -> dict[str, str]:
     """What a row of each model's Elo says."""
     names, poor = map(str, data.coords["model"]), np.asarray(data["poor"]).any(axis=0)
-    said = {name: [*([] if data.units.get(name) else [PREDICTED]), *([STEPPED] if is_poor else [])]
-            for name, is_poor in zip(names, poor, strict=True)}  # fmt: skip
+    said = {
+        name: [*([] if data.units.get(name) else [PREDICTED]), *([STEPPED] if is_poor else [])]
+        for name, is_poor in zip(names, poor, strict=True)
+    }
     return {name: "; ".join(notes) for name, notes in said.items()}
 
 
@@ -86,9 +89,7 @@ def _off_the_line(seen: Any, data: Data) -> tuple[Floats, Floats]:
     """People's strengths (..., M') and what each judge's leave off a line on them (..., J, M')."""
     strengths, _ = _strengths(seen, data)
     people, judges = strengths[..., :1, :], strengths[..., 1:, :]
-    slope = (judges * people).sum(axis=-1, keepdims=True) / np.maximum(
-        (people**2).sum(axis=-1, keepdims=True), 1e-12
-    )
+    slope = (judges * people).sum(axis=-1, keepdims=True) / np.maximum((people**2).sum(axis=-1, keepdims=True), 1e-12)
     return people[..., 0, :], judges - slope * people
 
 
@@ -111,8 +112,10 @@ def _largest(seen: Any, data: Data) -> dict[str, Any]:
     people, left = _off_the_line(seen, data)
     if people.shape[-1] < LEAST_MODELS:
         return {}
-    return {str(judge): np.abs(left[..., j, :]).max(axis=-1) / np.maximum(left[..., j, :].std(axis=-1), 1e-12)
-            for j, judge in enumerate(data.coords["judge"])}  # fmt: skip
+    return {
+        str(judge): np.abs(left[..., j, :]).max(axis=-1) / np.maximum(left[..., j, :].std(axis=-1), 1e-12)
+        for j, judge in enumerate(data.coords["judge"])
+    }
 
 
 def _bend(seen: Any, data: Data) -> dict[str, Any]:
@@ -130,8 +133,10 @@ def _shared(seen: Any, data: Data) -> dict[str, Any]:
     if people.shape[-1] < LEAST_MODELS:
         return {}
     judges = list(map(str, data.coords["judge"]))
-    return {f"{judges[a]} & {judges[b]}": _correlation(left[..., a, :], left[..., b, :])
-            for a, b in itertools.combinations(range(len(judges)), 2)}  # fmt: skip
+    return {
+        f"{judges[a]} & {judges[b]}": _correlation(left[..., a, :], left[..., b, :])
+        for a, b in itertools.combinations(range(len(judges)), 2)
+    }
 
 
 def _correlation(one: Floats, other: Floats) -> Floats:

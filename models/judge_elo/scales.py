@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["correlation_root", "joint_scale", "vine_shapes"]
-
 
 def vine_shapes(judges: int) -> list[tuple[int, int, float]]:
     """Row, column and Beta shape of each canonical partial correlation of an LKJ(1) matrix.

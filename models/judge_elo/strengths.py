@@ -15,7 +15,6 @@ from bayesjudge.models.judge_elo.scales import correlation_root, joint_scale
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["JointDraws", "joint_draws", "taste_correlations"]
 
 type Floats = NDArray[np.float64]
 #: Numbers in the largest array of covariances: 32 MB.
@@ -50,9 +49,7 @@ def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDra
     import xarray as xr
 
     shape, scales = _scales(posterior)
-    marginal = Marginal(
-        **{name: np.asarray(data[name]) for name in ("y", "design", "effects", "gram", "known")}
-    )
+    marginal = Marginal(**{name: np.asarray(data[name]) for name in ("y", "design", "effects", "gram", "known")})
     strengths, effects = _drawn(marginal, scales, np.random.default_rng(seed))
     slope = posterior["slope"].transpose("chain", "draw", "judge").to_numpy()
     strengths = strengths.reshape(*shape, *strengths.shape[1:])
@@ -66,15 +63,17 @@ def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDra
         return xr.DataArray(values, dims=(*lead, *dims), coords={name: coords[name] for name in dims})
 
     effects = effects.reshape(*shape, *effects.shape[1:])
-    return JointDraws(theta=named(theta, "model"), tastes=named(tastes, "judge", "model"),
-                      effects=named(effects, "judge", "effect"))  # fmt: skip
+    return JointDraws(
+        theta=named(theta, "model"), tastes=named(tastes, "judge", "model"), effects=named(effects, "judge", "effect")
+    )
 
 
 def _scales(posterior: xr.Dataset) -> tuple[tuple[int, int], Floats]:
     """G of every draw, (S, R, R), and the numbers of chains and draws."""
     spread = posterior["spread"].transpose("chain", "draw").to_numpy()
-    slope, taste = (posterior[name].transpose("chain", "draw", "judge").to_numpy()
-                    for name in ("slope", "taste_spread"))  # fmt: skip
+    slope, taste = (
+        posterior[name].transpose("chain", "draw", "judge").to_numpy() for name in ("slope", "taste_spread")
+    )
     scale = joint_scale(np, spread, slope, taste, _partial(posterior))
     return spread.shape, scale.reshape(-1, *scale.shape[2:])
 

@@ -21,7 +21,6 @@ from bayesjudge.maths.temperature import soft_probability, solve_beta
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["LONGER", "ORDER", "RaterSums", "distinct_judges", "rater_sums"]
 
 type Floats = NDArray[np.float64]
 #: Covariates of a judge's verdict, and what their effects are called.
@@ -60,13 +59,17 @@ def rater_sums(counts: BattleCounts, *, length: bool) -> RaterSums:
     """
     if not counts.human.votes.sum() or not counts.judges:
         missing = "people's votes" if counts.judges else "judges' verdicts or scores"
-        raise UsageError(f"judge_elo links judges to people and the table has no {missing}; use "
-                         "bradley_terry for people or one judge alone")  # fmt: skip
+        raise UsageError(
+            f"judge_elo links judges to people and the table has no {missing}; use "
+            "bradley_terry for people or one judge alone"
+        )
     beta = np.array([_beta(counts, judge) for judge in range(len(counts.judges))])
     used = [name for name in (ORDER, LONGER) if np.any(_covariate(counts.battles, name))]
     if length and LONGER not in used:
-        raise UsageError("length_effect=True needs the lengths of the two answers (length_a, length_b) in "
-                         "battles that judges saw; the table has none")  # fmt: skip
+        raise UsageError(
+            "length_effect=True needs the lengths of the two answers (length_a, length_b) in "
+            "battles that judges saw; the table has none"
+        )
     covariates = tuple(name for name in used if length or name != LONGER)
     tables = [_sums(rows, counts, covariates, beta) for rows in (counts.battles, *_larger(counts))]
     return RaterSums(battles=tables[0], clusters=tuple(tables[1:]), covariates=covariates, beta=beta)
@@ -82,8 +85,9 @@ def distinct_judges(counts: BattleCounts) -> BattleCounts:
     for j, judge in enumerate(counts.judges):
         own = rows.keep(rows.rater == 1 + j)
         order = np.lexsort((own.gap, own.label, own.second, own.first, own.cluster))
-        views = tuple(getattr(own, name)[order].tobytes()
-                      for name in ("cluster", "first", "second", "label", "gap", "shown", "n"))  # fmt: skip
+        views = tuple(
+            getattr(own, name)[order].tobytes() for name in ("cluster", "first", "second", "label", "gap", "shown", "n")
+        )
         if views not in seen:
             seen.append(views)
             kept.append(judge)
@@ -93,8 +97,7 @@ def distinct_judges(counts: BattleCounts) -> BattleCounts:
 def _larger(counts: BattleCounts) -> list[BattleClusters]:
     """Clusters that hold more than a battle each: items of one battle add nothing to the table by battle."""
     battles = counts.battles
-    return [rows for rows in counts.clusters
-            if len(rows) != len(battles) or rows.times.sum() != battles.times.sum()]  # fmt: skip
+    return [rows for rows in counts.clusters if len(rows) != len(battles) or rows.times.sum() != battles.times.sum()]
 
 
 def _beta(counts: BattleCounts, judge: int) -> float:
@@ -117,9 +120,7 @@ def _covariate(rows: BattleClusters, name: str) -> Floats:
     return np.where(rows.rater == PEOPLE, 0.0, np.nan_to_num(value))
 
 
-def _sums(
-    rows: BattleClusters, counts: BattleCounts, covariates: tuple[str, ...], beta: Floats
-) -> BattleSums:
+def _sums(rows: BattleClusters, counts: BattleCounts, covariates: tuple[str, ...], beta: Floats) -> BattleSums:
     temperature = np.concatenate([[np.nan], beta])[rows.rater]
     soft = np.isfinite(temperature)
     target = np.where(soft, soft_probability(np.nan_to_num(rows.gap), np.nan_to_num(temperature)), rows.label)

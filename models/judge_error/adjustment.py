@@ -19,7 +19,6 @@ from bayesjudge.models.judge_error.likelihood import information, scores
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["RATES", "SharedItems", "adjusted", "describe", "shared_items"]
 
 type Array = NDArray[np.float64]
 
@@ -70,8 +69,7 @@ def shared_items(centre: Array, data: Data, *, enriched: bool) -> SharedItems:
     about = score * np.tile(given, len(centre))[:, None] if weighted else score
     alone = item_covariance(about, **{name: array[-1:] for name, array in cells.items()})
     own = information(*rates.T, n=n * given, enriched=enriched)
-    effect = {name: float(alone[k::3, k::3].sum() / max(own[:, k, k].sum(), 1e-12))
-              for k, name in enumerate(RATES)}  # fmt: skip
+    effect = {name: float(alone[k::3, k::3].sum() / max(own[:, k, k].sum(), 1e-12)) for k, name in enumerate(RATES)}
     df = max(math.floor(fewest) - 1, LEAST_DF)
     return SharedItems(information=h, variance=v, df=df, design_effect=effect)
 
@@ -112,10 +110,11 @@ def describe(posterior: xr.Dataset, data: Data, *, enriched: bool) -> dict[str, 
         "design_effect_95": {name: [round(end, 4) for end in found] for name, found in ends.items() if found},
         "effective_answers_95": {
             name: [round(float(answers[name] / end), 1) for end in reversed(found)]
-            for name, found in ends.items() if found
+            for name, found in ends.items()
+            if found
         },
         "eigenvalues": _relative(shared),
-    }  # fmt: skip
+    }
 
 
 def _interval(effect: float, data: Data) -> list[float]:

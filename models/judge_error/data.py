@@ -16,8 +16,6 @@ from bayesjudge.model import Data
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["prepare", "replicated"]
-
 
 def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     """Cells of every unit (a model, or a model within a group), six each, in the order of `CELLS`.
@@ -63,27 +61,48 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     share = size / np.maximum(np.repeat(size.reshape(models, groups).sum(axis=1), groups), 1)
     dim, names = _units(counts)
     arrays = {
-        "unit": unit, "label": label, "verdict": verdict, "n": n, "stratum": stratum, "total": total,
-        "share": share, "together": cells.together, "sums": cells.sums, "items": cells.items,
-        "behind": cells.labelled, "log_effect_error": np.array(cells.log_effect_error),
-    }  # fmt: skip
+        "unit": unit,
+        "label": label,
+        "verdict": verdict,
+        "n": n,
+        "stratum": stratum,
+        "total": total,
+        "share": share,
+        "together": cells.together,
+        "sums": cells.sums,
+        "items": cells.items,
+        "behind": cells.labelled,
+        "log_effect_error": np.array(cells.log_effect_error),
+    }
     dims = {
-        "total": ("strata",), "share": (dim,), "together": ("labelled", "cell", "other_cell"),
-        "sums": ("labelled", "cell"), "items": ("labelled",), "behind": ("model",), "log_effect_error": (),
-    }  # fmt: skip
+        "total": ("strata",),
+        "share": (dim,),
+        "together": ("labelled", "cell", "other_cell"),
+        "sums": ("labelled", "cell"),
+        "items": ("labelled",),
+        "behind": ("model",),
+        "log_effect_error": (),
+    }
     every = tuple(range(len(n)))
     return Data(
         arrays=arrays,
         dims={name: dims.get(name, ("pattern",)) for name in arrays},
         coords={
-            dim: names, "model": counts.models, "group": counts.groups, "judge": counts.judges,
+            dim: names,
+            "model": counts.models,
+            "group": counts.groups,
+            "judge": counts.judges,
             "pattern": every,
-            "strata": tuple(range(len(total))), "labelled": (0, 1), "cell": every, "other_cell": every,
+            "strata": tuple(range(len(total))),
+            "labelled": (0, 1),
+            "cell": every,
+            "other_cell": every,
         },
-        observed="n", weights="n",
+        observed="n",
+        weights="n",
         facts={"unit": dim, "exact": _exact(counts, cells), "weighted": counts.weighted},
         units=_sizes(counts, n),
-    )  # fmt: skip
+    )
 
 
 def replicated(data: Data, observed: Mapping[str, Any]) -> Data:
@@ -91,9 +110,7 @@ def replicated(data: Data, observed: Mapping[str, Any]) -> Data:
     n = np.asarray(observed["n"], dtype=np.float64)
     sums, items = np.asarray(data["sums"]), np.asarray(data["items"])
     whole = sums.sum(axis=0)
-    of_stratum = np.divide(
-        sums, whole, where=whole > 0, out=np.repeat((items > 0)[:, None] * 0.5, len(n), axis=1)
-    )
+    of_stratum = np.divide(sums, whole, where=whole > 0, out=np.repeat((items > 0)[:, None] * 0.5, len(n), axis=1))
     sums = of_stratum * n
     together = sums[:, :, None] * sums[:, None, :] / np.maximum(items, 1)[:, None, None]
     return data.with_arrays({**data.arrays, **observed, "sums": sums, "together": together})

@@ -26,12 +26,7 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import require_choice, require_positive
 from bayesjudge.estimates import Population
 from bayesjudge.model import Data, GenerativeModel, Statistic
-from bayesjudge.models.common.verdict_channel import (
-    ChannelPrior,
-    Labels,
-    Pooling,
-    numpyro_channel,
-)
+from bayesjudge.models.common.verdict_channel import ChannelPrior, Labels, Pooling, numpyro_channel
 from bayesjudge.models.judge_error import data as judge_error_data
 from bayesjudge.models.judge_error import results
 from bayesjudge.models.judge_error.adjustment import adjusted, describe
@@ -41,8 +36,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Verdicts
-
-__all__ = ["JudgeError"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,17 +109,20 @@ class JudgeError(GenerativeModel):
         """The same model in PyMC."""
         from bayesjudge.models.judge_error import pymc as twin
 
-        return twin.build(data, pooling=self.pooling, channel=self.channel, enriched=self._enriched,
-                          accuracy_prior=self.accuracy_prior)  # fmt: skip
+        return twin.build(
+            data,
+            pooling=self.pooling,
+            channel=self.channel,
+            enriched=self._enriched,
+            accuracy_prior=self.accuracy_prior,
+        )
 
     def quantities(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation"
     ) -> Quantities:
         """Accuracies, differences and judge quality, over all items and by group."""
         rates = adjusted(posterior, data, enriched=self._enriched)
-        return results.quantities(
-            results.accuracy(rates, data, population), rates, data, population=population
-        )
+        return results.quantities(results.accuracy(rates, data, population), rates, data, population=population)
 
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0

@@ -11,16 +11,9 @@ import pytensor.tensor as pt
 from bayesjudge.model import Data
 from bayesjudge.models.common.verdict_channel import ChannelPrior, Pooling, pymc_channel
 
-__all__ = ["build"]
-
 
 def build(
-    data: Data,
-    *,
-    pooling: Pooling,
-    channel: ChannelPrior,
-    accuracy_prior: tuple[float, float],
-    enriched: bool,
+    data: Data, *, pooling: Pooling, channel: ChannelPrior, accuracy_prior: tuple[float, float], enriched: bool
 ) -> pm.Model:
     """The whole model."""
     dim = data.facts["unit"]

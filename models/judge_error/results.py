@@ -27,7 +27,6 @@ from bayesjudge.models.judge_error.adjustment import RATES
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "accuracy", "overall", "quantities", "shifted"]
 
 type Array = NDArray[np.float64]
 
@@ -43,8 +42,10 @@ def accuracy(rates: xr.Dataset, data: Data, population: Population, *, seed: int
     """Accuracy of each unit on a population; NaN on exactly these items where there are none."""
     theta: xr.DataArray = rates["theta"]
     if population == "items" and data.facts["weighted"]:
-        raise UsageError("population='items' needs labels that were drawn evenly: with label_probability the "
-                         "labelled items' weights speak of questions like these")  # fmt: skip
+        raise UsageError(
+            "population='items' needs labels that were drawn evenly: with label_probability the "
+            "labelled items' weights speak of questions like these"
+        )
     return theta if population == "superpopulation" else _of_items(rates, data, seed=seed)
 
 
@@ -82,13 +83,12 @@ def _unlabelled_covariance(p: Array, n: Array, data: Data) -> Array:
     labelled[at, 2:, at] = np.stack([-p[0], -p[1], 1 - p[0], 1 - p[1]], axis=-1)
     unlabelled[at, :2, at] = np.sqrt(p * (1 - p)).T
     together = np.asarray(data["together"]).sum(axis=0)
-    residual, spread = (
-        x.reshape(-1, units).T @ together @ x.reshape(-1, units) for x in (labelled, unlabelled)
-    )
+    residual, spread = (x.reshape(-1, units).T @ together @ x.reshape(-1, units) for x in (labelled, unlabelled))
     scale = np.sqrt(np.maximum(np.diag(residual), 1e-12))
     correlation = np.clip(residual / np.outer(scale, scale), -1.0, 1.0)
-    found: Array = np.where(np.eye(units, dtype=bool), np.diag((n[:, :2].T * p * (1 - p)).sum(axis=0)),
-                            correlation * spread)  # fmt: skip
+    found: Array = np.where(
+        np.eye(units, dtype=bool), np.diag((n[:, :2].T * p * (1 - p)).sum(axis=0)), correlation * spread
+    )
     return found
 
 
@@ -131,10 +131,7 @@ def _reach(data: Data, hit: int, miss: int) -> dict[str, tuple[float, float]]:
     parts = dict(zip(models, n.sum(axis=1), strict=True))
     parts |= {f"{m} | {g}": n[i, k] for i, m in enumerate(models) for k, g in enumerate(groups)}
     return {
-        name: (
-            0.0 if misses > 0 and hits < 1e-9 else np.inf,
-            1.0 if hits > 0 and misses < 1e-9 else -np.inf,
-        )
+        name: (0.0 if misses > 0 and hits < 1e-9 else np.inf, 1.0 if hits > 0 and misses < 1e-9 else -np.inf)
         for name, (hits, misses) in parts.items()
     }
 
@@ -177,8 +174,13 @@ def _statistic(numerator: tuple[str, ...], denominator: tuple[str, ...]) -> Stat
 
     def shares(counts: Any, data: Data) -> dict[str, Any]:
         label, verdict = np.asarray(data["label"]), np.asarray(data["verdict"])
-        holds = {"labelled": label >= 0, "unlabelled": label < 0, "correct": label == 1, "wrong": label == 0,
-                 "judged correct": verdict == 1}  # fmt: skip
+        holds = {
+            "labelled": label >= 0,
+            "unlabelled": label < 0,
+            "correct": label == 1,
+            "wrong": label == 0,
+            "judged correct": verdict == 1,
+        }
         counted = np.prod([holds[name] for name in denominator] or [np.ones(len(label))], axis=0)
         chosen = counted * np.prod([holds[name] for name in numerator], axis=0)
         found = {}

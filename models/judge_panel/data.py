@@ -25,13 +25,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = [
-    "Regressors",
-    "Scale",
-    "half_votes",
-    "prepare",
-    "regressors",
-]
 
 Scale = Literal["binary", "graded"]
 #: Items up to which every answer is predicted on its own; past it answers are predicted by vote pattern.
@@ -48,25 +41,43 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
     singly = len(votes.items) <= MOST_ITEMS
     cells, units = (_all_cells if singly else _pattern_cells)(votes, seen)
     marks = _marks(votes, singly)
-    arrays = {"model_rate": seen.model_rate, "vote_centre": seen.centre,
-              "label": answers.pop("answer_label"), **answers, **cells, **marks}  # fmt: skip
-    known = {"model_rate": ("model",), "vote_centre": ("judge",),
-             **dict.fromkeys(("label", "mark_cell"), ("answer",)),
-             **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator"))}  # fmt: skip
+    arrays = {
+        "model_rate": seen.model_rate,
+        "vote_centre": seen.centre,
+        "label": answers.pop("answer_label"),
+        **answers,
+        **cells,
+        **marks,
+    }
+    known = {
+        "model_rate": ("model",),
+        "vote_centre": ("judge",),
+        **dict.fromkeys(("label", "mark_cell"), ("answer",)),
+        **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator")),
+    }
     dims = {name: known.get(name) or _row_dims(name) for name in arrays}
     axes = {dim: size for name in arrays for dim, size in zip(dims[name], arrays[name].shape, strict=True)}
     named = {"model": votes.models, "judge": votes.judges, "group": votes.groups}
     return Data(
-        arrays=arrays, dims=dims, observed="mark" if marks else "label",
-        coords={**{dim: tuple(range(size)) for dim, size in axes.items()}, **named,
-                "annotator": votes.annotators if marks else ()},
+        arrays=arrays,
+        dims=dims,
+        observed="mark" if marks else "label",
+        coords={
+            **{dim: tuple(range(size)) for dim, size in axes.items()},
+            **named,
+            "annotator": votes.annotators if marks else (),
+        },
         ragged=tuple(dim for dim in ("answer", "cell", "sampled") if dim in axes),
-        facts={"groups": len(votes.groups), "units": units, "items": singly * len(votes.items),
-               "annotators": len(votes.annotators) if marks else 0,
-               "weighted": votes.probability is not None,
-               "all_units": len(np.unique(votes.cluster))},
+        facts={
+            "groups": len(votes.groups),
+            "units": units,
+            "items": singly * len(votes.items),
+            "annotators": len(votes.annotators) if marks else 0,
+            "weighted": votes.probability is not None,
+            "all_units": len(np.unique(votes.cluster)),
+        },
         units=_sizes(votes),
-    )  # fmt: skip
+    )
 
 
 def _labelled_answers(votes: PanelVotes, seen: Regressors) -> dict[str, NDArray[Any]]:
@@ -89,8 +100,11 @@ def _marks(votes: PanelVotes, singly: bool) -> dict[str, NDArray[np.int64]]:
         )
     marks = votes.marks[votes.annotations > 0]
     place = np.cumsum(votes.answered).reshape(votes.answered.shape) - 1
-    return {"mark": (marks > 0).astype(np.int64), "mark_given": (marks >= 0).astype(np.int64),
-            "mark_cell": place[votes.annotations > 0]}  # fmt: skip
+    return {
+        "mark": (marks > 0).astype(np.int64),
+        "mark_given": (marks >= 0).astype(np.int64),
+        "mark_cell": place[votes.annotations > 0],
+    }
 
 
 def regressors(votes: PanelVotes, scale: Scale) -> Regressors:
@@ -123,8 +137,9 @@ def regressors(votes: PanelVotes, scale: Scale) -> Regressors:
     given = weight.sum(axis=(1, 2))
     mean = value.sum(axis=(1, 2)) / np.maximum(given, 1)
     item_rate = np.where(given > 0, mean - (mean[given > 0].mean() if (given > 0).any() else 0.0), 0.0)
-    return Regressors(features=np.where(weight > 0, feature, 0.0), centre=centre, item_rate=item_rate,
-                      model_rate=model_rate)  # fmt: skip
+    return Regressors(
+        features=np.where(weight > 0, feature, 0.0), centre=centre, item_rate=item_rate, model_rate=model_rate
+    )
 
 
 def _mean_votes(level: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -231,15 +246,20 @@ def _whole_units(votes: PanelVotes) -> NDArray[np.bool_]:
     return np.isin(votes.cluster, chosen)
 
 
-def _answer_rows(
-    votes: PanelVotes, regressors: Regressors, chosen: NDArray[np.bool_], prefix: str
-) -> dict[str, Any]:
+def _answer_rows(votes: PanelVotes, regressors: Regressors, chosen: NDArray[np.bool_], prefix: str) -> dict[str, Any]:
     """The chosen cells (I, M) as rows; the label is -1 where there is none."""
     item, model = np.nonzero(chosen)
     label = np.where(votes.annotations > 0, votes.label > 0.5, -1)[item, model]
-    columns = {"model": model, "group": votes.group[item], "unit": votes.cluster[item], "item": item,
-               "label": label.astype(np.int64), "n": np.ones(len(item), np.int64),
-               "rate": regressors.item_rate[item], "votes": regressors.features[item, model]}  # fmt: skip
+    columns = {
+        "model": model,
+        "group": votes.group[item],
+        "unit": votes.cluster[item],
+        "item": item,
+        "label": label.astype(np.int64),
+        "n": np.ones(len(item), np.int64),
+        "rate": regressors.item_rate[item],
+        "votes": regressors.features[item, model],
+    }
     return {f"{prefix}_{name}": values for name, values in columns.items()}
 
 

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from bayesjudge.model import Data
     from bayesjudge.models.judge_panel import JudgePanel
 
-__all__ = [
-    "Marks",
-    "answer_logits",
-    "coefficients",
-    "numpyro_annotators",
-    "pymc_marks",
-    "row_logits",
-    "sample_sites",
-]
-
 
 def sample_sites(model: JudgePanel, data: Data) -> dict[str, Any]:
     """Every parameter, sampled in NumPyro."""
@@ -65,8 +55,7 @@ def _spread(name: str, scale: float) -> dict[str, Any]:
 
 def _standardised(name: str, **axes: int) -> dict[str, Any]:
     """N(0, 1) along one axis or two."""
-    plates = [numpyro.plate(axis, size, dim=place - len(axes)) for place, (axis, size) in
-              enumerate(axes.items())]  # fmt: skip
+    plates = [numpyro.plate(axis, size, dim=place - len(axes)) for place, (axis, size) in enumerate(axes.items())]
     with plates[0]:
         if len(plates) == 1:
             return {name: numpyro.sample(name, dist.Normal(0.0, 1.0))}

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Verdicts
 
-__all__ = ["JudgePanel", "PanelPrior"]
 
 Weights = Literal["shared", "specific"]
 
@@ -128,9 +127,7 @@ class JudgePanel(GenerativeModel):
 
         return judge_panel_twin.build(self, data)
 
-    def quantities(
-        self, posterior: xr.Dataset, data: Data, *, population: Population | None = None
-    ) -> Quantities:
+    def quantities(self, posterior: xr.Dataset, data: Data, *, population: Population | None = None) -> Quantities:
         """Accuracies and differences on one population or (the default) on both, and judges' weights."""
         from bayesjudge.models.judge_panel import results
 

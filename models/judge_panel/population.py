@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Population
     from bayesjudge.model import Data
 
-__all__ = ["accuracy_draws", "adjusted", "marked_logits", "over_answers", "shared_items", "thin"]
 
 #: Cells times draws that are predicted at most: past it draws are thinned.
 MOST_WORK = 400_000_000
@@ -65,10 +64,12 @@ def adjusted(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> xr.Dataset:
     weight_dims = ("judge",) if raw["weight"].ndim == 3 else ("model", "judge")
     dims = {"level": ("group", "model"), "weight": weight_dims, "annotator_logit": ("annotator",)}
     return xr.Dataset(
-        {name: (("chain", "draw", *dims.get(name, ())), moved.get(name, values).reshape(values.shape))
-         for name, values in raw.items()},
+        {
+            name: (("chain", "draw", *dims.get(name, ())), moved.get(name, values).reshape(values.shape))
+            for name, values in raw.items()
+        },
         coords={name: list(data.coords[name]) for name in ("group", "model", "judge")},
-    )  # fmt: skip
+    )
 
 
 def _coefficients(sites: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:  # noqa: ARG001 what over_draws calls
@@ -136,8 +137,7 @@ def accuracy_draws(
     by_group = np.divide(right, total, out=np.full(right.shape, np.nan), where=total > 0)
     coords = {"group": list(data.coords["group"]), "model": list(data.coords["model"])}
     dims = ("chain", "draw", "group", "model")
-    overall = xr.DataArray(right.sum(2) / total.sum(2), dims=(*dims[:2], "model"),
-                           coords={"model": coords["model"]})  # fmt: skip
+    overall = xr.DataArray(right.sum(2) / total.sum(2), dims=(*dims[:2], "model"), coords={"model": coords["model"]})
     return overall, xr.DataArray(by_group, dims=dims, coords=coords)
 
 
@@ -151,8 +151,7 @@ def over_answers(function: Any, found: xr.Dataset, data: Data, *, seed: int = 0,
     # Labelled answers are not looked at: splits of one table then share a program.
     needed = {name: a for name, a in data.arrays.items() if not name.startswith(("answer_", "label"))}
     together = int(np.clip(2_000_000 // max(data.size("cell"), 1), 1, 64))
-    return over_draws(function, found, arrays={**needed, **extra}, facts=data.facts, seed=seed,
-                      together=together)  # fmt: skip
+    return over_draws(function, found, arrays={**needed, **extra}, facts=data.facts, seed=seed, together=together)
 
 
 def marked_logits(found: Sites, arrays: Sites) -> Any:
@@ -187,9 +186,7 @@ def _items(found: Sites, arrays: Sites, key: Any, facts: Sites) -> Any:
     return _sums(jnp.where(known, arrays["cell_label"], predicted), weight, arrays, facts)
 
 
-def _normal_part(
-    found: xr.Dataset, data: Data, population: Population, seed: int, shape: tuple[int, int]
-) -> Any:
+def _normal_part(found: xr.Dataset, data: Data, population: Population, seed: int, shape: tuple[int, int]) -> Any:
     """Normal draws (chain, draw, 2 G M) of how far sums over very many items lie from their expectations."""
     mean = {str(name): values.mean(("chain", "draw")).to_numpy() for name, values in found.items()}
     of_weights = population == "superpopulation"

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from bayesjudge.model import Data
     from bayesjudge.models.judge_panel import JudgePanel
 
-__all__ = ["build"]
 
 _ZERO, _ONE = np.float64(0), np.float64(1)
 

@@ -21,34 +21,18 @@ from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, quan
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.judge_panel.data import half_votes
 from bayesjudge.models.judge_panel.likelihood import row_logits
-from bayesjudge.models.judge_panel.population import (
-    accuracy_draws,
-    adjusted,
-    marked_logits,
-    over_answers,
-    thin,
-)
+from bayesjudge.models.judge_panel.population import accuracy_draws, adjusted, marked_logits, over_answers, thin
 
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.estimates import Population
 
-__all__ = [
-    "PANEL",
-    "STATISTICS",
-    "agreement",
-    "answer_probabilities",
-    "judge_weights",
-    "quantities",
-]
 
 #: Labelled answers below which the labels have hardly been heard.
 FEW_LABELS = 10
 
 
-def quantities(
-    posterior: xr.Dataset, data: Data, *, populations: Sequence[Population]
-) -> dict[str, xr.DataArray]:
+def quantities(posterior: xr.Dataset, data: Data, *, populations: Sequence[Population]) -> dict[str, xr.DataArray]:
     """Accuracies and differences on each population, overall and by group, then every judge's weight."""
     everywhere = _of_labels(data)
     notes = _of_models(everywhere, data)
@@ -59,8 +43,10 @@ def quantities(
             theta = xr.concat([theta.expand_dims(group=[EVERYWHERE]), by_group], dim="group")
         accuracies |= accuracy_quantities(theta, n=data.units, population=population, note=notes)
     votes = {judge: data.units[f"votes:{judge}"] for judge in data.coords["judge"]}
-    silent = {judge: "; ".join([*everywhere, *([] if n else ["it never voted: this is the prior"])])
-              for judge, n in votes.items()}  # fmt: skip
+    silent = {
+        judge: "; ".join([*everywhere, *([] if n else ["it never voted: this is the prior"])])
+        for judge, n in votes.items()
+    }
     return {**accuracies, "judge weight": quantity(judge_weights(found), n=votes, note=silent, signed=True)}
 
 
@@ -92,10 +78,14 @@ def _of_models(everywhere: list[str], data: Data) -> dict[str, str]:
     bare = {model for model in models if any_label and not data.units[f"labelled:{model}"]}
     units: dict[str, tuple[Any, ...]] = {str(model): (model,) for model in models}
     units |= {f"{a} − {b}": (a, b) for a, b in itertools.combinations(models, 2)}
-    carried = {model: f"no label on {model}: what other models' labels say of the judges is carried over"
-               for model in sorted(bare)}  # fmt: skip
-    return {unit: "; ".join([*everywhere, *(carried[model] for model in carried if model in names)])
-            for unit, names in units.items()}  # fmt: skip
+    carried = {
+        model: f"no label on {model}: what other models' labels say of the judges is carried over"
+        for model in sorted(bare)
+    }
+    return {
+        unit: "; ".join([*everywhere, *(carried[model] for model in carried if model in names)])
+        for unit, names in units.items()
+    }
 
 
 #: Name of the panel's verdict among the judges.
@@ -147,8 +137,10 @@ def answer_probabilities(
     `UsageError` where answers were merged to patterns, so that there are no single items.
     """
     if not data.facts["items"]:
-        raise UsageError(f"{len(votes.items)} items were merged to patterns of votes; plan on some "
-                         f"thousands of them, for instance a random sample")  # fmt: skip
+        raise UsageError(
+            f"{len(votes.items)} items were merged to patterns of votes; plan on some "
+            f"thousands of them, for instance a random sample"
+        )
     every = posterior.sizes["chain"] * posterior.sizes["draw"]
     some = adjusted(posterior, data, seed=seed).isel(draw=slice(None, None, max(every // draws, 1)))
     found = over_answers(_probabilities, some, data)
@@ -184,9 +176,7 @@ def _by_model(label: Any, data: Data) -> dict[str, Any]:
 
 def _means(value: Any, chosen: Mapping[Any, NDArray[np.bool_]]) -> dict[str, Any]:
     """Mean over the rows chosen under each name, where there are any."""
-    return {
-        str(name): np.asarray(value)[..., rows].mean(axis=-1) for name, rows in chosen.items() if rows.any()
-    }
+    return {str(name): np.asarray(value)[..., rows].mean(axis=-1) for name, rows in chosen.items() if rows.any()}
 
 
 def _label_agreement(label: Any, data: Data) -> dict[str, Any]:
@@ -202,9 +192,7 @@ def _by_vote(label: Any, data: Data) -> dict[str, Any]:
     """Mean label where the panel mostly said no, was divided, mostly said yes."""
     votes, (_, counted) = half_votes(data, "answer"), _rows(data)
     mean = votes.sum(axis=-1) / np.maximum((votes != 0).sum(axis=-1), 1)
-    return _means(
-        label, {name: counted & (mean >= low) & (mean < high) for name, (low, high) in _PARTS.items()}
-    )
+    return _means(label, {name: counted & (mean >= low) & (mean < high) for name, (low, high) in _PARTS.items()})
 
 
 def _of_label(statistic: Statistic) -> Statistic:

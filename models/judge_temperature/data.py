@@ -18,8 +18,6 @@ from bayesjudge.models.common.units import Guess, Units
 if TYPE_CHECKING:
     from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["group_units", "guessed", "judge_units", "prepare"]
-
 
 def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
     """Distinct gaps of each judge (and group) with their votes, and all gaps by pair for soft targets.
@@ -29,34 +27,53 @@ def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
     """
     rows = counts.judged.keep(np.isfinite(counts.judged.gap))
     if not len(rows):
-        raise UsageError("no judge gave scores, and a temperature is about score gaps; use bradley_terry or "
-                         "judge_elo for verdicts")  # fmt: skip
+        raise UsageError(
+            "no judge gave scores, and a temperature is about score gaps; use bradley_terry or judge_elo for verdicts"
+        )
     scoring = np.unique(rows.judge)
     judge = np.searchsorted(scoring, rows.judge)
     group = rows.group if by_group else np.zeros_like(rows.group)
     groups = counts.groups if by_group else ("all",)
-    scale = np.array([np.sqrt(np.average(rows.gap[judge == j] ** 2, weights=rows.n[judge == j]))
-                      for j in range(len(scoring))])  # fmt: skip
+    scale = np.array(
+        [np.sqrt(np.average(rows.gap[judge == j] ** 2, weights=rows.n[judge == j])) for j in range(len(scoring))]
+    )
     names = tuple(counts.judges[j] for j in scoring)
     if not np.all(scale > 0):
         raise UsageError(f"judge {names[int(np.argmin(scale))]!r} scored every battle even; leave it out")
     n = np.stack([rows.votes[:, 0] * rows.n, rows.votes[:, 2] * rows.n], axis=1)
     votes = _votes(judge, group, rows.gap / scale[judge], n)
     guess = _guess(votes, judges=len(names), groups=len(groups))
-    arrays = votes | guess | {
-        "scale": scale, "soft_first": rows.first, "soft_second": rows.second, "soft_judge": judge,
-        "soft_group": group, "soft_gap": rows.gap, "soft_n": rows.n,
-    }  # fmt: skip
+    arrays = (
+        votes
+        | guess
+        | {
+            "scale": scale,
+            "soft_first": rows.first,
+            "soft_second": rows.second,
+            "soft_judge": judge,
+            "soft_group": group,
+            "soft_gap": rows.gap,
+            "soft_n": rows.n,
+        }
+    )
     dims = {name: ("pattern",) if name.startswith("soft") else ("outcome",) for name in arrays}
     return Data(
         arrays=arrays,
         dims={**dims, "total": ("strata",), "scale": ("judge",), **dict.fromkeys(guess, ("judge", "group"))},
-        coords={"judge": names, "group": groups, "model": counts.models,
-                "outcome": tuple(range(len(votes["n"]))), "strata": tuple(range(len(votes["total"]))),
-                "pattern": tuple(range(len(rows)))},
-        observed="n", weights="n", ragged=("outcome", "strata", "pattern"), facts={},
+        coords={
+            "judge": names,
+            "group": groups,
+            "model": counts.models,
+            "outcome": tuple(range(len(votes["n"]))),
+            "strata": tuple(range(len(votes["total"]))),
+            "pattern": tuple(range(len(rows))),
+        },
+        observed="n",
+        weights="n",
+        ragged=("outcome", "strata", "pattern"),
+        facts={},
         units=_units(counts, rows, judge, names),
-    )  # fmt: skip
+    )
 
 
 def _votes(judge: Any, group: Any, gap: Any, n: Any) -> dict[str, Any]:
@@ -71,18 +88,20 @@ def _votes(judge: Any, group: Any, gap: Any, n: Any) -> dict[str, Any]:
     np.add.at(counted, place.reshape(-1), n[voted])
     code = np.repeat(np.arange(len(strata)), 2)
     return {
-        "judge": strata[code, 0].astype(np.int64), "group": strata[code, 1].astype(np.int64),
-        "signed_gap": strata[code, 2] * np.tile([1.0, -1.0], len(strata)), "n": counted.reshape(-1),
-        "stratum": code, "total": counted.sum(axis=1),
-    }  # fmt: skip
+        "judge": strata[code, 0].astype(np.int64),
+        "group": strata[code, 1].astype(np.int64),
+        "signed_gap": strata[code, 2] * np.tile([1.0, -1.0], len(strata)),
+        "n": counted.reshape(-1),
+        "stratum": code,
+        "total": counted.sum(axis=1),
+    }
 
 
 def _guess(votes: dict[str, Any], *, judges: int, groups: int) -> dict[str, Any]:
     """What the votes say of every judge's log β in every group, (judges, groups)."""
     gap, cell = votes["signed_gap"][::2], (votes["judge"] * groups + votes["group"])[::2]
     found = guessed(gap, votes["n"].reshape(-1, 2), cell, judges * groups)
-    return {"information": found.information.reshape(judges, groups),
-            "pull": found.pull.reshape(judges, groups)}  # fmt: skip
+    return {"information": found.information.reshape(judges, groups), "pull": found.pull.reshape(judges, groups)}
 
 
 def _units(counts: BattleCounts, rows: Any, judge: Any, names: tuple[str, ...]) -> dict[str, int]:

@@ -27,9 +27,7 @@ from bayesjudge.errors import require_positive
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_temperature import data as judge_temperature_data
-from bayesjudge.models.judge_temperature import (
-    results as judge_temperature_results,
-)
+from bayesjudge.models.judge_temperature import results as judge_temperature_results
 from bayesjudge.models.judge_temperature.data import group_units, judge_units
 
 if TYPE_CHECKING:
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Battles
-
-__all__ = ["JudgeTemperature"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,9 +129,7 @@ class JudgeTemperature(GenerativeModel):
         """Draws of β in logits a point of score, dims ``chain, draw, judge, group``."""
         return judge_temperature_results.beta(posterior, data)
 
-    def elo(
-        self, posterior: xr.Dataset, data: Data, *, judge: str | None = None, seed: int = 0
-    ) -> xr.DataArray:
+    def elo(self, posterior: xr.Dataset, data: Data, *, judge: str | None = None, seed: int = 0) -> xr.DataArray:
         """Draws of the judge's soft Elo of each model from the cut posterior, dims ``chain, draw, model``.
 
         Parameters
@@ -144,11 +138,7 @@ class JudgeTemperature(GenerativeModel):
             Whose; by default the first judge's.
         """
         return judge_temperature_results.elo(
-            posterior,
-            data,
-            judge=judge or str(data.coords["judge"][0]),
-            learning_rate=self.learning_rate,
-            seed=seed,
+            posterior, data, judge=judge or str(data.coords["judge"][0]), learning_rate=self.learning_rate, seed=seed
         )
 
     @property

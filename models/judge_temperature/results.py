@@ -19,7 +19,6 @@ from bayesjudge.models.judge_temperature.soft_targets import SoftTable, cut_stre
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "beta", "elo", "quantities"]
 
 #: Draws of β, evenly spaced, that strengths are drawn for: a table of estimates needs no more.
 CUT_DRAWS = 1000
@@ -48,8 +47,10 @@ def beta(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     import xarray as xr
 
     dims = ("chain", "draw", "judge", "group")
-    sites = {name: values.expand_dims([dim for dim in dims if dim not in values.dims]).transpose(*dims)
-             .to_numpy() for name, values in posterior.items()}  # fmt: skip
+    sites = {
+        name: values.expand_dims([dim for dim in dims if dim not in values.dims]).transpose(*dims).to_numpy()
+        for name, values in posterior.items()
+    }
     guess = Guess(information=np.asarray(data["information"]), pull=np.asarray(data["pull"]))
     omega = sites.get("omega", 0.0)
     log_beta = sites["mu"] + judge_units(guess, sites["mu"], sites["tau"], omega).effect(sites["z_judge"])
@@ -60,9 +61,7 @@ def beta(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     return xr.DataArray(np.broadcast_to(found, (*found.shape[:3], len(coords["group"]))), coords, dims)
 
 
-def elo(
-    posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float | None, seed: int
-) -> xr.DataArray:
+def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float | None, seed: int) -> xr.DataArray:
     """Draws of one judge's soft Elo, dims ``chain, draw, model``; groups add up, each at its own β."""
     import xarray as xr
 
@@ -72,11 +71,19 @@ def elo(
     code = [str(name) for name in data.coords["judge"]].index(judge)
     tables = [_table(data, code, g, flat[:, g]) for g in range(flat.shape[1])]
     models = tuple(str(model) for model in data.coords["model"])
-    theta = cut_strengths([t for t in tables if t is not None],
-                          [flat[:, g] for g, t in enumerate(tables) if t is not None], len(models),
-                          learning_rate=learning_rate, seed=seed)  # fmt: skip
-    return xr.DataArray(to_elo(theta).reshape(*shape, len(models)), dims=("chain", "draw", "model"),
-                        coords={"model": list(models)}, name=ELO)  # fmt: skip
+    theta = cut_strengths(
+        [t for t in tables if t is not None],
+        [flat[:, g] for g, t in enumerate(tables) if t is not None],
+        len(models),
+        learning_rate=learning_rate,
+        seed=seed,
+    )
+    return xr.DataArray(
+        to_elo(theta).reshape(*shape, len(models)),
+        dims=("chain", "draw", "model"),
+        coords={"model": list(models)},
+        name=ELO,
+    )
 
 
 def _table(data: Data, judge: int, group: int, temperatures: Any) -> SoftTable | None:

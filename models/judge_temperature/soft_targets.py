@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.maths.bradley_terry import RIDGE, solve_strengths
 
-__all__ = ["PRIOR", "SoftTable", "cut_strengths", "learning_rates"]
-
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int64]
 #: Chebyshev nodes; with them a sum of σ(βs) is known to 1e-9 of its size for β within a factor of 3.
@@ -67,9 +65,7 @@ class SoftTable:
     coefficients: Floats
 
     @classmethod
-    def tabulate(
-        cls, first: Ints, second: Ints, gap: Floats, n: Ints, *, low: float, high: float
-    ) -> SoftTable:
+    def tabulate(cls, first: Ints, second: Ints, gap: Floats, n: Ints, *, low: float, high: float) -> SoftTable:
         """From patterns (R,) of pair and gap, for β between ``exp(low)`` and ``exp(high)``.
 
         Examples
@@ -89,11 +85,19 @@ class SoftTable:
         nodes = chebyshev.chebpts1(NODES)
         beta = np.exp(low + (nodes + 1) / 2 * (high - low))
         sums = np.stack(
-            [np.concatenate([np.bincount(place, n * expit(b * gap) ** power, pairs.shape[1])
-                             for power in (1, 2)]) for b in beta]
-        )  # fmt: skip
-        return cls(first=pairs[0], second=pairs[1], n=np.bincount(place, weights=n).astype(np.int64), low=low,
-                   high=high, coefficients=chebyshev.chebfit(nodes, sums, NODES - 1))  # fmt: skip
+            [
+                np.concatenate([np.bincount(place, n * expit(b * gap) ** power, pairs.shape[1]) for power in (1, 2)])
+                for b in beta
+            ]
+        )
+        return cls(
+            first=pairs[0],
+            second=pairs[1],
+            n=np.bincount(place, weights=n).astype(np.int64),
+            low=low,
+            high=high,
+            coefficients=chebyshev.chebfit(nodes, sums, NODES - 1),
+        )
 
     def wins(self, beta: Floats) -> Floats:
         """Sums of targets (S, P) for temperatures (S,) within the table's range."""
@@ -111,9 +115,14 @@ class SoftTable:
 
 
 def cut_strengths(
-    tables: Sequence[SoftTable], beta: Sequence[Floats], models: int, *, learning_rate: float | None = None,
-    ridge: float = RIDGE, seed: int = 0,
-) -> Floats:  # fmt: skip
+    tables: Sequence[SoftTable],
+    beta: Sequence[Floats],
+    models: int,
+    *,
+    learning_rate: float | None = None,
+    ridge: float = RIDGE,
+    seed: int = 0,
+) -> Floats:
     """One draw of θ for each draw of β.
 
     A Student-t at the mode, with the curvature there, proposes; of `PROPOSALS` draws one is kept by its
@@ -158,8 +167,7 @@ def cut_strengths(
     mode = _mode(pairs, rate * n, rate * wins, models, ridge)
     gibbs = _Gibbs(pairs[0], pairs[1], ridge)
     chunks = [slice(at, at + _CHUNK) for at in range(0, len(mode), _CHUNK)]
-    return np.concatenate([gibbs.draw((rate * n)[part], (rate * wins)[part], mode[part], rng)
-                           for part in chunks])  # fmt: skip
+    return np.concatenate([gibbs.draw((rate * n)[part], (rate * wins)[part], mode[part], rng) for part in chunks])
 
 
 def _mode(pairs: Ints, n: Floats, wins: Floats, models: int, ridge: float) -> Floats:

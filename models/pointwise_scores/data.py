@@ -16,8 +16,6 @@ from bayesjudge.counts.scores import ScoreCells, ScoreCounts, TrialMeans
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 
-__all__ = ["gaussian_data", "ordinal_data"]
-
 _FEW = "no response was scored twice by one judge under one condition, so noise cannot be told from responses"
 
 
@@ -32,19 +30,31 @@ def gaussian_data(counts: ScoreCounts) -> Data:
         raise UsageError(f"{_FEW}; give repeated scores (several rows or columns s0, s1, ... a response)")
     location, scale = _units(counts.cells)
     arrays = {
-        "mean": mean, "n": n, "squares": squares[:, :2], "freedom": squares[:, 2:4].astype(np.int64),
-        "complete": squares[:, 4].astype(np.int64), "location": np.array([location]),
+        "mean": mean,
+        "n": n,
+        "squares": squares[:, :2],
+        "freedom": squares[:, 2:4].astype(np.int64),
+        "complete": squares[:, 4].astype(np.int64),
+        "location": np.array([location]),
         "scale": np.array([scale]),
-    }  # fmt: skip
-    axes = {"mean": ("target", "block"), "n": ("target", "block"), "squares": ("block", "source"),
-            "freedom": ("block", "source"), "complete": ("block",)}  # fmt: skip
+    }
+    axes = {
+        "mean": ("target", "block"),
+        "n": ("target", "block"),
+        "squares": ("block", "source"),
+        "freedom": ("block", "source"),
+        "complete": ("block",),
+    }
     return Data(
-        arrays=arrays, dims={name: axes.get(name, ("unit",)) for name in arrays},
-        coords={"target": targets, "source": ("within", "trials"), "unit": ("score",),
-                **_named(counts, blocks)},
-        observed="mean", also_observed=("squares",), ragged=("target",),
-        facts={"trials": bool(squares[:, 3].sum())}, units=_sizes(block, counts, blocks),
-    )  # fmt: skip
+        arrays=arrays,
+        dims={name: axes.get(name, ("unit",)) for name in arrays},
+        coords={"target": targets, "source": ("within", "trials"), "unit": ("score",), **_named(counts, blocks)},
+        observed="mean",
+        also_observed=("squares",),
+        ragged=("target",),
+        facts={"trials": bool(squares[:, 3].sum())},
+        units=_sizes(block, counts, blocks),
+    )
 
 
 def ordinal_data(counts: ScoreCounts) -> Data:
@@ -62,21 +72,30 @@ def ordinal_data(counts: ScoreCounts) -> Data:
     places = np.indices(grid.shape[:2])
     seen = grid.sum(axis=0) + 0.5 / len(counts.levels)
     levels = grid.reshape(-1, grid.shape[-1])
-    arrays = {"levels": levels, "seen": levels, "total": levels.sum(1), "block": places[0].ravel(),
-              "target": places[1].ravel(), "share": seen / seen.sum(axis=1, keepdims=True),
-              "value": np.array(counts.levels)}  # fmt: skip
-    axes = {"levels": ("cell", "level"), "seen": ("cell", "level"), "share": ("response", "level"),
-            "value": ("level",)}  # fmt: skip
-    gaps = tuple(
-        f"{low:g} to {high:g}" for low, high in zip(counts.levels[1:-1], counts.levels[2:], strict=True)
-    )
+    arrays = {
+        "levels": levels,
+        "seen": levels,
+        "total": levels.sum(1),
+        "block": places[0].ravel(),
+        "target": places[1].ravel(),
+        "share": seen / seen.sum(axis=1, keepdims=True),
+        "value": np.array(counts.levels),
+    }
+    axes = {"levels": ("cell", "level"), "seen": ("cell", "level"), "share": ("response", "level"), "value": ("level",)}
+    gaps = tuple(f"{low:g} to {high:g}" for low, high in zip(counts.levels[1:-1], counts.levels[2:], strict=True))
     return Data(
-        arrays=arrays, dims={name: axes.get(name, ("cell",)) for name in arrays},
-        coords={"cell": tuple(range(len(levels))), "level": tuple(f"{v:g}" for v in counts.levels),
-                "response": targets, "gap": gaps, **_named(counts, blocks)},
+        arrays=arrays,
+        dims={name: axes.get(name, ("cell",)) for name in arrays},
+        coords={
+            "cell": tuple(range(len(levels))),
+            "level": tuple(f"{v:g}" for v in counts.levels),
+            "response": targets,
+            "gap": gaps,
+            **_named(counts, blocks),
+        },
         observed="levels",
         units=_sizes(block, counts, blocks),
-    )  # fmt: skip
+    )
 
 
 def _codes(counts: ScoreCounts) -> tuple[Any, NDArray[np.int64], tuple[str, ...], NDArray[np.int64]]:

@@ -20,16 +20,6 @@ from bayesjudge.model import Data
 from bayesjudge.models.common.outcome_counts import OutcomeCounts
 from bayesjudge.models.common.units import Guess
 
-__all__ = [
-    "CellMeans",
-    "ScaledChiSquares",
-    "gaussian",
-    "jax_lean",
-    "jax_log_levels",
-    "ordinal",
-    "pytensor_log_levels",
-]
-
 
 def gaussian(data: Data) -> None:
     """Moments of numbers; every spread has a half-normal prior in units of the scores' own spread."""
@@ -48,9 +38,7 @@ def gaussian(data: Data) -> None:
         if data.facts["trials"]:
             trial = numpyro.sample("trial_spread", dist.HalfNormal(0.25 * unit))
     with numpyro.plate("target", data.size("target"), dim=-1):
-        cells = CellMeans(
-            jnp.broadcast_to(mean, (blocks,)), jnp.broadcast_to(shared, (blocks,)), own, noise, data["n"]
-        )
+        cells = CellMeans(jnp.broadcast_to(mean, (blocks,)), jnp.broadcast_to(shared, (blocks,)), own, noise, data["n"])
         numpyro.sample("mean", cells, obs=data.arrays.get("mean"))
     variance = jnp.stack([noise**2, noise**2 + data["complete"] * trial**2], axis=-1)
     with numpyro.plate("block", blocks, dim=-2), numpyro.plate("source", 2, dim=-1):
@@ -149,9 +137,7 @@ def pytensor_log_levels(margin: Any, cuts: Any, scale: Any) -> Any:
 
     at = (cuts - margin[:, None]) / scale[:, None]
     middle = -pt.softplus(-at[:, 1:]) - pt.softplus(at[:, :-1]) + pt.log1p(-pt.exp(at[:, :-1] - at[:, 1:]))
-    return pt.concatenate(
-        [-pt.softplus(-at[:, :1]), middle, np.float64(-1) * pt.softplus(at[:, -1:])], axis=1
-    )
+    return pt.concatenate([-pt.softplus(-at[:, :1]), middle, np.float64(-1) * pt.softplus(at[:, -1:])], axis=1)
 
 
 class CellMeans(dist.Distribution):  # type: ignore[misc] # NumPyro has no types

@@ -23,9 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.errors import require_choice
 from bayesjudge.model import Data, GenerativeModel, Statistic
-from bayesjudge.models.pointwise_scores import (
-    data as pointwise_scores_data,
-)
+from bayesjudge.models.pointwise_scores import data as pointwise_scores_data
 from bayesjudge.models.pointwise_scores import results
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Scores
 
-__all__ = ["Likelihood", "PointwiseScores"]
 
 Likelihood = Literal["gaussian", "ordinal"]
 

@@ -11,8 +11,6 @@ import pytensor.tensor as pt
 from bayesjudge.model import Data
 from bayesjudge.models.pointwise_scores.likelihood import pytensor_log_levels
 
-__all__ = ["gaussian", "ordinal"]
-
 _ZERO, _ONE = np.float64(0), np.float64(1)
 
 
@@ -29,9 +27,7 @@ def gaussian(data: Data) -> None:
         own = pm.HalfNormal("interaction_spread", unit / 2, dims="block")
         log_scale = pm.Normal("log_scale", _ZERO, np.float64(0.5), dims="block")
         shared = shared * pt.exp(log_scale - pt.mean(log_scale))
-    pm.Potential(
-        "mean", _means(mean * np.ones(blocks), shared * np.ones(blocks), own, noise, data), dims="target"
-    )
+    pm.Potential("mean", _means(mean * np.ones(blocks), shared * np.ones(blocks), own, noise, data), dims="target")
     freedom, squares = data["freedom"].astype(float), np.where(data["freedom"] > 0, data["squares"], 1.0)
     variance = pt.stack([noise**2, noise**2 + data["complete"].astype(float) * trial**2], axis=-1)
     half = np.maximum(freedom, 1) / 2
@@ -99,9 +95,7 @@ def _effects(name: str, information: Any, pull: Any, spread: Any, dims: Any) -> 
 def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> tuple[Any, Any]:
     """Information and pull of every cell around a margin, from the derivatives of its levels' logarithms."""
     below = pt.sigmoid((cuts - margin[:, None]) / scale[:, None])
-    edges = pt.concatenate(
-        [np.zeros((len(data["total"]), 1)), below, np.ones((len(data["total"]), 1))], axis=1
-    )
+    edges = pt.concatenate([np.zeros((len(data["total"]), 1)), below, np.ones((len(data["total"]), 1))], axis=1)
     # (f(a) − f(b))/(F(b) − F(a)) of a logistic variable, where the quotient would be 0/0 far out.
     slope = (edges[:, 1:] + edges[:, :-1] - 1) / scale[:, None]
     p = edges[:, 1:] - edges[:, :-1]

@@ -14,7 +14,6 @@ from bayesjudge.model import Data, Statistic
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["STATISTICS", "components", "quantities"]
 
 #: Nodes of the latent variable in standard deviations: a trapezoid rule, exact to 1e-8 for normal weights.
 _NODES = np.linspace(-6.0, 6.0, 241)
@@ -25,14 +24,19 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     found = components(posterior, data)
     noise = np.sqrt(found["within"])
     by_block: dict[str, Any] = {
-        "icc": found["icc"], "within_share": 1 - found["icc"], "mean_score": found["mean"],
-        "score_sd": noise, "score_margin": noise,
-    }  # fmt: skip
+        "icc": found["icc"],
+        "within_share": 1 - found["icc"],
+        "mean_score": found["mean"],
+        "score_sd": noise,
+        "score_margin": noise,
+    }
     judges, n = list(data.coords["block_judge"]), [data.units[str(name)] for name in data.coords["block"]]
     coords = {"unit": judges, "judge": judges, "group": list(data.coords["block_condition"]), "n": n}
     named = {name: ("block", labels) for name, labels in coords.items()}
-    every = {name: quantity(draws.assign_coords(named), headline=name == "icc", margin=name == "score_margin")
-             for name, draws in by_block.items()}  # fmt: skip
+    every = {
+        name: quantity(draws.assign_coords(named), headline=name == "icc", margin=name == "score_margin")
+        for name, draws in by_block.items()
+    }
     if "between_judges" in found:
         both = found["between_judges"].expand_dims(unit=["all judges"])
         every["icc[judges]"] = quantity(both, n={"all judges": max(data.units.values())})
@@ -86,9 +90,12 @@ def _levels(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         second = value[-1] ** 2 - below @ np.diff(value**2)
         mean = first @ weight
         parts.append((mean, first**2 @ weight - mean**2, (second - first**2) @ weight))
-    named = [xr.DataArray(np.stack(part, axis=-1), dims=("chain", "draw", "block"),
-                          coords={"block": list(data.coords["block"])})
-             for part in zip(*parts, strict=True)]  # fmt: skip
+    named = [
+        xr.DataArray(
+            np.stack(part, axis=-1), dims=("chain", "draw", "block"), coords={"block": list(data.coords["block"])}
+        )
+        for part in zip(*parts, strict=True)
+    ]
     mean, between, within = named
     return {"mean": mean, "between": between, "within": within, "icc": between / (between + within)}
 
@@ -98,16 +105,20 @@ def _block(posterior: xr.Dataset, name: str) -> tuple[Any, Any, Any]:
     shared = posterior["response_spread"].to_numpy()
     if "interaction_spread" not in posterior:
         return shared, np.zeros_like(shared), np.ones_like(shared)
-    own, shift, log = (posterior[site].sel(block=name).to_numpy()
-                       for site in ("interaction_spread", "leniency", "log_noise"))  # fmt: skip
+    own, shift, log = (
+        posterior[site].sel(block=name).to_numpy() for site in ("interaction_spread", "leniency", "log_noise")
+    )
     centred = log - posterior["log_noise"].mean("block").to_numpy()
     return np.sqrt(shared**2 + own**2), shift, np.exp(centred)
 
 
 def _by_block(data: Data, cells: Any, values: Any) -> dict[str, Any]:
     """A statistic of each block from its cells' values (..., targets), blocks without cells left out."""
-    return {str(name): values(b, np.asarray(cells)[:, b]) for b, name in enumerate(data.coords["block"])
-            if np.asarray(cells)[:, b].sum() > 1}  # fmt: skip
+    return {
+        str(name): values(b, np.asarray(cells)[:, b])
+        for b, name in enumerate(data.coords["block"])
+        if np.asarray(cells)[:, b].sum() > 1
+    }
 
 
 def _mean_score(seen: Any, data: Data) -> dict[str, Any]:
@@ -122,15 +133,21 @@ def _between(seen: Any, data: Data) -> dict[str, Any]:
 def _within(seen: Any, data: Data) -> dict[str, Any]:
     """Standard deviation of scores of one response, trials taken out."""
     freedom = np.asarray(data["freedom"])[:, 0]
-    return {str(name): np.sqrt(seen["squares"][..., b, 0] / freedom[b])
-            for b, name in enumerate(data.coords["block"]) if freedom[b] > 0}  # fmt: skip
+    return {
+        str(name): np.sqrt(seen["squares"][..., b, 0] / freedom[b])
+        for b, name in enumerate(data.coords["block"])
+        if freedom[b] > 0
+    }
 
 
 def _trials(seen: Any, data: Data) -> dict[str, Any]:
     """Mean square of trials over that within: 1 where trials do not differ."""
     square = seen["squares"] / np.maximum(np.asarray(data["freedom"]), 1)
-    return {str(name): square[..., b, 1] / square[..., b, 0] for b, name in enumerate(data.coords["block"])
-            if (np.asarray(data["freedom"])[b] > 0).all()}  # fmt: skip
+    return {
+        str(name): square[..., b, 1] / square[..., b, 0]
+        for b, name in enumerate(data.coords["block"])
+        if (np.asarray(data["freedom"])[b] > 0).all()
+    }
 
 
 def _correlation(seen: Any, data: Data) -> dict[str, Any]:
@@ -163,8 +180,11 @@ def _cells(counts: Any, data: Data) -> tuple[Any, Any]:
 def _of_cells(counts: Any, data: Data, values: Any) -> dict[str, Any]:
     block, total = np.asarray(data["block"]), np.asarray(data["total"])
     mean, variance = _cells(counts, data)
-    return {str(name): values(mean[..., at], variance[..., at]) for b, name in enumerate(data.coords["block"])
-            if (at := (block == b) & (total > 1)).sum() > 1}  # fmt: skip
+    return {
+        str(name): values(mean[..., at], variance[..., at])
+        for b, name in enumerate(data.coords["block"])
+        if (at := (block == b) & (total > 1)).sum() > 1
+    }
 
 
 def _ordinal_mean(counts: Any, data: Data) -> dict[str, Any]:
@@ -185,10 +205,18 @@ def _all_equal(counts: Any, data: Data) -> dict[str, Any]:
 
 
 STATISTICS: Mapping[str, Mapping[str, Statistic]] = {
-    "gaussian": {"mean score": _mean_score, "spread between responses": _between,
-                 "spread within a response": _within, "trials against noise": _trials,
-                 "correlation of judges": _correlation},
-    "ordinal": {"share of levels": _share_of_levels, "mean score": _ordinal_mean,
-                "spread between responses": _ordinal_between, "spread within a response": _ordinal_within,
-                "all scores equal": _all_equal},
-}  # fmt: skip
+    "gaussian": {
+        "mean score": _mean_score,
+        "spread between responses": _between,
+        "spread within a response": _within,
+        "trials against noise": _trials,
+        "correlation of judges": _correlation,
+    },
+    "ordinal": {
+        "share of levels": _share_of_levels,
+        "mean score": _ordinal_mean,
+        "spread between responses": _ordinal_between,
+        "spread within a response": _ordinal_within,
+        "all scores equal": _all_equal,
+    },
+}

@@ -12,8 +12,6 @@ from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.model import Data
 from bayesjudge.tables.words import OUTCOMES
 
-__all__ = ["one_sided", "prepare", "reference", "rough_preference"]
-
 #: Correlation of a judge's trials of an item, where its preference is guessed before anything is known.
 REPEAT = 0.5
 #: Name of an unrecorded prompt or of items without a category.
@@ -30,32 +28,56 @@ def prepare(counts: TrialCounts) -> Data:
     grid = _grid(counts)
     n, condition = grid.filled(counts.n), grid.filled(counts.condition)
     arrays = {
-        "n": n, "seen": n, "total": n.sum(axis=1), "judge": grid.judge, "item": grid.item,
-        "order": grid.filled(counts.order), "condition": condition, "prompt": prompt[condition],
-        "temperature": rank[temperature[condition]], "rough": rough_preference(counts),
-        "category_of": counts.category + int((counts.category < 0).any()), "position_of": position_of,
+        "n": n,
+        "seen": n,
+        "total": n.sum(axis=1),
+        "judge": grid.judge,
+        "item": grid.item,
+        "order": grid.filled(counts.order),
+        "condition": condition,
+        "prompt": prompt[condition],
+        "temperature": rank[temperature[condition]],
+        "rough": rough_preference(counts),
+        "category_of": counts.category + int((counts.category < 0).any()),
+        "position_of": position_of,
         "one_sided": one_sided(counts),
-    }  # fmt: skip
-    axes = {"n": ("cell", "outcome"), "seen": ("cell", "outcome"), "rough": ("item",),
-            "one_sided": ("item",), "category_of": ("item",), "position_of": ("judge",)}  # fmt: skip
+    }
+    axes = {
+        "n": ("cell", "outcome"),
+        "seen": ("cell", "outcome"),
+        "rough": ("item",),
+        "one_sided": ("item",),
+        "category_of": ("item",),
+        "position_of": ("judge",),
+    }
     named = [str(temperatures[k]) for k in order]
     judges = np.array(counts.judges, dtype=object)
     return Data(
         arrays=arrays,
         dims={name: axes.get(name, ("cell",)) for name in arrays},
         coords={
-            "cell": tuple(range(len(n))), "outcome": OUTCOMES, "judge": counts.judges,
-            "item": counts.items, "prompt": prompts, "other_temperature": tuple(named[1:]),
-            "reference_temperature": tuple(named[:1]), "category": _categories(counts),
+            "cell": tuple(range(len(n))),
+            "outcome": OUTCOMES,
+            "judge": counts.judges,
+            "item": counts.items,
+            "prompt": prompts,
+            "other_temperature": tuple(named[1:]),
+            "reference_temperature": tuple(named[:1]),
+            "category": _categories(counts),
             "condition": tuple(map(str, counts.conditions)),
-            "ordered_judge": tuple(judges[ordered]), "unordered_judge": tuple(judges[~ordered]),
+            "ordered_judge": tuple(judges[ordered]),
+            "unordered_judge": tuple(judges[~ordered]),
         },
         observed="n",
-        facts={"most_trials": int(n.sum(axis=1).max()), "any_unknown": bool((counts.order == 0).any()),
-               "both_orders": _both_orders(counts), "ties": bool(n[:, 2].any()),
-               "crossed": _crossed(counts, judge=counts.judge, prompt=prompt[counts.condition])},
+        facts={
+            "most_trials": int(n.sum(axis=1).max()),
+            "any_unknown": bool((counts.order == 0).any()),
+            "both_orders": _both_orders(counts),
+            "ties": bool(n[:, 2].any()),
+            "crossed": _crossed(counts, judge=counts.judge, prompt=prompt[counts.condition]),
+        },
         units=_sizes(counts),
-    )  # fmt: skip
+    )
 
 
 class _Grid(NamedTuple):
@@ -143,9 +165,7 @@ def _identified(counts: TrialCounts) -> tuple[NDArray[np.int64], NDArray[np.bool
 
 def _both_orders(counts: TrialCounts) -> tuple[bool, ...]:
     """Whether each judge was shown responses in both orders: else γ and preference cannot be told apart."""
-    return tuple(
-        bool({1, -1} <= set(counts.order[counts.judge == j].tolist())) for j in range(len(counts.judges))
-    )
+    return tuple(bool({1, -1} <= set(counts.order[counts.judge == j].tolist())) for j in range(len(counts.judges)))
 
 
 def _crossed(counts: TrialCounts, **layers: NDArray[np.int64]) -> tuple[str, ...]:

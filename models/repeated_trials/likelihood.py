@@ -15,8 +15,6 @@ from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes, jax_gap, j
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior
 
-__all__ = ["Cells", "likelihood", "margin", "scored", "traits"]
-
 
 def _spread(mean: float) -> Any:
     """Gamma of shape 2: no mass at 0, where a hierarchical density is a funnel (Chung et al. 2013)."""
@@ -150,8 +148,10 @@ def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Cells:
     """Cells whose γ is the judge's under the prompt, (slots, judges, items), where orders were recorded."""
     spread = numpyro.sample("position_spread", _spread(prior.position_spread))
     units = _leaning(cells, data).units(spread)
-    with numpyro.plate("prompt", data.size("prompt"), dim=-2), \
-            numpyro.plate("ordered_judge", data.size("ordered_judge"), dim=-1):  # fmt: skip
+    with (
+        numpyro.plate("prompt", data.size("prompt"), dim=-2),
+        numpyro.plate("ordered_judge", data.size("ordered_judge"), dim=-1),
+    ):
         shift = units.effect(numpyro.sample("position_by_prompt", dist.Normal(units.centre, units.width)))
     none = jnp.zeros((data.size("prompt"), data.size("unordered_judge")))
     everyone = jnp.concatenate([shift, none], axis=1)[:, data["position_of"]]
@@ -170,8 +170,7 @@ def _leaning(cells: Cells, data: Data) -> Guess:
     pull = weight * order * (n[..., 0] - n[..., 1] - total * gap) / 2
     information = weight * order**2 * total * variance / 4
     asked, kept = _prompts(data), jnp.argsort(data["position_of"])[: data.size("ordered_judge")]
-    return Guess(information=(asked * information).sum((1, 3))[:, kept],
-                 pull=(asked * pull).sum((1, 3))[:, kept])  # fmt: skip
+    return Guess(information=(asked * information).sum((1, 3))[:, kept], pull=(asked * pull).sum((1, 3))[:, kept])
 
 
 def _ties(prior: TrialPrior, data: Data) -> Any:
@@ -196,8 +195,8 @@ def _repeats(data: Data) -> Any:
 
 def likelihood(margin: Any, cells: Cells, data: Data) -> TrialOutcomes:
     """Outcome counts of every cell."""
-    log_p = jax_log_outcomes(margin, cells.gamma, cells.nu, _grid(data["order"], data),
-                             any_unknown=data.facts["any_unknown"])  # fmt: skip
+    log_p = jax_log_outcomes(
+        margin, cells.gamma, cells.nu, _grid(data["order"], data), any_unknown=data.facts["any_unknown"]
+    )
     rho = jnp.broadcast_to(cells.rho, log_p.shape[:-1])
-    return TrialOutcomes(log_p.reshape(-1, log_p.shape[-1]), rho.ravel(), data["total"],
-                         most=data.facts["most_trials"])  # fmt: skip
+    return TrialOutcomes(log_p.reshape(-1, log_p.shape[-1]), rho.ravel(), data["total"], most=data.facts["most_trials"])

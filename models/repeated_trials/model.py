@@ -30,21 +30,15 @@ from bayesjudge.counts.trials import TrialCounts, count_trials
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.model import Data, Statistic
-from bayesjudge.models.repeated_trials import (
-    data as repeated_trials_data,
-)
+from bayesjudge.models.repeated_trials import data as repeated_trials_data
 from bayesjudge.models.repeated_trials import results
-from bayesjudge.models.repeated_trials import (
-    statistics as repeated_trials_statistics,
-)
+from bayesjudge.models.repeated_trials import statistics as repeated_trials_statistics
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
     from bayesjudge.tables import Trials
-
-__all__ = ["RepeatedTrials", "TrialPrior"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,8 +151,15 @@ class RepeatedTrials:
     @property
     def exchangeable(self) -> tuple[str, ...]:
         """Effects of items, categories and judges: part of the model, not prior guesses about one number."""
-        return ("item_preference", "disagreement", "prompt_effect", "category_effect", "judge_decisiveness",
-                "position_by_prompt", "tie_effect")  # fmt: skip
+        return (
+            "item_preference",
+            "disagreement",
+            "prompt_effect",
+            "category_effect",
+            "judge_decisiveness",
+            "position_by_prompt",
+            "tie_effect",
+        )
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: mean flip rate and position bias of each judge."""
@@ -175,6 +176,6 @@ class RepeatedTrials:
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """One draw from the prior, parameters and counts."""
-        from bayesjudge.models.common.pattern_counts import simulate
+        from bayesjudge.model import simulate
 
         return simulate(self, key, data)

@@ -27,14 +27,6 @@ from numpyro.util import is_prng_key
 from bayesjudge.models.common.binomial import binomial
 from bayesjudge.tables.words import OUTCOMES
 
-__all__ = [
-    "TrialOutcomes",
-    "jax_gap",
-    "jax_log_outcomes",
-    "pytensor_log_outcomes",
-    "pytensor_log_prob",
-]
-
 #: Below this a probability is as good as 0; a Dirichlet with no mass at all cannot be drawn from.
 _TINY = 1e-12
 #: Trials whose factors are multiplied before a logarithm is taken: 12 factors, none below ρ or p, stay far

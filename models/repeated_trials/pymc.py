@@ -14,8 +14,6 @@ from bayesjudge.models.common.units import settled
 if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import TrialPrior
 
-__all__ = ["Cells", "margin", "traits"]
-
 
 def _normal(name: str, scale: float, dims: Any) -> Any:
     return pm.Normal(name, np.float64(0), np.float64(scale), dims=dims)
@@ -71,8 +69,7 @@ def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     information, pull = _scored(inside, cells, data)
     if "prompt" in crossed:
         blur = 1 + judges**2 * information
-        tau = _effects("prompt_effect", (information / blur).sum(1), (pull / blur).sum(1), prompts,
-                       ("prompt", "item"))  # fmt: skip
+        tau = _effects("prompt_effect", (information / blur).sum(1), (pull / blur).sum(1), prompts, ("prompt", "item"))
         inside, pull = inside + tau[prompt, item], pull - information * tau[:, None, :]
     if "judge" in crossed:
         own = _effects("disagreement", information.sum(0), pull.sum(0), judges, ("judge", "item"))
@@ -93,8 +90,7 @@ def _scored(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
     several = "prompt" in data.facts["crossed"]
     shape = (data.size("prompt") if several else 1, data.size("judge"), data.size("item"))
     empty = pt.as_tensor(np.zeros(shape))[several * data["prompt"], data["judge"], data["item"]]
-    return (pt.inc_subtensor(empty, cells.kappa**2 * information),
-            pt.inc_subtensor(empty, cells.kappa * pull))  # fmt: skip
+    return (pt.inc_subtensor(empty, cells.kappa**2 * information), pt.inc_subtensor(empty, cells.kappa * pull))
 
 
 def _scores(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:

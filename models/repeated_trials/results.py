@@ -37,21 +37,6 @@ if TYPE_CHECKING:
     from bayesjudge.models.repeated_trials import RepeatedTrials
     from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws
 
-__all__ = [
-    "EASY",
-    "GAPS",
-    "LAYERS",
-    "TARGETS",
-    "TIERS",
-    "UNIDENTIFIED",
-    "curve_frame",
-    "estimates",
-    "headline",
-    "item_frame",
-    "layer_shares",
-    "minimum_frame",
-    "quantile_rows",
-]
 
 #: Numbers of trials whose noise budget is given: one, and the paper's three tiers (section 6.4).
 TIERS = (1, 10, 20, 50)
@@ -107,8 +92,9 @@ def _judge_rows(part: VerdictDraws, common: dict[str, Any]) -> list[dict[str, An
         rows += row(f"swap_risk[gap={gap:.0%}]", swap_risk(1 - part.match(1), gap=gap))
     for target in TARGETS:
         smallest = quantile_rows(part.minimum_trials(target), prob=common["prob"])
-        rows.append({"estimand": f"minimum_trials[{target:.0%}]", "unit": judge, "n": part.items, **fixed,
-                     **common, **smallest})  # fmt: skip
+        rows.append(
+            {"estimand": f"minimum_trials[{target:.0%}]", "unit": judge, "n": part.items, **fixed, **common, **smallest}
+        )
     if part.both_orders:
         rows += row("position_effect", part.position_effect.mean(-1), signed=True)
     return rows
@@ -123,8 +109,9 @@ def _position_rows(posterior: xr.Dataset, data: Data, common: dict[str, Any]) ->
     rows = []
     for site, dim in (("position", "ordered_judge"), ("position_size", "unordered_judge")):
         if site in posterior:
-            found = summary_rows(posterior[site], estimand=f"{site}[logit]", n=data.units,
-                                 signed=site == "position", **common)  # fmt: skip
+            found = summary_rows(
+                posterior[site], estimand=f"{site}[logit]", n=data.units, signed=site == "position", **common
+            )
             note = {**notes, **({} if site == "position" else dict.fromkeys(data.coords[dim], UNIDENTIFIED))}
             rows += [{**row, "judge": row["unit"], "note": note[row["unit"]]} for row in found]
     return rows
@@ -196,12 +183,17 @@ def curve_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) -
         by the majority of K further ones.
     """
     rows = [
-        {**_key(part, stratum), "reference": reference, "trials": trials,
-         **_mean_row(match(trials).mean(-1), prob), "items": part.items}
+        {
+            **_key(part, stratum),
+            "reference": reference,
+            "trials": trials,
+            **_mean_row(match(trials).mean(-1), prob),
+            "items": part.items,
+        }
         for part, stratum in _by_stratum(model, posterior, data)
         for reference, match in (("true", part.match), ("seen", part.match_seen))
         for trials in TRIALS
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 
@@ -214,10 +206,13 @@ def minimum_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float)
         ``judge, group, stratum, target, point, lower, upper``: posterior median and interval, ∞ where no
         number up to the largest tried will do.
     """
-    return pd.DataFrame([
-        {**_key(part, stratum), "target": target, **quantile_rows(part.minimum_trials(target), prob=prob)}
-        for part, stratum in _by_stratum(model, posterior, data) for target in TARGETS
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {**_key(part, stratum), "target": target, **quantile_rows(part.minimum_trials(target), prob=prob)}
+            for part, stratum in _by_stratum(model, posterior, data)
+            for target in TARGETS
+        ]
+    )
 
 
 def _key(part: VerdictDraws, stratum: str) -> dict[str, str]:
@@ -242,8 +237,9 @@ def _by_stratum(model: Any, posterior: xr.Dataset, data: Data) -> Iterator[tuple
 
 def _short(part: VerdictDraws, data: Data) -> pd.DataFrame:
     items = np.array(data.coords["item"], dtype=object)[part.units[:, 1]]
-    return pd.DataFrame({"judge": part.name[0], "group": part.name[1], "item": items,
-                         "flip_rate": part.flip_rate.mean((0, 1))})  # fmt: skip
+    return pd.DataFrame(
+        {"judge": part.name[0], "group": part.name[1], "item": items, "flip_rate": part.flip_rate.mean((0, 1))}
+    )
 
 
 def _strata(frame: pd.DataFrame) -> Any:
@@ -260,9 +256,12 @@ def _items(part: VerdictDraws, data: Data, prob: float) -> pd.DataFrame:
     won = np.stack([(part.q.argmax(-1) == code).mean((0, 1)) for code in range(3)], axis=-1)
     frame = short.assign(
         category=names[np.asarray(data["category_of"])[part.units[:, 1]]] if len(names) else None,
-        trials=part.seen.sum(-1), flip_rate_lower=low, flip_rate_upper=high,
-        majority=np.array(OUTCOMES, dtype=object)[won.argmax(-1)], p_majority=won.max(-1),
-    )  # fmt: skip
+        trials=part.seen.sum(-1),
+        flip_rate_lower=low,
+        flip_rate_upper=high,
+        majority=np.array(OUTCOMES, dtype=object)[won.argmax(-1)],
+        p_majority=won.max(-1),
+    )
     return frame.assign(**_item_minimum(part, tails))
 
 
@@ -332,9 +331,7 @@ def _moments(values: Any, place: Any, groups: int) -> tuple[Any, Any]:
 def _mean(values: Any, place: Any, groups: int) -> Any:
     total = np.zeros((groups, *values.shape[:-1]))
     np.add.at(total, place, np.moveaxis(values, -1, 0))
-    return np.moveaxis(
-        total / np.bincount(place, minlength=groups).reshape(-1, *[1] * (values.ndim - 1)), 0, -1
-    )
+    return np.moveaxis(total / np.bincount(place, minlength=groups).reshape(-1, *[1] * (values.ndim - 1)), 0, -1)
 
 
 def _up(values: Any, keys: Any, width: int) -> tuple[Any, Any]:

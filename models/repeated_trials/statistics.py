@@ -14,8 +14,6 @@ import numpy as np
 
 from bayesjudge.model import Data, Statistic
 
-__all__ = ["STATISTICS", "bootstrap", "unit_codes"]
-
 #: Code of a tie among the outcomes.
 TIE = 2
 #: Upper edges of the flip-rate histogram's bins.
@@ -157,8 +155,11 @@ def _item_spread(counts: Any, data: Data) -> dict[str, Any]:
     """Standard deviation over units of the share that a won, ties counted as half, by judge."""
     units, pooled = _pooled(counts, data)
     share = (pooled[..., 0] + pooled[..., 2] / 2) / pooled.sum(-1)
-    return {str(name): share[..., units[:, 0] == j].std(-1) for j, name in enumerate(data.coords["judge"])
-            if (units[:, 0] == j).sum() > 1}  # fmt: skip
+    return {
+        str(name): share[..., units[:, 0] == j].std(-1)
+        for j, name in enumerate(data.coords["judge"])
+        if (units[:, 0] == j).sum() > 1
+    }
 
 
 STATISTICS: Mapping[str, Statistic] = {

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = ["VerdictDraws", "verdict_draws"]
 
 #: Most numbers held for the cells of all draws; past it fewer draws are used, but no fewer than `_LEAST`.
 _MOST, _LEAST, _ENOUGH = 12_000_000, 200, 1000
@@ -141,9 +140,14 @@ class VerdictDraws:
         place = np.cumsum(keep) - 1
         cells = keep[self.unit]
         return replace(
-            self, pi=self.pi[..., cells, :], q=self.q[..., keep, :], units=self.units[keep],
-            unit=place[self.unit[cells]], order=self.order[cells], seen=self.seen[keep],
-        )  # fmt: skip
+            self,
+            pi=self.pi[..., cells, :],
+            q=self.q[..., keep, :],
+            units=self.units[keep],
+            unit=place[self.unit[cells]],
+            order=self.order[cells],
+            seen=self.seen[keep],
+        )
 
 
 def verdict_draws(model: Any, posterior: xr.Dataset, data: Data) -> VerdictDraws:
@@ -170,8 +174,7 @@ def verdict_draws(model: Any, posterior: xr.Dataset, data: Data) -> VerdictDraws
     q = np.zeros((*pi.shape[:2], len(units), 3))
     # Cells stand in order of their units, or nearly: few cells a unit, so one pass for each of them.
     np.add.at(np.moveaxis(q, 2, 0), unit, np.moveaxis(pi * share[:, None], 2, 0))
-    return VerdictDraws(pi=pi, q=q, units=units, unit=unit, order=np.asarray(data["order"])[used], seen=seen,
-                        data=data)  # fmt: skip
+    return VerdictDraws(pi=pi, q=q, units=units, unit=unit, order=np.asarray(data["order"])[used], seen=seen, data=data)
 
 
 def _thinned(posterior: xr.Dataset, cells: int) -> xr.Dataset:

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["BlockLogistic", "fit_blocks"]
-
 type Array = NDArray[np.float64]
 
 _NODES, _WEIGHTS = hermegauss(15)
@@ -63,9 +61,16 @@ class BlockLogistic:
 
 
 def fit_blocks(
-    x: Array, y: Array, *, block: NDArray[np.int64], prior_scale: Array, vote: Array | None = None,
-    freedom: Array | None = None, intercept_scale: float = 1.5, most_steps: int = 100,
-) -> BlockLogistic:  # fmt: skip
+    x: Array,
+    y: Array,
+    *,
+    block: NDArray[np.int64],
+    prior_scale: Array,
+    vote: Array | None = None,
+    freedom: Array | None = None,
+    intercept_scale: float = 1.5,
+    most_steps: int = 100,
+) -> BlockLogistic:
     """Fit features ``x`` (n, k), each in a ``block`` (k,), to ``y`` (n,) of 0 and 1.
 
     ``prior_scale`` and ``freedom`` (blocks,) are s and k of the prior of each block's τ = s χ_k (k = 1, the
@@ -112,9 +117,7 @@ def _newton(rows: Array, y: Array, beta: Array, covariance: Array, precision: Ar
     return beta - move * min(1.0, 4.0 / max(reach, 1e-300)), covariance
 
 
-def _scales(
-    beta: Array, covariance: Array, block: NDArray[np.int64], prior_scale: Array, freedom: Array
-) -> Array:
+def _scales(beta: Array, covariance: Array, block: NDArray[np.int64], prior_scale: Array, freedom: Array) -> Array:
     """M step: the variance t of each block that maximises E log N(β; 0, t) + log p(√t) of s χ_k.
 
     With n effects and S = E Σβ², the root of t²/s² + (n + 1 − k) t − S = 0.

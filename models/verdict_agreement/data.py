@@ -15,7 +15,6 @@ from bayesjudge.models.verdict_agreement.features import BLOCKS, features
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = ["prepare"]
 
 #: Name of the rows without a question type.
 NO_CATEGORY = "(none)"
@@ -70,38 +69,66 @@ def prepare(
     missed = np.where(vote != 0, share, 0.0) if positives else np.zeros(len(rows))
     return Data(
         arrays={
-            "agreements": seen[used].astype(np.int64), "looks": np.ones(int(used.sum()), np.int64),
-            "x": x[used], "vote": vote[used], "category": code[used], "reviewed": share[used],
-            "x_other": x[other], "vote_other": vote[other], "category_other": code[other],
+            "agreements": seen[used].astype(np.int64),
+            "looks": np.ones(int(used.sum()), np.int64),
+            "x": x[used],
+            "vote": vote[used],
+            "category": code[used],
+            "reviewed": share[used],
+            "x_other": x[other],
+            "vote_other": vote[other],
+            "category_other": code[other],
             "reviewed_other": missed[other],
             "block": np.searchsorted(blocks, found.block).astype(np.int64),
         },
         dims={
-            "agreements": ("pair",), "looks": ("pair",), "x": ("pair", "feature"), "vote": ("pair",),
-            "category": ("pair",), "reviewed": ("pair",), "x_other": ("other", "feature"),
-            "vote_other": ("other",), "category_other": ("other",), "reviewed_other": ("other",),
+            "agreements": ("pair",),
+            "looks": ("pair",),
+            "x": ("pair", "feature"),
+            "vote": ("pair",),
+            "category": ("pair",),
+            "reviewed": ("pair",),
+            "x_other": ("other", "feature"),
+            "vote_other": ("other",),
+            "category_other": ("other",),
+            "reviewed_other": ("other",),
             "block": ("feature",),
         },
         coords={
-            "pair": tuple(items[used]), "feature": found.names, "other": tuple(items[other]),
-            "block": tuple(BLOCKS[b] for b in blocks), "category_name": tuple(names),
+            "pair": tuple(items[used]),
+            "feature": found.names,
+            "other": tuple(items[other]),
+            "block": tuple(BLOCKS[b] for b in blocks),
+            "category_name": tuple(names),
         },
-        observed="agreements", ragged=("pair",), facts={"positives": positives},
+        observed="agreements",
+        ragged=("pair",),
+        facts={"positives": positives},
         units={"unverified": int(other.sum())},
-    )  # fmt: skip
+    )
 
 
 def _problems(pairs: Pairs) -> list[Problem]:
     found = []
     keys = pairs.frame[["judge", "attack"]].drop_duplicates()
     if len(keys) > 1:
-        found.append(Problem(column="judge", found=f"{len(keys)} judges or attacks in one table",
-                             allowed="verdicts of one judge under one attack",
-                             fix="Choose: pairs.of(judge='...', attack='none')."))  # fmt: skip
+        found.append(
+            Problem(
+                column="judge",
+                found=f"{len(keys)} judges or attacks in one table",
+                allowed="verdicts of one judge under one attack",
+                fix="Choose: pairs.of(judge='...', attack='none').",
+            )
+        )
     if not pairs.verified.any():
-        found.append(Problem(column="human_prefers", found="no verified pair",
-                             allowed="some pairs that people chose between, too",
-                             fix="Verify some: 150 are a start, at random or by question."))  # fmt: skip
+        found.append(
+            Problem(
+                column="human_prefers",
+                found="no verified pair",
+                allowed="some pairs that people chose between, too",
+                fix="Verify some: 150 are a start, at random or by question.",
+            )
+        )
     return found
 
 
@@ -109,15 +136,23 @@ def _reviewed(pairs: Pairs, reviewed: float | str | None) -> NDArray[np.float64]
     """Share of the agreements that were reviewed, for every row."""
     if isinstance(reviewed, str):
         if reviewed not in pairs.frame:
-            raise UsageError(f"no column {reviewed!r} of review probabilities; the table has "
-                             f"{list(pairs.frame.columns)}")  # fmt: skip
+            raise UsageError(
+                f"no column {reviewed!r} of review probabilities; the table has {list(pairs.frame.columns)}"
+            )
         share: Any = pairs.frame[reviewed].to_numpy(dtype=float, na_value=np.nan)
     else:
         share = np.full(len(pairs), reviewed, dtype=float)
     wrong = np.flatnonzero(~((share > 0) & (share <= 1)))
     if len(wrong):
-        raise InputError([Problem(column=str(reviewed), found=f"{share[wrong[0]]}",
-                                  allowed="a probability above 0 and at most 1",
-                                  rows=tuple((wrong + 1).tolist()),
-                                  fix="Give the share of agreements that was reviewed.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column=str(reviewed),
+                    found=f"{share[wrong[0]]}",
+                    allowed="a probability above 0 and at most 1",
+                    rows=tuple((wrong + 1).tolist()),
+                    fix="Give the share of agreements that was reviewed.",
+                )
+            ]
+        )
     return np.asarray(share)

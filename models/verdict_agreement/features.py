@@ -22,7 +22,6 @@ from bayesjudge.tables.pairs import SAME_AS
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = ["BLOCKS", "Features", "features"]
 
 #: Blocks of features, in order; each has a scale of its own.
 BLOCKS = ("scalar", "category", "strength", "direction")
@@ -141,9 +140,7 @@ def _carried(pairs: Pairs, components: int) -> tuple[int, list[str]]:
     return most, [messages] if most < components else []
 
 
-def _scalars(
-    pairs: Pairs, turned: Directions, extra: Sequence[str]
-) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _scalars(pairs: Pairs, turned: Directions, extra: Sequence[str]) -> Iterator[tuple[str, NDArray[np.float64]]]:
     frame, sign = pairs.frame, np.where(pairs.prefers_a, 1.0, -1.0)
     chosen, other = _lengths(frame, first=pairs.prefers_a)
     gap = np.log(chosen / other)
@@ -177,8 +174,10 @@ def _extra(frame: Any, name: str, sign: NDArray[np.float64]) -> NDArray[np.float
     sides = [f"{name}_a", f"{name}_b"]
     wanted = [name] if name in frame else sides
     if any(column not in frame for column in wanted):
-        raise UsageError(f"no feature {name!r}: the table has neither that column nor {sides[0]!r} with "
-                         f"{sides[1]!r}; it has {list(frame.columns)}")  # fmt: skip
+        raise UsageError(
+            f"no feature {name!r}: the table has neither that column nor {sides[0]!r} with "
+            f"{sides[1]!r}; it has {list(frame.columns)}"
+        )
     try:
         values = [frame[column].to_numpy(dtype=float, na_value=np.nan) for column in wanted]
     except (TypeError, ValueError) as error:
@@ -196,9 +195,7 @@ def _standard(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.float6
     if spread <= SAME * max(abs(mean), 1.0):
         return None, [f"{name} is the same for every verdict and was left out"]
     lost = int((~known).sum())
-    messages = (
-        [f"{name} is missing for {lost} of {len(values)} verdicts, which count as average"] if lost else []
-    )
+    messages = [f"{name} is missing for {lost} of {len(values)} verdicts, which count as average"] if lost else []
     return np.where(known, (values - mean) / spread, 0.0), messages
 
 

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.tables import Pairs
 
-__all__ = ["VerdictAgreement", "log_density", "scale_prior"]
 
 LABELS = ("both", "positives")
 #: k of each block's scale: question types differ; whether the others matter is to be learned.
@@ -105,8 +104,10 @@ class VerdictAgreement(GenerativeModel):
                 "reviewers who looked at little: only their product is seen"
             )
         if self.labels == "both" and self.reviewed is not None:
-            raise UsageError("reviewed= is for labels='positives'; with both kinds of labels the selection "
-                             "is ignorable given the features")  # fmt: skip
+            raise UsageError(
+                "reviewed= is for labels='positives'; with both kinds of labels the selection "
+                "is ignorable given the features"
+            )
         if self.components < 0:
             raise UsageError(f"components must be at least 0, got {self.components}")
         super().__post_init__()
@@ -120,8 +121,10 @@ class VerdictAgreement(GenerativeModel):
     def priors(self, data: Data) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Scale s and freedom k of the prior of each block's τ, (blocks,)."""
         blocks = data.coords["block"]
-        return (np.array([self.scales[block] for block in blocks], dtype=float),
-                np.array([FREEDOM[block] for block in blocks], dtype=float))  # fmt: skip
+        return (
+            np.array([self.scales[block] for block in blocks], dtype=float),
+            np.array([FREEDOM[block] for block in blocks], dtype=float),
+        )
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -131,9 +134,12 @@ class VerdictAgreement(GenerativeModel):
     def prepare(self, table: Pairs) -> Data:
         """Features of every pair, and what people said of some."""
         return verdict_agreement_data.prepare(
-            table, positives=self.labels == "positives", reviewed=self.reviewed,
-            components=self.components, extra=self.extra,
-        )  # fmt: skip
+            table,
+            positives=self.labels == "positives",
+            reviewed=self.reviewed,
+            components=self.components,
+            extra=self.extra,
+        )
 
     def features(self, pairs: Pairs) -> Features:
         """What is known of every pair before people look at it, and the block of each feature."""
@@ -142,9 +148,15 @@ class VerdictAgreement(GenerativeModel):
     def fit_quickly(self, data: Data, rows: NDArray[np.bool_]) -> BlockLogistic:
         """The empirical-Bayes form of the posterior from some of the verified pairs, in milliseconds."""
         scale, freedom = self.priors(data)
-        return fit_blocks(data["x"][rows], np.asarray(data["agreements"], dtype=float)[rows],
-                          block=data["block"], prior_scale=scale, vote=data["vote"][rows], freedom=freedom,
-                          intercept_scale=self.intercept_scale)  # fmt: skip
+        return fit_blocks(
+            data["x"][rows],
+            np.asarray(data["agreements"], dtype=float)[rows],
+            block=data["block"],
+            prior_scale=scale,
+            vote=data["vote"][rows],
+            freedom=freedom,
+            intercept_scale=self.intercept_scale,
+        )
 
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
@@ -179,8 +191,15 @@ class VerdictAgreement(GenerativeModel):
             eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale)) * data["vote"]
             if names:
                 scale, freedom = self.priors(data)
-                tau = pm.CustomDist("tau", scale, freedom, logp=log_density, dims="block", initval=scale,
-                                    transform=pm.distributions.transforms.log)  # fmt: skip
+                tau = pm.CustomDist(
+                    "tau",
+                    scale,
+                    freedom,
+                    logp=log_density,
+                    dims="block",
+                    initval=scale,
+                    transform=pm.distributions.transforms.log,
+                )
                 z = pm.Normal("z", np.float64(0), np.float64(1), dims="feature")
                 eta = eta + pt.dot(data["x"], tau[data["block"]] * z)
             e = data["reviewed"]

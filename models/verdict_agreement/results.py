@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.model import Data, Statistic
 
-__all__ = ["STATISTICS", "consistency", "effects", "quantities", "trust"]
 
 #: Rows whose draws are held at a time.
 BLOCK = 1000
@@ -50,9 +49,7 @@ def effects(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     return z * tau[..., np.asarray(data["block"])]
 
 
-def consistency(
-    posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] | None = None
-) -> xr.DataArray:
+def consistency(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] | None = None) -> xr.DataArray:
     """Draws of the expected consistency of the unverified verdicts, over all and by category.
 
     Where nobody left anything unverified, of all pairs (unit ``verified``).
@@ -90,9 +87,16 @@ def trust(posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
         parts.append(np.column_stack([p.mean(axis=(0, 1)), low, high]))
     figures = np.concatenate(parts) if parts else np.zeros((0, 3))
     names = np.array(data.coords["category_name"], dtype=object)
-    return pd.DataFrame({"item": list(data.coords["other"]), "category": names[data["category_other"]],
-                         "vote": data["vote_other"], "trust": figures[:, 0], "lower": figures[:, 1],
-                         "upper": figures[:, 2]})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "item": list(data.coords["other"]),
+            "category": names[data["category_other"]],
+            "vote": data["vote_other"],
+            "trust": figures[:, 0],
+            "lower": figures[:, 1],
+            "upper": figures[:, 2],
+        }
+    )
 
 
 def _in_blocks(posterior: xr.Dataset, data: Data, kind: str) -> Iterator[tuple[slice, NDArray[np.float64]]]:

@@ -65,9 +65,7 @@ def test_the_solver_finds_what_pots_own_partial_transport_finds() -> None:
     import ot
 
     source, target = spheres(23, 31)
-    plan = ot.partial.partial_wasserstein(
-        np.full(23, 1 / 23), np.full(31, 1 / 31), 1 - source @ target.T, m=0.7
-    )
+    plan = ot.partial.partial_wasserstein(np.full(23, 1 / 23), np.full(31, 1 / 31), 1 - source @ target.T, m=0.7)
     mass = exact_masses(source, target, share=0.7)
     # Costs of random points are distinct, so the solution is unique; both are exact to rounding.
     np.testing.assert_allclose(mass, plan.sum(axis=0), atol=1e-12)
@@ -112,9 +110,7 @@ def test_entropic_tends_to_exact(p: int, u: int) -> None:
         errors.append(float(np.abs(mass * u - exact).mean()))
     assert errors == sorted(errors, reverse=True)
     # .98 is what large tables need; at 80 targets one decision is .0125.
-    agreement = (
-        (entropic_masses(source, target, share=0.8, epsilon=0.001) * u < 0.5) == (exact < 0.5)
-    ).mean()
+    agreement = ((entropic_masses(source, target, share=0.8, epsilon=0.001) * u < 0.5) == (exact < 0.5)).mean()
     assert agreement >= 0.98 - 1 / u
 
 
@@ -199,11 +195,15 @@ def test_tables_that_cannot_be_audited_are_refused(pairs: Pairs, said: str) -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"share": 0.0}, "share=0.0"), ({"share": 1.1}, "share=1.1"), ({"solver": "fast"}, "exact, entropic"),
-        ({"threshold": 2.0}, "threshold"), ({"keep": (0.0, 1.0)}, "keep"), ({"anchors": "x"}, "anchors='x'"),
+        ({"share": 0.0}, "share=0.0"),
+        ({"share": 1.1}, "share=1.1"),
+        ({"solver": "fast"}, "exact, entropic"),
+        ({"threshold": 2.0}, "threshold"),
+        ({"keep": (0.0, 1.0)}, "keep"),
+        ({"anchors": "x"}, "anchors='x'"),
         ({"share": 0.5, "solver": "entropic", "epsilon": 1e-9}, "epsilon"),
     ],
-)  # fmt: skip
+)
 def test_options_out_of_range_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         partial_ot(cones(right=5, wrong=3, verified=4), **options)
@@ -228,8 +228,12 @@ def test_the_share_is_measured_on_every_verified_pair_once() -> None:
     assert partial_ot(once).figures["share"] == pytest.approx(0.6)
     # The first ten again in the other order, five of them with the other choice: .5 each.
     again = once.frame[:10].assign(order="ba", judge_prefers=["b"] * 5 + ["a"] * 5)
-    both = Pairs(pd.concat([once.frame, again], ignore_index=True), np.concatenate([once.a, once.a[:10]]),
-                 np.concatenate([once.b, once.b[:10]]), once.prompt)  # fmt: skip
+    both = Pairs(
+        pd.concat([once.frame, again], ignore_index=True),
+        np.concatenate([once.a, once.a[:10]]),
+        np.concatenate([once.b, once.b[:10]]),
+        once.prompt,
+    )
     # Two verdicts that disagree are worth ½: (5 · .5 + 1 + 0 · 4) / 10.
     found = partial_ot(both)
     assert found.figures["share"] == pytest.approx(0.35)
@@ -342,8 +346,12 @@ def test_attacked_pairs_are_audited_by_what_was_learned_without_attack() -> None
     human = np.full(50, "a")
     frame = pairs.frame.assign(human_prefers=human, category=np.repeat(["x", "y"], 25))
     hit = frame.assign(attack="length", judge_prefers=np.where(np.arange(50) % 2, "a", "b"))
-    both = Pairs(pd.concat([frame, hit], ignore_index=True), np.tile(pairs.a, (2, 1)),
-                 np.tile(pairs.b, (2, 1)), np.tile(pairs.prompt, (2, 1)))  # fmt: skip
+    both = Pairs(
+        pd.concat([frame, hit], ignore_index=True),
+        np.tile(pairs.a, (2, 1)),
+        np.tile(pairs.b, (2, 1)),
+        np.tile(pairs.prompt, (2, 1)),
+    )
     held = np.tile(np.arange(50) >= 20, 2)
     rows = pd.DataFrame(consistency_by_attack(both, lambda p: partial_ot(p, share=0.5), held_out=held))
     at = rows[rows["unit"] == "all"].set_index(["estimand", "method"])["point"]

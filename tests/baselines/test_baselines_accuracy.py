@@ -17,9 +17,7 @@ ROUNDING = 1e-9
 
 
 def rows_by_key(estimates):
-    return {
-        (r["estimand"], r["unit"], r["method"], r["group"]): r for r in estimates.frame.to_dict("records")
-    }
+    return {(r["estimand"], r["unit"], r["method"], r["group"]): r for r in estimates.frame.to_dict("records")}
 
 
 def sampled(seed, models=3, n_labelled=30, n=120):
@@ -32,9 +30,7 @@ def sampled(seed, models=3, n_labelled=30, n=120):
 def test_rows_are_every_accuracy_then_every_difference(item_counts):
     found = accuracy_baselines(item_counts(*sampled(0)), "judge", bootstrap=50).frame
     assert list(dict.fromkeys(found["method"])) == list(EVEN_METHODS)
-    assert found["estimand"].tolist() == ["accuracy"] * 3 * len(EVEN_METHODS) + ["difference"] * 3 * len(
-        EVEN_METHODS
-    )
+    assert found["estimand"].tolist() == ["accuracy"] * 3 * len(EVEN_METHODS) + ["difference"] * 3 * len(EVEN_METHODS)
     assert found["unit"].tolist()[-3:] == ["m0 − m1", "m0 − m2", "m1 − m2"]
     assert np.isfinite(found[["lower", "upper", "n", "prob"]].to_numpy()).all()
 
@@ -43,9 +39,7 @@ def test_n_counts_the_items_a_method_used(item_counts):
     label, v = sampled(1)
     label[10:30, 1] = -1
     rows = rows_by_key(accuracy_baselines(item_counts(label, v), "judge", bootstrap=0))
-    n = {
-        m: rows["accuracy", "m1", m, ""]["n"] for m in ("naive", "labelled", "ppi++", "rogan-gladen[shared]")
-    }
+    n = {m: rows["accuracy", "m1", m, ""]["n"] for m in ("naive", "labelled", "ppi++", "rogan-gladen[shared]")}
     # Calibration labels of m0 cover items 0–29; of those, 10–29 are test items of m1 as well.
     assert n == {"naive": 110, "labelled": 10, "ppi++": 120, "rogan-gladen[shared]": 120}
     assert rows["difference", "m0 − m1", "labelled", ""]["n"] == 30
@@ -113,16 +107,13 @@ def test_the_bootstrap_negates_when_models_swap(item_counts, seed):
     counts = item_counts(label, v), item_counts(label[:, ::-1], v[:, ::-1])
     # Patterns keep their order here, so equal seeds draw equal items.
     first, second = (
-        rows_by_key(accuracy_baselines(c, "judge", bootstrap=100, methods=["ppi++[bootstrap]"]))
-        for c in counts
+        rows_by_key(accuracy_baselines(c, "judge", bootstrap=100, methods=["ppi++[bootstrap]"])) for c in counts
     )
     a, b = (rows["difference", "m0 − m1", "ppi++[bootstrap]", ""] for rows in (first, second))
     assert [a["point"], a["lower"], a["upper"]] == pytest.approx([-b["point"], -b["upper"], -b["lower"]])
 
 
-@pytest.mark.parametrize(
-    "method", ["naive", "labelled", "rogan-gladen[specific]", "rogan-gladen[shared]", "ppi"]
-)
+@pytest.mark.parametrize("method", ["naive", "labelled", "rogan-gladen[specific]", "rogan-gladen[shared]", "ppi"])
 def test_data_twice_is_weight_two(item_counts, method):
     label, v = sampled(5)
     twice = item_counts(np.vstack([label, label]), np.vstack([v, v]))
@@ -137,12 +128,7 @@ def test_data_twice_is_weight_two(item_counts, method):
         if key[2] == method and (method not in ("naive", "labelled") or key[0] == "difference"):
             assert two["point"] == pytest.approx(one["point"], abs=ROUNDING)
         wald = method != "labelled" and not (method == "naive" and key[0] == "accuracy")
-        if (
-            key[2] == method
-            and wald
-            and "unclipped" not in one["note"]
-            and abs(one["upper"]) < 1 > abs(one["lower"])
-        ):
+        if key[2] == method and wald and "unclipped" not in one["note"] and abs(one["upper"]) < 1 > abs(one["lower"]):
             ratio = (one["upper"] - one["lower"]) / (two["upper"] - two["lower"])
             assert ratio == pytest.approx(np.sqrt(2), rel=ROUNDING)
 
@@ -227,7 +213,7 @@ DEGENERATE = {
     "judge is backwards": (np.where(LABELLED_10, ALTERNATE, -1), 1 - ALTERNATE),
     "one item": (np.array([[1, 0]]), np.array([[1, 1]])),
     "one model": (np.array([[1], [0], [-1], [-1]]), np.array([[1], [0], [1], [1]])),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
@@ -266,9 +252,7 @@ def test_what_is_undefined_without_labels(item_counts):
 
 
 def test_a_backwards_judge_is_refused_by_rogan_gladen_only(item_counts):
-    rows = rows_by_key(
-        accuracy_baselines(item_counts(*DEGENERATE["judge is backwards"]), "judge", bootstrap=0)
-    )
+    rows = rows_by_key(accuracy_baselines(item_counts(*DEGENERATE["judge is backwards"]), "judge", bootstrap=0))
     refused = rows["accuracy", "m0", "rogan-gladen[specific]", ""]
     assert np.isnan(refused["point"])
     assert "Youden's J = -1 is not positive" in refused["note"]
@@ -300,9 +284,7 @@ def test_an_unidentified_mle_keeps_its_profile_interval(item_counts):
 
 def test_every_analytic_interval_widens_with_prob(item_counts):
     counts = item_counts(*sampled(9))
-    narrow, wide = (
-        rows_by_key(accuracy_baselines(counts, "judge", prob=p, bootstrap=0)) for p in (0.8, 0.99)
-    )
+    narrow, wide = (rows_by_key(accuracy_baselines(counts, "judge", prob=p, bootstrap=0)) for p in (0.8, 0.99))
     assert {key[2] for key in narrow} == set(ANALYTIC) & set(EVEN_METHODS)
     for key, row in narrow.items():
         assert wide[key]["lower"] <= row["lower"]

@@ -87,9 +87,7 @@ def test_bootstrap_agrees_with_the_delta_method(method):
     (counts,) = simulate_counts(datasets=1, seed=3, labelled=300, unlabelled=1200, youden=0.7)
     name = method.replace("]", ",bootstrap]") if "[" in method else f"{method}[bootstrap]"
     found = accuracy_baselines(counts, "judge", methods=[method, name], bootstrap=20_000, seed=1).frame
-    width = (
-        (found["upper"] - found["lower"]).groupby([found["estimand"], found["unit"], found["method"]]).first()
-    )
+    width = (found["upper"] - found["lower"]).groupby([found["estimand"], found["unit"], found["method"]]).first()
     for estimand, unit in {(e, u) for e, u, _ in width.index}:
         ratio = width[estimand, unit, name] / width[estimand, unit, method]
         assert ratio == pytest.approx(1.0, abs=0.08)
@@ -129,9 +127,7 @@ def test_undefined_replicates_are_counted_and_bounds_given():
     """A judge near J = 0: Rogan–Gladen is undefined in many replicates and its interval is everything."""
     (counts,) = simulate_counts(datasets=1, seed=5, labelled=40, unlabelled=100, youden=0.08)
     method = "rogan-gladen[specific,bootstrap]"
-    found = (
-        accuracy_baselines(counts, "judge", methods=[method], bootstrap=400).where(estimand="accuracy").frame
-    )
+    found = accuracy_baselines(counts, "judge", methods=[method], bootstrap=400).where(estimand="accuracy").frame
     weak = found[found["point"].notna()]
     assert len(weak)
     assert weak["note"].str.contains("of 400 replicates undefined").all()

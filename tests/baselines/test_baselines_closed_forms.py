@@ -33,11 +33,7 @@ def simulated(seed, n_labelled=60, n_unlabelled=240, models=2, runs=1):
 def evidence_of(item_counts, seed=0, **options):
     label, positives = simulated(seed, **options)
     counts = item_counts(label, positives, runs=options.get("runs", 1))
-    return (
-        Evidence.from_patterns(counts.items["judge"], reference=0),
-        label,
-        positives / options.get("runs", 1),
-    )
+    return (Evidence.from_patterns(counts.items["judge"], reference=0), label, positives / options.get("runs", 1))
 
 
 @pytest.mark.parametrize("runs", [1, 3])
@@ -57,8 +53,11 @@ def test_rogan_gladen_delta_variance(item_counts):
     m = evidence.plain
     theta, p = rogan_gladen.specific_point(m), m.mean_v_unlabelled
     q1, q0 = m.sensitivity, m.specificity
-    formula = (p * (1 - p) / m.unlabelled + theta**2 * q1 * (1 - q1) / m.positives
-               + (1 - theta) ** 2 * q0 * (1 - q0) / m.negatives) / m.youden**2  # fmt: skip
+    formula = (
+        p * (1 - p) / m.unlabelled
+        + theta**2 * q1 * (1 - q1) / m.positives
+        + (1 - theta) ** 2 * q0 * (1 - q0) / m.negatives
+    ) / m.youden**2
     found = np.diag(covariance(rogan_gladen.specific_influence(evidence, 0), evidence))
     assert np.allclose(found, formula[0], rtol=ROUNDING)
 
@@ -98,16 +97,12 @@ def test_eif_variance_and_orthogonality(item_counts):
     predicted = np.where(v == 1, means[:, 1], means[:, 0])
     formula = predicted.var(0) / 300 + (known - predicted[:60]).var(0) / 60
     assert np.allclose(estimators.eif_point(evidence.plain)[0], predicted.mean(0), atol=ROUNDING)
-    assert np.allclose(
-        np.diag(covariance(estimators.eif_influence(evidence, 0), evidence)), formula, rtol=ROUNDING
-    )
+    assert np.allclose(np.diag(covariance(estimators.eif_influence(evidence, 0), evidence)), formula, rtol=ROUNDING)
 
 
 def test_naive_and_labelled_variances(item_counts):
     evidence, label, v = evidence_of(item_counts)
-    assert np.allclose(
-        np.diag(covariance(estimators.naive_influence(evidence, 0), evidence)), v[60:].var(0) / 240
-    )
+    assert np.allclose(np.diag(covariance(estimators.naive_influence(evidence, 0), evidence)), v[60:].var(0) / 240)
     found = np.diag(covariance(estimators.labelled_influence(evidence, 1), evidence))
     assert np.allclose(found, label[:60].var(0, ddof=1) / 60, rtol=ROUNDING)
 
@@ -189,9 +184,14 @@ def test_profile_limits_have_the_critical_deviance(item_counts, seed):
 
 
 def _log_likelihood(t, p, mu1, mu0):
-    return (t.all1 * np.log(p) + t.all0 * np.log(1 - p) + t.correct1 * np.log(mu1)
-            + (t.labelled1 - t.correct1) * np.log(1 - mu1) + t.correct0 * np.log(mu0)
-            + (t.labelled0 - t.correct0) * np.log(1 - mu0))  # fmt: skip
+    return (
+        t.all1 * np.log(p)
+        + t.all0 * np.log(1 - p)
+        + t.correct1 * np.log(mu1)
+        + (t.labelled1 - t.correct1) * np.log(1 - mu1)
+        + t.correct0 * np.log(mu0)
+        + (t.labelled0 - t.correct0) * np.log(1 - mu0)
+    )
 
 
 def test_profile_interval_of_a_perfect_judge_is_the_binomial_one():

@@ -23,9 +23,7 @@ def hits(datasets, *, methods, bootstrap=0, reference=None, **options):
     """Covered or not, by estimand and method, over data sets and units; with widths and errors."""
     truth = VerdictDesign.from_options(options).truth()
     parts = [
-        accuracy_baselines(
-            counts, "judge", methods=methods, bootstrap=bootstrap, seed=k, reference=reference
-        ).frame
+        accuracy_baselines(counts, "judge", methods=methods, bootstrap=bootstrap, seed=k, reference=reference).frame
         for k, counts in enumerate(simulate_counts(datasets=datasets, seed=11, **options))
     ]
     frame = pd.concat(parts, keys=range(datasets), names=["set", "row"])
@@ -56,9 +54,7 @@ def test_differences_cover_on_the_papers_simulation(youden):
     low, high = band(600)
     for method in ANALYTIC:
         assert low <= covered(frame, method) <= high, method
-    widths = (
-        (frame["upper"] - frame["lower"]).groupby([frame["estimand"], frame["method"]]).mean()["difference"]
-    )
+    widths = (frame["upper"] - frame["lower"]).groupby([frame["estimand"], frame["method"]]).mean()["difference"]
     # Tuning never loses by more than the noise of λ̂, and Rogan–Gladen pays for a weak judge.
     assert widths["ppi++"] <= 1.01 * min(widths["ppi"], widths["labelled"])
     assert widths["rogan-gladen[specific]"] > widths["ppi++"]

@@ -11,9 +11,7 @@ from bayesjudge.datasets import simulate_counts
 
 
 def rows_by_key(estimates):
-    return {
-        (r["estimand"], r["unit"], r["method"], r["group"]): r for r in estimates.frame.to_dict("records")
-    }
+    return {(r["estimand"], r["unit"], r["method"], r["group"]): r for r in estimates.frame.to_dict("records")}
 
 
 def table(item_counts, cells):
@@ -51,9 +49,7 @@ def test_delta_youden_wald_is_the_paired_delta_method(item_counts):
     rng = np.random.default_rng(0)
     label = (rng.random((80, 2)) < 0.6).astype(int)
     v = np.where(rng.random((80, 1)) < 0.8, label, 1 - label)
-    row = rows_by_key(judge_quality(item_counts(label, v), "judge", bootstrap=0))[
-        "delta_youden", "m0 − m1", "wald", ""
-    ]
+    row = rows_by_key(judge_quality(item_counts(label, v), "judge", bootstrap=0))["delta_youden", "m0 − m1", "wald", ""]
     pieces = np.zeros((80, 2))
     for y in (0, 1):
         agree = np.where(y, v, 1 - v)

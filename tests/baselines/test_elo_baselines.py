@@ -67,9 +67,7 @@ def test_evalica_agrees_with_ties() -> None:
     human = rng.choice([1, 0.5, 0], p=[0.45, 0.2, 0.35], size=1500)
     frame = pd.DataFrame({"item": range(1500), "model_a": a, "model_b": b, "human": human})
     winners = [{1.0: evalica.Winner.X, 0.5: evalica.Winner.Draw, 0.0: evalica.Winner.Y}[h] for h in human]
-    theirs = evalica.bradley_terry(
-        frame["model_a"], frame["model_b"], winners, tolerance=1e-12, limit=100_000
-    )
+    theirs = evalica.bradley_terry(frame["model_a"], frame["model_b"], winners, tolerance=1e-12, limit=100_000)
     log = np.log(theirs.scores.sort_index().to_numpy())
     ours = fit_human(count_battles(Battles.from_frame(frame)), ridge=0).elo
     np.testing.assert_allclose((ours - 1500) / PER_LOGIT, log - log.mean(), atol=1e-6)
@@ -109,8 +107,9 @@ def test_anchored_strengths_are_the_last_step_of_the_whole_fit() -> None:
 @pytest.mark.parametrize(("wins", "word"), [([4, 4, 4], "never lose|always win"), ([2, 0, 0], "always win")])
 def test_without_a_penalty_ill_posed_fits_are_named_errors(wins: list[int], word: str) -> None:
     first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
-    targets = Targets.of(np.repeat(first, 2), np.repeat(second, 2), np.tile([1.0, 0.0], 3),
-                         np.array([[w, 4 - w] for w in wins]).ravel())  # fmt: skip
+    targets = Targets.of(
+        np.repeat(first, 2), np.repeat(second, 2), np.tile([1.0, 0.0], 3), np.array([[w, 4 - w] for w in wins]).ravel()
+    )
     with pytest.raises(UsageError, match=word):
         fit_elo(targets, ("x", "y", "z"), ridge=0)
     found = fit_elo(targets, ("x", "y", "z"))
@@ -119,8 +118,9 @@ def test_without_a_penalty_ill_posed_fits_are_named_errors(wins: list[int], word
 
 
 def test_parts_that_never_met_are_told() -> None:
-    frame = pd.DataFrame({"item": range(4), "model_a": ["w", "x", "y", "z"], "model_b": ["x", "w", "z", "y"],
-                          "human": 1})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": range(4), "model_a": ["w", "x", "y", "z"], "model_b": ["x", "w", "z", "y"], "human": 1}
+    )
     counts = count_battles(Battles.from_frame(frame))
     with pytest.raises(UsageError, match="2 parts that never met: w, x; y, z"):
         fit_human(counts, ridge=0)
@@ -128,8 +128,9 @@ def test_parts_that_never_met_are_told() -> None:
 
 
 def test_all_ties_are_all_equal() -> None:
-    frame = pd.DataFrame({"item": range(9), "model_a": ["x", "y", "z"] * 3, "model_b": ["y", "z", "x"] * 3,
-                          "human": 0.5})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": range(9), "model_a": ["x", "y", "z"] * 3, "model_b": ["y", "z", "x"] * 3, "human": 0.5}
+    )
     found = elo_baselines(count_battles(Battles.from_frame(frame)), bootstrap=50).where(estimand="elo").frame
     np.testing.assert_allclose(found[["point", "lower", "upper"]], 1500, atol=1e-6)
 
@@ -146,8 +147,9 @@ def test_soft_targets_of_an_infinite_temperature_are_hard(graded: BattleCounts) 
     assert soft.target.tolist() == judge_targets(counts, "judge", "hard-elo").target.tolist()
     # Battles whose order turns the sign are ties for hard labels alone: compare on one order.
     shown = BattleCounts(**{**vars(graded), "judged": graded.shown})
-    elo = [fit_elo(judge_targets(shown, "j0", method, beta=1e9), graded.models).elo
-           for method in ("soft-elo", "hard-elo")]  # fmt: skip
+    elo = [
+        fit_elo(judge_targets(shown, "j0", method, beta=1e9), graded.models).elo for method in ("soft-elo", "hard-elo")
+    ]
     np.testing.assert_allclose(*elo, atol=1e-6)
 
 
@@ -207,12 +209,11 @@ def test_temperature_is_that_of_a_logistic_regression() -> None:
     assert solve_beta(gap, won, ~won)[0] == pytest.approx(theirs, abs=1e-8)
 
 
-@pytest.mark.parametrize(("won", "lost", "beta"), [([1, 0], [0, 1], np.inf), ([0, 1], [1, 0], -np.inf),
-                                                   ([1, 1], [1, 1], 0.0)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("won", "lost", "beta"), [([1, 0], [0, 1], np.inf), ([0, 1], [1, 0], -np.inf), ([1, 1], [1, 1], 0.0)]
+)
 def test_temperature_at_its_limits(won: list[int], lost: list[int], beta: float) -> None:
-    assert solve_beta(np.array([1.0, -2.0]), np.array(won), np.array(lost))[0] == pytest.approx(
-        beta, abs=1e-9
-    )
+    assert solve_beta(np.array([1.0, -2.0]), np.array(won), np.array(lost))[0] == pytest.approx(beta, abs=1e-9)
 
 
 def test_temperature_far_out_still_converges() -> None:
@@ -231,9 +232,7 @@ def test_a_low_temperature_is_warned_of() -> None:
     assert found["lower"][0] < 0.1 < found["upper"][0]
     assert found["note"][0].startswith("low")
     with pytest.raises(UsageError, match="no scores"):
-        temperature(
-            count_battles(Battles.from_frame(frame.drop(columns="score_gap").assign(verdict=1))), "judge"
-        )
+        temperature(count_battles(Battles.from_frame(frame.drop(columns="score_gap").assign(verdict=1))), "judge")
 
 
 def test_leaderboards_recover_the_truth(graded: BattleCounts) -> None:
@@ -256,9 +255,7 @@ def test_equal_seeds_give_equal_results_whatever_else_is_asked(graded: BattleCou
     pd.testing.assert_frame_equal(some, every)
 
 
-@pytest.mark.parametrize(
-    "method", ["soft", "label-smoothing", "label-smoothing[0.3]", "label-smoothing[1.5]"]
-)
+@pytest.mark.parametrize("method", ["soft", "label-smoothing", "label-smoothing[0.3]", "label-smoothing[1.5]"])
 def test_methods_that_do_not_exist_are_named(graded: BattleCounts, method: str) -> None:
     with pytest.raises(UsageError, match="no method"):
         elo_baselines(graded, methods=[method])
@@ -275,13 +272,17 @@ def test_what_the_data_do_not_allow_is_said() -> None:
 
 
 def test_a_model_without_votes_is_undefined_not_average() -> None:
-    frame = pd.DataFrame({"item": [1, 2, 3, 3], "model_a": ["x", "y", "x", "x"],
-                          "model_b": ["y", "x", "z", "z"], "human": [1, 1, None, None],
-                          "verdict": [None, None, 1, 0],
-                          "order": [None, None, "ab", "ba"]})  # fmt: skip
-    found = (
-        elo_baselines(count_battles(Battles.from_frame(frame)), bootstrap=20).where(judge="", unit="z").frame
+    frame = pd.DataFrame(
+        {
+            "item": [1, 2, 3, 3],
+            "model_a": ["x", "y", "x", "x"],
+            "model_b": ["y", "x", "z", "z"],
+            "human": [1, 1, None, None],
+            "verdict": [None, None, 1, 0],
+            "order": [None, None, "ab", "ba"],
+        }
     )
+    found = elo_baselines(count_battles(Battles.from_frame(frame)), bootstrap=20).where(judge="", unit="z").frame
     assert np.isnan(found["point"][0])
     assert (found["lower"][0], found["upper"][0]) == (-np.inf, np.inf)
     assert "no battles" in found["note"][0]
@@ -307,12 +308,11 @@ def test_arena_leaderboards_as_published(shared_data: Path) -> None:
     folder = shared_data / "pairwise_chatbot_arena_ppr"
     frame = pd.read_parquet(folder / "chatbot_arena_ppr.parquet").rename(columns={"battle_id": "item"})
     judge = "gpt-4-0125-preview"
-    battles = Battles.from_frame(frame.assign(judge=judge, verdict=frame[judge])[
-        ["item", "model_a", "model_b", "human", "judge", "verdict"]])  # fmt: skip
-    counts = count_battles(battles)
-    published = (
-        pd.read_csv(folder / "chatbot_arena_ppr_leaderboard.csv").set_index("model").loc[list(counts.models)]
+    battles = Battles.from_frame(
+        frame.assign(judge=judge, verdict=frame[judge])[["item", "model_a", "model_b", "human", "judge", "verdict"]]
     )
+    counts = count_battles(battles)
+    published = pd.read_csv(folder / "chatbot_arena_ppr_leaderboard.csv").set_index("model").loc[list(counts.models)]
     human = fit_human(counts, bootstrap=300)
     np.testing.assert_allclose(human.elo - 500, published["human_elo"], atol=0.05)
     np.testing.assert_allclose(fit_judge(counts, judge).elo - 500, published[f"{judge}_elo"], atol=0.05)

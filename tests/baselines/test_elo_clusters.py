@@ -29,10 +29,20 @@ def log(*, prompts: int = 30, spread: float = 0.0, seed: int = 0) -> pd.DataFram
     human = (rng.random(len(a)) < 1 / (1 + np.exp(theta[prompt, b] - theta[prompt, a]))).astype(float)
     gap = np.round(2 * (theta[prompt, a] - theta[prompt, b]) + rng.normal(0, 1.5, len(a)), 1)
     lengths = rng.integers(9, size=(2, len(a)))
-    return pd.DataFrame({
-        "item": np.arange(len(a)), "prompt": prompt, "model_a": a, "model_b": b, "human": human,
-        "judge": "j", "score_gap": gap, "order": "ab", "length_a": lengths[0], "length_b": lengths[1],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "item": np.arange(len(a)),
+            "prompt": prompt,
+            "model_a": a,
+            "model_b": b,
+            "human": human,
+            "judge": "j",
+            "score_gap": gap,
+            "order": "ab",
+            "length_a": lengths[0],
+            "length_b": lengths[1],
+        }
+    )
 
 
 def counted(frame: pd.DataFrame, **options: Any) -> BattleCounts:
@@ -100,9 +110,7 @@ def test_one_cluster_leaves_every_interval_open() -> None:
 def test_resampled_clusters_agree_with_the_sandwich() -> None:
     """400 resamples know a standard error to 4 %; 30 clusters leave some more between the two."""
     counts = counted(log(spread=0.5))
-    np.testing.assert_allclose(
-        fit_human(counts, bootstrap=400, seed=1).error, fit_human(counts).error, rtol=0.2
-    )
+    np.testing.assert_allclose(fit_human(counts, bootstrap=400, seed=1).error, fit_human(counts).error, rtol=0.2)
     limits = [temperature(counts, "j", bootstrap=size).frame.iloc[0] for size in (0, 400)]
     widths = [row["upper"] - row["lower"] for row in limits]
     assert widths[0] == pytest.approx(widths[1], rel=0.25)
@@ -186,16 +194,27 @@ def test_scores_in_other_units_change_beta_alone() -> None:
     assert one.frame["estimand"].tolist() == ten.frame["estimand"].tolist()
     np.testing.assert_allclose(one.frame.loc[~beta, figures], ten.frame.loc[~beta, figures], rtol=1e-6)
     np.testing.assert_allclose(one.frame.loc[beta, figures], 10 * ten.frame.loc[beta, figures], rtol=1e-6)
-    nothing = {"predictive": pd.DataFrame({"flagged": [False]}),
-               "sensitivity": pd.DataFrame({"prior_sensitive": [False]})}  # fmt: skip
-    messages = [elo_warnings(each, Estimates.from_rows([]), rows, nothing, {})
-            for each, rows in zip(counts, (one, ten), strict=True)]  # fmt: skip
+    nothing = {
+        "predictive": pd.DataFrame({"flagged": [False]}),
+        "sensitivity": pd.DataFrame({"prior_sensitive": [False]}),
+    }
+    messages = [
+        elo_warnings(each, Estimates.from_rows([]), rows, nothing, {})
+        for each, rows in zip(counts, (one, ten), strict=True)
+    ]
     assert messages[0] == messages[1]
 
 
 def test_the_stated_verdict_is_the_label_and_scores_decide_only_without_one() -> None:
-    frame = pd.DataFrame({"item": range(4), "model_a": "x", "model_b": "y", "verdict": [0.5, 0, None, 1],
-                          "score_gap": [2.0, 1.0, -1.0, 0.0]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": range(4),
+            "model_a": "x",
+            "model_b": "y",
+            "verdict": [0.5, 0, None, 1],
+            "score_gap": [2.0, 1.0, -1.0, 0.0],
+        }
+    )
     rows = counted(frame).judged
     found = dict(zip(rows.gap.tolist(), rows.label.tolist(), strict=True))
     assert found == {2.0: 0.5, 1.0: 0.0, -1.0: 0.0, 0.0: 1.0}

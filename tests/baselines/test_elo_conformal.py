@@ -46,9 +46,7 @@ def counts() -> BattleCounts:
 
 @pytest.fixture(scope="module")
 def arena(shared_data: Path) -> BattleCounts:
-    return count_battles(
-        read_battles(shared_data / "pairwise_chatbot_arena_ppr" / "chatbot_arena_ppr.parquet")
-    )
+    return count_battles(read_battles(shared_data / "pairwise_chatbot_arena_ppr" / "chatbot_arena_ppr.parquet"))
 
 
 def world(models: int, seed: int, *, spread: float = 20.0) -> HeldOut:
@@ -58,9 +56,19 @@ def world(models: int, seed: int, *, spread: float = 20.0) -> HeldOut:
     elo = human + error * rng.standard_t(4, models)
     ones = np.ones(models)
     names = tuple(f"m{k}" for k in range(models))
-    return HeldOut(judge="j", method="hard-elo", models=names, human=human, elo=elo, error=error,
-                   human_error=ones, beta=ones * np.nan, slope=ones, intercept=0 * ones,
-                   n=np.full(models, 100))  # fmt: skip
+    return HeldOut(
+        judge="j",
+        method="hard-elo",
+        models=names,
+        human=human,
+        elo=elo,
+        error=error,
+        human_error=ones,
+        beta=ones * np.nan,
+        slope=ones,
+        intercept=0 * ones,
+        n=np.full(models, 100),
+    )
 
 
 def test_folds_are_the_paper_s_two_steps(counts: BattleCounts) -> None:
@@ -79,9 +87,7 @@ def test_folds_are_the_paper_s_two_steps(counts: BattleCounts) -> None:
     own = soft_probability(np.where(mine.first == m, mine.gap, -mine.gap), beta)
     rival = np.where(mine.first == m, mine.second, mine.first)
     grid = np.linspace(-3, 3, 60_001)
-    slope = sum(
-        k * (t - 1 / (1 + np.exp(anchors[r] - grid))) for t, r, k in zip(own, rival, mine.n, strict=True)
-    )
+    slope = sum(k * (t - 1 / (1 + np.exp(anchors[r] - grid))) for t, r, k in zip(own, rival, mine.n, strict=True))
     theta = grid[np.argmin(np.abs(slope - 0.01 * grid))]
     assert found.elo[m] == pytest.approx(to_elo(theta), abs=0.02)  # the grid's step is 1e-4 logits
 
@@ -146,8 +152,9 @@ def test_too_few_models_make_infinite_intervals_that_say_so() -> None:
 
 def test_jackknife_on_raw_elo_is_split_conformal() -> None:
     held = world(20, 3)
-    pd.testing.assert_frame_equal(*[conformal(held, kind=kind).frame[["lower", "upper"]]
-                                    for kind in ("split", "jackknife+")])  # fmt: skip
+    pd.testing.assert_frame_equal(
+        *[conformal(held, kind=kind).frame[["lower", "upper"]] for kind in ("split", "jackknife+")]
+    )
 
 
 def test_lines_undo_a_stretched_scale() -> None:
@@ -169,9 +176,7 @@ def test_strata_are_calibrated_on_their_own() -> None:
     mine = np.array([strata[name] == "class 1" for name in held.models])
     far[mine] *= 10
     moved = conformal(replace(held, elo=held.human + far), strata=strata).frame
-    np.testing.assert_allclose(
-        (found["upper"] - found["lower"])[~mine], (moved["upper"] - moved["lower"])[~mine]
-    )
+    np.testing.assert_allclose((found["upper"] - found["lower"])[~mine], (moved["upper"] - moved["lower"])[~mine])
 
 
 def test_weights_shift_the_quantile_and_equal_ones_change_nothing() -> None:
@@ -240,23 +245,22 @@ def test_forward_calibration_knows_no_vote_on_the_model(counts: BattleCounts) ->
     turned = replace(
         counts.human, votes=np.where(_on(counts.human, 7), counts.human.votes[:, ::-1], counts.human.votes)
     )
-    judged = replace(counts.judged, votes=np.where(_on(counts.judged, 7), counts.judged.votes[:, ::-1],
-                                                   counts.judged.votes))  # fmt: skip
+    judged = replace(
+        counts.judged, votes=np.where(_on(counts.judged, 7), counts.judged.votes[:, ::-1], counts.judged.votes)
+    )
     other = held_out(replace(counts, human=turned, judged=judged), "j0", "soft-elo", targets=["m7"])
     assert abs(other.human[7] - one.human[7]) > 30
     for name in ("human", "elo", "beta", "error", "slope"):
-        np.testing.assert_allclose(
-            *(getattr(each.calibration["m7"], name) for each in (one, other)), atol=1e-9
-        )
+        np.testing.assert_allclose(*(getattr(each.calibration["m7"], name) for each in (one, other)), atol=1e-9)
     assert other.elo[7] == pytest.approx(one.elo[7], abs=1e-9)
     for kind in ("split", "jackknife+"):
-        limits = [
-            conformal(each, kind=kind, on="line", prob=0.7).frame[["lower", "upper"]] for each in (one, other)
-        ]
+        limits = [conformal(each, kind=kind, on="line", prob=0.7).frame[["lower", "upper"]] for each in (one, other)]
         pd.testing.assert_frame_equal(*limits)
     # As in the paper the turned votes are among the anchors of every other model.
-    paper = [held_out(each, "j0", "soft-elo", setting="as-in-paper")
-             for each in (counts, replace(counts, human=turned, judged=judged))]  # fmt: skip
+    paper = [
+        held_out(each, "j0", "soft-elo", setting="as-in-paper")
+        for each in (counts, replace(counts, human=turned, judged=judged))
+    ]
     assert np.abs(paper[0].human[:3] - paper[1].human[:3]).max() > 3
 
 
@@ -319,8 +323,5 @@ def test_arena_held_out_as_sketched_in_the_issue(arena: BattleCounts) -> None:
 
 def test_arena_line_as_sketched_in_the_issue(arena: BattleCounts) -> None:
     """Issue 3: human Elo regressed on judge Elo over the other 19 models: MAE 14.7, 18.8 and 44."""
-    line = [
-        np.abs(held_out(arena, judge, "hard-elo", targets=[]).calibrated().residual).mean()
-        for judge in JUDGES
-    ]
+    line = [np.abs(held_out(arena, judge, "hard-elo", targets=[]).calibrated().residual).mean() for judge in JUDGES]
     np.testing.assert_allclose(line, [14.7, 18.8, 44], rtol=0.05)

@@ -58,8 +58,7 @@ def test_agreement_and_kappa_by_hand() -> None:
 
 
 def test_reliability_by_hand() -> None:
-    found = GapAgreement(size=np.array([1.0, 2.0, 4.0]), agree=np.array([60, 70, 95]),
-                         disagree=np.array([40, 30, 5]))  # fmt: skip
+    found = GapAgreement(size=np.array([1.0, 2.0, 4.0]), agree=np.array([60, 70, 95]), disagree=np.array([40, 30, 5]))
     table = reliability(found, bins=3, beta=0.5)
     assert table["observed"].tolist() == [0.6, 0.7, 0.95]
     np.testing.assert_allclose(table["predicted"], 1 / (1 + np.exp(-0.5 * found.size)))
@@ -96,9 +95,7 @@ def test_correlation_is_the_plain_one() -> None:
 
 
 def test_agreement_by_size_of_gap() -> None:
-    found = GapAgreement(
-        size=np.array([0.5, 1.5, 9.0]), agree=np.array([5, 7, 9]), disagree=np.array([5, 3, 1])
-    )
+    found = GapAgreement(size=np.array([0.5, 1.5, 9.0]), agree=np.array([5, 7, 9]), disagree=np.array([5, 3, 1]))
     for scale in (1.0, 10.0):
         scaled = GapAgreement(size=scale * found.size, agree=found.agree, disagree=found.disagree)
         table = agreement_by_gap(scaled, unit=2 * scale)
@@ -107,15 +104,12 @@ def test_agreement_by_size_of_gap() -> None:
 
 
 def test_a_judge_that_contradicts_its_scores() -> None:
-    frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": 1, "score_gap": [1.0, 2.0, -3.0, 0.0],
-                          "verdict": [1, 0, 0.5, 1]})  # fmt: skip
+    frame = pd.DataFrame(
+        {"model_a": "x", "model_b": "y", "human": 1, "score_gap": [1.0, 2.0, -3.0, 0.0], "verdict": [1, 0, 0.5, 1]}
+    )
     found = rows(counted(frame))
     assert found.loc["sign_conflict[decisive]", ["point", "n"]].tolist() == [1 / 2, 2]
-    assert found.loc["sign_conflict[tie]", ["point", "n", "note"]].tolist() == [
-        1 / 3,
-        3,
-        "mean |gap| there 3",
-    ]
+    assert found.loc["sign_conflict[tie]", ["point", "n", "note"]].tolist() == [1 / 3, 3, "mean |gap| there 3"]
 
 
 def test_position_and_its_size_are_found() -> None:
@@ -134,8 +128,16 @@ def test_an_even_judge_shows_no_position() -> None:
 
 
 def test_a_judge_who_likes_length() -> None:
-    frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": [1, 0] * 50, "length_a": [9, 2] * 50,
-                          "length_b": 5, "score_gap": [0.2, -0.2, 0.2, 3.0] * 25})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "model_a": "x",
+            "model_b": "y",
+            "human": [1, 0] * 50,
+            "length_a": [9, 2] * 50,
+            "length_b": 5,
+            "score_gap": [0.2, -0.2, 0.2, 3.0] * 25,
+        }
+    )
     found = rows(counted(frame))
     assert found.loc["longer_preferred", "point"] == 0.75
     assert found.loc["longer_preferred[close]", ["point", "n"]].tolist() == [1.0, 75]
@@ -150,8 +152,16 @@ def test_length_correlation_finds_a_judge_paid_by_the_word() -> None:
     chance = [1 / (1 + np.exp(-(level[a] - level[b]))) for level in (theta, theta + 0.6 * length)]
     human, verdict = ((rng.random(9000) < p).astype(int) for p in chance)
     noise = rng.normal(size=(2, 9000))
-    frame = pd.DataFrame({"model_a": a, "model_b": b, "human": human, "verdict": verdict,
-                          "length_a": length[a] + noise[0], "length_b": length[b] + noise[1]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "model_a": a,
+            "model_b": b,
+            "human": human,
+            "verdict": verdict,
+            "length_a": length[a] + noise[0],
+            "length_b": length[b] + noise[1],
+        }
+    )
     counts = counted(frame)
     found = length_correlation(counts, held_out(counts, "judge", "hard-elo"), prob=0.95)
     assert found["lower"] > 0.5
@@ -159,15 +169,14 @@ def test_length_correlation_finds_a_judge_paid_by_the_word() -> None:
 
 def test_own_family_is_compared_with_other_judges() -> None:
     battles = {"item": list(range(200)) * 2, "model_a": "mine", "model_b": "other"}
-    frame = pd.DataFrame({**battles, "judge": ["kin"] * 200 + ["else"] * 200,
-                          "verdict": [1] * 160 + [0] * 40 + [1] * 100 + [0] * 100})  # fmt: skip
+    frame = pd.DataFrame(
+        {**battles, "judge": ["kin"] * 200 + ["else"] * 200, "verdict": [1] * 160 + [0] * 40 + [1] * 100 + [0] * 100}
+    )
     counts = count_battles(Battles.from_frame(frame))
     (found,) = family_rows(counts, "kin", {"mine": "k", "kin": "k"}, prob=0.95, bootstrap=500, seed=0)
     assert found["point"] == pytest.approx(0.3)
     assert 0.15 < found["lower"] < 0.3 < found["upper"] < 0.45
-    (nothing,) = family_rows(
-        counts, "else", {"mine": "k", "kin": "k", "else": "e"}, prob=0.95, bootstrap=9, seed=0
-    )
+    (nothing,) = family_rows(counts, "else", {"mine": "k", "kin": "k", "else": "e"}, prob=0.95, bootstrap=9, seed=0)
     assert nothing["note"].startswith("undefined")
 
 
@@ -192,15 +201,9 @@ def test_mtbench_figures_as_published(mtbench: BattleCounts) -> None:
 
 def test_arena_agreement_as_published(shared_data: Path) -> None:
     """`SOURCE.md`: three-way .555 .475 .400; without ties .833 .723 .570 on 14,397 13,801 18,877 battles."""
-    counts = count_battles(
-        read_battles(shared_data / "pairwise_chatbot_arena_ppr" / "chatbot_arena_ppr.parquet")
-    )
-    found = [
-        rows(counts, judge) for judge in ("gpt-4-0125-preview", "claude-3-opus-20240229", "gpt-3.5-turbo")
-    ]
-    three, two = (
-        [table.loc[name, "point"] for table in found] for name in ("agreement", "agreement[decisive]")
-    )
+    counts = count_battles(read_battles(shared_data / "pairwise_chatbot_arena_ppr" / "chatbot_arena_ppr.parquet"))
+    found = [rows(counts, judge) for judge in ("gpt-4-0125-preview", "claude-3-opus-20240229", "gpt-3.5-turbo")]
+    three, two = ([table.loc[name, "point"] for table in found] for name in ("agreement", "agreement[decisive]"))
     np.testing.assert_allclose(three, [0.555, 0.475, 0.400], atol=5e-4)
     np.testing.assert_allclose(two, [0.833, 0.723, 0.570], atol=5e-4)
     assert [int(table.loc["agreement[decisive]", "n"]) for table in found] == [14_397, 13_801, 18_877]

@@ -42,14 +42,9 @@ def estimates(counts, population, methods=None):
 def test_rows_name_the_population_and_the_default_is_the_superpopulation(item_counts):
     _, verdict, label = simulated(np.random.default_rng(1))
     counts = item_counts(label, verdict)
-    assert set(estimates(counts, "items")["estimand"]) == {
-        "accuracy (these items)",
-        "difference (these items)",
-    }
+    assert set(estimates(counts, "items")["estimand"]) == {"accuracy (these items)", "difference (these items)"}
     plain = accuracy_baselines(counts, "judge", methods=["ppi++"], bootstrap=0).frame
-    pd.testing.assert_frame_equal(
-        plain, estimates(counts, "superpopulation", ["ppi++"]).drop(columns="width")
-    )
+    pd.testing.assert_frame_equal(plain, estimates(counts, "superpopulation", ["ppi++"]).drop(columns="width"))
 
 
 def test_only_rogan_gladen_and_naive_move_between_populations(item_counts):
@@ -138,8 +133,10 @@ def test_a_weak_judge_leaves_the_labels_alone_and_a_small_share_the_superpopulat
     rng = np.random.default_rng(7)
     y, _, label = simulated(rng, items=4000, shown=40)
     counts = item_counts(label, np.ones_like(y))
-    widths = {which: estimates(counts, which, ["labelled", "ppi++"])["width"].to_numpy()
-              for which in ("items", "superpopulation")}  # fmt: skip
+    widths = {
+        which: estimates(counts, which, ["labelled", "ppi++"])["width"].to_numpy()
+        for which in ("items", "superpopulation")
+    }
     # f = .01 takes half a per cent off the width of an uncorrected estimate.
     np.testing.assert_allclose(widths["items"], widths["superpopulation"], rtol=0.006)
     frame = estimates(counts, "items", ["labelled", "ppi++"])
@@ -186,9 +183,15 @@ def test_clusters_are_respected(item_counts):
     found = estimators.LABELLED_FINITE.covariance(evidence, 0)[0, 0]
     assert found == pytest.approx(0.5 * per_cluster.var(ddof=1) / 20, rel=1e-9)
     assert labelled_share(evidence).tolist() == [0.5]
-    assert np.isnan(mean_scale(Evidence.from_patterns(
-        item_counts(label[:5], effect[:5], cluster=np.zeros(5, int)).items["judge"], clustered=True
-    ), np.ones((5, 1)), 0)).all()  # fmt: skip
+    assert np.isnan(
+        mean_scale(
+            Evidence.from_patterns(
+                item_counts(label[:5], effect[:5], cluster=np.zeros(5, int)).items["judge"], clustered=True
+            ),
+            np.ones((5, 1)),
+            0,
+        )
+    ).all()
 
 
 def test_methods_of_the_superpopulation_alone_are_refused(item_counts):

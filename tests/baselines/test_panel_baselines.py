@@ -44,13 +44,17 @@ def panel(votes, label, *, cluster=None, group=None, runs=None):
     items, models, judges = votes.shape
     zero = np.zeros(items, dtype=np.int64)
     return PanelVotes(
-        models=tuple(f"m{k}" for k in range(models)), judges=tuple(f"j{k}" for k in range(judges)),
+        models=tuple(f"m{k}" for k in range(models)),
+        judges=tuple(f"j{k}" for k in range(judges)),
         groups=("all",) if group is None else tuple(f"g{k}" for k in np.unique(group)),
-        items=tuple(map(str, range(items))), votes=votes, label=label,
+        items=tuple(map(str, range(items))),
+        votes=votes,
+        label=label,
         runs=np.isfinite(votes).astype(np.int64) if runs is None else runs,
-        annotations=np.isfinite(label).astype(np.int64), group=zero if group is None else np.asarray(group),
+        annotations=np.isfinite(label).astype(np.int64),
+        group=zero if group is None else np.asarray(group),
         cluster=np.arange(items) if cluster is None else np.asarray(cluster),
-    )  # fmt: skip
+    )
 
 
 def simulated(rng, *, items=200, shown=50, models=2, error=(0.1, 0.2, 0.3, 0.4), shared=0.0):
@@ -159,19 +163,27 @@ def table(rng, *, items=60, models=2, judges=1, shown=25):
     _, votes = simulated(rng, items=items, shown=shown, models=models, error=np.linspace(0.1, 0.3, judges))
     item, model, judge = (axis.ravel() for axis in np.indices(votes.votes.shape))
     label = pd.Series(votes.label[item, model]).astype(object)
-    return pd.DataFrame({"item": item, "model": [f"m{k}" for k in model], "judge": [f"j{k}" for k in judge],
-                         "verdict": votes.votes.ravel().astype(int),
-                         "label": label.where(label.notna(), None)})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "item": item,
+            "model": [f"m{k}" for k in model],
+            "judge": [f"j{k}" for k in judge],
+            "verdict": votes.votes.ravel().astype(int),
+            "label": label.where(label.notna(), None),
+        }
+    )
 
 
 @pytest.mark.parametrize("population", ["superpopulation", "items"])
 def test_a_panel_of_one_judge_is_that_judge(population):
     """Its best judge and mean vote are PPI++ on its verdicts, row for row."""
     verdicts = Verdicts.from_frame(table(np.random.default_rng(4)))
-    ours = panel_baselines(panel_votes(verdicts), methods=["ppi++[best-judge]", "ppi++[mean-vote,logit]"],
-                           population=population).frame  # fmt: skip
-    theirs = accuracy_baselines(count_verdicts(verdicts), "j0", methods=["ppi++", "ppi++[logit]"],
-                                bootstrap=0, population=population).frame  # fmt: skip
+    ours = panel_baselines(
+        panel_votes(verdicts), methods=["ppi++[best-judge]", "ppi++[mean-vote,logit]"], population=population
+    ).frame
+    theirs = accuracy_baselines(
+        count_verdicts(verdicts), "j0", methods=["ppi++", "ppi++[logit]"], bootstrap=0, population=population
+    ).frame
     columns = ["point", "lower", "upper", "n"]
     np.testing.assert_allclose(ours[columns], theirs[columns], atol=ROUNDING)
     assert ours["estimand"].tolist() == theirs["estimand"].tolist()
@@ -188,9 +200,7 @@ def test_groups_and_clusters_are_kept():
     alone = panel_baselines(half, methods=["ppi++[mean-vote]"]).frame
     same = found[found["group"] == "g0"].reset_index(drop=True)
     np.testing.assert_allclose(same[["point", "lower"]], alone[["point", "lower"]], atol=ROUNDING)
-    assert not np.allclose(
-        found["lower"][0], panel_baselines(blind, methods=["ppi++[mean-vote]"]).frame["lower"][0]
-    )
+    assert not np.allclose(found["lower"][0], panel_baselines(blind, methods=["ppi++[mean-vote]"]).frame["lower"][0])
 
 
 @settings(max_examples=4)
@@ -270,8 +280,11 @@ def test_panel_methods_cover_both_populations():
             found = panel_baselines(votes, methods=methods, population=which, bootstrap=0).frame
             mine = found[found["unit"] == "m0"]
             inside = (mine["lower"] <= truth) & (mine["upper"] >= truth)
-            parts.append(pd.DataFrame({"which": which, "method": mine["method"], "inside": inside,
-                                       "width": mine["upper"] - mine["lower"]}))  # fmt: skip
+            parts.append(
+                pd.DataFrame(
+                    {"which": which, "method": mine["method"], "inside": inside, "width": mine["upper"] - mine["lower"]}
+                )
+            )
     found = pd.concat(parts).groupby(["which", "method"])
     # 92 % leaves room for judge and weights chosen on the same labels.
     covered = found["inside"].sum()
@@ -369,8 +382,12 @@ def test_dawid_skene_is_confidently_wrong_on_triviaqa(triviaqa):
     every = panel_votes(Verdicts.from_frame(triviaqa))
     truth = dict(zip(every.models, np.nanmean(every.label, axis=0), strict=True))
     shown = np.random.default_rng(16).permutation(len(every.items)) < 40
-    found = panel_baselines(every.with_labels_of(shown), population="items", bootstrap=0,
-                            methods=["dawid-skene", "ppi++[multi-proxy,logit]"]).frame  # fmt: skip
+    found = panel_baselines(
+        every.with_labels_of(shown),
+        population="items",
+        bootstrap=0,
+        methods=["dawid-skene", "ppi++[multi-proxy,logit]"],
+    ).frame
     one = found[found["estimand"] == "accuracy (these items)"]
     wanted = one["unit"].map(truth)
     covered = ((one["lower"] <= wanted) & (one["upper"] >= wanted)).groupby(one["method"]).mean()
@@ -395,9 +412,7 @@ def test_label_free_methods_come_only_when_asked_for_and_warned():
 def test_labels_say_which_class_is_right_even_if_the_judges_do_not():
     """Judges worse than chance: with labels the accuracy stands, without them it turns round."""
     y, votes = simulated(np.random.default_rng(21), items=400, shown=200, models=1, error=(0.9, 0.8, 0.85))
-    found = panel_baselines(
-        votes, methods=["dawid-skene", "latent-class[label-free]"], population="items"
-    ).frame
+    found = panel_baselines(votes, methods=["dawid-skene", "latent-class[label-free]"], population="items").frame
     accuracy = found[found["estimand"] == "accuracy (these items)"].set_index("method")["point"]
     # Labels on half the answers, judges of J = -.7 on the rest: a few per cent.
     assert accuracy["dawid-skene"] == pytest.approx(y.mean(), abs=0.04)
@@ -411,8 +426,9 @@ def test_a_million_answers_are_their_patterns():
     one, other = (panel_baselines(which, methods=["dawid-skene"]).frame for which in (votes, many))
     # The half pseudo-reports in each cell weigh 50 times less.
     np.testing.assert_allclose(one["point"], other["point"], atol=0.03)
-    np.testing.assert_allclose((other["upper"] - other["lower"]) / (one["upper"] - one["lower"]),
-                               1 / np.sqrt(50), rtol=0.15)  # fmt: skip
+    np.testing.assert_allclose(
+        (other["upper"] - other["lower"]) / (one["upper"] - one["lower"]), 1 / np.sqrt(50), rtol=0.15
+    )
 
 
 def test_two_judges_on_one_model_are_not_identified_without_labels():
@@ -431,17 +447,31 @@ def odd(kind):
     judge = {"judge without votes": np.nan, "always yes": 1.0, "duplicate": value[:, :, 0]}
     if kind in judge:
         value[:, :, 3] = judge[kind]
-    labels = {"labels all equal": np.where(np.isfinite(label), 1.0, np.nan), "every label": y.astype(float),
-              "no label": np.full_like(label, np.nan), "labels on one model": label * [1.0, np.nan],
-              "one label": np.where((np.arange(60)[:, None] == first) & [1, 0], 1.0, np.nan)}  # fmt: skip
+    labels = {
+        "labels all equal": np.where(np.isfinite(label), 1.0, np.nan),
+        "every label": y.astype(float),
+        "no label": np.full_like(label, np.nan),
+        "labels on one model": label * [1.0, np.nan],
+        "one label": np.where((np.arange(60)[:, None] == first) & [1, 0], 1.0, np.nan),
+    }
     label = labels.get(kind, label)
     if kind == "nobody voted":
         value[:] = np.nan
     return panel(value[first], label[first]) if kind == "one item" else panel(value, label)
 
 
-KINDS = ["judge without votes", "always yes", "duplicate", "labels on one model", "labels all equal",
-         "one label", "no label", "every label", "nobody voted", "one item"]  # fmt: skip
+KINDS = [
+    "judge without votes",
+    "always yes",
+    "duplicate",
+    "labels on one model",
+    "labels all equal",
+    "one label",
+    "no label",
+    "every label",
+    "nobody voted",
+    "one item",
+]
 
 
 @pytest.mark.parametrize("population", ["superpopulation", "items"])
@@ -455,19 +485,17 @@ def test_odd_panels_get_finite_intervals_and_a_reason(kind, population):
     assert (undefined["note"] != "").all()
     assert ((undefined["upper"] - undefined["lower"]) >= 1).all()
     defined = found[found["point"].notna()]
-    inside = (defined["lower"] <= defined["point"] + ROUNDING) & (
-        defined["point"] <= defined["upper"] + ROUNDING
-    )
+    inside = (defined["lower"] <= defined["point"] + ROUNDING) & (defined["point"] <= defined["upper"] + ROUNDING)
     assert inside.all()
     flat = defined[defined["upper"] <= defined["lower"]]
-    assert (
-        flat["note"].str.contains("interval without width|nothing left to estimate|taken for the truth").all()
-    )
+    assert flat["note"].str.contains("interval without width|nothing left to estimate|taken for the truth").all()
 
 
 def test_odd_panels_say_what_is_wrong():
-    notes = {kind: panel_baselines(odd(kind), methods=["ppi++[best-judge]"]).frame.set_index("unit")["note"]
-             for kind in KINDS}  # fmt: skip
+    notes = {
+        kind: panel_baselines(odd(kind), methods=["ppi++[best-judge]"]).frame.set_index("unit")["note"]
+        for kind in KINDS
+    }
     assert "no labelled item" in notes["no label"]["m0"]
     assert "no standard error" in notes["one label"]["m0"]
     assert "no labelled item" in notes["labels on one model"]["m1"]
@@ -502,9 +530,7 @@ def test_equal_probabilities_are_a_random_sample():
     row = active_baselines(blind, np.full(80, 0.25), population="items").frame.iloc[0]
     shown = votes.label[np.isfinite(votes.label)]
     assert row["point"] == pytest.approx(shown.mean(), abs=0.02)  # predictions of a blind panel cancel nearly
-    assert row["upper"] - row["lower"] == pytest.approx(
-        2 * 1.96 * np.sqrt(0.75 * shown.var(ddof=1) / 20), rel=0.08
-    )
+    assert row["upper"] - row["lower"] == pytest.approx(2 * 1.96 * np.sqrt(0.75 * shown.var(ddof=1) / 20), rel=0.08)
     every = active_baselines(panel(votes.votes, y), np.ones(80), population="items").frame.iloc[0]
     assert every[["point", "lower", "upper"]].tolist() == pytest.approx([y.mean()] * 3, abs=ROUNDING)
     assert every["note"] == "every item is labelled: nothing left to estimate"

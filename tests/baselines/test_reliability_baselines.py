@@ -112,8 +112,9 @@ def test_equal_seeds_give_equal_answers() -> None:
 
 def test_recorded_orders_show_position_bias() -> None:
     sides = [("ab", 10, 0), ("ba", 0, 10)]
-    frame = pd.DataFrame([(item, order, a, b) for item in "pqrstu" for order, a, b in sides],
-                         columns=["item", "order", "n_a", "n_b"])  # fmt: skip
+    frame = pd.DataFrame(
+        [(item, order, a, b) for item in "pqrstu" for order, a, b in sides], columns=["item", "order", "n_a", "n_b"]
+    )
     found = answer(frame)
     assert point(found, estimand="position_effect") == 1.0
     assert point(found, estimand="position_bias") == 1.0
@@ -129,17 +130,19 @@ def test_swapping_the_responses_negates_nothing_but_the_names() -> None:
     counts = rng.integers(0, 6, size=(8, 3)) + np.array([1, 0, 0])
     orders = np.array(["ab", "ba"] * 4)
     frame = pd.DataFrame(counts, columns=["n_a", "n_b", "n_tie"]).assign(
-        item=[f"q{k // 2}" for k in range(8)], order=orders)  # fmt: skip
+        item=[f"q{k // 2}" for k in range(8)], order=orders
+    )
     turned = frame.rename(columns={"n_a": "n_b", "n_b": "n_a"}).assign(order=orders[::-1])
     for estimand in ("flip_rate", "position_effect", "position_bias", "entropy"):
-        assert point(answer(turned), estimand=estimand) == pytest.approx(
-            point(answer(frame), estimand=estimand)
-        )
+        assert point(answer(turned), estimand=estimand) == pytest.approx(point(answer(frame), estimand=estimand))
 
 
 def test_ablations_compare_conditions_that_differ_in_one_respect() -> None:
-    rows = [(item, prompt, t, a, b) for item, cold in (("p", (10, 0)), ("q", (4, 6)))
-            for prompt, t, (a, b) in (("x", 0.0, cold), ("x", 1.0, (6, 4)), ("y", 1.0, (3, 7)))]  # fmt: skip
+    rows = [
+        (item, prompt, t, a, b)
+        for item, cold in (("p", (10, 0)), ("q", (4, 6)))
+        for prompt, t, (a, b) in (("x", 0.0, cold), ("x", 1.0, (6, 4)), ("y", 1.0, (3, 7)))
+    ]
     found = answer(pd.DataFrame(rows, columns=["item", "prompt", "temperature", "n_a", "n_b"]))
     temperature = "x, T = 0 → x, T = 1"
     assert point(found, estimand="flip_rate_change", group=temperature) == pytest.approx(0.2)
@@ -223,12 +226,7 @@ def test_bootstrap_intervals_cover_the_mean_flip_rate() -> None:
 
 
 def _flip_interval(frame: pd.DataFrame) -> tuple[float, float]:
-    from bayesjudge.baselines.reliability.outcomes import (
-        bootstrap_column,
-        flip_rate,
-        item_means,
-        resampled_means,
-    )
+    from bayesjudge.baselines.reliability.outcomes import bootstrap_column, flip_rate, item_means, resampled_means
 
     values = flip_rate(frame[["n_a", "n_b"]].to_numpy())[:, None]
     replicates = resampled_means(values, replicates=500, rng=np.random.default_rng(0))
@@ -267,9 +265,12 @@ def composo_counts(composo: bj.Scores) -> ScoreCounts:
     return count_scores(composo)
 
 
-PUBLISHED = [("gpt-5.4", 0.0, 0.993, 0.725, 0.771), ("gpt-5.4", 1.0, 0.964, 0.717, 0.815),
-             ("gpt-5.4-nano", 1.0, 0.797, 0.522, 0.717),
-             ("claude-haiku-4.5", None, 0.908, 0.723, 0.848)]  # fmt: skip
+PUBLISHED = [
+    ("gpt-5.4", 0.0, 0.993, 0.725, 0.771),
+    ("gpt-5.4", 1.0, 0.964, 0.717, 0.815),
+    ("gpt-5.4-nano", 1.0, 0.797, 0.522, 0.717),
+    ("claude-haiku-4.5", None, 0.908, 0.723, 0.848),
+]
 
 
 def test_published_intraclass_correlations(composo_counts: ScoreCounts) -> None:
@@ -335,8 +336,6 @@ def test_scores_without_repeats_have_no_icc_but_a_reason() -> None:
 
 
 def test_judges_agree_on_mean_scores() -> None:
-    frame = pd.DataFrame(
-        {"item": list("pqr") * 2, "judge": ["x"] * 3 + ["y"] * 3, "score": [1, 5, 9, 1, 5, 9]}
-    )
+    frame = pd.DataFrame({"item": list("pqr") * 2, "judge": ["x"] * 3 + ["y"] * 3, "score": [1, 5, 9, 1, 5, 9]})
     found = score_baselines(count_scores(bj.Scores.from_frame(frame)))
     assert point(found, estimand="alpha[interval]") == pytest.approx(1.0)

@@ -16,13 +16,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from bayesjudge.baselines.reliability.agreement import METRICS, krippendorff_alpha
 from bayesjudge.baselines.reliability.curve import majority_match, mean_curve, minimum_trials
 from bayesjudge.baselines.reliability.gap import wilcoxon_test
-from bayesjudge.baselines.reliability.groups import (
-    cohen_d,
-    eta_squared,
-    kruskal_wallis,
-    mann_whitney,
-    strata,
-)
+from bayesjudge.baselines.reliability.groups import cohen_d, eta_squared, kruskal_wallis, mann_whitney, strata
 from bayesjudge.baselines.reliability.icc import FORMS, icc, mean_squares, one_way, variances
 from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority
 from bayesjudge.baselines.reliability.position import order_p, position_effect, sign_test
@@ -33,10 +27,21 @@ from bayesjudge.maths.agreement import cohen_kappa, folded, gwet_ac1, half_turne
 #: Shrout & Fleiss 1979, Psychological Bulletin 86, table 2: six targets by four judges.
 SHROUT_FLEISS = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 #: The README of evalica 0.4.2: four raters by eleven units; the three other metrics are METHODS' figures.
-EVALICA = np.array([
-    [1, 1, np.nan, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2], [1, 2, 3, 4], [4, 4, 4, 4],
-    [1, 1, 2, 1], [2, 2, 2, 2], [np.nan, 5, 5, 5], [np.nan, np.nan, 1, 1],
-]).T  # fmt: skip
+EVALICA = np.array(
+    [
+        [1, 1, np.nan, 1],
+        [2, 2, 3, 2],
+        [3, 3, 3, 3],
+        [3, 3, 3, 3],
+        [2, 2, 2, 2],
+        [1, 2, 3, 4],
+        [4, 4, 4, 4],
+        [1, 1, 2, 1],
+        [2, 2, 2, 2],
+        [np.nan, 5, 5, 5],
+        [np.nan, np.nan, 1, 1],
+    ]
+).T
 ALPHA = {"nominal": 0.743421, "ordinal": 0.815388, "interval": 0.849107, "ratio": 0.797403}
 
 MINI, NEW = "gpt-4o-mini", "gpt-4.1-mini"
@@ -95,9 +100,15 @@ def test_sign_tests(paper: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize(
     ("form", "value"),
-    [("ICC(1,1)", 0.1657), ("ICC(2,1)", 0.2898), ("ICC(3,1)", 0.7148), ("ICC(1,k)", 0.4428),
-     ("ICC(2,k)", 0.6201), ("ICC(3,k)", 0.9093)],
-)  # fmt: skip
+    [
+        ("ICC(1,1)", 0.1657),
+        ("ICC(2,1)", 0.2898),
+        ("ICC(3,1)", 0.7148),
+        ("ICC(1,k)", 0.4428),
+        ("ICC(2,k)", 0.6201),
+        ("ICC(3,k)", 0.9093),
+    ],
+)
 def test_shrout_and_fleiss(form: str, value: float) -> None:
     assert round(icc(mean_squares(SHROUT_FLEISS), form)[0], 4) == value
 
@@ -244,8 +255,11 @@ def test_variance_components_of_known_mean_squares() -> None:
     found = mean_squares(SHROUT_FLEISS)
     # Shrout & Fleiss 1979, table 3.
     assert [round(value, 2) for value in (found.rows, found.columns, found.error, found.within)] == [
-        11.24, 32.49, 1.02, 6.26,
-    ]  # fmt: skip
+        11.24,
+        32.49,
+        1.02,
+        6.26,
+    ]
     parts = variances(found)
     assert sum(parts.share) == pytest.approx(1.0)
     assert parts.share[0] == pytest.approx(icc(found)[0])

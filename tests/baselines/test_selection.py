@@ -56,8 +56,11 @@ def test_labels_chosen_by_verdicts_are_noticed(item_counts: Counts, rule: str) -
     for seed in range(12):
         log = log_of(rng)
         mean = log.verdict.mean(axis=1)
-        weight = {"hard": np.exp(-2.5 * mean), "easy": np.exp(2.5 * mean),
-                  "the judge disagrees": 0.08 + 4 * mean * (1 - mean)}[rule]  # fmt: skip
+        weight = {
+            "hard": np.exp(-2.5 * mean),
+            "easy": np.exp(2.5 * mean),
+            "the judge disagrees": 0.08 + 4 * mean * (1 - mean),
+        }[rule]
         counts = labelled(item_counts, log, rng.choice(ITEMS, 40, replace=False, p=weight / weight.sum()))
         found.append(even_labelling(counts, "judge", permutations=199, seed=seed).p)
     # At least .7 of 12, but for chance.

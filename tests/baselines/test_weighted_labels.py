@@ -36,9 +36,7 @@ def log_of(seed: int, *, even: bool = False) -> tuple[pd.DataFrame, NDArray[np.f
     item, model = (axis.ravel() for axis in np.indices(label.shape))
     frame = pd.DataFrame({"item": item, "model": np.array(["a", "b"])[model], "verdict": verdict.ravel() * 1})
     given = label.ravel().astype(float)
-    return frame.assign(
-        label=np.where(drawn[item], given, np.nan), label_probability=chance[item]
-    ), label.mean(axis=0)
+    return frame.assign(label=np.where(drawn[item], given, np.nan), label_probability=chance[item]), label.mean(axis=0)
 
 
 def counts_of(frame: pd.DataFrame) -> VerdictCounts:
@@ -59,9 +57,7 @@ def test_hajek_and_augmented_means_are_their_formulas() -> None:
     fitted = [np.average(y[known & (v == k)], weights=w[known & (v == k)]) for k in (0, 1)]
     counts = counts_of(frame)
     assert points(counts, "ipw")[0] == pytest.approx(mean, abs=1e-12)
-    assert points(counts, "aipw")[0] == pytest.approx(
-        np.where(v == 1, fitted[1], fitted[0]).mean(), abs=1e-12
-    )
+    assert points(counts, "aipw")[0] == pytest.approx(np.where(v == 1, fitted[1], fitted[0]).mean(), abs=1e-12)
     right = known & (np.nan_to_num(y) == 1)
     quality = judge_quality(counts, "judge", bootstrap=0).where(estimand="sensitivity", unit="a").frame
     assert quality["point"].iloc[0] == pytest.approx(np.average(v[right], weights=w[right]), abs=1e-12)
@@ -96,9 +92,7 @@ def test_the_weighted_posterior_repairs_what_even_weights_get_wrong() -> None:
         counts = [counts_of(frame.drop(columns=drop)) for frame, _ in logs]
         model = JudgeError(labels=labels)  # type: ignore[arg-type]
         fits = fit_many(model, counts, seed=1, engine=Hmc(chains=2, draws=250, tune=250))
-        rows = [
-            model.estimates(fits.posterior(k), fits.data[k]).where(estimand="accuracy") for k in range(16)
-        ]
+        rows = [model.estimates(fits.posterior(k), fits.data[k]).where(estimand="accuracy") for k in range(16)]
         bounds = np.array([rows[k].frame[["point", "lower", "upper"]].to_numpy() for k in range(16)])
         truth = np.array([mean for _, mean in logs])
         errors[labels] = bounds[..., 0] - truth
@@ -118,8 +112,9 @@ def test_a_panel_weighs_its_labels_too() -> None:
     frame, truth = log_of(7)
     rng = np.random.default_rng(7)
     shown = frame["verdict"]
-    others = [frame.assign(judge=f"j{k}", verdict=np.where(rng.random(len(frame)) < 0.15, 1 - shown,
-                                                           shown)) for k in range(3)]  # fmt: skip
+    others = [
+        frame.assign(judge=f"j{k}", verdict=np.where(rng.random(len(frame)) < 0.15, 1 - shown, shown)) for k in range(3)
+    ]
     votes = panel_votes(Verdicts.from_frame(pd.concat(others, ignore_index=True)))
     errors = {}
     for name, table in (("weighted", votes), ("even", replace(votes, probability=None))):
@@ -159,9 +154,7 @@ def test_what_labels_do_not_fit_is_refused_by_name() -> None:
     ],
 )
 def test_probabilities_that_cannot_be_are_named_with_their_rows(column: list[Any], said: str) -> None:
-    frame = pd.DataFrame(
-        {"item": range(4), "model": "m", "verdict": [1, 0, 1, 0], "label": [1, 0, None, None]}
-    )
+    frame = pd.DataFrame({"item": range(4), "model": "m", "verdict": [1, 0, 1, 0], "label": [1, 0, None, None]})
     with pytest.raises(InputError, match=said) as caught:
         Verdicts.from_frame(frame.assign(label_probability=column))
     assert caught.value.problems[0].rows == (2,)

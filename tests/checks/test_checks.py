@@ -62,10 +62,7 @@ def test_convergence_agrees_with_arviz(coin: Fit) -> None:
 
 
 def test_convergence_flags_the_parameter_and_the_chain_at_fault(coin: Fit) -> None:
-    posterior, sampler = (
-        coin.posterior.copy(deep=True),
-        coin.tree["sample_stats"].to_dataset().copy(deep=True),
-    )
+    posterior, sampler = (coin.posterior.copy(deep=True), coin.tree["sample_stats"].to_dataset().copy(deep=True))
     posterior["p"][2, :, 1] += 0.2
     sampler["diverging"][3, 5] = True
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": sampler})
@@ -126,11 +123,10 @@ def test_the_bootstrap_stands_beside_the_prediction(urn: Fit) -> None:
     spread = np.sqrt(42 * (30 / 42) * (12 / 42) + 20 * (12 / 20) * (8 / 20)) / n
     assert row["observed"] == pytest.approx(share)
     # Normal limits of a sum of 62 balls, discreteness and 4,000 replicates allowed for by 0.02.
-    np.testing.assert_allclose([row["bootstrap_lower"], row["bootstrap_upper"]],
-                               share + np.array([-1.96, 1.96]) * spread, atol=0.02)  # fmt: skip
-    assert row["lower"] < row["bootstrap_lower"], (
-        "a posterior predictive also has the posterior's uncertainty"
+    np.testing.assert_allclose(
+        [row["bootstrap_lower"], row["bootstrap_upper"]], share + np.array([-1.96, 1.96]) * spread, atol=0.02
     )
+    assert row["lower"] < row["bootstrap_lower"], "a posterior predictive also has the posterior's uncertainty"
 
 
 def test_the_prior_predicts_more_widely_than_the_posterior(urn: Fit) -> None:
@@ -169,11 +165,21 @@ def test_the_bootstrap_is_seeded_and_keeps_the_strata(urn: Fit) -> None:
 
 
 def clustered(cluster: list[int], dims: tuple[str, ...]) -> Data:
-    arrays = {"n": np.array([3, 1, 0, 4]), "stratum": np.array([0, 0, 1, 1]), "total": np.array([4, 4]),
-              "cluster": np.array(cluster)}  # fmt: skip
+    arrays = {
+        "n": np.array([3, 1, 0, 4]),
+        "stratum": np.array([0, 0, 1, 1]),
+        "total": np.array([4, 4]),
+        "cluster": np.array(cluster),
+    }
     axes = {"n": ("cell",), "stratum": ("cell",), "total": ("strata",), "cluster": dims}
-    return Data(arrays=arrays, dims=axes, coords={"cell": (0, 1, 2, 3), "strata": (0, 1)}, observed="n",
-                weights="n", facts={"clusters": 2})  # fmt: skip
+    return Data(
+        arrays=arrays,
+        dims=axes,
+        coords={"cell": (0, 1, 2, 3), "strata": (0, 1)},
+        observed="n",
+        weights="n",
+        facts={"clusters": 2},
+    )
 
 
 @pytest.mark.parametrize(("cluster", "dims"), [([0, 0, 1, 1], ("cell",)), ([0, 1], ("strata",))])
@@ -212,8 +218,7 @@ def test_weighted_leave_one_out_equals_arviz_on_single_observations(urn: Fit) ->
     found = loo(urn)
     n = found.frame["n"].to_numpy()
     values = urn.tree["log_likelihood"]["n"].to_numpy()[..., found.frame["entry"]] / n
-    single = xr.Dataset({"n": (("chain", "draw", "ball"), np.repeat(values, n, axis=-1))},
-                        coords={"chain": range(4)})  # fmt: skip
+    single = xr.Dataset({"n": (("chain", "draw", "ball"), np.repeat(values, n, axis=-1))}, coords={"chain": range(4)})
     posterior = xr.Dataset({"pi": (("chain", "draw"), values[..., 0])}, coords={"chain": range(4)})
     tree = xr.DataTree.from_dict({"log_likelihood": single, "posterior": posterior})
     theirs = arviz_stats.loo(tree, pointwise=True, reff=1.0)
@@ -310,8 +315,7 @@ def test_sensitivity_agrees_with_arviz(urn: Fit, poor: Fit) -> None:
         kept = result.tree["log_likelihood"]["draw"].to_numpy()
         chains = {"chain": range(4)}
         groups = {
-            name: result.tree[name].to_dataset().assign_coords(chains)
-            for name in ("log_prior", "log_likelihood")
+            name: result.tree[name].to_dataset().assign_coords(chains) for name in ("log_prior", "log_likelihood")
         }
         posterior = result.posterior.isel(draw=kept).assign_coords(draw=kept, **chains)
         tree = xr.DataTree.from_dict({"posterior": posterior, **groups})
@@ -402,7 +406,5 @@ def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame) -> None:
     inside = check.frame["observed"].between(check.frame["bootstrap_lower"], check.frame["bootstrap_upper"])
     assert inside.all()
     assert check.frame["flagged"].sum() <= 1
-    sensitivity = prior_sensitivity(
-        fits["partial"], quantities={"accuracy": fits["partial"].posterior["theta"]}
-    )
+    sensitivity = prior_sensitivity(fits["partial"], quantities={"accuracy": fits["partial"].posterior["theta"]})
     assert (sensitivity.frame["likelihood"] > 0.05).all()

@@ -22,8 +22,18 @@ from bayesjudge.inference.gate import Gate
 from bayesjudge.studies import json_schema
 
 #: As in tests/studies/test_study.py, so that both compile the same programs.
-CHEAP = ("--engine", "laplace", "--pooling", "shared", "--draws", "300", "--bootstrap", "200", "--no-compare",
-         "--quiet")  # fmt: skip
+CHEAP = (
+    "--engine",
+    "laplace",
+    "--pooling",
+    "shared",
+    "--draws",
+    "300",
+    "--bootstrap",
+    "200",
+    "--no-compare",
+    "--quiet",
+)
 
 
 def run(*arguments: Any) -> Result:
@@ -100,9 +110,13 @@ def test_simulated_logs_are_equal_for_equal_seeds(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(("--youden", 3), "it must be between 0 and 1"), (("--labelled", -1), "it must be at least 0"),
-     (("--seed", -1), "greater than or equal to 0"), (("--items", "many"), "a valid integer")],
-)  # fmt: skip
+    [
+        (("--youden", 3), "it must be between 0 and 1"),
+        (("--labelled", -1), "it must be at least 0"),
+        (("--seed", -1), "greater than or equal to 0"),
+        (("--items", "many"), "a valid integer"),
+    ],
+)
 def test_impossible_simulations_are_refused(tmp_path, options, said):
     refused(run("simulate", "verdicts", tmp_path / "log.csv", *options), said)
     assert not list(tmp_path.iterdir())
@@ -118,18 +132,24 @@ def test_a_simulated_log_is_not_written_over_a_folder(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--prob", 1.5), "prob=1.5 must lie between 0 and 1"), (("--prob", "nan"), "prob=nan"),
+        (("--prob", 1.5), "prob=1.5 must lie between 0 and 1"),
+        (("--prob", "nan"), "prob=nan"),
         (("--draws", 0), "draws=0 must be an integer of at least 4"),
-        (("--chains", 0), "chains=0"), (("--bootstrap", -5), "bootstrap=-5"),
+        (("--chains", 0), "chains=0"),
+        (("--bootstrap", -5), "bootstrap=-5"),
         (("--seed", -1), "seed=-1 must be an integer of at least 0"),
-        (("--pooling", "all"), "partial"), (("--labels", "some"), "enriched"),
+        (("--pooling", "all"), "partial"),
+        (("--labels", "some"), "enriched"),
         (("--engine", "stan"), "laplace"),
         (("--judge", "nobody"), "no judge 'nobody'; the table has 'judge'"),
-        (("--group", "nowhere"), "no column 'nowhere'"), (("--cluster", "nowhere"), "no column 'nowhere'"),
-        (("--column", "verdict"), "--column verdict=score"), (("--column", "verdict=nowhere"), "nowhere"),
-        (("--gold", "nowhere.csv"), "nowhere.csv"), (("--no-such-option",), "No such option"),
+        (("--group", "nowhere"), "no column 'nowhere'"),
+        (("--cluster", "nowhere"), "no column 'nowhere'"),
+        (("--column", "verdict"), "--column verdict=score"),
+        (("--column", "verdict=nowhere"), "nowhere"),
+        (("--gold", "nowhere.csv"), "nowhere.csv"),
+        (("--no-such-option",), "No such option"),
     ],
-)  # fmt: skip
+)
 def test_impossible_options_are_refused(log, options, said):
     refused(run("accuracy", log, *options), said)
 
@@ -159,9 +179,7 @@ def test_places_without_a_log_are_refused(tmp_path, name):
 
 
 def test_a_page_in_a_folder_that_does_not_exist_is_refused_before_sampling(log, tmp_path):
-    refused(
-        run("accuracy", log, "--html", tmp_path / "no" / "page.html"), "there is no folder", "make it first"
-    )
+    refused(run("accuracy", log, "--html", tmp_path / "no" / "page.html"), "there is no folder", "make it first")
 
 
 def test_a_page_over_a_folder_is_refused(log, tmp_path):
@@ -301,8 +319,7 @@ def test_a_million_rows(log, tmp_path):
     result = run("accuracy", tmp_path / "many.csv", *CHEAP, "--json")
     assert result.exit_code == 0
     estimates = json.loads(result.stdout)["estimates"]
-    (found,) = [row for row in estimates
-                if (row["estimand"], row["unit"], row["method"]) == ("accuracy", "a", "naive")]  # fmt: skip
+    (found,) = [row for row in estimates if (row["estimand"], row["unit"], row["method"]) == ("accuracy", "a", "naive")]
     # The naive estimate is the verdict rate of the unlabelled items.
     unlabelled = many[(many["model"] == "a") & many["label"].isna()]
     assert found["n"] == len(unlabelled)

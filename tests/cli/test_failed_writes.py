@@ -22,8 +22,7 @@ LINUX = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full 
 def answer() -> bj.Comparison:
     log = simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts
     # As in tests/studies/test_study.py, so that both compile the same programs.
-    return bj.accuracy(log, engine="laplace", pooling="shared", draws=300, bootstrap=200, compare=False,
-                       progress=False)  # fmt: skip
+    return bj.accuracy(log, engine="laplace", pooling="shared", draws=300, bootstrap=200, compare=False, progress=False)
 
 
 @pytest.fixture

@@ -61,14 +61,23 @@ def test_commands_never_end_in_a_traceback(count: int, tmp_path: Path) -> None:
 
 #: Options that read further columns, by the table they are for.
 OPTIONS: dict[str, list[list[str]]] = {
-    "verdicts": [["accuracy", "--all"], ["accuracy", "--cluster", "group"], ["accuracy", "--group", "group"],
-                 ["accuracy", "--panel"]],
-    "battles": [["elo", "--covariate", "style"], ["elo", "--length-effect"], ["elo", "--group", "group"],
-                ["elo", "--cluster", "none"], ["elo", "--cluster", "item"]],
+    "verdicts": [
+        ["accuracy", "--all"],
+        ["accuracy", "--cluster", "group"],
+        ["accuracy", "--group", "group"],
+        ["accuracy", "--panel"],
+    ],
+    "battles": [
+        ["elo", "--covariate", "style"],
+        ["elo", "--length-effect"],
+        ["elo", "--group", "group"],
+        ["elo", "--cluster", "none"],
+        ["elo", "--cluster", "item"],
+    ],
     "trials": [["reliability", "--where", "group=x"], ["reliability", "--all"]],
     "scores": [["reliability", "--likelihood", "ordinal"], ["reliability", "--where", "group=x"]],
     "pairs": [["audit", "--where", "group=x"], ["audit", "--feature", "style"], ["audit", "--all"]],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -109,9 +118,11 @@ def seconds() -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
     return {
         "accuracy --gold": (verdicts.drop(columns="label"), labels[["item", "model", "label"]]),
         "audit --items": (pairs.drop(columns=known), pairs[["item", *known]].drop_duplicates("item")),
-        "reliability --scores": (simulate_trials(seed=1).trials.frame.iloc[:60],
-                                 simulate_scores(seed=1).scores.frame.iloc[:40]),
-    }  # fmt: skip
+        "reliability --scores": (
+            simulate_trials(seed=1).trials.frame.iloc[:60],
+            simulate_scores(seed=1).scores.frame.iloc[:40],
+        ),
+    }
 
 
 @pytest.mark.usefixtures("fitted")
@@ -130,9 +141,7 @@ def test_second_files_never_end_in_a_traceback(words: str, count: int, tmp_path:
         ending, content = (case.format, case.content) if seed % 2 else ("jsonl", lines)
         path = tmp_path / f"second.{ending}"
         path.write_bytes(content)
-        ends[
-            "a fit was reached" in told([command, str(tmp_path / "first.csv"), option, str(path)], seed)
-        ] += 1
+        ends["a fit was reached" in told([command, str(tmp_path / "first.csv"), option, str(path)], seed)] += 1
     assert min(ends[True], ends[False]) > count / 10
 
 
@@ -145,17 +154,47 @@ def test_a_second_file_without_rows_is_refused(tmp_path: Path) -> None:
 
 
 #: What nobody means to type.
-TYPED = ("", "=", "a=", "=a", "verdict", "verdict=verdict", "item=model", "x" * 3000, "\u202e", "\x00", "nan",
-         "1e400", "-1", "[", "judge=\n", "item=item=item", "é", "group=x", "human=judge", "%s", "label=label",
-         "verdict=nope")  # fmt: skip
+TYPED = (
+    "",
+    "=",
+    "a=",
+    "=a",
+    "verdict",
+    "verdict=verdict",
+    "item=model",
+    "x" * 3000,
+    "\u202e",
+    "\x00",
+    "nan",
+    "1e400",
+    "-1",
+    "[",
+    "judge=\n",
+    "item=item=item",
+    "é",
+    "group=x",
+    "human=judge",
+    "%s",
+    "label=label",
+    "verdict=nope",
+)
 NAMED: dict[str, Sequence[str]] = {
-    "accuracy": ("--column", "--judge", "--group", "--cluster", "--pooling", "--labels", "--population",
-                 "--gold"),
+    "accuracy": ("--column", "--judge", "--group", "--cluster", "--pooling", "--labels", "--population", "--gold"),
     "elo": ("--column", "--judge", "--group", "--order", "--held-out", "--scores", "--covariate"),
     "reliability": ("--column", "--where", "--judge", "--response", "--likelihood", "--budget", "--scores"),
-    "audit": ("--column", "--where", "--judge", "--labels", "--reviewed", "--feature", "--share", "--folds",
-              "--items", "--embeddings"),
-}  # fmt: skip
+    "audit": (
+        "--column",
+        "--where",
+        "--judge",
+        "--labels",
+        "--reviewed",
+        "--feature",
+        "--share",
+        "--folds",
+        "--items",
+        "--embeddings",
+    ),
+}
 
 
 @pytest.mark.usefixtures("fitted")

@@ -17,12 +17,18 @@ from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.readers import read_battles
 from bayesjudge.tables import Battles
 
-FRAME = pd.DataFrame({
-    "item": ["i", "i", "k", "l", "m"], "prompt": ["p", "p", "p", "q", None],
-    "model_a": ["x", "y", "x", "x", "z"], "model_b": ["y", "x", "z", "y", "y"],
-    "human": [1.0, None, 0.5, 0.0, 1.0], "judge": ["j", "j", None, None, "j"],
-    "verdict": [1.0, 0.0, None, None, 0.5], "order": ["ab", "ab", None, None, "ab"],
-})  # fmt: skip
+FRAME = pd.DataFrame(
+    {
+        "item": ["i", "i", "k", "l", "m"],
+        "prompt": ["p", "p", "p", "q", None],
+        "model_a": ["x", "y", "x", "x", "z"],
+        "model_b": ["y", "x", "z", "y", "y"],
+        "human": [1.0, None, 0.5, 0.0, 1.0],
+        "judge": ["j", "j", None, None, "j"],
+        "verdict": [1.0, 0.0, None, None, 0.5],
+        "order": ["ab", "ab", None, None, "ab"],
+    }
+)
 
 
 def counted(frame: pd.DataFrame, **options: Any) -> BattleCounts:
@@ -49,9 +55,11 @@ def test_the_table_by_hand() -> None:
     assert counts.models == ("x", "y", "z")
     assert (rows.count(), len(rows)) == (3, 6)  # p, q, and item m, which names no prompt
     sums = rows.sums(models=3, raters=2)
-    found = {tuple(map(int, key)): (float(n), float(t)) for *key, n, t in
-             zip(sums.rater, sums.first, sums.second, sums.n, sums.t, strict=True)
-             if key[0] == 1 or tuple(key[1:]) != (0, 1)}  # fmt: skip
+    found = {
+        tuple(map(int, key)): (float(n), float(t))
+        for *key, n, t in zip(sums.rater, sums.first, sums.second, sums.n, sums.t, strict=True)
+        if key[0] == 1 or tuple(key[1:]) != (0, 1)
+    }
     # The judge's both runs on i say x, its verdict on m is a tie; people tie x with z and prefer z to y.
     assert found == {(1, 0, 1): (1, 1), (1, 1, 2): (1, 0.5), (0, 0, 2): (1, 0.5), (0, 1, 2): (1, 0)}
 
@@ -66,10 +74,16 @@ def test_every_battle_is_in_the_table_once() -> None:
         assert size[rows.rater == 1].sum() == counts.judged.n.sum()
 
 
-@pytest.mark.parametrize(("columns", "cluster"), [
-    ({}, "prompt"), ({"prompt": range(5)}, "item"), ({"prompt": [["a"]] * 5}, "item"),
-    ({"prompt": "p"}, "item"), ({"prompt": None, "Question ID": [1, 1, 1, 2, 2]}, "Question ID"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "cluster"),
+    [
+        ({}, "prompt"),
+        ({"prompt": range(5)}, "item"),
+        ({"prompt": [["a"]] * 5}, "item"),
+        ({"prompt": "p"}, "item"),
+        ({"prompt": None, "Question ID": [1, 1, 1, 2, 2]}, "Question ID"),
+    ],
+)
 def test_the_prompt_clusters_where_it_comes_back(columns: dict[str, Any], cluster: str) -> None:
     assert [rows.column for rows in counted(FRAME.assign(**columns)).clusters] == [cluster]
 
@@ -90,7 +104,7 @@ def test_clusters_that_are_alike_are_counted_once() -> None:
     rng = np.random.default_rng(0)
     a = rng.integers(3, size=4000)
     said = {name: rng.integers(2, size=4000) for name in ("human", "verdict")}
-    frame = pd.DataFrame({"item": range(4000), "model_a": a, "model_b": (a + 1) % 3, **said})  # fmt: skip
+    frame = pd.DataFrame({"item": range(4000), "model_a": a, "model_b": (a + 1) % 3, **said})
     (rows,) = counted(frame).clusters
     assert (len(rows.times), rows.count(), len(rows)) == (3 * 2 * 2, 4000, 3 * 2 * 2 * 2)
 
@@ -98,8 +112,9 @@ def test_clusters_that_are_alike_are_counted_once() -> None:
 def test_merging_loses_nothing() -> None:
     rng = np.random.default_rng(1)
     a, prompt = rng.integers(3, size=300), rng.integers(60, size=300)
-    frame = pd.DataFrame({"item": range(300), "model_a": a, "model_b": (a + 1) % 3, "prompt": prompt,
-                          "human": rng.integers(2, size=300)})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": range(300), "model_a": a, "model_b": (a + 1) % 3, "prompt": prompt, "human": rng.integers(2, size=300)}
+    )
     (rows,) = counted(frame).clusters
     by_hand = np.zeros((60, 3))
     np.add.at(by_hand, (prompt, a), frame["human"] - 0.5)
@@ -111,9 +126,11 @@ def test_sides_rows_and_names_of_clusters_do_not_matter() -> None:
     (rows,) = counted(FRAME).clusters
     order = {"ab": "ba", "ba": "ab"}
     swapped = FRAME.rename(columns={"model_a": "model_b", "model_b": "model_a"}).assign(
-        human=1 - FRAME["human"], verdict=1 - FRAME["verdict"], order=FRAME["order"].map(order),
+        human=1 - FRAME["human"],
+        verdict=1 - FRAME["verdict"],
+        order=FRAME["order"].map(order),
         prompt=FRAME["prompt"].map({"p": "z", "q": "a"}),
-    )  # fmt: skip
+    )
     (turned,) = counted(swapped.iloc[::-1]).clusters
     same(rows, turned)
 

@@ -35,11 +35,17 @@ def log(seed: int = 1, battles: int = 1500) -> pd.DataFrame:
     d = STRENGTH[pair[:, 0]] - STRENGTH[pair[:, 1]] + EFFECT * (style[:, 0] - style[:, 1])
     p = numpy_outcomes(d, LOG_TIE)
     outcome = (rng.random((battles, 1)) > p.cumsum(axis=1)).sum(axis=1)
-    return pd.DataFrame({
-        "item": np.arange(battles), "model_a": [f"m{m}" for m in pair[:, 0]],
-        "model_b": [f"m{m}" for m in pair[:, 1]], "human": 1 - outcome / 2,
-        "style_a": style[:, 0], "style_b": style[:, 1], "noise": rng.integers(-2, 3, battles),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "item": np.arange(battles),
+            "model_a": [f"m{m}" for m in pair[:, 0]],
+            "model_b": [f"m{m}" for m in pair[:, 1]],
+            "human": 1 - outcome / 2,
+            "style_a": style[:, 0],
+            "style_b": style[:, 1],
+            "noise": rng.integers(-2, 3, battles),
+        }
+    )
 
 
 def counted(frame: pd.DataFrame, *names: str) -> Any:

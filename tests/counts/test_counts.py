@@ -56,14 +56,14 @@ def items_counted(patterns: ItemPatterns) -> dict[tuple[object, ...], int]:
 
 def equal(one: VerdictCounts, other: VerdictCounts, *, times: int = 1) -> bool:
     """Whether two counts are the same arrays, the first's numbers taken several times."""
-    pairs: list[tuple[AnswerPatterns | ItemPatterns, AnswerPatterns | ItemPatterns]] = [
-        (one.answers, other.answers)
-    ]
+    pairs: list[tuple[AnswerPatterns | ItemPatterns, AnswerPatterns | ItemPatterns]] = [(one.answers, other.answers)]
     pairs += [(one.items[judge], other.items[judge]) for judge in one.judges]
     return (one.models, one.judges, one.groups) == (other.models, other.judges, other.groups) and all(
         np.array_equal(getattr(a, name) * (times if name == "n" else 1), getattr(b, name))
-        for a, b in pairs for name in vars(a) if name != "probability"
-    )  # fmt: skip
+        for a, b in pairs
+        for name in vars(a)
+        if name != "probability"
+    )
 
 
 @settings(max_examples=25)
@@ -133,9 +133,7 @@ def test_a_judge_that_never_saw_a_model_has_no_runs_and_no_label_there() -> None
 
 
 def test_a_label_on_one_judges_row_holds_for_every_judge() -> None:
-    frame = pd.DataFrame(
-        {"item": "a", "model": "m", "judge": ["j", "k"], "verdict": [1, 0], "label": [None, 1]}
-    )
+    frame = pd.DataFrame({"item": "a", "model": "m", "judge": ["j", "k"], "verdict": [1, 0], "label": [None, 1]})
     table = ibis.memtable(frame.astype({"label": "Int64"}))
     for source in (Verdicts.from_frame(frame), table):
         counts = count_verdicts(source)
@@ -144,9 +142,7 @@ def test_a_label_on_one_judges_row_holds_for_every_judge() -> None:
 
 
 def test_labels_without_verdicts_fill_the_answer_or_are_counted() -> None:
-    frame = small(
-        item=["a", "a", "b", "b"], model="m", verdict=[1, None, None, None], label=[None, 1, 1, None]
-    )
+    frame = small(item=["a", "a", "b", "b"], model="m", verdict=[1, None, None, None], label=[None, 1, 1, None])
     table = ibis.memtable(frame.astype({"label": "Int64", "verdict": "Int64"}))
     counts = count_verdicts(table)
     assert (counts.answers.label.tolist(), counts.answers.n.tolist()) == ([1], [1])
@@ -154,8 +150,15 @@ def test_labels_without_verdicts_fill_the_answer_or_are_counted() -> None:
 
 
 def test_missing_groups_are_one_group_and_missing_clusters_stand_alone() -> None:
-    frame = pd.DataFrame({"item": list("aabcd"), "model": list("mnmmm"), "verdict": 1,
-                          "subject": ["x", None, None, "y", None], "doc": [1, 1, None, 1, None]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": list("aabcd"),
+            "model": list("mnmmm"),
+            "verdict": 1,
+            "subject": ["x", None, None, "y", None],
+            "doc": [1, 1, None, 1, None],
+        }
+    )
     counts = count_verdicts(Verdicts.from_frame(frame), group="subject", cluster="doc")
     assert counts.groups == ("(missing)", "x", "y")
     assert counts.clusters == 3
@@ -177,25 +180,29 @@ def test_columns_that_differ_in_case_alone_are_no_trouble() -> None:
     assert counts.groups == ("x", "y")
 
 
-@pytest.mark.parametrize(("columns", "option", "said"), [
-    ({"g": [1, 2, 1, 1]}, {"group": "g"}, "several values for item 'a'; allowed: one value for each item"),
-    ({"c": [1, 1, 2, 1]}, {"cluster": "c"}, "several values for item 'b'"),
-    ({"g": [[1], 2, 1, 1]}, {"group": "g"}, "lists, infinite numbers"),
-])  # fmt: skip
-def test_groups_and_clusters_must_be_one_an_item(
-    columns: dict[str, object], option: dict[str, str], said: str
-) -> None:
+@pytest.mark.parametrize(
+    ("columns", "option", "said"),
+    [
+        ({"g": [1, 2, 1, 1]}, {"group": "g"}, "several values for item 'a'; allowed: one value for each item"),
+        ({"c": [1, 1, 2, 1]}, {"cluster": "c"}, "several values for item 'b'"),
+        ({"g": [[1], 2, 1, 1]}, {"group": "g"}, "lists, infinite numbers"),
+    ],
+)
+def test_groups_and_clusters_must_be_one_an_item(columns: dict[str, object], option: dict[str, str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         count_verdicts(Verdicts.from_frame(small(**columns)), **option)  # type: ignore[arg-type]  # one at a time
 
 
-@pytest.mark.parametrize(("frame", "said"), [
-    (small(verdict=[0, 1, 2, 1]), "column 'verdict': found 1 other values"),
-    (small(verdict=["yes"] * 4), "column 'verdict': found values of type string"),
-    (small(item="a", model="m", label=[0, 1, None, None]), "column 'label': found several values"),
-    (small().drop(columns="model"), "column 'model': found no such column"),
-    (small().iloc[:0], "no rows"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (small(verdict=[0, 1, 2, 1]), "column 'verdict': found 1 other values"),
+        (small(verdict=["yes"] * 4), "column 'verdict': found values of type string"),
+        (small(item="a", model="m", label=[0, 1, None, None]), "column 'label': found several values"),
+        (small().drop(columns="model"), "column 'model': found no such column"),
+        (small().iloc[:0], "no rows"),
+    ],
+)
 def test_an_ibis_table_that_cannot_be_counted_is_refused(frame: pd.DataFrame, said: str) -> None:
     with pytest.raises(InputError, match=said):
         count_verdicts(ibis.memtable(frame, schema=None))

@@ -153,11 +153,15 @@ def test_no_engine_has_to_bring_a_table_along() -> None:
     assert not cells.cast.op().find(operations.InMemoryTable)
 
 
-VOTES = pd.DataFrame({
-    "item": [str(k) for k in range(60)],
-    "model_a": ["x", "y", "z"] * 20, "model_b": ["y", "z", "x"] * 20,
-    "human": [1.0, 0.0, 0.5, 1.0, 0.0] * 12, "order": ["ab", "ba", None] * 20,
-})  # fmt: skip
+VOTES = pd.DataFrame(
+    {
+        "item": [str(k) for k in range(60)],
+        "model_a": ["x", "y", "z"] * 20,
+        "model_b": ["y", "z", "x"] * 20,
+        "human": [1.0, 0.0, 0.5, 1.0, 0.0] * 12,
+        "order": ["ab", "ba", None] * 20,
+    }
+)
 
 
 @pytest.mark.parametrize("judge", [None, "of nothing"])

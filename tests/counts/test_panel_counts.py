@@ -39,9 +39,17 @@ def test_every_cell_is_what_a_groupby_says(frame: pd.DataFrame) -> None:
 
 
 def _small() -> pd.DataFrame:
-    return pd.DataFrame({"item": ["i1", "i1", "i2", "i3"], "model": ["a", "b", "a", "b"], "judge": "j",
-                         "verdict": [1, 0, 1, 1], "label": [1, None, 0, None],
-                         "subject": ["x", "x", "y", "y"], "source": ["s", "s", "s", "t"]})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "item": ["i1", "i1", "i2", "i3"],
+            "model": ["a", "b", "a", "b"],
+            "judge": "j",
+            "verdict": [1, 0, 1, 1],
+            "label": [1, None, 0, None],
+            "subject": ["x", "x", "y", "y"],
+            "source": ["s", "s", "s", "t"],
+        }
+    )
 
 
 def test_groups_and_clusters_belong_to_items() -> None:
@@ -70,8 +78,13 @@ def test_hiding_labels_leaves_the_votes() -> None:
 
 
 def _marks() -> pd.DataFrame:
-    rows = [("i1", "a", "ann", 1), ("i1", "a", "bob", 0), ("i1", "a", "cy", 1), ("i2", "a", "ann", 0),
-            ("i2", "a", "bob", 1)]  # fmt: skip
+    rows = [
+        ("i1", "a", "ann", 1),
+        ("i1", "a", "bob", 0),
+        ("i1", "a", "cy", 1),
+        ("i2", "a", "ann", 0),
+        ("i2", "a", "bob", 1),
+    ]
     return pd.DataFrame(rows, columns=["item", "model", "annotator", "label"])
 
 

@@ -46,9 +46,7 @@ def counted(counts: VerdictCounts) -> dict[str, Any]:
     tables = {}
     for name, part in parts.items():
         columns = [
-            np.atleast_2d(getattr(part, key).T).T
-            for key in part.__dataclass_fields__
-            if getattr(part, key) is not None
+            np.atleast_2d(getattr(part, key).T).T for key in part.__dataclass_fields__ if getattr(part, key) is not None
         ]
         columns = [column.reshape(len(part.n), -1) for column in columns]
         tables[name] = sorted(map(tuple, np.hstack(columns).tolist()))

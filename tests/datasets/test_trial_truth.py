@@ -20,8 +20,7 @@ def pi() -> np.ndarray:
 
 def test_shares_follow_from_the_law_of_total_variance(pi: np.ndarray) -> None:
     shares = layer_truth(pi)
-    assert list(shares) == [f"variance_share[{name}]" for name in ("stochastic", "position", "protocol",
-                                                                    "judge")]  # fmt: skip
+    assert list(shares) == [f"variance_share[{name}]" for name in ("stochastic", "position", "protocol", "judge")]
     assert sum(shares.values()) == pytest.approx(1.0)
     worth = pi @ [1.0, 0.0, 0.5]
     of_judges = worth.mean(axis=(1, 3)).var(axis=0).sum()
@@ -45,8 +44,11 @@ def test_so_many_trials_do_what_is_true_of_them(pi: np.ndarray) -> None:
         found[f"match[K={trials}]"] = won.mean(axis=1)
         found[f"noise_budget[K={trials}]"] = (~won).sum(axis=1)
     pair = [(rng.random((times, len(q), 1)) > q.cumsum(axis=1)).sum(axis=2) for _ in range(2)]
-    found |= {"disagreement": (pair[0] != pair[1]).mean(axis=1), "tie_rate": (pair[0] == 2).mean(axis=1),
-              "flip_rate": (pair[0] != top).mean(axis=1)}  # fmt: skip
+    found |= {
+        "disagreement": (pair[0] != pair[1]).mean(axis=1),
+        "tie_rate": (pair[0] == 2).mean(axis=1),
+        "flip_rate": (pair[0] != top).mean(axis=1),
+    }
     for name, drawn in found.items():
         error = drawn.std() / np.sqrt(times)
         # The table of majorities is linear between its nodes: off by less than 1e-4 an item.
@@ -64,8 +66,17 @@ def test_items_that_tie_for_everybody() -> None:
     """With a spread of ties items differ in how often they tie more than chance makes them."""
 
     def ties(**options: float) -> np.ndarray:
-        log = simulate_trials(seed=1, items=300, trials=50, judges=("heron",), correlation=0.0, tie=0.0,
-                              item_spread=0.0, position=0.0, **options)  # fmt: skip
+        log = simulate_trials(
+            seed=1,
+            items=300,
+            trials=50,
+            judges=("heron",),
+            correlation=0.0,
+            tie=0.0,
+            item_spread=0.0,
+            position=0.0,
+            **options,
+        )
         return count_trials(log.trials).n[:, 2]
 
     def alike(counts: np.ndarray) -> float:
@@ -78,8 +89,9 @@ def test_items_that_tie_for_everybody() -> None:
 
 def test_trials_that_all_say_the_same() -> None:
     """At a correlation of nearly 1 a cell's verdicts are one outcome, as likely as in its first trial."""
-    log = simulate_trials(seed=3, items=2000, trials=4, judges=("heron",), correlation=0.9999,
-                          item_spread=0.0, position=0.0)  # fmt: skip
+    log = simulate_trials(
+        seed=3, items=2000, trials=4, judges=("heron",), correlation=0.9999, item_spread=0.0, position=0.0
+    )
     n = count_trials(log.trials).n
     # In the urn of a Dirichlet-multinomial the k-th trial after the first is fresh with chance α/(α + k).
     alpha = (1 - 0.9999) / 0.9999

@@ -19,8 +19,18 @@ from bayesjudge.estimates import Estimates
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS, EXAMPLES = ROOT / "benchmarks", ROOT / "examples"
 #: What the accelerator machine does not have; the fits themselves must not need any of it.
-ABSENT = ("arviz_base", "arviz_plots", "arviz_stats", "duckdb", "h5netcdf", "h5py", "ibis", "pandera", "pymc",
-          "pytensor")  # fmt: skip
+ABSENT = (
+    "arviz_base",
+    "arviz_plots",
+    "arviz_stats",
+    "duckdb",
+    "h5netcdf",
+    "h5py",
+    "ibis",
+    "pandera",
+    "pymc",
+    "pytensor",
+)
 #: Run before a script: imports of `ABSENT` fail as if they were not installed.
 BLOCK = f"""
 import runpy, sys
@@ -57,8 +67,17 @@ def table(points: list[float]) -> Estimates:
     rows = []
     for unit, point in zip("ab", points, strict=True):
         low, high = (0.0, 1.0) if np.isnan(point) else (point - 0.1, point + 0.1)
-        rows.append({"estimand": "accuracy", "unit": unit, "method": "x", "point": point, "lower": low,
-                     "upper": high, "prob": 0.95})  # fmt: skip
+        rows.append(
+            {
+                "estimand": "accuracy",
+                "unit": unit,
+                "method": "x",
+                "point": point,
+                "lower": low,
+                "upper": high,
+                "prob": 0.95,
+            }
+        )
     return Estimates.from_rows(rows)
 
 
@@ -76,9 +95,11 @@ def test_scores_count_what_covers_and_what_is_undefined(benchmark_module: Any) -
 
 def test_the_claims_of_the_simulation_can_fail(benchmark_module: Any) -> None:
     cell = {"youden": 0.4, "delta_youden": 0.3, "bias": 0.08, "bias_mcse": 0.01}
-    rows = [{**cell, "method": "bayes:judge_error[partial]", "coverage": 0.95, "width": 0.14},
-            {**cell, "method": "ppi++", "coverage": 0.95, "width": 0.13},
-            {**cell, "method": "rogan-gladen[shared]", "coverage": 0.6, "width": 0.2}]  # fmt: skip
+    rows = [
+        {**cell, "method": "bayes:judge_error[partial]", "coverage": 0.95, "width": 0.14},
+        {**cell, "method": "ppi++", "coverage": 0.95, "width": 0.13},
+        {**cell, "method": "rogan-gladen[shared]", "coverage": 0.6, "width": 0.2},
+    ]
     claims = benchmark_module("simulation").must_hold(rows, datasets=500)
     assert [claim["holds"] for claim in claims] == [True, False, True, True]
     # The exact central 95 % of a Binomial(500, .95): 465 to 484.
@@ -120,16 +141,7 @@ runpy.run_path({script!r}, run_name="__main__")
 
 
 SMALL = {
-    "simulation": [
-        "--datasets",
-        "3",
-        "--draws",
-        "50",
-        "--bootstrap",
-        "100",
-        "--models",
-        "judge_error[partial]",
-    ],
+    "simulation": ["--datasets", "3", "--draws", "50", "--bootstrap", "100", "--models", "judge_error[partial]"],
     "speed": ["--quick"],
     "peers": ["--quick"],
     "mutation_scores": ["--quick"],
@@ -168,18 +180,7 @@ def test_pooled_intervals_by_hand(benchmark_module: Callable[[str], Any]) -> Non
 @pytest.mark.slow
 def test_triviaqa_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    small = [
-        "--splits",
-        "2",
-        "--labels",
-        "40",
-        "--judges",
-        "Llama3-8B",
-        "--draws",
-        "50",
-        "--bootstrap",
-        "100",
-    ]
+    small = ["--splits", "2", "--labels", "40", "--judges", "Llama3-8B", "--draws", "50", "--bootstrap", "100"]
     run(str(BENCHMARKS / "triviaqa.py"), *small, "--models", "judge_error[shared]", "--out", str(out))
     found = json.loads(out.read_text())
     scores = {(row["method"], row["estimand"]): row for row in found["scores"]}
@@ -203,20 +204,17 @@ def test_intervals_cover_where_items_are_drawn_from_a_real_table(shared_data: Pa
 
 
 @pytest.mark.slow
-def test_known_probabilities_of_labels_repair_what_a_choice_of_items_does(
-    shared_data: Path, tmp_path: Path
-) -> None:
+def test_known_probabilities_of_labels_repair_what_a_choice_of_items_does(shared_data: Path, tmp_path: Path) -> None:
     """GPT-4 of TriviaQA, eight logs a rule: covered with the probabilities, not without."""
     out = tmp_path / "out.json"
     run(str(BENCHMARKS / "chosen_labels.py"), "--quick", "--out", str(out))
-    found = {
-        (row["rule"], row["estimand"], row["method"]): row for row in json.loads(out.read_text())["rows"]
-    }
+    found = {(row["rule"], row["estimand"], row["method"]): row for row in json.loads(out.read_text())["rows"]}
     for (rule, estimand, method), row in found.items():
         if method.endswith(",weighted]"):
             assert row["coverage"] >= 0.85, (rule, estimand)
-    ignored, known = (found["truly hard", "accuracy", f"bayes:judge_error[partial{kind}]"]
-                      for kind in ("", ",weighted"))  # fmt: skip
+    ignored, known = (
+        found["truly hard", "accuracy", f"bayes:judge_error[partial{kind}]"] for kind in ("", ",weighted")
+    )
     assert ignored["coverage"] < known["coverage"] - 0.2
     assert abs(known["bias"]) < abs(ignored["bias"]) / 2
 
@@ -226,9 +224,7 @@ def test_intervals_of_elo_cover_where_prompts_are_drawn_again(shared_data: Path,
     """Twenty logs of 20 prompts: clustered intervals cover where independent ones do not."""
     out = tmp_path / "out.json"
     run(str(BENCHMARKS / "prompts.py"), "--replicates", "20", "--prompts", "20", "--out", str(out))
-    found = {
-        (row["world"], row["estimand"], row["method"]): row for row in json.loads(out.read_text())["summary"]
-    }
+    found = {(row["world"], row["estimand"], row["method"]): row for row in json.loads(out.read_text())["summary"]}
     for world in ("people", "gpt-4"):
         for method in ("bayes:bradley_terry[human]", "hard-elo"):
             # Models of one log err together: 20 logs are some 60 independent intervals; 200 logs hold .93.

@@ -50,6 +50,9 @@ def test_statistical_tests_of_this_suite_are_found() -> None:
 
 def test_no_statistical_test_escapes_the_count() -> None:
     # They are found by the name of the module, which this test of it may name as well.
-    named = [path.name for path in TESTS.rglob("test_*.py") if path.name != Path(__file__).name
-             and "from error_budget import" in path.read_text(encoding="utf-8")]  # fmt: skip
+    named = [
+        path.name
+        for path in TESTS.rglob("test_*.py")
+        if path.name != Path(__file__).name and "from error_budget import" in path.read_text(encoding="utf-8")
+    ]
     assert not named

@@ -15,20 +15,26 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bayesjudge import cli
-from bayesjudge.datasets import (
-    BattleDesign,
-    simulate_battles,
-    simulate_pairs,
-    simulate_trials,
-    simulate_verdicts,
-)
+from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_trials, simulate_verdicts
 from bayesjudge.inference import load_fit
 from bayesjudge.readers import read_verdicts
 from bayesjudge.text import FORMULA
 
 #: Every way to act: colours, a terminal's title, C1, direction, a lone control, formulas, markup, a path.
-NAMES = ("\x1b[31mred", "=1+1", "\x1b]0;title\x07", "@\x9b2J", "\u202etxt", "-\x01", "+<script>a</script>",
-         "[bold]\t../x", "\ttab", "\rreturn", "two\nlines", "{{7*7}}\x7f")  # fmt: skip
+NAMES = (
+    "\x1b[31mred",
+    "=1+1",
+    "\x1b]0;title\x07",
+    "@\x9b2J",
+    "\u202etxt",
+    "-\x01",
+    "+<script>a</script>",
+    "[bold]\t../x",
+    "\ttab",
+    "\rreturn",
+    "two\nlines",
+    "{{7*7}}\x7f",
+)
 #: What is left of them may show none of these, on a terminal, in a table, a figure or a page.
 ACTS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 CHEAP = ("--engine", "laplace", "--draws", "200", "--quiet")
@@ -93,8 +99,7 @@ SLOW = {"reliability"}
 
 
 @pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in QUESTIONS],
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in QUESTIONS]
 )
 def answered(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path, Path]:
     folder = tmp_path_factory.mktemp(request.param)
@@ -166,9 +171,7 @@ def test_a_guarded_table_is_read_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("bad", ["a\0b", "x" * 1001, "\\ud800"], ids=["NUL", "long", "surrogate"])
-def test_names_that_no_file_can_hold_are_refused_before_sampling(
-    tmp_path: Path, question: str, bad: str
-) -> None:
+def test_names_that_no_file_can_hold_are_refused_before_sampling(tmp_path: Path, question: str, bad: str) -> None:
     make, options = QUESTIONS[question]
     column = {"elo": "model_a", "audit": "category"}.get(question, "judge")
     frame = make()

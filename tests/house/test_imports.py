@@ -14,10 +14,27 @@ PACKAGE = Path(__file__).resolve().parents[2] / "bayesjudge"
 
 #: pandas alone takes the 0.3 s that `import bayesjudge` may take.
 HEAVY = {
-    "arviz", "arviz_base", "arviz_plots", "arviz_stats", "duckdb", "ibis", "jax", "matplotlib", "numpyro",
-    "pandas", "pandera", "polars", "pyarrow", "pymc", "pytensor", "rich", "scipy", "statsmodels", "typer",
+    "arviz",
+    "arviz_base",
+    "arviz_plots",
+    "arviz_stats",
+    "duckdb",
+    "ibis",
+    "jax",
+    "matplotlib",
+    "numpyro",
+    "pandas",
+    "pandera",
+    "polars",
+    "pyarrow",
+    "pymc",
+    "pytensor",
+    "rich",
+    "scipy",
+    "statsmodels",
+    "typer",
     "xarray",
-}  # fmt: skip
+}
 
 LEAVES = {"errors", "files", "text", "tables", "estimates", "maths"}
 BEFORE_CHECKS = LEAVES | {"readers", "counts", "planning", "model", "inference", "models"}
@@ -103,9 +120,7 @@ def test_every_room_has_its_rule() -> None:
     assert {room for room, _ in sources()} <= set(ROOMS), "give the new room a line in ROOMS"
 
 
-@pytest.mark.parametrize(
-    ("room", "path"), [pytest.param(*at, id=f"{at[0]}/{at[1].stem}") for at in sources()]
-)
+@pytest.mark.parametrize(("room", "path"), [pytest.param(*at, id=f"{at[0]}/{at[1].stem}") for at in sources()])
 def test_no_arrow_points_back(room: str, path: Path) -> None:
     assert imported_rooms(path) - {room} <= ROOMS[room]
 
@@ -125,8 +140,11 @@ def test_the_longest_way_through_the_house() -> None:
         inside[room] |= imported_rooms(path) - {room}
     floor: dict[str, int] = {}
     while len(floor) < len(inside):
-        floor |= {room: 1 + max((floor[other] for other in used), default=0)
-                  for room, used in inside.items() if used <= floor.keys()}  # fmt: skip
+        floor |= {
+            room: 1 + max((floor[other] for other in used), default=0)
+            for room, used in inside.items()
+            if used <= floor.keys()
+        }
     assert max(floor.values()) <= LONGEST
 
 

@@ -79,9 +79,7 @@ def test_a_posterior_that_is_off_is_far_from_its_reference(reference: Any) -> No
     known = pd.DataFrame(facts["parameters"]).set_index("parameter").loc[list(draws.columns)].reset_index()
     halves = draws.to_numpy().T.reshape(draws.shape[1], 4, -1)
     right = reference.Posterior(names=list(draws.columns), draws=halves)
-    wide = reference.Posterior(
-        names=list(draws.columns), draws=halves + 0.2 * halves.std(axis=(1, 2), keepdims=True)
-    )
+    wide = reference.Posterior(names=list(draws.columns), draws=halves + 0.2 * halves.std(axis=(1, 2), keepdims=True))
     assert np.abs(reference.apart(reference.summary(right), known)).max() < 0.1
     # A fifth of a standard deviation is fourteen standard errors of two means of 10,000 draws.
     assert np.abs(reference.apart(reference.summary(wide), known))[:, 0].min() > 10

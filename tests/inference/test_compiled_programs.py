@@ -12,9 +12,7 @@ import pytest
 from bayesjudge.inference import Laplace, fit
 from bayesjudge.inference.programs.compiled_programs import ALLOWED, MAPS, release_when_many
 
-pytestmark = pytest.mark.skipif(
-    not (MAPS.exists() and ALLOWED.exists()), reason="no limit on memory maps here"
-)
+pytestmark = pytest.mark.skipif(not (MAPS.exists() and ALLOWED.exists()), reason="no limit on memory maps here")
 
 
 def maps() -> int:

@@ -93,9 +93,7 @@ def test_a_run_that_diverged_is_made_again_and_the_manifest_says_so(
     assert "repeated_after_divergences" not in once.manifest
 
 
-def test_laplace_has_the_exact_quantiles_and_says_how_good_it_is(
-    laplace: Fit, agree: Callable[..., None]
-) -> None:
+def test_laplace_has_the_exact_quantiles_and_says_how_good_it_is(laplace: Fit, agree: Callable[..., None]) -> None:
     total = laplace.posterior["p"][..., 0].size
     effective = laplace.manifest["importance_ess"]
     assert laplace.manifest["laplace_pareto_k"] < 0.7
@@ -164,16 +162,23 @@ def test_prior_draws_follow_the_prior(nuts: Fit, agree: Callable[..., None]) -> 
 
 
 def test_the_tree_has_every_group_with_named_axes(nuts: Fit) -> None:
-    groups = {"posterior", "sample_stats", "log_likelihood", "log_prior", "posterior_predictive", "prior",
-              "prior_predictive", "observed_data", "constant_data"}  # fmt: skip
+    groups = {
+        "posterior",
+        "sample_stats",
+        "log_likelihood",
+        "log_prior",
+        "posterior_predictive",
+        "prior",
+        "prior_predictive",
+        "observed_data",
+        "constant_data",
+    }
     assert set(nuts.tree.children) == groups
     assert nuts.posterior["p"].dims == ("chain", "draw", "coin")
     assert nuts.posterior["coin"].to_numpy().tolist() == ["c0", "c1", "c2"]
     assert nuts.tree["observed_data"]["heads"].to_numpy().tolist() == [7, 45, 0]
     assert nuts.tree["constant_data"]["tosses"].to_numpy().tolist() == [20, 50, 10]
-    assert {"diverging", "energy", "lp", "n_steps", "acceptance_rate"} <= set(
-        nuts.tree["sample_stats"].data_vars
-    )
+    assert {"diverging", "energy", "lp", "n_steps", "acceptance_rate"} <= set(nuts.tree["sample_stats"].data_vars)
 
 
 def test_the_manifest_says_how_to_get_the_fit_again(nuts: Fit) -> None:
@@ -264,8 +269,6 @@ def test_a_name_stands_for_the_defaults_of_its_engine(third_party: ModuleType, n
     assert again.manifest == nuts.manifest
 
 
-def test_progress_goes_to_standard_error_only(
-    third_party: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_goes_to_standard_error_only(third_party: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     fit(third_party.Coin(), TOSSES, seed=1, progress=True)
     assert capsys.readouterr().out == ""

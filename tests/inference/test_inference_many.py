@@ -45,8 +45,10 @@ def exact(table: list[tuple[int, int]]) -> Any:
 def check(fits: ManyFits, agree: Callable[..., None], *, inflate: float = 1.0) -> None:
     """Shares of draws below exact quantiles, of all tables in one comparison."""
     draws = [fits.posterior(k)["p"].transpose("coin", "chain", "draw").to_numpy() for k in range(len(TABLES))]
-    parts = [error_budget.shares_below(part, exact(table), (0.05, 0.5, 0.95))
-             for part, table in zip(draws, TABLES, strict=True)]  # fmt: skip
+    parts = [
+        error_budget.shares_below(part, exact(table), (0.05, 0.5, 0.95))
+        for part, table in zip(draws, TABLES, strict=True)
+    ]
     shares, wanted, error = np.concatenate(parts, axis=1)
     agree(shares, wanted, inflate * error)
 
@@ -95,9 +97,7 @@ def test_only_what_diverged_is_run_again_and_with_more_care(
     assert [int(one["diverging"].sum()) for one in fits.stats] == ([0, 0, 0] if repeat else [0, 1, 0])
 
 
-def test_many_data_sets_run_in_parts_of_one_size(
-    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_data_sets_run_in_parts_of_one_size(third_party: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
 
     def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
@@ -121,9 +121,7 @@ def test_many_data_sets_run_in_parts_of_one_size(
     assert not {*again} & {*first, *second}
 
 
-def test_programs_report_their_progress_together(
-    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_report_their_progress_together(third_party: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     def sampler(target: Any, arrays: Any, key: Any, options: Hmc, *, many: Any, report: Any) -> Draws:
         for done in (1, 2):
             report(done, 2)
@@ -132,8 +130,14 @@ def test_programs_report_their_progress_together(
 
     monkeypatch.setattr(hmc, "run_hmc", sampler)
     model, reports = third_party.Coin(), []
-    job = Batch(model=model, engine=Hmc(draws=3), stack=stack([model.prepare([(k, 30)]) for k in range(20)]),
-                numbers=tuple(range(20)), together=16, seed=0)  # fmt: skip
+    job = Batch(
+        model=model,
+        engine=Hmc(draws=3),
+        stack=stack([model.prepare([(k, 30)]) for k in range(20)]),
+        numbers=tuple(range(20)),
+        together=16,
+        seed=0,
+    )
     fit_batch(job, lambda done, total: reports.append((done, total)))
     assert reports == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
@@ -151,9 +155,7 @@ def test_draws_do_not_depend_on_the_batch(third_party: ModuleType, engine: str) 
             np.testing.assert_array_equal(*([stats[name] for stats in fits.stats] for fits in (one, other)))
 
 
-def test_draws_do_not_depend_on_the_processors(
-    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_draws_do_not_depend_on_the_processors(third_party: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = [[(k, 50)] for k in range(40)]
     found = []
     for processors in (1, 3):
@@ -172,9 +174,7 @@ def test_estimates_come_in_the_order_of_the_tables(together: ManyFits) -> None:
     assert {note for one in found for note in one.frame["note"]} == {""}
 
 
-def test_a_failed_gate_rides_in_the_estimates_of_its_data_set_only(
-    third_party: ModuleType, together: ManyFits
-) -> None:
+def test_a_failed_gate_rides_in_the_estimates_of_its_data_set_only(third_party: ModuleType, together: ManyFits) -> None:
     bad = together.flat[1].copy()
     bad[0] += 3
     flat = (together.flat[0], bad, together.flat[2])
@@ -187,9 +187,7 @@ def test_a_failed_gate_rides_in_the_estimates_of_its_data_set_only(
 def test_threads_give_the_draws_that_one_after_another_gives(third_party: ModuleType) -> None:
     alone = fit_many(third_party.Coin(), TABLES, engine=Laplace(**LONG), batch=1, seed=5)
     with ThreadPoolExecutor(2) as executor:
-        spread = fit_many(
-            third_party.Coin(), TABLES, engine=Laplace(**LONG), batch=1, executor=executor, seed=5
-        )
+        spread = fit_many(third_party.Coin(), TABLES, engine=Laplace(**LONG), batch=1, executor=executor, seed=5)
     for one, other in zip(alone.flat, spread.flat, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -198,8 +196,7 @@ def test_threads_give_the_draws_that_one_after_another_gives(third_party: Module
 def test_a_mesh_of_one_device_changes_nothing(engine: str, third_party: ModuleType) -> None:
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("sets",))
     plain, spread = (
-        fit_many(third_party.Coin(), TABLES, engine=ENGINES[engine](**LONG), mesh=over, seed=5)
-        for over in (None, mesh)
+        fit_many(third_party.Coin(), TABLES, engine=ENGINES[engine](**LONG), mesh=over, seed=5) for over in (None, mesh)
     )
     for one, other in zip(plain.flat, spread.flat, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)  # the same steps, rounded otherwise
@@ -228,8 +225,9 @@ MODEL = ConditionalPanel(pooling="shared")
 @pytest.fixture(scope="module")
 def designs() -> tuple[Data, Data]:
     """Two logs that differ in the number of answers."""
-    short, long = (simulate_verdicts(seed=3, labelled=20, unlabelled=n, judges=("heron", "otter")).verdicts
-                   for n in (20, 40))  # fmt: skip
+    short, long = (
+        simulate_verdicts(seed=3, labelled=20, unlabelled=n, judges=("heron", "otter")).verdicts for n in (20, 40)
+    )
     return MODEL.prepare(short), MODEL.prepare(long)
 
 
@@ -250,11 +248,8 @@ def test_padded_data_sets_have_the_posterior_they_have_alone(
     designs: tuple[Data, Data], agree: Callable[..., None]
 ) -> None:
     both, alone = (
-        fit_many(MODEL, chosen, engine=OPTIONS["engine"], seed=k)
-        for k, chosen in enumerate((designs, designs[:1]))
+        fit_many(MODEL, chosen, engine=OPTIONS["engine"], seed=k) for k, chosen in enumerate((designs, designs[:1]))
     )
-    draws = [
-        fits.posterior(0)["theta"].transpose("model", "chain", "draw").to_numpy() for fits in (both, alone)
-    ]
+    draws = [fits.posterior(0)["theta"].transpose("model", "chain", "draw").to_numpy() for fits in (both, alone)]
     errors = [array_stats.mcse(one, method="mean", chain_axis=1, draw_axis=2) for one in draws]
     agree(draws[0].mean((1, 2)), draws[1].mean((1, 2)), np.hypot(*errors))

@@ -30,9 +30,14 @@ OPTIONS = Nuts(tune=500, target_accept=0.9)
 
 def flat_density(potential: Callable[[Any, Any], Any], size: int) -> Density:
     return Density(
-        size=size, potential=potential, start=jnp.zeros(size), dims={"z": ("k",)},
-        unravel=lambda z: {"z": z}, constrain=lambda z, _: {"z": z}, unconstrain=lambda values: values["z"],
-    )  # fmt: skip
+        size=size,
+        potential=potential,
+        start=jnp.zeros(size),
+        dims={"z": ("k",)},
+        unravel=lambda z: {"z": z},
+        constrain=lambda z, _: {"z": z},
+        unconstrain=lambda values: values["z"],
+    )
 
 
 def funnel(size: int, spread: float) -> Density:
@@ -108,8 +113,13 @@ def test_data_are_arguments_so_other_data_need_no_other_program(agree: Callable[
 
 def test_progress_is_reported_in_order_and_to_the_end() -> None:
     seen: list[tuple[int, int]] = []
-    run_nuts(GAUSSIAN, {"mean": jnp.array(MEAN)}, jax.random.key(0), OPTIONS,
-             report=lambda done, total: seen.append((done, total)))  # fmt: skip
+    run_nuts(
+        GAUSSIAN,
+        {"mean": jnp.array(MEAN)},
+        jax.random.key(0),
+        OPTIONS,
+        report=lambda done, total: seen.append((done, total)),
+    )
     assert seen == sorted(seen)
     assert seen[-1] == (1500, 1500)
 
@@ -135,9 +145,7 @@ def test_a_posterior_too_large_for_a_matrix_is_whitened_by_its_scales(agree: Cal
     target = flat_density(lambda z, arrays: 0.5 * jnp.sum(((z - arrays["mean"]) / scale) ** 2), size)
     sets = Sets(number=1, names=("mean",), stacked=frozenset({"mean"}))
     short = Hmc(draws=400, tune=300)
-    drawn = run_hmc(
-        target, {"mean": jnp.full((1, 1), 3.0)}, jax.random.split(jax.random.key(2), 1), short, many=sets
-    )
+    drawn = run_hmc(target, {"mean": jnp.full((1, 1), 3.0)}, jax.random.split(jax.random.key(2), 1), short, many=sets)
     series = np.moveaxis(drawn.flat[0], -1, 0)
     axes: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
     agree(series.mean((1, 2)), 3.0, array_stats.mcse(series, method="mean", **axes))

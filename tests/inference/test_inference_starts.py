@@ -25,9 +25,14 @@ accelerator.prepare()
 
 def density_of(potential: Any, size: int) -> Density:
     return Density(
-        size=size, potential=potential, start=jnp.zeros(size), dims={"z": ("k",)},
-        unravel=lambda z: {"z": z}, constrain=lambda z, _: {"z": z}, unconstrain=lambda values: values["z"],
-    )  # fmt: skip
+        size=size,
+        potential=potential,
+        start=jnp.zeros(size),
+        dims={"z": ("k",)},
+        unravel=lambda z: {"z": z},
+        constrain=lambda z, _: {"z": z},
+        unconstrain=lambda values: values["z"],
+    )
 
 
 def quartic(z: Any, arrays: Any) -> Any:
@@ -56,9 +61,7 @@ def test_many_starts_are_those_of_each_one_alone(devices: int, monkeypatch: pyte
 
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("number", [1, 8, 17])  # fewer, as many and more points than a block has
-def test_slopes_are_those_of_each_data_set(
-    devices: int, number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slopes_are_those_of_each_data_set(devices: int, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "device_count", lambda: devices)
     sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
     points = np.random.default_rng(1).normal(size=(3, number, 2))
@@ -137,9 +140,7 @@ def test_a_search_that_has_ended_asks_for_nothing_more() -> None:
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_where_a_point_is_no_number_nothing_is_computed(
-    devices: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_a_point_is_no_number_nothing_is_computed(devices: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "device_count", lambda: devices)
     sets = Sets(number=3, names=("at", "scale"), stacked=frozenset({"at"}))
     points = np.ones((3, 2, 2))
@@ -224,6 +225,9 @@ def test_chains_are_scattered_by_the_curvature() -> None:
 
 
 def test_streams_of_a_key_differ() -> None:
-    firsts = {stream(jax.random.key(seed), *numbers).random()
-              for seed in (0, 1) for numbers in ((), (0,), (0, 0), (0, 1), (1, 0), (1,))}  # fmt: skip
+    firsts = {
+        stream(jax.random.key(seed), *numbers).random()
+        for seed in (0, 1)
+        for numbers in ((), (0,), (0, 0), (0, 1), (1, 0), (1,))
+    }
     assert len(firsts) == 12

@@ -83,9 +83,7 @@ def test_ranks_are_calibrated_on_data_of_both_kinds(third_party: ModuleType) -> 
 
 
 @pytest.mark.slow
-def test_a_wrong_error_of_the_second_kind_is_found(
-    third_party: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_error_of_the_second_kind_is_found(third_party: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     def simulate(self: Any, key: Any, data: Any) -> Any:
         wrong = third_party.Scales(error=0.2)
         return third_party.prior_draw(wrong, key, data)

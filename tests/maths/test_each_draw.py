@@ -12,9 +12,7 @@ from bayesjudge.maths.each_draw import batch_size, each_draw
 
 @pytest.mark.parametrize("backend", ["cpu", "gpu"])
 @pytest.mark.parametrize("number", [0, 1, 7, 12, 13])
-def test_every_draw_is_computed_in_its_order(
-    monkeypatch: pytest.MonkeyPatch, backend: str, number: int
-) -> None:
+def test_every_draw_is_computed_in_its_order(monkeypatch: pytest.MonkeyPatch, backend: str, number: int) -> None:
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
     draws = {"x": jnp.arange(2.0 * number).reshape(number, 2), "k": jnp.arange(number)}
     found = each_draw(lambda draw: (draw["x"].sum() + draw["k"], draw["x"]), draws, most=5)

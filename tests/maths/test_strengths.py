@@ -204,9 +204,7 @@ def test_equal_clusters_are_kept_once() -> None:
     rows = events(4)
     later = {name: rows[name] + 1000 for name in ("battle", "prompt")}
     doubled = {name: np.concatenate([values, later.get(name, values)]) for name, values in rows.items()}
-    one = [
-        replace(sums_of(rows, kind), times=2.0 * sums_of(rows, kind).times) for kind in ("battle", "prompt")
-    ]
+    one = [replace(sums_of(rows, kind), times=2.0 * sums_of(rows, kind).times) for kind in ("battle", "prompt")]
     two = [sums_of(doubled, kind) for kind in ("battle", "prompt")]
     (at, effects), (expected, others) = (
         (fit_strengths(each[0]), prompt_effects(fit_strengths(each[0]), [each[1]])) for each in (one, two)
@@ -226,8 +224,10 @@ def test_names_and_sides_change_nothing() -> None:
     place = np.append(order, MODELS)
     every = (np.arange(RATERS)[:, None] * WIDTH + place).reshape(-1)
     np.testing.assert_allclose(other.estimate[:, place], one.estimate, atol=1e-8)
-    meats = [prompt_effects(at, [sums_of(each, kind) for kind in ("prompt", "voter")]).meat
-             for at, each in ((one, rows), (other, turned))]  # fmt: skip
+    meats = [
+        prompt_effects(at, [sums_of(each, kind) for kind in ("prompt", "voter")]).meat
+        for at, each in ((one, rows), (other, turned))
+    ]
     np.testing.assert_allclose(meats[1][np.ix_(every, every)], meats[0], atol=1e-7)
 
 

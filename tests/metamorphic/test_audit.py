@@ -42,24 +42,21 @@ def log_of(folder: Path, name: str, *, judge: str, others: tuple[str, ...], item
         judged = judged[judged["prompt"] == "Vanilla"].drop(columns=["prompt"])
     judged = judged[judged["judge"].isin([judge, *others]) & judged["verdict"].notna()]
     known = pd.read_parquet(folder / f"pairwise_{name}" / f"{name}_items.parquet")
-    known = known[
-        known["item_id"].isin(judged.loc[judged["judge"] == judge, "item_id"]) & (known["human"] != 0.5)
-    ]
+    known = known[known["item_id"].isin(judged.loc[judged["judge"] == judge, "item_id"]) & (known["human"] != 0.5)]
     known = known.sample(items, random_state=1).reset_index(drop=True)
     people = known["human"].map({1.0: "a", 0.0: "b"}).where(known.index < verified)
     kept = [name for name in ("item_id", "subset", "category", "len_a", "len_b") if name in known]
     judged = judged[judged["item_id"].isin(known["item_id"])]
     with np.load(folder / "embeddings" / f"{name}.npz") as stored:
         place = pd.Index(stored["item_id"].astype(str)).get_indexer(known["item_id"].astype(str))
-        arrays = {
-            part: stored[part][place].astype(np.float32) for part in ("response_a", "response_b", "prompt")
-        }
+        arrays = {part: stored[part][place].astype(np.float32) for part in ("response_a", "response_b", "prompt")}
     sides = [name for name in ("model_a", "model_b") if name in judged]
     return Log(
         verdicts=judged[["item_id", "judge", "order", "verdict", *sides]].reset_index(drop=True),
         items=known[kept].assign(human=people),
-        embeddings={"item": known["item_id"].astype(str).to_numpy(), **arrays}, judge=judge,
-    )  # fmt: skip
+        embeddings={"item": known["item_id"].astype(str).to_numpy(), **arrays},
+        judge=judge,
+    )
 
 
 #: Both orders and other judges; one order, named models and several pairs a question.
@@ -88,11 +85,14 @@ def answer(pairs: Pairs, judge: str, *, names: Callable[[str], str] = str) -> Fi
         "diagnostics": found.diagnostics.frame.drop(columns=["note"]),
         "methods": pd.DataFrame(found.held_out),
         "trust": trust.sort_values(["item", "trust"])[["item", *flips]].reset_index(drop=True),
-        "held out": held.sort_values(["method", "item", "score", "agrees"])
-        [["method", "item", "agrees", "score", "flip"]].reset_index(drop=True),
-        "bins": found.checks["reliability"], "share": found.checks["share"],
-        "verified": found.checks["verified"], "features": found.checks["features"],
-    }  # fmt: skip
+        "held out": held.sort_values(["method", "item", "score", "agrees"])[
+            ["method", "item", "agrees", "score", "flip"]
+        ].reset_index(drop=True),
+        "bins": found.checks["reliability"],
+        "share": found.checks["share"],
+        "verified": found.checks["verified"],
+        "features": found.checks["features"],
+    }
 
 
 @pytest.fixture(scope="module")
@@ -117,18 +117,17 @@ def test_names_of_items_and_judges_say_nothing(log: Log, before: Figures) -> Non
     judges = {name: f"{name[::-1]} renamed" for name in log.verdicts["judge"].unique()}
     renamed = replace(
         log,
-        verdicts=log.verdicts.assign(item_id=log.verdicts["item_id"].astype(str).map(items),
-                                     judge=log.verdicts["judge"].map(judges)),
+        verdicts=log.verdicts.assign(
+            item_id=log.verdicts["item_id"].astype(str).map(items), judge=log.verdicts["judge"].map(judges)
+        ),
         items=log.items.assign(item_id=log.items["item_id"].astype(str).map(items)),
         embeddings={**log.embeddings, "item": pd.Series(log.embeddings["item"]).map(items).to_numpy()},
-    )  # fmt: skip
+    )
     back = {new: old for old, new in items.items()}
     now = answer(renamed.read(), judges[log.judge], names=back.__getitem__)
     old = {new: name for name, new in judges.items()}
     for part, column in (("diagnostics", "unit"), ("features", "feature")):
-        now[part][column] = now[part][column].replace(
-            {f"same as {new}": f"same as {old[new]}" for new in old}
-        )
+        now[part][column] = now[part][column].replace({f"same as {new}": f"same as {old[new]}" for new in old})
     equal(now, before)
 
 
@@ -152,26 +151,29 @@ def swapped(log: Log) -> Log:
     turned = {"a": "b", "b": "a", "ab": "ba", "ba": "ab"}
 
     def turn(frame: pd.DataFrame, rows: pd.Series, columns: tuple[str, ...]) -> pd.DataFrame:
-        found = frame.assign(**{name: frame[name].where(~rows, frame[name].replace(turned))
-                                for name in columns})  # fmt: skip
+        found = frame.assign(**{name: frame[name].where(~rows, frame[name].replace(turned)) for name in columns})
         for one, other in (("len_a", "len_b"), ("model_a", "model_b")):
             if one in frame:
-                found[one], found[other] = (frame[one].where(~rows, frame[other]),
-                                            frame[other].where(~rows, frame[one]))  # fmt: skip
+                found[one], found[other] = (
+                    frame[one].where(~rows, frame[other]),
+                    frame[other].where(~rows, frame[one]),
+                )
         return found
 
     a, b = log.embeddings["response_a"], log.embeddings["response_b"]
     side = there.to_numpy()[:, None]
     return replace(
-        log, verdicts=turn(log.verdicts, mine, ("verdict", "order")),
+        log,
+        verdicts=turn(log.verdicts, mine, ("verdict", "order")),
         items=turn(log.items, there, ("human",)),
         embeddings={**log.embeddings, "response_a": np.where(side, b, a), "response_b": np.where(side, a, b)},
-    )  # fmt: skip
+    )
 
 
 def shuffled(log: Log) -> Log:
-    return replace(log, verdicts=log.verdicts.sample(frac=1, random_state=4),
-                   items=log.items.sample(frac=1, random_state=5))  # fmt: skip
+    return replace(
+        log, verdicts=log.verdicts.sample(frac=1, random_state=4), items=log.items.sample(frac=1, random_state=5)
+    )
 
 
 def every_row_twice(log: Log) -> Log:
@@ -195,10 +197,10 @@ def test_two_files_say_what_one_does(log: Log, before: Figures, tmp_path: Path) 
 
 def test_units_of_lengths_and_embeddings_say_nothing(log: Log) -> None:
     scaled = replace(
-        log, items=log.items.assign(len_a=5 * log.items["len_a"], len_b=5 * log.items["len_b"]),
-        embeddings={name: values if name == "item" else 3 * values
-                    for name, values in log.embeddings.items()},
-    )  # fmt: skip
+        log,
+        items=log.items.assign(len_a=5 * log.items["len_a"], len_b=5 * log.items["len_b"]),
+        embeddings={name: values if name == "item" else 3 * values for name, values in log.embeddings.items()},
+    )
     one, other = (fast_audit(each.read().of(judge=log.judge), VerdictAgreement()) for each in (log, scaled))
     np.testing.assert_array_equal(other.flips, one.flips)
     # Directions are kept in single precision.
@@ -214,6 +216,8 @@ def test_the_fast_path_and_its_guard_know_no_sides_and_places(log: Log) -> None:
         again = fast_audit(other, VerdictAgreement())
         assert again.figures == found.figures
         key = ["item", "trust"]
-        one, two = (part.frame.iloc[audit.rows].assign(trust=audit.scores)[key].sort_values(key)["trust"]
-                    for part, audit in ((pairs, found), (other, again)))  # fmt: skip
+        one, two = (
+            part.frame.iloc[audit.rows].assign(trust=audit.scores)[key].sort_values(key)["trust"]
+            for part, audit in ((pairs, found), (other, again))
+        )
         np.testing.assert_allclose(two, one, atol=1e-12)

@@ -51,9 +51,7 @@ def fitted(counts: BattleCounts) -> Fit:
 
 def _log_density(model: BradleyTerry, data: Data, flat: Any) -> float:
     target = density(model, data)
-    return -float(
-        target.potential(jnp.asarray(flat), {name: jnp.asarray(a) for name, a in data.arrays.items()})
-    )
+    return -float(target.potential(jnp.asarray(flat), {name: jnp.asarray(a) for name, a in data.arrays.items()}))
 
 
 @pytest.mark.parametrize("model", [BradleyTerry(), BradleyTerry(judge="j0", order_effect=True), WITH_EFFECTS])
@@ -66,8 +64,9 @@ def test_the_same_density_in_both_languages(
 def test_swapping_a_and_b_changes_nothing(battles: Battles) -> None:
     # A row turned round says the same battle in other words: every pattern must count alike.
     frame = battles.frame
-    turned = frame.rename(columns={"model_a": "model_b", "model_b": "model_a", "length_a": "length_b",
-                                   "length_b": "length_a"})  # fmt: skip
+    turned = frame.rename(
+        columns={"model_a": "model_b", "model_b": "model_a", "length_a": "length_b", "length_b": "length_a"}
+    )
     order = frame["order"].map({"ab": "ba", "ba": "ab"})
     turned = turned.assign(human=1 - frame["human"], verdict=1 - frame["verdict"], order=order)
     turned = turned.drop(columns="gap")
@@ -95,9 +94,7 @@ def test_duplicated_battles_halve_the_variance(counts: BattleCounts) -> None:
     np.testing.assert_array_equal(twice, 2 * once)
     flat = np.linspace(-0.5, 0.5, density(model, model.prepare(counts)).size)
     data = model.prepare(counts)
-    none, one, two = (
-        _log_density(model, data.with_arrays({**data.arrays, "n": k * once}), flat) for k in range(3)
-    )
+    none, one, two = (_log_density(model, data.with_arrays({**data.arrays, "n": k * once}), flat) for k in range(3))
     # The prior counts once; what battles add doubles, and so does the curvature, the inverse variance.
     assert two - none == pytest.approx(2 * (one - none), rel=1e-12)
 

@@ -65,8 +65,9 @@ def test_more_models_than_prompts_leave_a_covariance_of_full_rank() -> None:
     rng = np.random.default_rng(2)
     a = rng.integers(20, size=4000)
     b = (a + rng.integers(1, 20, size=4000)) % 20
-    frame = pd.DataFrame({"model_a": a, "model_b": b, "human": rng.integers(2, size=4000),
-                          "prompt": rng.integers(8, size=4000)})  # fmt: skip
+    frame = pd.DataFrame(
+        {"model_a": a, "model_b": b, "human": rng.integers(2, size=4000), "prompt": rng.integers(8, size=4000)}
+    )
     data = BradleyTerry().prepare(count_battles(Battles.from_frame(frame)))
     values = np.linalg.eigvalsh(data["alone"] + data["added"])
     assert (values[1:] > 0.2 * np.linalg.eigvalsh(data["alone"])[1:]).all()  # all but the free level

@@ -34,19 +34,23 @@ def _small(pooling: str = "partial", runs: int = 1) -> tuple[ConditionalPanel, D
     annotations = np.zeros((12, 2), np.int64)
     annotations[:5] = 1
     panel = PanelVotes(
-        models=("a", "b"), judges=("j", "k", "l"), groups=("all",), items=tuple(map(str, range(12))),
-        votes=np.where(gone, np.nan, votes), runs=np.where(gone, 0, runs), annotations=annotations,
-        label=np.where(annotations > 0, rng.integers(0, 2, (12, 2)), np.nan), group=np.zeros(12, np.int64),
+        models=("a", "b"),
+        judges=("j", "k", "l"),
+        groups=("all",),
+        items=tuple(map(str, range(12))),
+        votes=np.where(gone, np.nan, votes),
+        runs=np.where(gone, 0, runs),
+        annotations=annotations,
+        label=np.where(annotations > 0, rng.integers(0, 2, (12, 2)), np.nan),
+        group=np.zeros(12, np.int64),
         cluster=np.arange(12),
-    )  # fmt: skip
+    )
     model = ConditionalPanel(pooling=pooling)  # type: ignore[arg-type]  # parametrised by name
     return model, model.prepare(panel)
 
 
 @pytest.mark.parametrize(("pooling", "runs"), [("partial", 1), ("shared", 3), ("specific", 1)])
-def test_the_same_density_in_both_languages(
-    pooling: str, runs: int, same_density: Callable[..., None]
-) -> None:
+def test_the_same_density_in_both_languages(pooling: str, runs: int, same_density: Callable[..., None]) -> None:
     same_density(*_small(pooling, runs), points=25)
 
 
@@ -57,8 +61,13 @@ def test_replicates_are_drawn_from_the_density() -> None:
     from bayesjudge.models.conditional_panel.likelihood import PanelResponses
 
     data = _small()[1]
-    arrays = {**data.arrays, "runs": np.ones((1, 3), int), "model_of": np.array([1]), "known": np.array([0]),
-              "real": np.array([1])}  # fmt: skip
+    arrays = {
+        **data.arrays,
+        "runs": np.ones((1, 3), int),
+        "model_of": np.array([1]),
+        "known": np.array([0]),
+        "real": np.array([1]),
+    }
     rng = np.random.default_rng(1)
     theta, logits = jnp.array([0.3, 0.8]), rng.normal(size=(2, 3, 2))
     seen = PanelResponses(theta, jnp.asarray(logits[0]), jnp.asarray(logits[1]), data.with_arrays(arrays))
@@ -75,9 +84,7 @@ def _independent(votes: PanelVotes, seed: int) -> PanelVotes:
     """The same design with votes that depend on the label alone, at each judge's own rates."""
     rng = np.random.default_rng(seed)
     label = np.where(np.isfinite(votes.label), votes.label, 0.0)
-    yes = [
-        np.nanmean(np.where(votes.label[..., None] == y, votes.votes, np.nan), axis=(0, 1)) for y in (0, 1)
-    ]
+    yes = [np.nanmean(np.where(votes.label[..., None] == y, votes.votes, np.nan), axis=(0, 1)) for y in (0, 1)]
     drawn = rng.random(votes.votes.shape) < np.where(label[..., None] == 1, yes[1], yes[0])
     return replace(votes, votes=np.where(votes.runs > 0, drawn, np.nan))
 
@@ -89,9 +96,7 @@ def _flagged(votes: PanelVotes) -> pd.Series:
 
 
 @pytest.mark.slow
-def test_the_co_errors_of_real_judges_are_flagged_and_those_of_independent_ones_are_not(
-    triviaqa: pd.DataFrame,
-) -> None:
+def test_the_co_errors_of_real_judges_are_flagged_and_those_of_independent_ones_are_not(triviaqa: pd.DataFrame) -> None:
     # Five of the nine models are enough to see it, and cheaper.
     some = triviaqa[triviaqa["model"].isin(sorted(triviaqa["model"].unique())[:5])]
     votes = panel_votes(Verdicts.from_frame(some))

@@ -43,9 +43,7 @@ def _scored() -> Battles:
     """One judge who scores, with lengths."""
     frame = simulate_battles(seed=1, design=BattleDesign(battles=200, graded=True)).battles.frame
     rng = np.random.default_rng(3)
-    return Battles.from_frame(
-        frame.assign(**{f"length_{side}": rng.integers(1, 9, len(frame)) for side in "ab"})
-    )
+    return Battles.from_frame(frame.assign(**{f"length_{side}": rng.integers(1, 9, len(frame)) for side in "ab"}))
 
 
 def _marginal(data: Data) -> Marginal:
@@ -94,12 +92,16 @@ def test_strengths_are_drawn_from_their_exact_conditional() -> None:
     data = JudgeElo(families=(("j0", "x"), ("m1", "x"))).prepare(_counts(battles=120, judges=2))
     spread, slope, taste, partial = 0.7, np.array([0.9, 0.5]), np.array([0.3, 0.2]), np.array([0.8])
     sizes, draws = (4, 5000), 20_000
-    posterior = xr.Dataset({
-        "spread": (("chain", "draw"), np.full(sizes, spread)),
-        **{name: (("chain", "draw", "judge"), np.broadcast_to(value, (*sizes, 2)))
-           for name, value in (("slope", slope), ("taste_spread", taste))},
-        "taste_partial": (("chain", "draw", "judge_pair"), np.broadcast_to(partial, (*sizes, 1))),
-    })  # fmt: skip
+    posterior = xr.Dataset(
+        {
+            "spread": (("chain", "draw"), np.full(sizes, spread)),
+            **{
+                name: (("chain", "draw", "judge"), np.broadcast_to(value, (*sizes, 2)))
+                for name, value in (("slope", slope), ("taste_spread", taste))
+            },
+            "taste_partial": (("chain", "draw", "judge_pair"), np.broadcast_to(partial, (*sizes, 1))),
+        }
+    )
     found = joint_draws(posterior, data, seed=1)
     raters, models = 3, data.size("model")
     scale = joint_scale(np, np.array(spread), slope, taste, partial)
@@ -110,15 +112,11 @@ def test_strengths_are_drawn_from_their_exact_conditional() -> None:
     gain = prior @ design.T @ np.linalg.inv(covariance)
     centred = np.eye(models) - 1 / models
     mean = (gain @ np.asarray(data["y"])).reshape(raters, models) @ centred
-    spreads = (
-        np.kron(np.eye(raters), centred) @ (prior - gain @ design @ prior) @ np.kron(np.eye(raters), centred)
-    )
+    spreads = np.kron(np.eye(raters), centred) @ (prior - gain @ design @ prior) @ np.kron(np.eye(raters), centred)
     theta = found.theta.to_numpy().reshape(draws, models)
     error = np.sqrt(np.diag(spreads)[:models] / draws)
     assert np.abs((theta.mean(axis=0) - mean[0]) / error).max() < 4.5
-    np.testing.assert_allclose(
-        np.cov(theta.T), spreads[:models, :models], atol=6 * spreads.max() / np.sqrt(draws)
-    )
+    np.testing.assert_allclose(np.cov(theta.T), spreads[:models, :models], atol=6 * spreads.max() / np.sqrt(draws))
     eye = slope[:, None] * found.theta.to_numpy()[..., None, :] + found.tastes.to_numpy()
     np.testing.assert_allclose(eye.reshape(draws, 2, models).mean(axis=0), mean[1:], atol=0.02)
     expected = effects.T @ np.linalg.solve(covariance, np.asarray(data["y"]))
@@ -143,9 +141,7 @@ def test_correlations_of_tastes_are_uniform_a_priori(agree: Callable[..., None])
 
 def _u(data: Data) -> Array:
     judges = data.size("judge")
-    return np.concatenate([[-0.3], np.linspace(0.5, 1, judges), np.linspace(-2, -1, judges), [0.4]])[
-        : 2 + 2 * judges
-    ]
+    return np.concatenate([[-0.3], np.linspace(0.5, 1, judges), np.linspace(-2, -1, judges), [0.4]])[: 2 + 2 * judges]
 
 
 def test_scores_in_other_units_and_shifted_change_nothing() -> None:
@@ -221,9 +217,7 @@ def test_draws_of_the_folds_are_those_of_the_fit(fitted: Fit) -> None:
 # What must be caught: worlds whose raters share battles and prompts, and intervals that forget it
 
 
-def _world(
-    seed: int, *, models: int = 8, battles: int = 240, prompts: int = 60, voted: float
-) -> BattleCounts:
+def _world(seed: int, *, models: int = 8, battles: int = 240, prompts: int = 60, voted: float) -> BattleCounts:
     """People and a judge who looked at the same answers: half of what sways them in a battle they share."""
     rng = np.random.default_rng(seed)
     # Hyperparameters in the middle of their priors, on the scale that is left where battles vary so much.
@@ -237,9 +231,7 @@ def _world(
     won = (rng.random(d.shape) < expit(d)).astype(float)
     won[0, rng.random(battles) >= voted] = np.nan
     frame = {"item": np.arange(battles), "prompt": prompt, "model_a": pairs[:, 0], "model_b": pairs[:, 1]}
-    return count_battles(
-        Battles.from_frame(pd.DataFrame({**frame, "human": won[0], "judge": "j", "verdict": won[1]}))
-    )
+    return count_battles(Battles.from_frame(pd.DataFrame({**frame, "human": won[0], "judge": "j", "verdict": won[1]})))
 
 
 #: Where the chance of the votes to come is most of what is not known.

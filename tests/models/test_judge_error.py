@@ -35,12 +35,20 @@ def _counts(cells: dict[tuple[int, int, int], int], *, models: int = 1) -> Verdi
     """Counts of one judge's single runs from ``(model, label, verdict): n``, each model on its own items."""
     model, label, verdict = (np.array(column) for column in zip(*cells, strict=True))
     zero, n, mine = np.zeros_like(model), np.array(list(cells.values())), model[:, None] == np.arange(models)
-    answers = AnswerPatterns(model=model, group=zero, cluster=zero, label=label, runs=zero[:, None] + 1,
-                             positives=verdict[:, None], n=n)  # fmt: skip
-    items = ItemPatterns(group=zero, cluster=zero, label=np.where(mine, label[:, None], -1), n=n,
-                         runs=mine.astype(int), positives=mine * verdict[:, None])  # fmt: skip
-    return VerdictCounts(models=tuple("abc"[:models]), judges=("j",), groups=("all",), clusters=0,
-                         answers=answers, items={"j": items})  # fmt: skip
+    answers = AnswerPatterns(
+        model=model, group=zero, cluster=zero, label=label, runs=zero[:, None] + 1, positives=verdict[:, None], n=n
+    )
+    items = ItemPatterns(
+        group=zero,
+        cluster=zero,
+        label=np.where(mine, label[:, None], -1),
+        n=n,
+        runs=mine.astype(int),
+        positives=mine * verdict[:, None],
+    )
+    return VerdictCounts(
+        models=tuple("abc"[:models]), judges=("j",), groups=("all",), clusters=0, answers=answers, items={"j": items}
+    )
 
 
 def _log_density(model: JudgeError, data: Data) -> Callable[[dict[str, Any]], float]:
@@ -77,15 +85,7 @@ def test_a_perfect_judge_leaves_the_beta_binomial(labelled: bool) -> None:
 
 
 def test_relabelling_models_permutes_the_density() -> None:
-    cells = {
-        (0, 1, 1): 9,
-        (0, 0, 1): 2,
-        (0, -1, 1): 40,
-        (0, -1, 0): 9,
-        (1, 1, 0): 3,
-        (1, 0, 0): 8,
-        (1, -1, 1): 20,
-    }
+    cells = {(0, 1, 1): 9, (0, 0, 1): 2, (0, -1, 1): 40, (0, -1, 0): 9, (1, 1, 0): 3, (1, 0, 0): 8, (1, -1, 1): 20}
     swapped = {(1 - m, y, v): n for (m, y, v), n in cells.items()}
     model = JudgeError()
     one, other = (model.prepare(_counts(c, models=2)) for c in (cells, swapped))
@@ -120,14 +120,13 @@ def test_enriched_labels_do_not_move_theta() -> None:
     for cells in (few, many):
         data = model.prepare(_counts(cells))
         target, arrays = density(model, data), accelerator.to_device(data.arrays)
-        flat = target.unconstrain({"theta": jnp.array([0.6]), "mu_sensitivity": jnp.ones((1, 1)),
-                                   "mu_specificity": jnp.ones((1, 1))}, arrays)  # fmt: skip
+        flat = target.unconstrain(
+            {"theta": jnp.array([0.6]), "mu_sensitivity": jnp.ones((1, 1)), "mu_specificity": jnp.ones((1, 1))}, arrays
+        )
         slopes.append(np.asarray(jax.grad(target.potential)(flat, arrays)))
     by_site = [density(model, data).constrain(jnp.asarray(s), arrays) for s in slopes]
     assert float(by_site[0]["theta"][0]) == pytest.approx(float(by_site[1]["theta"][0]), abs=1e-12)
-    assert float(by_site[0]["mu_sensitivity"][0, 0]) != pytest.approx(
-        float(by_site[1]["mu_sensitivity"][0, 0]), abs=1
-    )
+    assert float(by_site[0]["mu_sensitivity"][0, 0]) != pytest.approx(float(by_site[1]["mu_sensitivity"][0, 0]), abs=1)
 
 
 def test_labels_identify_a_judge_who_is_wrong_more_often_than_right() -> None:
@@ -135,9 +134,7 @@ def test_labels_identify_a_judge_who_is_wrong_more_often_than_right() -> None:
     cells = {(0, 1, 1): 28, (0, 1, 0): 112, (0, 0, 1): 48, (0, 0, 0): 12, (0, -1, 1): 304, (0, -1, 0): 496}
     model = JudgeError(pooling="specific")
     found = _mode(model, model.prepare(_counts(cells)))
-    q1, q0 = (
-        1 / (1 + np.exp(-float(found[f"logit_{name}"][0, 0]))) for name in ("sensitivity", "specificity")
-    )
+    q1, q0 = (1 / (1 + np.exp(-float(found[f"logit_{name}"][0, 0]))) for name in ("sensitivity", "specificity"))
     assert q1 + q0 - 1 < -0.5
     # θ̂ = .7 by labels and by Rogan–Gladen; its standard error is about .03.
     assert float(found["theta"][0]) == pytest.approx(0.7, abs=0.03)
@@ -184,9 +181,7 @@ def test_simulation_repeats_by_key_and_keeps_the_design() -> None:
 def test_the_prior_predicts_every_accuracy_and_mostly_useful_judges() -> None:
     model = JudgeError(pooling="shared")
     data = model.prepare(simulate_counts(datasets=1, seed=2, labelled=30, unlabelled=40)[0])
-    drawn = jax.jit(jax.vmap(lambda key: model.simulate(key, data)))(
-        jax.random.split(jax.random.key(0), 2000)
-    )
+    drawn = jax.jit(jax.vmap(lambda key: model.simulate(key, data)))(jax.random.split(jax.random.key(0), 2000))
     theta = np.asarray(drawn["theta"])[:, 0]
     assert stats.kstest(theta, "uniform").pvalue > error_budget.level()
     worse = np.asarray(drawn["mu_sensitivity"] + drawn["mu_specificity"]).ravel() < 0
@@ -280,11 +275,7 @@ def test_a_rate_without_errors_among_the_labels_reaches_one() -> None:
 
 @pytest.mark.parametrize(
     ("options", "hint"),
-    [
-        ({"pooling": "some"}, "partial"),
-        ({"labels": "chosen"}, "enriched"),
-        ({"accuracy_prior": (0.0, 1.0)}, "above 0"),
-    ],
+    [({"pooling": "some"}, "partial"), ({"labels": "chosen"}, "enriched"), ({"accuracy_prior": (0.0, 1.0)}, "above 0")],
 )
 def test_wrong_options_say_what_is_allowed(options: dict[str, Any], hint: str) -> None:
     with pytest.raises(UsageError, match=hint):

@@ -37,9 +37,16 @@ def _float64() -> None:
 
 
 def _panel(
-    items: int = 60, models: int = 3, judges: int = 4, *, labelled: int = 15, seed: int = 0, groups: int = 1,
-    cluster: int = 1, missing: float = 0.1,
-) -> PanelVotes:  # fmt: skip
+    items: int = 60,
+    models: int = 3,
+    judges: int = 4,
+    *,
+    labelled: int = 15,
+    seed: int = 0,
+    groups: int = 1,
+    cluster: int = 1,
+    missing: float = 0.1,
+) -> PanelVotes:
     """A panel whose judges err together: labels depend on the item, votes on the label and on the item."""
     rng = np.random.default_rng(seed)
     ease = rng.normal(size=(items, 1))
@@ -50,12 +57,17 @@ def _panel(
     annotations = np.zeros((items, models), np.int64)
     annotations[:labelled] = 1
     return PanelVotes(
-        models=tuple(f"m{k}" for k in range(models)), judges=tuple(f"j{k}" for k in range(judges)),
-        groups=tuple("gh"[:groups]) if groups > 1 else ("all",), items=tuple(map(str, range(items))),
-        votes=np.where(gone, np.nan, votes), runs=(~gone).astype(np.int64),
-        label=np.where(annotations > 0, label, np.nan), annotations=annotations,
-        group=np.arange(items) % groups, cluster=np.arange(items) // cluster,
-    )  # fmt: skip
+        models=tuple(f"m{k}" for k in range(models)),
+        judges=tuple(f"j{k}" for k in range(judges)),
+        groups=tuple("gh"[:groups]) if groups > 1 else ("all",),
+        items=tuple(map(str, range(items))),
+        votes=np.where(gone, np.nan, votes),
+        runs=(~gone).astype(np.int64),
+        label=np.where(annotations > 0, label, np.nan),
+        annotations=annotations,
+        group=np.arange(items) % groups,
+        cluster=np.arange(items) // cluster,
+    )
 
 
 def _prior_draws(model: JudgePanel, data: Data, draws: int = 50, seed: int = 0) -> xr.Dataset:
@@ -78,9 +90,12 @@ def _marked(votes: PanelVotes, annotators: int = 3, error: float = 0.1) -> Panel
     given = known[..., None] & ((rng.random(shape) < 0.8) | (np.arange(annotators) == 0))
     n = given.sum(axis=-1)
     return replace(
-        votes, annotators=tuple(f"p{k}" for k in range(annotators)), marks=np.where(given, marks, -1),
-        annotations=n, label=np.where(n > 0, (marks * given).sum(axis=-1) / np.maximum(n, 1), np.nan),
-    )  # fmt: skip
+        votes,
+        annotators=tuple(f"p{k}" for k in range(annotators)),
+        marks=np.where(given, marks, -1),
+        annotations=n,
+        label=np.where(n > 0, (marks * given).sum(axis=-1) / np.maximum(n, 1), np.nan),
+    )
 
 
 OPTIONS = {
@@ -108,8 +123,10 @@ def test_the_density_is_the_equation_of_the_card() -> None:
     model = JudgePanel()
     data = model.prepare(votes)
     target = density(model, data)
-    values = {name: np.asarray(v) for name, v in target.constrain(
-        jnp.asarray(np.random.default_rng(1).normal(size=target.size)), {}).items()}  # fmt: skip
+    values = {
+        name: np.asarray(v)
+        for name, v in target.constrain(jnp.asarray(np.random.default_rng(1).normal(size=target.size)), {}).items()
+    }
     level = votes.votes.mean(axis=(0, 2))
     n = votes.runs.sum(axis=(0, 2))
     ell = np.log(level * n + 0.5) - np.log((1 - level) * n + 0.5)
@@ -131,10 +148,14 @@ def test_the_density_is_the_equation_of_the_card() -> None:
 
 def _permuted(votes: PanelVotes, models: list[int], judges: list[int]) -> PanelVotes:
     return replace(
-        votes, models=tuple(votes.models[m] for m in models), judges=tuple(votes.judges[j] for j in judges),
-        votes=votes.votes[:, models][:, :, judges], runs=votes.runs[:, models][:, :, judges],
-        label=votes.label[:, models], annotations=votes.annotations[:, models],
-    )  # fmt: skip
+        votes,
+        models=tuple(votes.models[m] for m in models),
+        judges=tuple(votes.judges[j] for j in judges),
+        votes=votes.votes[:, models][:, :, judges],
+        runs=votes.runs[:, models][:, :, judges],
+        label=votes.label[:, models],
+        annotations=votes.annotations[:, models],
+    )
 
 
 def test_relabelling_models_and_judges_permutes_the_density() -> None:
@@ -143,12 +164,20 @@ def test_relabelling_models_and_judges_permutes_the_density() -> None:
     one, other = model.prepare(votes), model.prepare(_permuted(votes, models, judges))
     target = density(model, one)
     values = dict(target.constrain(jnp.asarray(np.random.default_rng(2).normal(size=target.size)), {}))
-    moved = {**values, "z_model": values["z_model"][np.array(models)],
-             "z_weight": values["z_weight"][np.array(judges)],
-             "z_own_weight": values["z_own_weight"][np.array(judges)][:, np.array(models)]}  # fmt: skip
-    at = [float(density(model, data).potential(density(model, data).unconstrain(v, data.arrays),
-                                               accelerator.to_device(data.arrays)))
-          for data, v in ((one, values), (other, moved))]  # fmt: skip
+    moved = {
+        **values,
+        "z_model": values["z_model"][np.array(models)],
+        "z_weight": values["z_weight"][np.array(judges)],
+        "z_own_weight": values["z_own_weight"][np.array(judges)][:, np.array(models)],
+    }
+    at = [
+        float(
+            density(model, data).potential(
+                density(model, data).unconstrain(v, data.arrays), accelerator.to_device(data.arrays)
+            )
+        )
+        for data, v in ((one, values), (other, moved))
+    ]
     assert at[0] == pytest.approx(at[1], rel=1e-12)
 
 
@@ -171,8 +200,9 @@ def test_repeated_runs_enter_as_their_mean() -> None:
 
 def test_a_judge_that_always_says_yes_adds_nothing() -> None:
     votes = _panel()
-    eager = replace(votes, votes=np.where([True, False, False, False], 1.0, votes.votes),
-                    runs=np.maximum(votes.runs, [1, 0, 0, 0]))  # fmt: skip
+    eager = replace(
+        votes, votes=np.where([True, False, False, False], 1.0, votes.votes), runs=np.maximum(votes.runs, [1, 0, 0, 0])
+    )
     data = JudgePanel().prepare(eager)
     assert (data["answer_votes"][:, 0] == 0).all()
     assert (half_votes(data, "answer")[:, 0] == 0.5).all()
@@ -332,9 +362,7 @@ def test_the_superpopulation_average_is_a_bayesian_bootstrap() -> None:
     many = one.isel(draw=np.zeros(4000, int)).assign_coords(draw=np.arange(4000))
     theta = model.accuracy(many, data).to_numpy()[0]
     p = over_answers(_cell_probability, adjusted(one, data), data)[0, 0].reshape(200, 3)
-    np.testing.assert_allclose(
-        theta.mean(axis=0), p.mean(axis=0), atol=5 * theta.std(axis=0).max() / 4000**0.5
-    )
+    np.testing.assert_allclose(theta.mean(axis=0), p.mean(axis=0), atol=5 * theta.std(axis=0).max() / 4000**0.5)
     want = np.cov(p.T, ddof=0) / 201
     # Covariances of 4,000 draws are good to 1/√4000 = 1.6 % of the variances; 5 of those.
     np.testing.assert_allclose(np.cov(theta.T), want, atol=0.08 * want.diagonal().max())
@@ -358,9 +386,7 @@ def test_patterns_of_votes_give_what_all_answers_give(
     assert grouped.size("cell") < whole.size("cell") / (3 if cluster == 1 else 1)
     one = _prior_draws(model, whole).isel(chain=[0], draw=[0])
     many = one.isel(draw=np.zeros(2000, int)).assign_coords(draw=np.arange(2000))
-    each, patterns = (
-        model.accuracy(many, data, population=population).to_numpy()[0] for data in (whole, grouped)
-    )
+    each, patterns = (model.accuracy(many, data, population=population).to_numpy()[0] for data in (whole, grouped))
     # Mean votes are rounded to 0.02, which moves a mean by less than 1e-3.
     np.testing.assert_allclose(each.mean(axis=0), patterns.mean(axis=0), atol=1e-3)
     if cluster == 1:
@@ -443,8 +469,9 @@ def _odd() -> Iterator[Any]:
     yield pytest.param(panel.with_labels_of(~(first | True)), "no human label", id="no label")
     yield pytest.param(panel.with_labels_of(one > 0), "only 1 labelled answers", id="one label")
     yield pytest.param(panel.with_labels_of(only > 0), "no label on m0", id="labels on one model")
-    yield pytest.param(replace(panel, label=np.where(panel.annotations > 0, 1.0, np.nan)), "labels are 1",
-                       id="all labels equal")  # fmt: skip
+    yield pytest.param(
+        replace(panel, label=np.where(panel.annotations > 0, 1.0, np.nan)), "labels are 1", id="all labels equal"
+    )
     yield pytest.param(replace(panel, votes=yes), "", id="a judge that always says yes")
     yield pytest.param(replace(panel, votes=silent, runs=unheard), "never voted", id="a judge without votes")
     yield pytest.param(_permuted(panel, [0, 1, 2], [0, 1, 2, 2]), "", id="a judge twice")
@@ -487,8 +514,11 @@ def test_forty_labels_of_triviaqa_give_narrow_intervals_that_hold(triviaqa: pd.D
     keep = np.isin(np.arange(400), np.random.default_rng(1).permutation(400)[:40])
     model = JudgePanel()
     result = fit(model, votes.with_labels_of(keep), engine=Hmc(draws=400, tune=400), seed=1)
-    truth = {(name, m): float(v) for name in ("accuracy", "accuracy (these items)")
-             for m, v in zip(votes.models, np.nanmean(votes.label, axis=0), strict=True)}  # fmt: skip
+    truth = {
+        (name, m): float(v)
+        for name in ("accuracy", "accuracy (these items)")
+        for m, v in zip(votes.models, np.nanmean(votes.label, axis=0), strict=True)
+    }
     table = result.estimates().with_truth(truth)
     ours = table.where(estimand=["accuracy", "accuracy (these items)"]).frame
     assert (ours["rhat"] < 1.02).all()

@@ -152,11 +152,14 @@ def test_groups_add_up_each_at_its_own_temperature(counts: BattleCounts) -> None
     draws = {name: (("chain", "draw"), np.full((2, 300), at)) for name, at in (("mu", 0.1), ("tau", 0.0))}
     shape = (2, 300, 2)
     posterior = xr.Dataset(
-        {**draws, "z_judge": (("chain", "draw", "judge"), np.zeros(shape)),
-         "omega": (("chain", "draw", "judge"), np.zeros(shape)),
-         "z_group": (("chain", "draw", "judge", "group"), np.zeros((*shape, 2)))},
+        {
+            **draws,
+            "z_judge": (("chain", "draw", "judge"), np.zeros(shape)),
+            "omega": (("chain", "draw", "judge"), np.zeros(shape)),
+            "z_group": (("chain", "draw", "judge", "group"), np.zeros((*shape, 2))),
+        },
         coords={"judge": ["j0", "j1"], "group": ["x", "y"]},
-    )  # fmt: skip
+    )
     apart = model.elo(posterior, data, judge="j1")
     plain = JudgeTemperature()
     together = plain.elo(posterior.drop_vars(["z_group", "omega"]), plain.prepare(counts), judge="j1")

@@ -117,8 +117,7 @@ def test_padding_changes_nothing(case: tuple[Model, Data]) -> None:
         padded = padded.padded(dim, data.size(dim) + 3)
     flat = 0.3 * np.arange(density(model, data).size) - 1
     one, other = (
-        float(jax.jit(density(model, d).potential)(flat, accelerator.to_device(d.arrays)))
-        for d in (data, padded)
+        float(jax.jit(density(model, d).potential)(flat, accelerator.to_device(d.arrays))) for d in (data, padded)
     )
     assert one == pytest.approx(other, rel=1e-12)
 

@@ -72,16 +72,18 @@ def test_the_score_of_each_has_other_moments(case: Case) -> None:
 #: One slip of the simulator of each model that is calibrated here; benchmarks/validation.py does all models
 #: at length. The density stays right, so both calibrations run one program. `repeated_trials` and
 #: `pointwise_scores` are calibrated, rightly and wrongly, in their own tests, whose program they share.
-CALIBRATED = {"bradley_terry": "sign of log_tie flipped", "judge_error": "theta for its complement",
-              "judge_panel": "sign of weight_mean flipped", "judge_temperature": "sign of mu flipped",
-              "verdict_agreement": "sign of alpha flipped"}  # fmt: skip
+CALIBRATED = {
+    "bradley_terry": "sign of log_tie flipped",
+    "judge_error": "theta for its complement",
+    "judge_panel": "sign of weight_mean flipped",
+    "judge_temperature": "sign of mu flipped",
+    "verdict_agreement": "sign of alpha flipped",
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(CALIBRATED))
-def test_calibration_passes_a_right_simulator_and_finds_a_wrong_one(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calibration_passes_a_right_simulator_and_finds_a_wrong_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case.of(name, tuple(slip for slip in MUTATIONS[name] if slip.name == CALIBRATED[name]))
     options: dict[str, Any] = {"replicates": 100, "ranked": 31, "engine": Hmc(draws=40, tune=80), "seed": 11}
     right = sbc(case.model, case.data, **options)

@@ -20,12 +20,7 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data
 from bayesjudge.models.pointwise_scores import PointwiseScores
-from bayesjudge.models.pointwise_scores.likelihood import (
-    CellMeans,
-    ScaledChiSquares,
-    jax_lean,
-    jax_log_levels,
-)
+from bayesjudge.models.pointwise_scores.likelihood import CellMeans, ScaledChiSquares, jax_lean, jax_log_levels
 from bayesjudge.models.pointwise_scores.results import components
 from bayesjudge.simulation import sbc
 from bayesjudge.tables import Scores
@@ -33,9 +28,11 @@ from bayesjudge.tables import Scores
 GAUSSIAN, ORDINAL = PointwiseScores(), PointwiseScores(likelihood="ordinal")
 ONE = {"judges": ("heron",)}
 DESIGNS: dict[str, dict[str, Any]] = {
-    "one judge": ONE, "two judges": {}, "missing scores": {"missing": 0.3},
+    "one judge": ONE,
+    "two judges": {},
+    "missing scores": {"missing": 0.3},
     "two trials": {"trials": 2, **ONE},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
@@ -78,8 +75,10 @@ def test_moments_have_the_density_of_the_scores() -> None:
     for centre, shared, noise in ((5.0, 1.0, 2.0), (4.0, 2.5, 0.7), (6.0, 0.1, 1.3)):
         cells = CellMeans(jnp.array([centre]), jnp.array([shared]), jnp.zeros(1), jnp.array([noise]), n)
         within = ScaledChiSquares(jnp.array([noise**2]), freedom)
-        ours.append(float(cells.log_prob(jnp.asarray(y.mean(1, keepdims=True))).sum())
-                    + float(within.log_prob(jnp.array([squares])).sum()))  # fmt: skip
+        ours.append(
+            float(cells.log_prob(jnp.asarray(y.mean(1, keepdims=True))).sum())
+            + float(within.log_prob(jnp.array([squares])).sum())
+        )
         covariance = shared**2 + noise**2 * np.eye(3)
         exact.append(stats.multivariate_normal.logpdf(y, np.full(3, centre), covariance).sum())
     np.testing.assert_allclose(np.diff(ours), np.diff(exact), atol=1e-10)
@@ -87,9 +86,7 @@ def test_moments_have_the_density_of_the_scores() -> None:
 
 def test_drawn_moments_have_the_right_moments() -> None:
     n = jnp.array([[2, 4]])
-    cells = CellMeans(
-        jnp.array([1.0, 2.0]), jnp.array([1.5, 0.5]), jnp.array([0.5, 0.2]), jnp.array([1.0, 2.0]), n
-    )
+    cells = CellMeans(jnp.array([1.0, 2.0]), jnp.array([1.5, 0.5]), jnp.array([0.5, 0.2]), jnp.array([1.0, 2.0]), n)
     drawn = np.asarray(cells.sample(jax.random.key(0), (40_000,)))[:, 0]
     want = np.outer([1.5, 0.5], [1.5, 0.5]) + np.diag([0.25 + 0.5, 0.04 + 1.0])
     # Covariances of 40,000 draws are good to about 1.5 %.
@@ -104,22 +101,20 @@ def _at(model: PointwiseScores, data: Data, values: dict[str, Any]) -> float:
 def test_relabelling_judges_permutes_the_density() -> None:
     data = GAUSSIAN.prepare(_log())
     target = density(GAUSSIAN, data)
-    values = dict(
-        target.constrain(jnp.asarray(np.random.default_rng(1).normal(size=target.size)), data.arrays)
+    values = dict(target.constrain(jnp.asarray(np.random.default_rng(1).normal(size=target.size)), data.arrays))
+    turned = data.with_arrays(
+        {
+            name: np.flip(a, data.dims[name].index("block")) if "block" in data.dims[name] else a
+            for name, a in data.arrays.items()
+        }
     )
-    turned = data.with_arrays({
-        name: np.flip(a, data.dims[name].index("block")) if "block" in data.dims[name] else a
-        for name, a in data.arrays.items()
-    })  # fmt: skip
     flipped = {name: jnp.flip(v) if v.shape == (2,) else v for name, v in values.items()}
     assert _at(GAUSSIAN, data, values) == pytest.approx(_at(GAUSSIAN, turned, flipped), abs=1e-9)
 
 
 def test_other_units_of_the_scores_change_no_reliability() -> None:
     frame = _log(**ONE).frame
-    one, other = (
-        GAUSSIAN.prepare(Scores.from_frame(f)) for f in (frame, frame.assign(score=10 * frame["score"] - 3))
-    )
+    one, other = (GAUSSIAN.prepare(Scores.from_frame(f)) for f in (frame, frame.assign(score=10 * frame["score"] - 3)))
     # One at a time, so that both get the same random numbers.
     found = [fit_many(GAUSSIAN, (data,), engine="laplace", seed=1).estimates()[0] for data in (one, other)]
     icc, shifted = (table.where(estimand="icc").frame["point"][0] for table in found)
@@ -131,9 +126,7 @@ def test_the_icc_agrees_with_analysis_of_variance() -> None:
     log = simulate_scores(seed=2, responses=300, trials=4, **ONE)
     (table,) = fit_many(GAUSSIAN, [log.scores], engine=Laplace()).estimates()
     # A tenth of the ICC's standard error of .018 here, and the prior's pull.
-    assert table.where(estimand="icc").frame["point"][0] == pytest.approx(
-        _icc_of_anova(log.scores), abs=0.004
-    )
+    assert table.where(estimand="icc").frame["point"][0] == pytest.approx(_icc_of_anova(log.scores), abs=0.004)
 
 
 def _icc_of_anova(scores: Scores) -> float:
@@ -174,10 +167,12 @@ def test_layers_of_variance_and_reliabilities_cover_the_truth(small: Data) -> No
     truths = _truths(float(small["scale"][0]))
     logs = [simulate_scores(seed=k, responses=30, trials=4, **truth) for k, truth in enumerate(truths)]
     fits = fit_many(GAUSSIAN, [_in_units_of(small, log.scores) for log in logs], seed=1, **CHAINS)
-    hits = pd.DataFrame([
-        {**_layers_held(fits.posterior(k), truth), **_shares_held(fits.posterior(k), fits.data[k], log.truth)}
-        for k, (truth, log) in enumerate(zip(truths, logs, strict=True))
-    ])  # fmt: skip
+    hits = pd.DataFrame(
+        [
+            {**_layers_held(fits.posterior(k), truth), **_shares_held(fits.posterior(k), fits.data[k], log.truth)}
+            for k, (truth, log) in enumerate(zip(truths, logs, strict=True))
+        ]
+    )
     # Two judges of one log are counted as one, the least favourable: neither too few nor too many.
     low, high = error_budget.binomial_bounds(SETS, 0.8, hits.shape[1])
     assert hits.mean().between(low, high).all(), hits.mean()
@@ -218,9 +213,7 @@ def _shares_held(posterior: Any, data: Data, truth: Mapping[tuple[str, str], flo
 
 
 @pytest.mark.slow
-def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(
-    small: Data, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_posterior_is_calibrated_and_a_wrong_one_is_found(small: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"replicates": SETS, "ranked": 31, "seed": 5, **CHAINS}
     right = sbc(GAUSSIAN, small, **options)
     assert right.frame["adjusted"].min() > error_budget.level(), right.summary

@@ -46,7 +46,10 @@ def test_numbers_and_notes_are_those_of_the_unit_within_its_group() -> None:
     theta[..., 1, 1] = np.nan  # b has no answer to a question of law
     found = _rows(accuracy=quantity(theta, n={"a": 9, "b": 8, "a | law": 3}, note={"b": "few labels"}))
     assert list(zip(found["unit"], found["n"], found["note"], strict=True)) == [
-        ("a", 9.0, ""), ("b", 8.0, "few labels"), ("a", 3.0, "")]  # fmt: skip
+        ("a", 9.0, ""),
+        ("b", 8.0, "few labels"),
+        ("a", 3.0, ""),
+    ]
 
 
 def test_a_limit_reaches_what_it_must_unless_all_draws_are_alike() -> None:
@@ -65,13 +68,13 @@ def test_a_margin_is_the_half_width_of_a_normal_interval() -> None:
 
 def test_the_headline_is_what_is_marked_over_all_items() -> None:
     theta, share = _draws(group=[EVERYWHERE, "law"], model=["a"]), _draws(unit=["all", "code"])
-    marked = {"accuracy": quantity(theta, headline=True), "consistency": quantity(share, headline=["all"]),
-              "spread": quantity(share)}  # fmt: skip
-    found = headline(marked)
-    assert {name: draws.dims[2:] for name, draws in found.items()} == {
-        "accuracy": ("model",),
-        "consistency": ("unit",),
+    marked = {
+        "accuracy": quantity(theta, headline=True),
+        "consistency": quantity(share, headline=["all"]),
+        "spread": quantity(share),
     }
+    found = headline(marked)
+    assert {name: draws.dims[2:] for name, draws in found.items()} == {"accuracy": ("model",), "consistency": ("unit",)}
     assert found["consistency"]["unit"].to_numpy().tolist() == ["all"]
     assert list(headline({"spread": share})) == ["spread"]
 
@@ -85,9 +88,7 @@ class CoinOfOnes(GenerativeModel):
     prior_scale: float = 1.0
 
     def prepare(self, table: Any) -> Data:
-        return Data(
-            arrays={"n": np.asarray(table)}, dims={"n": ("toss",)}, coords={"toss": (0,)}, observed="n"
-        )
+        return Data(arrays={"n": np.asarray(table)}, dims={"n": ("toss",)}, coords={"toss": (0,)}, observed="n")
 
     def numpyro(self, data: Data) -> None:
         import numpyro

@@ -60,9 +60,12 @@ def _log(
     log = simulate_trials(seed=seed, **{"items": 6, "trials": 3, **options})
     if unordered:
         frame = log.trials.frame
-        return replace(log, trials=Trials.from_frame(
-            frame.assign(order=frame["order"].mask(frame["judge"] == unordered), trial=range(len(frame)))
-        ))  # fmt: skip
+        return replace(
+            log,
+            trials=Trials.from_frame(
+                frame.assign(order=frame["order"].mask(frame["judge"] == unordered), trial=range(len(frame)))
+            ),
+        )
     if nested:
         frame = log.trials.frame
         prompt = np.where(frame["item"].str[-1].astype(int) % 2, *options["prompts"])
@@ -97,8 +100,11 @@ def test_a_cell_is_dirichlet_multinomial(rho: float) -> None:
     ways = stats.multinomial.logpmf(counts, n, p) - (counts * np.log(p)).sum(1)
     ours = np.asarray(cells.log_prob(jnp.asarray(counts))) + ways
     # At ρ = 1e-9 SciPy's log-gamma functions of 1e9 lose eight digits.
-    exact = (stats.dirichlet_multinomial.logpmf(counts, p * (1 - rho) / rho, n) if rho
-             else stats.multinomial.logpmf(counts, n, p))  # fmt: skip
+    exact = (
+        stats.dirichlet_multinomial.logpmf(counts, p * (1 - rho) / rho, n)
+        if rho
+        else stats.multinomial.logpmf(counts, n, p)
+    )
     np.testing.assert_allclose(ours, exact, atol=1e-5 if rho == 1e-9 else 1e-11)
     assert np.exp(ours).sum() == pytest.approx(1, abs=1e-12)
 
@@ -200,14 +206,13 @@ def test_what_the_counts_say_is_the_curvature_of_their_density() -> None:
 
 
 def test_items_on_which_all_trials_were_alike_may_be_far_off() -> None:
-    frame = pd.DataFrame({"item": ["a", "b", "both", "ties", "a"], "outcome": ["a", "b", "a", "tie", "tie"],
-                          "judge": "x", "trial": 0})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": ["a", "b", "both", "ties", "a"], "outcome": ["a", "b", "a", "tie", "tie"], "judge": "x", "trial": 0}
+    )
     frame.loc[4, "trial"] = 1
     frame = pd.concat([frame, frame.iloc[[2]].assign(outcome="b", trial=1)])
     data = MODEL.prepare(Trials.from_frame(frame))
-    assert dict(zip(data.coords["item"], data["one_sided"], strict=True)) == {
-        "a": 1, "b": -1, "both": 0, "ties": 0,
-    }  # fmt: skip
+    assert dict(zip(data.coords["item"], data["one_sided"], strict=True)) == {"a": 1, "b": -1, "both": 0, "ties": 0}
     rough, sides = np.array([1.5, -1.5, 0.4]), np.array([1, -1, 0])
     far = settled(rough, sides, 8.0)
     np.testing.assert_allclose(far, [np.hypot(1.5, 8.0), -np.hypot(1.5, 8.0), 0.4])
@@ -219,8 +224,10 @@ def test_items_on_which_all_trials_were_alike_may_be_far_off() -> None:
 
 def _two_prompts() -> Data:
     """One judge drawn to the first response under one prompt and to the second under the other."""
-    parts = [_log(seed, position=gamma, items=30, **ONE).trials.frame.assign(prompt=prompt)
-             for seed, prompt, gamma in ((1, "base", 1.5), (2, "short", -1.5))]  # fmt: skip
+    parts = [
+        _log(seed, position=gamma, items=30, **ONE).trials.frame.assign(prompt=prompt)
+        for seed, prompt, gamma in ((1, "base", 1.5), (2, "short", -1.5))
+    ]
     return MODEL.prepare(Trials.from_frame(pd.concat(parts)))
 
 
@@ -272,9 +279,7 @@ def test_effects_that_no_item_tells_from_its_own_are_left_out() -> None:
 def test_items_tie_for_everybody_where_something_tied() -> None:
     frame = _log(tie=1.0).trials.frame
     assert (frame["outcome"] == "tie").any()
-    with_ties, without = (
-        MODEL.prepare(Trials.from_frame(part)) for part in (frame, frame[frame["outcome"] != "tie"])
-    )
+    with_ties, without = (MODEL.prepare(Trials.from_frame(part)) for part in (frame, frame[frame["outcome"] != "tie"]))
     assert {"tie_spread", "tie_effect"} <= set(density(MODEL, with_ties).dims)
     assert not {"tie_spread", "tie_effect"} & set(density(MODEL, without).dims)
     assert "ties in both orders" in MODEL.statistics
@@ -430,8 +435,7 @@ def test_orders_the_wrong_way_round_are_found(small: Data, monkeypatch: pytest.M
 def test_position_bias_flip_rates_and_curves_cover_the_truth(small: Data) -> None:
     """Judges drawn to the first response or to the second: .8-intervals hold the truth as often."""
     logs = [
-        simulate_trials(seed=seed, items=8, trials=5, position=(1.2, -0.6)[seed % 2], **ONE)
-        for seed in range(SETS)
+        simulate_trials(seed=seed, items=8, trials=5, position=(1.2, -0.6)[seed % 2], **ONE) for seed in range(SETS)
     ]
     fits = fit_many(MODEL, [_in_units_of(small, log) for log in logs], seed=3, **CHAINS)
     hits = pd.DataFrame([_held(fits.posterior(k), fits.data[k], log.truth) for k, log in enumerate(logs)])
@@ -451,10 +455,12 @@ def _held(posterior: Any, data: Data, truth: Mapping[tuple[str, str], float]) ->
     """Whether the truth is between the posterior's deciles, by estimand."""
     draws = verdict_draws(MODEL, posterior, data)
     found = {
-        "flip_rate": draws.flip_rate.mean(-1), "position[logit]": posterior["position"].to_numpy(),
-        "position_effect": draws.position_effect.mean(-1), "match[K=1]": draws.match(1).mean(-1),
+        "flip_rate": draws.flip_rate.mean(-1),
+        "position[logit]": posterior["position"].to_numpy(),
+        "position_effect": draws.position_effect.mean(-1),
+        "match[K=1]": draws.match(1).mean(-1),
         "match[K=5]": draws.match(5).mean(-1),
         "noise_budget[K=10]": draws.items - draws.match(10).sum(-1),
-    }  # fmt: skip
+    }
     ends = {name: np.quantile(values, [0.1, 0.9]) for name, values in found.items()}
     return {name: bool(low <= truth[name, "heron"] <= high) for name, (low, high) in ends.items()}

@@ -41,8 +41,14 @@ def cells_of(seed: int = 0) -> NDArray[np.int64]:
 def table_of(cells: NDArray[np.int64], **columns: Any) -> Verdicts:
     item, model = np.nonzero(cells < 6)
     label, verdict = np.array(CELLS).T[:, cells[item, model]]
-    frame = pd.DataFrame({"item": item, "model": np.array(list("abcd"))[model], "verdict": verdict,
-                          "label": np.where(label < 0, np.nan, label)})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": item,
+            "model": np.array(list("abcd"))[model],
+            "verdict": verdict,
+            "label": np.where(label < 0, np.nan, label),
+        }
+    )
     return Verdicts.from_frame(frame.assign(**{name: value[item] for name, value in columns.items()}))
 
 
@@ -125,9 +131,7 @@ def test_clusters_are_summed_before_they_are_paired() -> None:
     cluster = np.arange(ITEMS) // 4
     counts = count_verdicts(table_of(cells, document=cluster), cluster="document")
     found = pair_cells(counts.items["judge"], clustered=True)
-    x = np.add.reduceat(
-        (cells[:, :, None] == np.arange(6)).reshape(ITEMS, -1).astype(float), range(0, ITEMS, 4)
-    )
+    x = np.add.reduceat((cells[:, :, None] == np.arange(6)).reshape(ITEMS, -1).astype(float), range(0, ITEMS, 4))
     labelled = np.arange(0, ITEMS, 4) < LABELLED
     np.testing.assert_allclose(found.together[1], x[labelled].T @ x[labelled])
     assert found.items.tolist() == [int((~labelled).sum()), int(labelled.sum())]
@@ -257,9 +261,7 @@ def labels() -> NDArray[np.int64]:
     return (rng.random((30, MODELS)) < expit(2 * rng.normal(size=(30, 1)))).astype(np.int64)
 
 
-def test_the_design_effects_error_is_that_of_leaving_out_each_labelled_item(
-    labels: NDArray[np.int64],
-) -> None:
+def test_the_design_effects_error_is_that_of_leaving_out_each_labelled_item(labels: NDArray[np.int64]) -> None:
     for cells in (labelled(labels), labelled(labels)[:, ::-1]):
         found = pair_cells(count_verdicts(table_of(cells)).items["judge"]).log_effect_error
         assert found == pytest.approx(left_out_error(labels), rel=ROUNDING)

@@ -77,8 +77,12 @@ class _Below:
     label: str = "bayes:below"
 
     def prepare(self, table: Any) -> Data:
-        return Data(arrays={"n": np.asarray(table)}, dims={"n": ("row",)},
-                    coords={"row": tuple(range(len(table)))}, observed="n")  # fmt: skip
+        return Data(
+            arrays={"n": np.asarray(table)},
+            dims={"n": ("row",)},
+            coords={"row": tuple(range(len(table)))},
+            observed="n",
+        )
 
     def numpyro(self, data: Data) -> None:
         cap = numpyro.sample("cap", dist.Gamma(8.0, 1.0))

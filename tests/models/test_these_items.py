@@ -29,13 +29,12 @@ def _float64() -> None:
     accelerator.prepare()
 
 
-def log_of(
-    *, labelled: int, items: int = 200, models: int = 2, seed: int = 3
-) -> tuple[VerdictCounts, pd.Series]:
+def log_of(*, labelled: int, items: int = 200, models: int = 2, seed: int = 3) -> tuple[VerdictCounts, pd.Series]:
     """Counts of a log with some items labelled, and the accuracies on its items, labels known or not."""
     names = tuple("abc"[:models])
-    log = simulate_verdicts(seed=seed, models=names, accuracy=np.linspace(0.7, 0.6, models), youden=0.6,
-                            labelled=items, unlabelled=0)  # fmt: skip
+    log = simulate_verdicts(
+        seed=seed, models=names, accuracy=np.linspace(0.7, 0.6, models), youden=0.6, labelled=items, unlabelled=0
+    )
     frame = log.verdicts.frame
     truth = frame.groupby("model")["label"].mean().astype(float)
     known = pd.factorize(frame["item"])[0] < labelled
@@ -66,8 +65,12 @@ def test_labels_of_everything_leave_nothing_to_guess(model: Any, models: int) ->
 
 def constant(values: dict[str, Any], draws: int = 4000) -> xr.Dataset:
     """A posterior that is sure of its parameters."""
-    return xr.Dataset({name: (("chain", "draw", *dims), np.broadcast_to(value, (1, draws, *np.shape(value))))
-                       for name, (dims, value) in values.items()})  # fmt: skip
+    return xr.Dataset(
+        {
+            name: (("chain", "draw", *dims), np.broadcast_to(value, (1, draws, *np.shape(value))))
+            for name, (dims, value) in values.items()
+        }
+    )
 
 
 def test_known_parameters_give_bayes_theorem() -> None:
@@ -75,14 +78,17 @@ def test_known_parameters_give_bayes_theorem() -> None:
     model, data = JudgeError(pooling="shared"), None
     data = model.prepare(counts)
     theta, q1, q0 = np.array([0.7, 0.6]), 0.9, 0.7
-    posterior = constant({"theta": (("model",), theta), "mu_sensitivity": (("judge",), [logit(q1)]),
-                          "mu_specificity": (("judge",), [logit(q0)])})  # fmt: skip
+    posterior = constant(
+        {
+            "theta": (("model",), theta),
+            "mu_sensitivity": (("judge",), [logit(q1)]),
+            "mu_specificity": (("judge",), [logit(q0)]),
+        }
+    )
     draws = model.accuracy(posterior, data, population="items")
     yes = theta * q1 / (theta * q1 + (1 - theta) * (1 - q0))
     no = theta * (1 - q1) / (theta * (1 - q1) + (1 - theta) * q0)
-    by_model = pd.DataFrame(
-        {"m": counts.answers.model, "v": counts.answers.positives[:, 0], "n": counts.answers.n}
-    )
+    by_model = pd.DataFrame({"m": counts.answers.model, "v": counts.answers.positives[:, 0], "n": counts.answers.n})
     n = by_model.pivot_table(index="m", columns="v", values="n", aggfunc="sum").to_numpy()
     mean = (n[:, 0] * no + n[:, 1] * yes) / n.sum(1)
     variance = (n[:, 0] * no * (1 - no) + n[:, 1] * yes * (1 - yes)) / n.sum(1) ** 2
@@ -100,12 +106,18 @@ def test_answers_to_one_item_are_right_and_wrong_together() -> None:
     label = np.column_stack([right, same]).astype(float)
     item, model = (axis.ravel() for axis in np.indices(label.shape))
     shown = np.where(item < 1000, label.ravel(), np.nan)
-    frame = pd.DataFrame({"item": item, "model": np.array(names)[model], "label": shown,
-                          "verdict": rng.integers(0, 2, item.size)})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": item, "model": np.array(names)[model], "label": shown, "verdict": rng.integers(0, 2, item.size)}
+    )
     judge = JudgeError(pooling="shared")
     data = judge.prepare(Verdicts.from_frame(frame))
-    posterior = constant({"theta": (("model",), [0.6, 0.6]), "mu_sensitivity": (("judge",), [0.0]),
-                          "mu_specificity": (("judge",), [0.0])})  # fmt: skip
+    posterior = constant(
+        {
+            "theta": (("model",), [0.6, 0.6]),
+            "mu_sensitivity": (("judge",), [0.0]),
+            "mu_specificity": (("judge",), [0.0]),
+        }
+    )
     draws = judge.accuracy(posterior, data, population="items").to_numpy()[0]
     # The verdicts are coins, so the labels' own correlation is what is left; 1,000 items know it to .02.
     correlation = np.corrcoef(label[:1000].T)[0, 1]
@@ -114,17 +126,17 @@ def test_answers_to_one_item_are_right_and_wrong_together() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("model", "models", "sets"), [(MODELS[0], 2, 50), (MODELS[1], 2, 50), (MODELS[1], 3, 15)]
-)
+@pytest.mark.parametrize(("model", "models", "sets"), [(MODELS[0], 2, 50), (MODELS[1], 2, 50), (MODELS[1], 3, 15)])
 def test_intervals_hold_the_accuracy_on_these_items(model: Any, models: int, sets: int) -> None:
     """Of sets × models intervals at 95 %, as many hold as the exact binomial bound at 1e-3 asks for."""
     logs = [log_of(labelled=60, models=models, seed=seed) for seed in range(sets)]
     fits = fit_many(model, [counts for counts, _ in logs], engine=Hmc(chains=2, draws=250, tune=250), seed=1)
     hits, narrower = 0, []
     for k, (_, truth) in enumerate(logs):
-        rows, usual = (model.estimates(fits.posterior(k), fits.data[k], population=population)
-                       for population in ("items", "superpopulation"))  # fmt: skip
+        rows, usual = (
+            model.estimates(fits.posterior(k), fits.data[k], population=population)
+            for population in ("items", "superpopulation")
+        )
         found = accuracies(rows)
         hits += int(sum(row["lower"] <= truth[unit] <= row["upper"] for unit, row in found.iterrows()))
         wide = usual.where(estimand="accuracy").frame.set_index("unit")

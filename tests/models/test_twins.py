@@ -30,17 +30,24 @@ POOLINGS, LABELS = ("shared", "partial", "specific"), ("random", "enriched")
 def _counts(runs: int, clustered: bool, grouped: bool) -> VerdictCounts:
     """A small log in which some answers, some verdicts and some labels are missing."""
     log = simulate_verdicts(
-        seed=3 + 10 * runs, models=("a", "b", "c"), accuracy=(0.7, 0.6, 0.5), youden=0.5, labelled=20,
-        unlabelled=20, runs=runs, cluster_size=5 if clustered else 1,
-    )  # fmt: skip
+        seed=3 + 10 * runs,
+        models=("a", "b", "c"),
+        accuracy=(0.7, 0.6, 0.5),
+        youden=0.5,
+        labelled=20,
+        unlabelled=20,
+        runs=runs,
+        cluster_size=5 if clustered else 1,
+    )
     frame = log.verdicts.frame.copy()
     rng = np.random.default_rng(1)
     frame = frame[rng.random(len(frame)) > 0.1]
     holes = frame["item"].isin(frame["item"].unique()[:3]) & (frame["model"] == "a")
     frame.loc[holes, "label"] = np.nan
     frame["subject"] = frame["item"].str[-1].isin(list("02468")).map({True: "even", False: "odd"})
-    return count_verdicts(Verdicts.from_frame(frame), group="subject" if grouped else None,
-                          cluster="cluster" if clustered else None)  # fmt: skip
+    return count_verdicts(
+        Verdicts.from_frame(frame), group="subject" if grouped else None, cluster="cluster" if clustered else None
+    )
 
 
 @pytest.mark.parametrize("design", list(itertools.product((1, 3), (False, True), (False, True))))
@@ -55,9 +62,7 @@ def test_the_same_density_in_both_languages(
 
 @pytest.mark.parametrize("model", [JudgeError(labels="weighted"), JudgePanel()], ids=lambda model: model.name)
 def test_labels_with_weights_in_both_languages(model: Any, same_density: Callable[..., None]) -> None:
-    frame = simulate_verdicts(
-        seed=4, models=("a", "b"), accuracy=(0.7, 0.6), labelled=20, unlabelled=20
-    ).verdicts.frame
+    frame = simulate_verdicts(seed=4, models=("a", "b"), accuracy=(0.7, 0.6), labelled=20, unlabelled=20).verdicts.frame
     chance = 0.2 + 0.1 * (frame["item"].astype("category").cat.codes % 5)
     verdicts = Verdicts.from_frame(frame.assign(label_probability=chance))
     table = count_verdicts(verdicts) if isinstance(model, JudgeError) else verdicts

@@ -50,8 +50,13 @@ def fitted(simulated: SimulatedPairs) -> ManyFits:
 def _models(n: int) -> Mapping[str, Pairs]:
     pairs = simulate_pairs(seed=2, n=n, verified=n // 2, dimensions=4).pairs
     bare = Pairs.from_frame(pairs.frame[["item", "judge_prefers", "human_prefers"]])
-    rich = replace_frame(pairs, model_a=np.resize(["x", "y", "z"], n), model_b=np.resize(["y", "z", "x"], n),
-                         order=np.resize(["ab", "ba", "ab"], n), review=np.linspace(0.1, 1.0, n))  # fmt: skip
+    rich = replace_frame(
+        pairs,
+        model_a=np.resize(["x", "y", "z"], n),
+        model_b=np.resize(["y", "z", "x"], n),
+        order=np.resize(["ab", "ba", "ab"], n),
+        review=np.linspace(0.1, 1.0, n),
+    )
     return {"embeddings": pairs, "nothing": bare, "everything": rich}
 
 
@@ -59,9 +64,13 @@ BOTH = VerdictAgreement()
 POSITIVES = VerdictAgreement(labels="positives", reviewed=0.3, components=2, intercept_scale=2.0)
 ALL_REVIEWED = VerdictAgreement(labels="positives", reviewed=1.0, direction_scale=0.7)
 #: Every table under one model, every model under one table.
-CASES = {"both, embeddings": (BOTH, "embeddings"), "both, nothing": (BOTH, "nothing"),
-         "both, everything": (BOTH, "everything"), "positives": (POSITIVES, "everything"),
-         "all reviewed": (ALL_REVIEWED, "embeddings")}  # fmt: skip
+CASES = {
+    "both, embeddings": (BOTH, "embeddings"),
+    "both, nothing": (BOTH, "nothing"),
+    "both, everything": (BOTH, "everything"),
+    "positives": (POSITIVES, "everything"),
+    "all reviewed": (ALL_REVIEWED, "embeddings"),
+}
 
 
 @pytest.mark.parametrize(("model", "kind"), list(CASES.values()), ids=list(CASES))
@@ -84,8 +93,11 @@ def test_positives_all_of_which_were_reviewed_are_both_labels() -> None:
     known = pairs.take(pairs.verified)
     both, only = VerdictAgreement(), VerdictAgreement(labels="positives", reviewed=1.0)
     at = 0.5 * np.random.default_rng(0).normal(size=density(both, both.prepare(known)).size)
-    values = [float(jax.jit(density(m, d).potential)(at, accelerator.to_device(d.arrays)))
-              for m in (both, only) for d in [m.prepare(known)]]  # fmt: skip
+    values = [
+        float(jax.jit(density(m, d).potential)(at, accelerator.to_device(d.arrays)))
+        for m in (both, only)
+        for d in [m.prepare(known)]
+    ]
     assert values[0] == pytest.approx(values[1], rel=1e-12)
 
 
@@ -134,8 +146,9 @@ def test_the_fast_path_decides_as_the_posterior_does(fitted: ManyFits) -> None:
     model: Any = fitted.model
     data = fitted.data[0]
     scale, freedom = model.priors(data)
-    fast = fit_blocks(data["x"], data["agreements"].astype(float), block=data["block"], prior_scale=scale,
-                      freedom=freedom)  # fmt: skip
+    fast = fit_blocks(
+        data["x"], data["agreements"].astype(float), block=data["block"], prior_scale=scale, freedom=freedom
+    )
     p = fast.probability(data["x_other"])
     trust = model.trust(fitted.posterior(0), data)["trust"].to_numpy()
     assert ((p < 0.5) == (trust < 0.5)).mean() >= 0.97
@@ -190,9 +203,13 @@ def test_of_two_verdicts_that_disagree_one_is_right(in_both_orders: SimulatedPai
 def test_the_side_a_pair_is_looked_from_does_not_matter(in_both_orders: SimulatedPairs) -> None:
     data = VerdictAgreement().prepare(in_both_orders.pairs)
     turned = np.where(data["vote"] == 0, -1.0, 1.0)
-    other = data.with_arrays({**data.arrays, "x": data["x"] * turned[:, None],
-                              "agreements": np.where(turned < 0, 1 - data["agreements"],
-                                                     data["agreements"])})  # fmt: skip
+    other = data.with_arrays(
+        {
+            **data.arrays,
+            "x": data["x"] * turned[:, None],
+            "agreements": np.where(turned < 0, 1 - data["agreements"], data["agreements"]),
+        }
+    )
     at = twins.random_points(VerdictAgreement(), data, points=10, scale=1.0, seed=1)
     ours, theirs = (twins.numpyro_log_densities(VerdictAgreement(), one, at)[0] for one in (data, other))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
@@ -237,8 +254,13 @@ def test_positives_of_pairs_judged_in_both_orders(same_density: Callable[..., No
 
 
 def test_scalars_are_turned_the_way_the_judge_chose() -> None:
-    pairs = table(length_a=[9, 9, 99, 99], length_b=[99, 99, 9, 9], order=["ab", "ab", "ba", "ba"],
-                  score_gap=[1, 1, 2, 2], flip=[0, 1, 0, 1])  # fmt: skip
+    pairs = table(
+        length_a=[9, 9, 99, 99],
+        length_b=[99, 99, 9, 9],
+        order=["ab", "ab", "ba", "ba"],
+        score_gap=[1, 1, 2, 2],
+        flip=[0, 1, 0, 1],
+    )
     found = features(pairs)
     at = dict(zip(found.names, found.x.T, strict=True))
     # The judge chose a (short), b (long), a (long), b (short).
@@ -255,10 +277,15 @@ def test_swapping_the_two_responses_changes_no_feature() -> None:
     pairs = simulate_pairs(seed=1, n=40, verified=20).pairs
     frame = pairs.frame
     swapped = Pairs(
-        frame.assign(judge_prefers=frame["judge_prefers"].map({"a": "b", "b": "a"}),
-                     length_a=frame["length_b"], length_b=frame["length_a"]),
-        pairs.b, pairs.a, pairs.prompt,
-    )  # fmt: skip
+        frame.assign(
+            judge_prefers=frame["judge_prefers"].map({"a": "b", "b": "a"}),
+            length_a=frame["length_b"],
+            length_b=frame["length_a"],
+        ),
+        pairs.b,
+        pairs.a,
+        pairs.prompt,
+    )
     np.testing.assert_allclose(features(swapped).x, features(pairs).x, atol=1e-6)
 
 
@@ -338,8 +365,9 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) 
 def test_tables_that_cannot_be_used_are_refused() -> None:
     with pytest.raises(InputError, match="no verified pair"):
         VerdictAgreement().prepare(table())
-    two = Pairs.from_frame(pd.DataFrame({"item": [1, 1], "judge": ["j", "k"], "judge_prefers": ["a", "a"],
-                                         "human_prefers": ["a", "a"]}))  # fmt: skip
+    two = Pairs.from_frame(
+        pd.DataFrame({"item": [1, 1], "judge": ["j", "k"], "judge_prefers": ["a", "a"], "human_prefers": ["a", "a"]})
+    )
     with pytest.raises(InputError, match="2 judges or attacks in one table"):
         VerdictAgreement().prepare(two)
     positives = VerdictAgreement(labels="positives", reviewed="share")

@@ -19,8 +19,7 @@ from bayesjudge.options import AccuracyOptions, AuditOptions, EloOptions, Reliab
 from bayesjudge.options.option import stated
 
 PACKAGE = Path(bj.__file__).parent
-HEAVY = {"arviz_base", "duckdb", "ibis", "jax", "matplotlib", "numpyro", "pandas", "pyarrow", "pymc", "scipy",
-         "xarray"}  # fmt: skip
+HEAVY = {"arviz_base", "duckdb", "ibis", "jax", "matplotlib", "numpyro", "pandas", "pyarrow", "pymc", "scipy", "xarray"}
 
 #: What a developer writes to add an option.
 ADDED = """    strictness: Annotated[
@@ -92,17 +91,19 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     [
         ("accuracy", {"prob": 95}, "prob=95 must lie between 0 and 1, for instance 0.95"),
         ("accuracy", {"pooling": "all"}, "pooling='all' is not one of partial, shared, specific"),
-        ("accuracy", {"population": "item"},
-         "population='item' is not one of superpopulation, items (did you mean 'items'?)"),
+        (
+            "accuracy",
+            {"population": "item"},
+            "population='item' is not one of superpopulation, items (did you mean 'items'?)",
+        ),
         ("elo", {"seed": -1}, "seed=-1 must be an integer of at least 0 and at most 4294967294"),
-        ("elo", {"bootstrap": 1},
-         "bootstrap=1 has no spread; give 0 (clustered sandwich errors) or some hundreds"),
+        ("elo", {"bootstrap": 1}, "bootstrap=1 has no spread; give 0 (clustered sandwich errors) or some hundreds"),
         ("reliability", {"budget": -1}, "budget=-1 must be an integer of at least 0"),
         ("reliability", {"draws": 2.5}, "draws=2.5 must be an integer of at least 4"),
         ("audit", {"share": 2}, "share=2 must be a number above 0 and at most 1"),
         ("audit", {"folds": "many"}, "folds='many' must be an integer of at least 2"),
     ],
-)  # fmt: skip
+)
 def test_bad_values_have_one_message(question: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(bj.UsageError) as error:
         getattr(bj, question)("nowhere.csv", **options)
@@ -119,9 +120,8 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("accuracy", AccuracyOptions), ("elo", EloOptions), ("reliability", ReliabilityOptions),
-     ("audit", AuditOptions)],
-)  # fmt: skip
+    [("accuracy", AccuracyOptions), ("elo", EloOptions), ("reliability", ReliabilityOptions), ("audit", AuditOptions)],
+)
 def test_signature_and_docstring_have_every_option(name: str, options: type[Any]) -> None:
     question = getattr(bj, name)
     known = {one.name for one in stated(options) if not one.fixed}

@@ -238,19 +238,30 @@ def test_plans_start_from_judge_panel():
     label = np.where(np.arange(12)[:, None] < 4, y, np.nan)
     votes[5, 0], label[5, 0] = np.nan, np.nan
     panel = PanelVotes(
-        models=("a", "b", "c"), judges=("j", "k"), groups=("all",), items=tuple(map(str, range(12))),
-        votes=votes, label=label, runs=np.isfinite(votes).astype(np.int64),
-        annotations=np.isfinite(label).astype(np.int64), group=np.zeros(12, np.int64), cluster=np.arange(12),
-    )  # fmt: skip
+        models=("a", "b", "c"),
+        judges=("j", "k"),
+        groups=("all",),
+        items=tuple(map(str, range(12))),
+        votes=votes,
+        label=label,
+        runs=np.isfinite(votes).astype(np.int64),
+        annotations=np.isfinite(label).astype(np.int64),
+        group=np.zeros(12, np.int64),
+        cluster=np.arange(12),
+    )
     model = JudgePanel()
     data = model.prepare(panel)
     numbers = {"model_spread": 0.1, "weight_mean": 1.0, "weight_spread": 0.1}
     sites = {**numbers, "model_rate_slope": 0.0, "item_rate_slope": 0.0, "z_model": np.zeros(3)}
-    posterior = xr.Dataset({
-        name: (("chain", "draw", *(f"of_{name}" for _ in np.shape(value))),
-               np.broadcast_to(value, (1, 300, *np.shape(value))))
-        for name, value in {**sites, "z_weight": np.zeros(2)}.items()
-    })  # fmt: skip
+    posterior = xr.Dataset(
+        {
+            name: (
+                ("chain", "draw", *(f"of_{name}" for _ in np.shape(value))),
+                np.broadcast_to(value, (1, 300, *np.shape(value))),
+            )
+            for name, value in {**sites, "z_weight": np.zeros(2)}.items()
+        }
+    )
     # All that is uncertain is the level.
     posterior["intercept"] = (("chain", "draw"), rng.normal(0, 0.5, (1, 300)))
     draws = model.answer_probabilities(posterior, data, panel, draws=300)
@@ -290,9 +301,7 @@ def test_items_are_drawn_as_often_as_said():
         found = sample_labels(p, size=4, seed=seed)
         drawn[found.chosen] += 1
     spread = np.sqrt(found.inclusion * (1 - found.inclusion) / 2000)
-    assert (
-        np.abs(drawn / 2000 - found.inclusion) < error_budget.standard_errors(len(p)) * spread + 1e-9
-    ).all()
+    assert (np.abs(drawn / 2000 - found.inclusion) < error_budget.standard_errors(len(p)) * spread + 1e-9).all()
     assert found.efficiency < 1
     assert sample_labels(p, size=4, uniform=1.0).efficiency == pytest.approx(1)
 
@@ -326,8 +335,7 @@ def test_drawn_labels_are_unbiased_and_save_labels_on_triviaqa(triviaqa):
             accuracy = found[found["estimand"] == "accuracy (these items)"]
             inside = (accuracy["lower"] <= truth) & (truth <= accuracy["upper"])
             error, width = accuracy["point"] - truth, accuracy["upper"] - accuracy["lower"]
-            parts.append({"uniform": uniform, "covered": inside.mean(), "error": error.mean(),
-                          "width": width.mean()})  # fmt: skip
+            parts.append({"uniform": uniform, "covered": inside.mean(), "error": error.mean(), "width": width.mean()})
     mean = pd.DataFrame(parts).groupby("uniform").mean()
     assert mean["width"][0.2] < 0.97 * mean["width"][1.0]
     # Seventy-two correlated intervals a row: a few effective dozen, of which Wald limits lose some.

@@ -51,8 +51,7 @@ def test_the_plan_is_the_best_of_all_plans() -> None:
     draws = pilot_draws(PILOT[:3], draws=100)
     steps = (0, 1, 3, 5)
     errors = expected_errors(draws, counts=PILOT[:3], steps=steps)
-    plans = [(i, j, k) for i in range(4) for j in range(4) for k in range(4)
-             if steps[i] + steps[j] + steps[k] <= 8]  # fmt: skip
+    plans = [(i, j, k) for i in range(4) for j in range(4) for k in range(4) if steps[i] + steps[j] + steps[k] <= 8]
     best = min(errors[0, i] + errors[1, j] + errors[2, k] for i, j, k in plans)
     found = allocate(draws, budget=8, counts=PILOT[:3], steps=steps).after.sum()
     # Optimal up to the last step, which is worth less than the best step an item can take.

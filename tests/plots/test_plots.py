@@ -29,15 +29,7 @@ METHODS = ("bayes:x[partial]", "naive", "ppi++")
 
 def row(unit: str, method: str, point: float, *, half: float = 0.1, **more: Any) -> dict[str, Any]:
     ends = {"lower": point - half, "upper": point + half}
-    return {
-        "estimand": "accuracy",
-        "unit": unit,
-        "method": method,
-        "point": point,
-        "prob": 0.95,
-        **ends,
-        **more,
-    }
+    return {"estimand": "accuracy", "unit": unit, "method": method, "point": point, "prob": 0.95, **ends, **more}
 
 
 def accuracies(units: str = "abc", methods: tuple[str, ...] = METHODS, **more: Any) -> Estimates:
@@ -63,25 +55,38 @@ def unit_names(figure: Figure) -> list[str]:
 
 
 def predictive_frame(**more: Any) -> pd.DataFrame:
-    values = {"statistic": "verdict_rate", "observed": 0.5, "mean": 0.5, "lower": 0.4, "upper": 0.6,
-              "p_value": 0.8, "bootstrap_lower": 0.45, "bootstrap_upper": 0.55, "flagged": False}  # fmt: skip
+    values = {
+        "statistic": "verdict_rate",
+        "observed": 0.5,
+        "mean": 0.5,
+        "lower": 0.4,
+        "upper": 0.6,
+        "p_value": 0.8,
+        "bootstrap_lower": 0.45,
+        "bootstrap_upper": 0.55,
+        "flagged": False,
+    }
     return pd.DataFrame([{**values, "unit": unit, **more} for unit in "ab"])
 
 
 def quality() -> Estimates:
     rows = [
         row(unit, method, point, judge=judge) | {"estimand": estimand}
-        for judge in ("strict", "kind") for unit, point in (("a", 0.8), ("b", 0.7))
-        for method in ("bayes:x", "wilson") for estimand in ("sensitivity", "specificity", "youden")
-    ]  # fmt: skip
+        for judge in ("strict", "kind")
+        for unit, point in (("a", 0.8), ("b", 0.7))
+        for method in ("bayes:x", "wilson")
+        for estimand in ("sensitivity", "specificity", "youden")
+    ]
     return Estimates.from_rows(rows)
 
 
 def test_units_are_sorted_by_the_bayesian_point() -> None:
-    shown = Estimates.concat([
-        Estimates.from_rows([row("a", "naive", 0.9), row("b", "naive", 0.1)]),
-        Estimates.from_rows([row("a", "bayes:x", 0.2), row("b", "bayes:x", 0.6)]),
-    ])  # fmt: skip
+    shown = Estimates.concat(
+        [
+            Estimates.from_rows([row("a", "naive", 0.9), row("b", "naive", 0.1)]),
+            Estimates.from_rows([row("a", "bayes:x", 0.2), row("b", "bayes:x", 0.6)]),
+        ]
+    )
     assert unit_names(plots.forest(shown, estimand="accuracy")) == ["b", "a"]
 
 
@@ -142,9 +147,7 @@ def test_infinite_and_far_ends_become_arrows_at_the_edge() -> None:
     axes = plots.forest(odd, estimand="accuracy").axes[0]
     low, high = axes.get_xlim()
     assert high < 1
-    arrows = {
-        line.get_marker(): line.get_xdata()[0] for line in axes.lines if line.get_marker() in {"<", ">"}
-    }
+    arrows = {line.get_marker(): line.get_xdata()[0] for line in axes.lines if line.get_marker() in {"<", ">"}}
     assert arrows == {"<": low, ">": high}
 
 
@@ -264,17 +267,15 @@ def test_rank_traces_leave_the_band_when_a_chain_is_stuck() -> None:
     rng = np.random.default_rng(0)
     stuck = rng.normal(size=(4, 400))
     stuck[0] += 3
-    top = [
-        axes.get_ylim()[1]
-        for axes in plots.rank_traces({"fine": rng.normal(size=(4, 400)), "stuck": stuck}).axes
-    ]
+    top = [axes.get_ylim()[1] for axes in plots.rank_traces({"fine": rng.normal(size=(4, 400)), "stuck": stuck}).axes]
     # All draws of the stuck chain share the upper quarter of the ranks: four times their even share.
     assert top[1] > 3 > top[0]
 
 
 def test_models_with_unreliable_k_are_marked() -> None:
-    frame = pd.DataFrame({"model": ["a", "b"], "elpd_diff": [0.0, -5.0], "diff_se": [0.0, 2.0],
-                          "weight": [0.9, 0.1], "bad_k": [0, 3]})  # fmt: skip
+    frame = pd.DataFrame(
+        {"model": ["a", "b"], "elpd_diff": [0.0, -5.0], "diff_se": [0.0, 2.0], "weight": [0.9, 0.1], "bad_k": [0, 3]}
+    )
     assert "3 with large k" in words(plots.loo_comparison(frame))
 
 
@@ -286,9 +287,7 @@ def test_equal_figures_give_equal_text_without_date() -> None:
 
 def test_names_are_escaped_shown_as_they_are_and_never_mathematics() -> None:
     hostile = "<script>$x_1$</script>"
-    svg = plots.to_svg(
-        plots.forest(accuracies().with_column(unit=hostile).where(method="naive"), estimand="accuracy")
-    )
+    svg = plots.to_svg(plots.forest(accuracies().with_column(unit=hostile).where(method="naive"), estimand="accuracy"))
     assert "<script" not in svg
     assert hostile in texts(svg)
 
@@ -319,8 +318,16 @@ def test_limits_are_ordered_and_hold_typical_points(rows: list[tuple[float, floa
 
 
 def test_one_row_that_did_not_converge_has_room_for_its_footnote() -> None:
-    row = {"estimand": "judge weight", "unit": "j", "method": "bayes:x", "point": 1.0, "lower": 0.0,
-           "upper": 2.0, "prob": 0.95, "note": "not converged: R-hat 1.05"}  # fmt: skip
+    row = {
+        "estimand": "judge weight",
+        "unit": "j",
+        "method": "bayes:x",
+        "point": 1.0,
+        "lower": 0.0,
+        "upper": 2.0,
+        "prob": 0.95,
+        "note": "not converged: R-hat 1.05",
+    }
     figure = plots.forest(Estimates.from_rows([row]), estimand="judge weight")
     # Matplotlib warns, and warnings are errors, where nothing is left for the axes.
     assert "hollow: not converged" in texts(plots.to_svg(figure))
@@ -328,8 +335,10 @@ def test_one_row_that_did_not_converge_has_room_for_its_footnote() -> None:
 
 def test_panels_that_share_axes_cut_nothing_off() -> None:
     curve = {"group": "", "stratum": "all", "method": "exact", "trials": [1, 3]}
-    panels = [pd.DataFrame({**curve, "judge": judge, "point": [p, p], "lower": p - 0.05, "upper": p + 0.05})
-              for judge, p in (("sure", 0.95), ("unsure", 0.6))]  # fmt: skip
+    panels = [
+        pd.DataFrame({**curve, "judge": judge, "point": [p, p], "lower": p - 0.05, "upper": p + 0.05})
+        for judge, p in (("sure", 0.95), ("unsure", 0.6))
+    ]
     longer = panels[0].assign(judge="longer", trials=[3, 21])
     for order in (panels, panels[::-1]):
         figure = plots.reliability_curves(pd.concat([*order, longer]))
@@ -337,8 +346,7 @@ def test_panels_that_share_axes_cut_nothing_off() -> None:
         assert (bottom <= 0.55, top) == (True, 1.005)
         assert list(figure.axes[0].get_xticks()) == [1, 3, 5, 11, 21]
     point = {"predicted": [0.8], "observed": 0.8, "upper": 0.9}
-    points = [pd.DataFrame({**point, "panel": name, "lower": low})
-              for name, low in (("few", 0.1), ("many", 0.75))]  # fmt: skip
+    points = [pd.DataFrame({**point, "panel": name, "lower": low}) for name, low in (("few", 0.1), ("many", 0.75))]
     for order in (points, points[::-1]):
         bottom, _ = plots.reliability_diagram(pd.concat(order)).axes[0].get_ylim()
         assert bottom <= 0.1

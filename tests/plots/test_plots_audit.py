@@ -14,8 +14,14 @@ from bayesjudge.plots.audit import trust_map
 def table(rows: int = 30) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     trust = rng.random(rows)
-    return pd.DataFrame({"direction_1": rng.normal(size=rows), "direction_2": rng.normal(size=rows),
-                         "trust": trust, "flip": trust < 0.5})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "direction_1": rng.normal(size=rows),
+            "direction_2": rng.normal(size=rows),
+            "trust": trust,
+            "flip": trust < 0.5,
+        }
+    )
 
 
 def test_the_colour_bar_is_drawn_in_shapes() -> None:

@@ -10,23 +10,23 @@ import pandas as pd
 import pytest
 
 from bayesjudge.errors import UsageError
-from bayesjudge.plots import (
-    held_out_intervals,
-    preference_matrix,
-    reliability_diagram,
-    residuals_by_strength,
-    to_svg,
-)
+from bayesjudge.plots import held_out_intervals, preference_matrix, reliability_diagram, residuals_by_strength, to_svg
 
 
 def predictions(models: int = 5) -> pd.DataFrame:
     truth = np.linspace(1300, 1700, models)
     rows = [
-        {"unit": f"m{k}", "method": method, "point": 1500 + share * (true - 1500), "lower": true - reach,
-         "upper": true + reach, "truth": true}
+        {
+            "unit": f"m{k}",
+            "method": method,
+            "point": 1500 + share * (true - 1500),
+            "lower": true - reach,
+            "upper": true + reach,
+            "truth": true,
+        }
         for method, share, reach in (("bayes:judge_elo", 1.0, 40.0), ("conformal[split]", 0.6, math.inf))
         for k, true in enumerate(truth)
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 

@@ -44,40 +44,64 @@ def test_lmarena_votes(tmp_path: Path) -> None:
 
 
 def test_kaggle_arena_votes_are_one_hot() -> None:
-    frame = pd.DataFrame({"id": [1, 2], **MODELS, "winner_model_a": [1, 0], "winner_model_b": [0, 0],
-                          "winner_tie": [0, 1]})  # fmt: skip
+    frame = pd.DataFrame(
+        {"id": [1, 2], **MODELS, "winner_model_a": [1, 0], "winner_model_b": [0, 0], "winner_tie": [0, 1]}
+    )
     assert read_battles(frame).frame["human"].tolist() == [1, 0.5]
     with pytest.raises(InputError, match="not exactly one"):
         read_battles(frame.assign(winner_tie=[1, 1]))
 
 
 def test_chatbot_arena_judges_are_people() -> None:
-    frame = pd.DataFrame({"question_id": [1, 2], **MODELS, "winner": ["model_a", "tie"], "turn": 1,
-                          "judge": ["arena_user_7", "arena_user_8"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "question_id": [1, 2],
+            **MODELS,
+            "winner": ["model_a", "tie"],
+            "turn": 1,
+            "judge": ["arena_user_7", "arena_user_8"],
+        }
+    )
     battles = read_battles(frame)
-    assert values(battles.frame, "voter", "human", "judge") == [["arena_user_7", 1, None],
-                                                                ["arena_user_8", 0.5, None]]  # fmt: skip
+    assert values(battles.frame, "voter", "human", "judge") == [["arena_user_7", 1, None], ["arena_user_8", 0.5, None]]
     assert "arena_user_*" in battles.warnings[0]
 
 
 def test_mt_bench_pair_judgments_are_two_orders() -> None:
-    frame = pd.DataFrame({"question_id": [81, 81], "turn": [1, 2], "model_1": "x", "model_2": "y",
-                          "g1_winner": ["model_1", "error"], "g2_winner": ["model_2", "tie"],
-                          "judge": [["gpt-4", "pair-v2"]] * 2})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "question_id": [81, 81],
+            "turn": [1, 2],
+            "model_1": "x",
+            "model_2": "y",
+            "g1_winner": ["model_1", "error"],
+            "g2_winner": ["model_2", "tie"],
+            "judge": [["gpt-4", "pair-v2"]] * 2,
+        }
+    )
     battles = read_battles(frame)
     assert values(battles.frame, "item", "order", "verdict", "judge") == [
-        ["81 turn 1", "ab", 1.0, "gpt-4 pair-v2"], ["81 turn 1", "ba", 0.0, "gpt-4 pair-v2"],
+        ["81 turn 1", "ab", 1.0, "gpt-4 pair-v2"],
+        ["81 turn 1", "ba", 0.0, "gpt-4 pair-v2"],
         ["81 turn 2", "ba", 0.5, "gpt-4 pair-v2"],
-    ]  # fmt: skip
+    ]
     assert dict(battles.dropped) == {"error": 1}
     assert count_battles(battles).judge_pairs("gpt-4 pair-v2").n.tolist() == [[0, 2, 0]]
 
 
 def test_alpaca_eval_annotations() -> None:
     """Preference 1 means output 1, 2 output 2; weighted annotators give what lies between."""
-    frame = pd.DataFrame({"instruction": ["say a", "say b"], "output_1": "a", "output_2": "b",
-                          "generator_1": "base", "generator_2": "new", "annotator": "gpt4",
-                          "preference": [1.0, 2.0]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "instruction": ["say a", "say b"],
+            "output_1": "a",
+            "output_2": "b",
+            "generator_1": "base",
+            "generator_2": "new",
+            "annotator": "gpt4",
+            "preference": [1.0, 2.0],
+        }
+    )
     assert values(read_battles(frame).frame, "item", "verdict") == [["say a", 1], ["say b", 0]]
     soft = read_battles(frame.assign(preference=[1.25, None])).frame
     np.testing.assert_allclose(soft["gap"], [np.log(3)], atol=1e-9)  # gaps have 9 digits
@@ -85,11 +109,17 @@ def test_alpaca_eval_annotations() -> None:
         read_battles(frame.assign(preference=[3.2, 1.1]))
 
 
-SOFT_ELO = pd.DataFrame({
-    "row_id": ["s0", "s1"], **MODELS, "human_pref": [0.5, 0.0], "judge_pref": [1.0, 0.25],
-    "scores_a": ["{'clarity': 9.5, 'fluency': 9.0}", '{"clarity": 7, "fluency": null}'],
-    "scores_b": ["{'clarity': 10.0, 'fluency': 9.5}", "{'clarity': 5.0, 'fluency': 1}"], "meta_lang": "en",
-})  # fmt: skip
+SOFT_ELO = pd.DataFrame(
+    {
+        "row_id": ["s0", "s1"],
+        **MODELS,
+        "human_pref": [0.5, 0.0],
+        "judge_pref": [1.0, 0.25],
+        "scores_a": ["{'clarity': 9.5, 'fluency': 9.0}", '{"clarity": 7, "fluency": null}'],
+        "scores_b": ["{'clarity': 10.0, 'fluency': 9.5}", "{'clarity': 5.0, 'fluency': 1}"],
+        "meta_lang": "en",
+    }
+)
 
 
 def test_soft_elo_annotations_count_zero_for_a(tmp_path: Path) -> None:
@@ -97,8 +127,9 @@ def test_soft_elo_annotations_count_zero_for_a(tmp_path: Path) -> None:
     SOFT_ELO.to_csv(tmp_path / "annotations.csv", index=False)
     frame = read_battles(tmp_path / "annotations.csv").frame
     assert values(frame, "item", "human", "verdict", "gap", "language") == [
-        ["s0", 0.5, 0.0, -0.5, "en"], ["s1", 1.0, 1.0, 2.0, "en"],
-    ]  # fmt: skip
+        ["s0", 0.5, 0.0, -0.5, "en"],
+        ["s1", 1.0, 1.0, 2.0, "en"],
+    ]
 
 
 def test_score_dictionaries_are_never_run() -> None:
@@ -108,8 +139,7 @@ def test_score_dictionaries_are_never_run() -> None:
     assert caught.value.problems[0].rows == (1, 2)
 
 
-@given(st.dictionaries(st.text(st.characters(categories=["L", "N"]), max_size=9),
-                       st.floats(-1e6, 1e6), max_size=6))  # fmt: skip
+@given(st.dictionaries(st.text(st.characters(categories=["L", "N"]), max_size=9), st.floats(-1e6, 1e6), max_size=6))
 def test_what_json_and_python_print_is_read_back(scores: dict[str, float]) -> None:
     assert read_scores_cell(json.dumps(scores, ensure_ascii=False)) == scores
     assert read_scores_cell(repr(scores)) == scores
@@ -122,8 +152,17 @@ def test_no_text_breaks_the_reader_of_scores(text: str) -> None:
 
 
 def test_wide_tables_have_a_column_a_judge(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"battle_id": [1, 2], **MODELS, "human": [1, 0], "human_raw": ["a", "b"],
-                          "gpt-4": ["a", "tie"], "claude": ["b", None], "note": ["x", "y"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "battle_id": [1, 2],
+            **MODELS,
+            "human": [1, 0],
+            "human_raw": ["a", "b"],
+            "gpt-4": ["a", "tie"],
+            "claude": ["b", None],
+            "note": ["x", "y"],
+        }
+    )
     battles = read_battles(frame, order="ab")
     assert sorted(set(battles.frame["judge"].dropna())) == ["claude", "gpt-4"]
     assert count_battles(battles).human_pairs().n.sum() == 2

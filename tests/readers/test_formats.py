@@ -42,9 +42,7 @@ def said(part: Part) -> dict[str, Any]:
 
 
 def expected(fixture: Fixture) -> dict[str, Any]:
-    return {
-        name: getattr(fixture, name) for name in ("tool", "items", "models", "judges", "labels", "dropped")
-    }
+    return {name: getattr(fixture, name) for name in ("tool", "items", "models", "judges", "labels", "dropped")}
 
 
 @pytest.mark.parametrize("name", FIXTURES)

@@ -54,9 +54,12 @@ def test_values_of_any_type_are_read_whole_or_refused(count: int, tmp_path: Path
 
 #: Seeds of inputs that once ended in a traceback, by what was wrong.
 ONCE_FAULTS = {
-    583: "no row names a model", 1255: "a name that is a list", 1836: "damaged notes of pandas in Parquet",
-    8673: "two columns of one name", 7408: "a column named with a page of text",
-}  # fmt: skip
+    583: "no row names a model",
+    1255: "a name that is a list",
+    1836: "damaged notes of pandas in Parquet",
+    8673: "two columns of one name",
+    7408: "a column named with a page of text",
+}
 
 
 @pytest.mark.parametrize("seed", ONCE_FAULTS, ids=ONCE_FAULTS.values())
@@ -90,9 +93,7 @@ def _raises(source: Any) -> Any:
 def test_a_reader_that_loses_rows_or_raises_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: Callable[[Any], Any]
 ) -> None:
-    kind = fuzzing.Kind(
-        frame=fuzzing.KINDS["verdicts"].frame, read=broken, rows=fuzzing.KINDS["verdicts"].rows
-    )
+    kind = fuzzing.Kind(frame=fuzzing.KINDS["verdicts"].frame, read=broken, rows=fuzzing.KINDS["verdicts"].rows)
     monkeypatch.setattr(fuzzing, "KINDS", {"verdicts": kind})
     states = [fuzzing.read_or_refused(fuzzing.damaged(seed), tmp_path).state for seed in range(20)]
     assert "fault" in states
@@ -169,9 +170,13 @@ def test_names_stay_names_in_the_answer_about_elo() -> None:
 @pytest.mark.slow
 def test_names_stay_names_in_the_answer_about_reliability() -> None:
     rng = np.random.default_rng(3)
-    rows = [(f"q{item}", judge, order, "math" if item % 2 else "code", a, 8 - a)
-            for judge in ("x", "y") for item in range(16) for order in ("ab", "ba")
-            for a in [int(rng.integers(9))]]  # fmt: skip
+    rows = [
+        (f"q{item}", judge, order, "math" if item % 2 else "code", a, 8 - a)
+        for judge in ("x", "y")
+        for item in range(16)
+        for order in ("ab", "ba")
+        for a in [int(rng.integers(9))]
+    ]
     frame = pd.DataFrame(rows, columns=["item", "judge", "order", "category", "n_a", "n_b"])
     inert(bj.reliability(with_names(frame, "judge"), draws=400, tune=400, chains=2, bootstrap=500))
 

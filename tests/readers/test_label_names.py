@@ -13,10 +13,14 @@ from bayesjudge.readers import read_battles, read_pairs, read_verdicts
 from bayesjudge.studies import accuracy, audit, elo
 from bayesjudge.studies.common.comparison import LABELS, Comparison
 
-FRAME = pd.DataFrame({
-    "item": np.repeat(np.arange(20), 2), "model": ["m", "k"] * 20, "verdict": np.resize([1, 0, 1, 1, 0], 40),
-    "label": np.where(np.arange(40) < 20, np.resize([1.0, 0.0, 1.0], 40), np.nan),
-})  # fmt: skip
+FRAME = pd.DataFrame(
+    {
+        "item": np.repeat(np.arange(20), 2),
+        "model": ["m", "k"] * 20,
+        "verdict": np.resize([1, 0, 1, 1, 0], 40),
+        "label": np.where(np.arange(40) < 20, np.resize([1.0, 0.0, 1.0], 40), np.nan),
+    }
+)
 
 REFERENCE_NAMES = ["target", "truth", "reference", "ground_truth", "gold", "Ground Truth"]
 
@@ -35,9 +39,7 @@ def test_reference_answers_are_no_human_labels_until_somebody_says_so(name: str)
     assert not any("reference answers" in text for text in mapped.warnings)
 
 
-@pytest.mark.parametrize(
-    "name", ["label", "human", "human_label", "human_vote", "gold_label", "annotator_label"]
-)
+@pytest.mark.parametrize("name", ["label", "human", "human_label", "human_vote", "gold_label", "annotator_label"])
 def test_labels_by_their_name_are_peoples(name: str) -> None:
     verdicts = read_verdicts(FRAME.rename(columns={"label": name}).assign(reference="Paris"))
     assert verdicts.label_source == "human"
@@ -55,8 +57,9 @@ def test_a_labels_file_of_reference_answers_is_refused_until_somebody_says_so() 
 
 
 def test_reference_answers_of_battles_and_pairs_are_no_peoples_either() -> None:
-    log = pd.DataFrame({"item": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "verdict": ["a", "b"],
-                        "gold": ["a", "a"]})  # fmt: skip
+    log = pd.DataFrame(
+        {"item": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "verdict": ["a", "b"], "gold": ["a", "a"]}
+    )
     for read, name in ((read_battles, "human"), (read_pairs, "human_prefers")):
         message = "column 'gold' looks like reference answers (a): not used as human labels"
         assert f"{message}; `--column {name}=gold` says they are" in read(log).warnings
@@ -79,6 +82,12 @@ def test_where_labels_came_from_is_in_the_manifest_and_on_the_page(tmp_path: Pat
     assert said(accuracy(read_verdicts(FRAME), compare=False, **short), "human", tmp_path)
     mapped = read_verdicts(gold, columns={"label": "gold"})
     assert said(accuracy(mapped, compare=False, **short), "mapped", tmp_path)
-    votes = pd.DataFrame({"item": range(60), "model_a": "x", "model_b": np.resize(["y", "z"], 60),
-                          "gold": np.resize(["a", "b", "a", "tie"], 60)})  # fmt: skip
+    votes = pd.DataFrame(
+        {
+            "item": range(60),
+            "model_a": "x",
+            "model_b": np.resize(["y", "z"], 60),
+            "gold": np.resize(["a", "b", "a", "tie"], 60),
+        }
+    )
     assert said(elo(read_battles(votes, columns={"human": "gold"}), **short), "mapped", tmp_path)

@@ -19,10 +19,15 @@ from bayesjudge.readers import read_verdicts
 from bayesjudge.readers.column_names import recognise
 from bayesjudge.tables import Verdicts
 
-FRAME = pd.DataFrame({
-    "item": ["q1", "q1", "q2", "q2"], "model": ["ä", "b", "ä", "b"], "verdict": [1, 0, 1, 1],
-    "label": pd.array([1, 0, None, None], dtype="Int64"), "subject": ["x", "x", "y", "y"],
-})  # fmt: skip
+FRAME = pd.DataFrame(
+    {
+        "item": ["q1", "q1", "q2", "q2"],
+        "model": ["ä", "b", "ä", "b"],
+        "verdict": [1, 0, 1, 1],
+        "label": pd.array([1, 0, None, None], dtype="Int64"),
+        "subject": ["x", "x", "y", "y"],
+    }
+)
 CSV = FRAME.to_csv(index=False)
 
 
@@ -42,13 +47,19 @@ def parquet(frame: pd.DataFrame) -> bytes:
 
 
 CONTENTS = {
-    "a.csv": CSV, "bom.csv": b"\xef\xbb\xbf" + CSV.encode(),
+    "a.csv": CSV,
+    "bom.csv": b"\xef\xbb\xbf" + CSV.encode(),
     "semicolons.csv": FRAME.to_csv(index=False, sep=";"),
-    "crlf.csv": CSV.replace("\n", "\r\n"), "a.csv.gz": gzip.compress(CSV.encode()), "UPPER.CSV": CSV,
-    "a.tsv": FRAME.to_csv(index=False, sep="\t"), "a.jsonl": records(FRAME), "lines.json": records(FRAME),
+    "crlf.csv": CSV.replace("\n", "\r\n"),
+    "a.csv.gz": gzip.compress(CSV.encode()),
+    "UPPER.CSV": CSV,
+    "a.tsv": FRAME.to_csv(index=False, sep="\t"),
+    "a.jsonl": records(FRAME),
+    "lines.json": records(FRAME),
     "bom.jsonl": b"\xef\xbb\xbf" + records(FRAME).encode(),
-    "array.json": FRAME.to_json(orient="records", indent=1), "a.parquet": parquet(FRAME),
-}  # fmt: skip
+    "array.json": FRAME.to_json(orient="records", indent=1),
+    "a.parquet": parquet(FRAME),
+}
 
 
 @pytest.mark.parametrize("name", CONTENTS)
@@ -101,32 +112,38 @@ def test_labels_come_from_a_second_file(tmp_path: Path) -> None:
     assert mapped.frame["label"].tolist() == [1, pd.NA]
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    ("", "an empty file"),
-    ("\n\n", "an empty file"),
-    ("item,model,verdict\n", "a header without rows"),
-    ("item,model,verdict\n1,m,1\n2,m\n3,m,1,9\n", r"row 2, 3: found rows with 2, 4 cells under.* 3"),
-    (CSV.encode("utf-16"), "text in UTF-16.*UTF-8"),
-    (CSV.encode("utf-16-le"), "text in UTF-16"),
-    (CSV.encode("latin-1"), r"byte 0xe4 at offset 36 \(line 2\), which is not UTF-8.*UTF-8"),
-    (b"it\xe4m,model\n", r"line 1\), which is not UTF-8"),
-    (b"item,model,verdict\n\x00\x01\x02", "binary content"),
-    ('item,model,verdict\n"1,m,1\n', "rows with|quotes"),
-    ("item,item,model\n1,2,3\n", "2 columns of this name"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "an empty file"),
+        ("\n\n", "an empty file"),
+        ("item,model,verdict\n", "a header without rows"),
+        ("item,model,verdict\n1,m,1\n2,m\n3,m,1,9\n", r"row 2, 3: found rows with 2, 4 cells under.* 3"),
+        (CSV.encode("utf-16"), "text in UTF-16.*UTF-8"),
+        (CSV.encode("utf-16-le"), "text in UTF-16"),
+        (CSV.encode("latin-1"), r"byte 0xe4 at offset 36 \(line 2\), which is not UTF-8.*UTF-8"),
+        (b"it\xe4m,model\n", r"line 1\), which is not UTF-8"),
+        (b"item,model,verdict\n\x00\x01\x02", "binary content"),
+        ('item,model,verdict\n"1,m,1\n', "rows with|quotes"),
+        ("item,item,model\n1,2,3\n", "2 columns of this name"),
+    ],
+)
 def test_broken_csv_says_what_is_wrong(tmp_path: Path, content: str | bytes, said: str) -> None:
     with pytest.raises(InputError, match=f"(?s){said}"):
         read_verdicts(write(tmp_path / "a.csv", content))
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    ('{"item": 1}\n{"item": \n', "line 2 is not JSON"),
-    ('[{"item": 1},\n {"item": }]', "line 2 is not JSON"),
-    ('{"item": 1}\n\n[1, 2]\n', "line 3 is not an object but list"),
-    ("[]", "no objects"),
-    ('{"item": "\\ud800", "model": "m", "verdict": 1}\n', "line 1 is not JSON"),
-    (b'{"item": "\xe4"}\n', "not UTF-8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"item": 1}\n{"item": \n', "line 2 is not JSON"),
+        ('[{"item": 1},\n {"item": }]', "line 2 is not JSON"),
+        ('{"item": 1}\n\n[1, 2]\n', "line 3 is not an object but list"),
+        ("[]", "no objects"),
+        ('{"item": "\\ud800", "model": "m", "verdict": 1}\n', "line 1 is not JSON"),
+        (b'{"item": "\xe4"}\n', "not UTF-8"),
+    ],
+)
 def test_broken_json_names_the_line(tmp_path: Path, content: str | bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_verdicts(write(tmp_path / "a.jsonl", content))
@@ -178,20 +195,38 @@ def test_our_own_name_wins_with_a_warning() -> None:
     assert "'gold_label' could be meant too" in verdicts.warnings[0]
 
 
-@pytest.mark.parametrize(("found", "mapping"), [
-    (["question_id", "model_name", "judge_model", "score", "human_label"],
-     {"item": "question_id", "model": "model_name", "judge": "judge_model", "verdict": "score",
-      "label": "human_label"}),
-    (["instanceId", "Generator", "Annotator", "is_correct", "Gold Label"],
-     {"item": "instanceId", "model": "Generator", "judge": "Annotator", "verdict": "is_correct",
-      "label": "Gold Label"}),
-    (["id", "question_id", "system", "judgement", "human_rating", "trial"],
-     {"item": "question_id", "model": "system", "verdict": "judgement", "label": "human_rating",
-      "run": "trial"}),
-    # Who labelled is no label, and a task's own answer is no person's judgement.
-    (["id", "verdict", "human_id", "target"], {"item": "id"}),
-    (["id", "model", "verdict"], {"item": "id"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("found", "mapping"),
+    [
+        (
+            ["question_id", "model_name", "judge_model", "score", "human_label"],
+            {
+                "item": "question_id",
+                "model": "model_name",
+                "judge": "judge_model",
+                "verdict": "score",
+                "label": "human_label",
+            },
+        ),
+        (
+            ["instanceId", "Generator", "Annotator", "is_correct", "Gold Label"],
+            {
+                "item": "instanceId",
+                "model": "Generator",
+                "judge": "Annotator",
+                "verdict": "is_correct",
+                "label": "Gold Label",
+            },
+        ),
+        (
+            ["id", "question_id", "system", "judgement", "human_rating", "trial"],
+            {"item": "question_id", "model": "system", "verdict": "judgement", "label": "human_rating", "run": "trial"},
+        ),
+        # Who labelled is no label, and a task's own answer is no person's judgement.
+        (["id", "verdict", "human_id", "target"], {"item": "id"}),
+        (["id", "model", "verdict"], {"item": "id"}),
+    ],
+)
 def test_names_of_known_formats_are_recognised(found: list[str], mapping: dict[str, str]) -> None:
     assert recognise(found) == (mapping, ())
 
@@ -219,9 +254,7 @@ def test_random_bytes_are_read_or_refused(content: bytes, name: str) -> None:
     read_or_refuse(name, content)
 
 
-CELL = st.text(st.characters(codec="utf-8"), max_size=4) | st.sampled_from(
-    ["1", "0", "yes", "", '"', "\n", "q"]
-)
+CELL = st.text(st.characters(codec="utf-8"), max_size=4) | st.sampled_from(["1", "0", "yes", "", '"', "\n", "q"])
 
 
 @settings(max_examples=60)
@@ -252,9 +285,7 @@ def test_any_unicode_name_survives_every_format(names: list[str]) -> None:
 def test_the_real_table_is_recognised(shared_data: Path) -> None:
     path = shared_data / "binary_triviaqa_judges" / "triviaqa_judges.parquet"
     whole = pd.read_parquet(path)
-    verdicts = read_verdicts(
-        whole[(whole["version"] == "V1") & (whole["judge_type"] == "llm") & ~whole["suspect"]]
-    )
+    verdicts = read_verdicts(whole[(whole["version"] == "V1") & (whole["judge_type"] == "llm") & ~whole["suspect"]])
     assert len(verdicts) == 31_825
     assert not verdicts.warnings
     assert {"judge_type", "version", "suspect"} <= set(verdicts.frame.columns)

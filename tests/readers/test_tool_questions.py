@@ -113,9 +113,7 @@ def test_plain_logs_are_sent_to_their_question() -> None:
     single = pd.DataFrame({"item": [1, 1], "model": ["m", "k"], "judge": "j", "verdict": [1, 0]})
     with pytest.raises(UsageError, match="bayesjudge accuracy"):
         read_repeats(single)
-    battle = pd.DataFrame(
-        {"battle": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "winner": ["a", "b"]}
-    )
+    battle = pd.DataFrame({"battle": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "winner": ["a", "b"]})
     with pytest.raises(UsageError, match="bayesjudge elo"):
         read_verdicts(battle)
 
@@ -213,11 +211,7 @@ def test_an_epoch_is_an_answer_of_its_items_cluster(tmp_path: Path) -> None:
 
 def difference(table: Any) -> tuple[float, float]:
     counts = count_verdicts(table)
-    rows = (
-        accuracy_baselines(counts, counts.judges[0], bootstrap=0)
-        .where(estimand="difference", method="naive")
-        .frame
-    )
+    rows = accuracy_baselines(counts, counts.judges[0], bootstrap=0).where(estimand="difference", method="naive").frame
     return float(rows["lower"].iloc[0]), float(rows["upper"].iloc[0])
 
 

@@ -15,16 +15,7 @@ from bayesjudge import plots
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots.palette import NAMED
-from bayesjudge.report import (
-    Figure,
-    Page,
-    Section,
-    Table,
-    comparison_table,
-    estimates_table,
-    render_page,
-    write_page,
-)
+from bayesjudge.report import Figure, Page, Section, Table, comparison_table, estimates_table, render_page, write_page
 from bayesjudge.report.drawing import inline_svg
 
 HOSTILE = '<script>alert(1)</script>"onload="alert(2)" <img src=x onerror=alert(3)> \'}}{{ 7*7 }}'
@@ -64,15 +55,18 @@ def estimates(unit: str = "a") -> Estimates:
 
 
 def page(name: str = "a", **more: Any) -> Page:
-    figure = Figure(
-        caption=name, svg=plots.to_svg(plots.forest(estimates(name), estimand="accuracy")), alt=name
-    )
+    figure = Figure(caption=name, svg=plots.to_svg(plots.forest(estimates(name), estimand="accuracy")), alt=name)
     table = Table(caption=name, frame=pd.DataFrame({name: [name, "b"], "x": [0.5, np.nan]}))
     values: dict[str, Any] = {
-        "title": name, "question": name, "headline": [name], "warnings": [name], "gate_reasons": [name],
+        "title": name,
+        "question": name,
+        "headline": [name],
+        "warnings": [name],
+        "gate_reasons": [name],
         "sections": [Section(title=name, text=[name], figures=[figure, figure], tables=[table])],
-        "checklist": [(name, "warn", name)], "manifest": {name: name},
-    }  # fmt: skip
+        "checklist": [(name, "warn", name)],
+        "manifest": {name: name},
+    }
     return Page(**{**values, **more})
 
 
@@ -99,9 +93,7 @@ def test_no_name_becomes_markup_anywhere() -> None:
 
 
 def test_only_the_page_s_own_script_may_run() -> None:
-    policy = next(
-        attrs["content"] for tag, attrs in Reader(render_page(page())).tags if "http-equiv" in attrs
-    )
+    policy = next(attrs["content"] for tag, attrs in Reader(render_page(page())).tags if "http-equiv" in attrs)
     assert policy is not None
     assert policy.startswith("default-src 'none'")
     assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]+'", policy)
@@ -112,9 +104,7 @@ def test_names_in_any_script_are_kept(tmp_path: Path) -> None:
 
 
 def test_warnings_and_a_failed_gate_come_before_everything_else() -> None:
-    text = render_page(
-        page(gate_passed=False, gate_reasons=["R-hat of 1.2"], warnings=["low J"], headline=["Best: a"])
-    )
+    text = render_page(page(gate_passed=False, gate_reasons=["R-hat of 1.2"], warnings=["low J"], headline=["Best: a"]))
     places = [text.index(part) for part in ("Not converged", "R-hat of 1.2", "low J", "Best: a", "<nav")]
     assert places == sorted(places)
 
@@ -167,9 +157,7 @@ def test_the_comparison_table_has_a_line_a_unit() -> None:
 
 
 def test_arrays_and_paths_in_the_manifest_are_written() -> None:
-    text = Reader(
-        render_page(page(manifest={"seeds": np.arange(2), "where": Path("x"), "ess": np.float64(2.5)}))
-    ).words
+    text = Reader(render_page(page(manifest={"seeds": np.arange(2), "where": Path("x"), "ess": np.float64(2.5)}))).words
     assert re.search(r'"seeds": \[\s*0,\s*1\s*\]', text)
     assert '"ess": 2.5' in text
 
@@ -200,9 +188,7 @@ def test_a_drawing_is_inert() -> None:
     assert 'id="f-m1" clip-path="url(#f-m1)"' in inert
 
 
-@pytest.mark.parametrize(
-    "svg", ["<html></html>", "<svg></svg>", "no", '<!DOCTYPE x [<!ENTITY a "b">]><svg/>']
-)
+@pytest.mark.parametrize("svg", ["<html></html>", "<svg></svg>", "no", '<!DOCTYPE x [<!ENTITY a "b">]><svg/>'])
 def test_what_is_no_drawing_is_refused(svg: str) -> None:
     with pytest.raises(UsageError, match="to_svg"):
         inline_svg(svg, name="f", alt="")
@@ -218,12 +204,24 @@ def test_the_page_has_every_colour_of_the_figures_in_light_and_dark() -> None:
 
 #: Words and the ground they stand on.
 READ = [
-    ("ink", "paper"), ("muted", "paper"), ("muted", "raised"), ("link", "paper"), ("ink", "bayes"),
-    ("warn", "warn-paper"), ("ink", "warn-paper"), ("stop", "stop-paper"), ("ink", "stop-paper"),
-    ("good", "paper"), ("short", "short-paper"), ("ink", "short-paper"), ("link", "short-paper"),
-    ("figure-ink", "figure-paper"), ("figure-muted", "figure-paper"), ("figure-flag", "figure-paper"),
+    ("ink", "paper"),
+    ("muted", "paper"),
+    ("muted", "raised"),
+    ("link", "paper"),
+    ("ink", "bayes"),
+    ("warn", "warn-paper"),
+    ("ink", "warn-paper"),
+    ("stop", "stop-paper"),
+    ("ink", "stop-paper"),
+    ("good", "paper"),
+    ("short", "short-paper"),
+    ("ink", "short-paper"),
+    ("link", "short-paper"),
+    ("figure-ink", "figure-paper"),
+    ("figure-muted", "figure-paper"),
+    ("figure-flag", "figure-paper"),
     ("figure-bayes-0", "figure-paper"),
-]  # fmt: skip
+]
 
 
 def contrast(first: str, second: str) -> float:

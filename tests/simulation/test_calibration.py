@@ -39,9 +39,7 @@ def small(third_party: ModuleType) -> Calibration:
     return calibrated(third_party.Coin(), block=20)
 
 
-def test_a_killed_run_goes_on_where_it_stopped(
-    third_party: ModuleType, small: Calibration, tmp_path: Path
-) -> None:
+def test_a_killed_run_goes_on_where_it_stopped(third_party: ModuleType, small: Calibration, tmp_path: Path) -> None:
     coin = third_party.Coin()
     calibrated(coin, replicates=40, block=20, folder=tmp_path)
     # A kill while a block was written leaves a part of it, under another name.
@@ -70,9 +68,7 @@ def test_a_folder_serves_one_run(third_party: ModuleType, tmp_path: Path) -> Non
         ({"second_opinion": True, "engine": Laplace(draws=10)}, "states of two chains"),
     ],
 )
-def test_runs_that_say_nothing_are_refused(
-    third_party: ModuleType, options: dict[str, Any], said: str
-) -> None:
+def test_runs_that_say_nothing_are_refused(third_party: ModuleType, options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         calibrated(third_party.Coin(), **options)
 
@@ -104,8 +100,12 @@ def test_the_second_opinion_passes_a_right_model_and_finds_a_wrong_one(
 ) -> None:
     coin = third_party.Coin()
     quantities = data_quantities(coin, coin.prepare(TOSSES))
-    options: dict[str, Any] = {"replicates": 200, "engine": Laplace(draws=20, tune=40),
-                               "second_opinion": True, "quantities": quantities}  # fmt: skip
+    options: dict[str, Any] = {
+        "replicates": 200,
+        "engine": Laplace(draws=20, tune=40),
+        "second_opinion": True,
+        "quantities": quantities,
+    }
     right = calibrated(coin, **options)
     assert right.passed, right.summary
     assert right.frame["exact"].notna().all()

@@ -45,9 +45,7 @@ def test_cases_said_many_times_say_no_more() -> None:
     found, groups = cases(HITS * 5, 4)
     # Only the degrees of freedom of the cases know: t of 79, then of 7,999, squared, is 3 % less. The bounds
     # are .31 apart, which makes 1.5 % of .31 wider.
-    np.testing.assert_allclose(
-        clustered_bounds(found * 100, groups * 100), clustered_bounds(found, groups), atol=0.005
-    )
+    np.testing.assert_allclose(clustered_bounds(found * 100, groups * 100), clustered_bounds(found, groups), atol=0.005)
     low, high = clopper_pearson(sum(found) * 100, len(found) * 100)
     assert high - low < 0.03
 
@@ -64,9 +62,7 @@ def test_tails_of_no_cases_say_nothing() -> None:
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.floats(0.05, 0.95), st.floats(0.5, 0.999))
-def test_a_share_outside_the_bounds_is_one_that_a_test_rejects(
-    hits: list[int], share: float, prob: float
-) -> None:
+def test_a_share_outside_the_bounds_is_one_that_a_test_rejects(hits: list[int], share: float, prob: float) -> None:
     found, groups = cases(tuple(hits), 3)
     low, high = clustered_bounds(found, groups, prob=prob)
     below, above = clustered_tails(found, groups, share, prob=prob)
@@ -97,8 +93,7 @@ def test_bounds_hold_where_those_of_independent_cases_do_not() -> None:
     for _ in range(400):
         hits = rng.binomial(15, rng.beta(0.9, 0.1, size=100))
         found, groups = cases(tuple(map(int, hits)), 15)
-        bounds = {"clustered": clustered_bounds(found, groups),
-                  "independent": clopper_pearson(sum(found), len(found))}  # fmt: skip
+        bounds = {"clustered": clustered_bounds(found, groups), "independent": clopper_pearson(sum(found), len(found))}
         for name, (low, high) in bounds.items():
             held[name] += low <= 0.9 <= high
     # Variance is eight times that of independent cases, whose bounds hold half of the time.
@@ -109,8 +104,10 @@ def test_bounds_hold_where_those_of_independent_cases_do_not() -> None:
 @pytest.mark.parametrize("clustered", [False, True])
 def test_the_table_counts_data_sets_when_asked(*, clustered: bool) -> None:
     base = {"estimand": "accuracy", "method": "x", "prob": 0.95, "point": 0.0, "lower": 0.0, "upper": 1.0}
-    sets = [Estimates.from_rows([{**base, "unit": f"m{k}", "truth": 0.5 if k < hit else 2.0}
-                                 for k in range(4)]) for hit in HITS]  # fmt: skip
+    sets = [
+        Estimates.from_rows([{**base, "unit": f"m{k}", "truth": 0.5 if k < hit else 2.0} for k in range(4)])
+        for hit in HITS
+    ]
     row = coverage_table(sets, clustered=clustered).iloc[0]
     want = clustered_bounds(*cases(HITS, 4)) if clustered else clopper_pearson(12, 16)
     assert (row["coverage_lower"], row["coverage_upper"]) == want

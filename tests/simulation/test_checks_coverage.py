@@ -18,8 +18,13 @@ from bayesjudge.simulation import clopper_pearson, coverage_table
 from bayesjudge.simulation.intervals.significance import coverage_tests
 
 #: (point, lower, upper) of five data sets whose truth is 0.1.
-INTERVALS = [(0.1, 0.0, 0.2), (0.3, 0.2, 0.4), (-0.2, -0.3, -0.1), (math.nan, math.nan, math.nan),
-             (0.2, -math.inf, math.inf)]  # fmt: skip
+INTERVALS = [
+    (0.1, 0.0, 0.2),
+    (0.3, 0.2, 0.4),
+    (-0.2, -0.3, -0.1),
+    (math.nan, math.nan, math.nan),
+    (0.2, -math.inf, math.inf),
+]
 
 
 def tables(rows: list[tuple[float, float, float]], **fields: Any) -> list[Estimates]:
@@ -66,8 +71,7 @@ def test_infinite_truths_are_held_by_intervals_that_reach_them() -> None:
     assert (row["bias"], row["rmse"], row["infinite"]) == (1.0, 1.0, 3)
     # One truth of four lies between the ends of its interval, and is not one of them.
     assert row["interior"] == 0.25
-    assert (row["below"], row["above"]) == pytest.approx((stats.binom.cdf(3, 4, 0.9),
-                                                          stats.binom.sf(0, 4, 0.9)))  # fmt: skip
+    assert (row["below"], row["above"]) == pytest.approx((stats.binom.cdf(3, 4, 0.9), stats.binom.sf(0, 4, 0.9)))
     assert (row["width"], row["interval_score"]) == (math.inf, math.inf)
     alone = coverage_table(tables(rows[1:3]), truths[1:3]).iloc[0]
     assert (alone["coverage"], alone["width"], alone["interval_score"]) == (1.0, 2.0, 2.0)
@@ -78,9 +82,7 @@ def test_whole_numbers_are_inside_the_band_though_intervals_end_on_them(law: Any
     # What is known of a truth is its law, and truths come as the law has them.
     truths = law.ppf((np.arange(200) + 0.5) / 200)
     interval = float(law.median()), float(law.ppf(0.05)), float(law.ppf(0.95))
-    row = coverage_table(
-        tables([interval] * 200), [{("difference", "a − b"): float(x)} for x in truths]
-    ).iloc[0]
+    row = coverage_table(tables([interval] * 200), [{("difference", "a − b"): float(x)} for x in truths]).iloc[0]
     assert row["interior"] <= 0.9 <= row["coverage"]
     assert min(row["below"], row["above"]) > 0.4
     alone = coverage_tests(

@@ -42,8 +42,17 @@ def exact(table: list[tuple[int, int]], *, prob: float, seed: int) -> Estimates:
     rows = []
     for k, (heads, tosses) in enumerate(table):
         low, high = clopper_pearson(heads, tosses, prob=prob)
-        rows.append({"estimand": "bias", "unit": f"c{k}", "method": "exact", "point": heads / tosses,
-                     "lower": low, "upper": high, "prob": prob})  # fmt: skip
+        rows.append(
+            {
+                "estimand": "bias",
+                "unit": f"c{k}",
+                "method": "exact",
+                "point": heads / tosses,
+                "lower": low,
+                "upper": high,
+                "prob": prob,
+            }
+        )
     return Estimates.from_rows(rows)
 
 
@@ -51,8 +60,14 @@ CELL = Cell(swept="tosses", value=TOSSES, simulate=coins)
 
 
 def run(model: Any, **options: Any) -> Coverage:
-    given: dict[str, Any] = {"models": [model], "baselines": exact, "estimands": ["bias"], "datasets": 150,
-                             "engine": Laplace(draws=200), "seed": 5}  # fmt: skip
+    given: dict[str, Any] = {
+        "models": [model],
+        "baselines": exact,
+        "estimands": ["bias"],
+        "datasets": 150,
+        "engine": Laplace(draws=200),
+        "seed": 5,
+    }
     return coverage([CELL], **{**given, **options})
 
 
@@ -91,8 +106,9 @@ def test_posteriors_that_did_not_converge_are_counted(right: Coverage) -> None:
 
 def test_data_sets_count_not_intervals(right: Coverage) -> None:
     twice = pd.concat([right.intervals] * 2)
-    one, two = (overall_coverage(rows, by=["method"], dataset=["dataset"], prob=0.99)
-                for rows in (right.intervals, twice))  # fmt: skip
+    one, two = (
+        overall_coverage(rows, by=["method"], dataset=["dataset"], prob=0.99) for rows in (right.intervals, twice)
+    )
     pd.testing.assert_frame_equal(one, two)
     assert one["datasets"].tolist() == [150, 150]
     wide = one["coverage_upper"] - one["coverage_lower"]
@@ -126,12 +142,24 @@ def test_a_prior_that_is_sure_of_fair_coins_is_outside(third_party: ModuleType) 
 
 def held(*hits: int, method: str = "bayes:coin", swept: str = "tosses") -> Coverage:
     """A run of one cell a row, in which so many of 200 independent intervals held their truth."""
-    rows = [{"swept": swept, "value": float(value), "method": method, "estimand": "bias", "n": 200,
-             "coverage": hit / 200, "nominal": 0.95, "gates_failed": 0,
-             "below": binom.cdf(hit, 200, 0.95), "above": binom.sf(hit - 1, 200, 0.95)}
-            for value, hit in enumerate(hits)]  # fmt: skip
-    figures = dict.fromkeys(("bias", "rmse", "coverage_lower", "coverage_upper", "width", "interval_score",
-                             "wrong_sign"), 0.5)  # fmt: skip
+    rows = [
+        {
+            "swept": swept,
+            "value": float(value),
+            "method": method,
+            "estimand": "bias",
+            "n": 200,
+            "coverage": hit / 200,
+            "nominal": 0.95,
+            "gates_failed": 0,
+            "below": binom.cdf(hit, 200, 0.95),
+            "above": binom.sf(hit - 1, 200, 0.95),
+        }
+        for value, hit in enumerate(hits)
+    ]
+    figures = dict.fromkeys(
+        ("bias", "rmse", "coverage_lower", "coverage_upper", "width", "interval_score", "wrong_sign"), 0.5
+    )
     return Coverage(intervals=pd.DataFrame(), frame=pd.DataFrame(rows).assign(**figures))
 
 
@@ -188,8 +216,14 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         tossed.append(seed)
         return coins(seed)
 
-    options: dict[str, Any] = {"models": [], "baselines": exact, "estimands": ["bias"], "datasets": 10,
-                               "block": 4, "folder": tmp_path}  # fmt: skip
+    options: dict[str, Any] = {
+        "models": [],
+        "baselines": exact,
+        "estimands": ["bias"],
+        "datasets": 10,
+        "block": 4,
+        "folder": tmp_path,
+    }
     with pytest.raises(KeyboardInterrupt):
         coverage([replace(CELL, simulate=lambda seed: until(9, seed))], **options)
     resumed = coverage([replace(CELL, simulate=lambda seed: until(11, seed))], **options)
@@ -247,8 +281,7 @@ def test_the_elo_sweep_deals_the_same_strengths_to_other_models() -> None:
 
 
 def test_coverage_of_each_truth_that_is_dealt(benchmark_module: Callable[[str], ModuleType]) -> None:
-    cell = {"swept": "battles", "value": 100.0, "method": "bayes:x", "prob": 0.95, "lower": 0.0,
-            "upper": 1.0}  # fmt: skip
+    cell = {"swept": "battles", "value": 100.0, "method": "bayes:x", "prob": 0.95, "lower": 0.0, "upper": 1.0}
     dealt = [
         {**cell, "estimand": "elo", "unit": unit, "truth": truth}
         for turn in ((0.5, 2.0), (2.0, 0.5), (0.5, 2.0))
@@ -266,22 +299,30 @@ def test_pages_name_the_rows_outside_the_band(benchmark_module: Callable[[str], 
 
     def row(hits: int, value: float) -> dict[str, Any]:
         low, high = clopper_pearson(hits, 400)
-        return {"swept": "labels", "value": value, "method": "bayes:coin", "estimand": "bias", "n": 400,
-                "coverage": hits / 400, "coverage_lower": low, "coverage_upper": high, "nominal": 0.95,
-                "below": binom.cdf(hits, 400, 0.95),
-                "above": binom.sf(hits - 1, 400, 0.95)}  # fmt: skip
+        return {
+            "swept": "labels",
+            "value": value,
+            "method": "bayes:coin",
+            "estimand": "bias",
+            "n": 400,
+            "coverage": hits / 400,
+            "coverage_lower": low,
+            "coverage_upper": high,
+            "nominal": 0.95,
+            "below": binom.cdf(hits, 400, 0.95),
+            "above": binom.sf(hits - 1, 400, 0.95),
+        }
 
     even = [row(380, k) for k in range(58)]
     drawn = {"cells": [{**row(398, 3), "swept": "drawn"}], "from_prior": ["drawn"]}
-    said = pages._simultaneous({"one": {"cells": [*even, row(350, 58)]}, "other": {"cells": [row(369, 9)]},
-                                "prior": drawn})  # fmt: skip
+    said = pages._simultaneous(
+        {"one": {"cells": [*even, row(350, 58)]}, "other": {"cells": [row(369, 9)]}, "prior": drawn}
+    )
     over_prior, fixed = said.split("**Other truths.**")
     # 369 of 400 is below by itself (p .01); of 60 rows it is not.
     assert "Of 60 Bayesian rows 2 have bounds below the nominal probability and 0 above it." in fixed
     assert "1 of 60 is outside" in fixed
-    assert fixed.endswith(
-        f"- one, labels 58: bayes:coin, bias: 0.875 (p {2 * 60 * binom.cdf(350, 400, 0.95):.2g})"
-    )
+    assert fixed.endswith(f"- one, labels 58: bayes:coin, bias: 0.875 (p {2 * 60 * binom.cdf(350, 400, 0.95):.2g})")
     # Over truths from the prior too much is outside as well, and its rows are a family of their own.
     assert "Of 1 Bayesian rows 0 have bounds below the nominal probability and 1 above it." in over_prior
     assert f"prior, drawn 3: bayes:coin, bias: 0.995 (p {2 * binom.sf(397, 400, 0.95):.2g})" in over_prior
@@ -291,8 +332,9 @@ def test_pages_name_the_rows_outside_the_band(benchmark_module: Callable[[str], 
 def test_infinite_widths_are_stored_and_drawn(
     right: Coverage, tmp_path: Path, benchmark_module: Callable[[str], ModuleType]
 ) -> None:
-    cells = [{**row, "width": "Infinity"} if row["method"] == "exact" else row
-             for row in right.frame.to_dict("records")]  # fmt: skip
+    cells = [
+        {**row, "width": "Infinity"} if row["method"] == "exact" else row for row in right.frame.to_dict("records")
+    ]
     stored = tmp_path / "coins.json"
     stored.write_text(json.dumps({"cells": [{**row, "method": "mle", "estimand": "beta"} for row in cells]}))
     assert benchmark_module("harness.sweep_pages").draw(stored).read_text().startswith("<")
@@ -353,8 +395,19 @@ def test_options_of_models_are_none_of_sweeps() -> None:
 
 @pytest.mark.slow
 def test_the_command_writes_tables_and_a_figure(tmp_path: Path) -> None:
-    command = ["simulate", "coverage", "audit", "--datasets", "4", "--block", "4", "--out", str(tmp_path),
-               "--quiet", "--json"]  # fmt: skip
+    command = [
+        "simulate",
+        "coverage",
+        "audit",
+        "--datasets",
+        "4",
+        "--block",
+        "4",
+        "--out",
+        str(tmp_path),
+        "--quiet",
+        "--json",
+    ]
     result = CliRunner().invoke(cli.app, command)
     assert result.exit_code == 0, result.output
     rows = pd.DataFrame(json.loads(result.stdout)["coverage"])

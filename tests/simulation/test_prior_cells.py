@@ -112,14 +112,19 @@ class Noisy:
         shape = (posterior.sizes["chain"], posterior.sizes["draw"])
         tosses = np.random.default_rng(0).uniform(size=shape)
         low, high = np.quantile(tosses, [0.025, 0.975])
-        next_toss = {"estimand": "next toss", "unit": "c0", "method": "bayes:coin", "point": tosses.mean(),
-                     "lower": low, "upper": high, "prob": prob}  # fmt: skip
+        next_toss = {
+            "estimand": "next toss",
+            "unit": "c0",
+            "method": "bayes:coin",
+            "point": tosses.mean(),
+            "lower": low,
+            "upper": high,
+            "prob": prob,
+        }
         return Estimates.concat([known, Estimates.from_rows([next_toss])])
 
 
-def test_a_folder_of_another_design_is_not_taken_for_ones_own(
-    third_party: ModuleType, tmp_path: Path
-) -> None:
+def test_a_folder_of_another_design_is_not_taken_for_ones_own(third_party: ModuleType, tmp_path: Path) -> None:
     coin = third_party.Coin()
     options: dict[str, Any] = {"models": [coin], "datasets": 3, "engine": "laplace", "folder": tmp_path}
     first = coverage([prior_cell(coin, coin.prepare([(0, 20)]))], **options)
@@ -154,10 +159,7 @@ def test_patterns_that_were_seen_alone_have_no_worlds() -> None:
         (["coverage", "judge_error", "--option", "nope=1"], "judge_error has no option 'nope'"),
         (["sbc", "judge_temperature", "--option", "learning_rate=abc"], "is of type float | None, not 'abc'"),
         (["sbc", "judge_temperature", "--option", "learning_rate=true"], "of type float | None, not 'true'"),
-        (
-            ["sbc", "judge_temperature", "--option", "by_group=1"],
-            "by_group of judge_temperature is of type bool",
-        ),
+        (["sbc", "judge_temperature", "--option", "by_group=1"], "by_group of judge_temperature is of type bool"),
         (["sbc", "repeated_trials", "--option", "prior=3"], "a TrialPrior, which a command line cannot have"),
         (["sbc", "verdict_agreement", "--option", "extra=[1]"], "of type tuple[str, ...], not '[1]'"),
         (["sbc", "verdict_agreement", "--option", "labels=3"], "labels=3 is not one of both, positives"),
@@ -197,9 +199,7 @@ def test_the_command_judges_a_model_over_its_prior(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     assert {row["estimand"] for row in answer["coverage"]} == {"elo", "difference", "tie_rate"}
-    assert {row["swept"] for row in answer["coverage"]} == {
-        "truths from the prior of bayes:bradley_terry[human]"
-    }
+    assert {row["swept"] for row in answer["coverage"]} == {"truths from the prior of bayes:bradley_terry[human]"}
     assert "tie_rate" in (tmp_path / "coverage.svg").read_text(encoding="utf-8")
     shown = CliRunner().invoke(cli.app, [*command[:-1], "--quiet"]).stdout
     assert "0 of 3 Bayesian rows are outside" in " ".join(shown.split())

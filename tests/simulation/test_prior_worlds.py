@@ -33,8 +33,9 @@ SOFT = BattleDesign(battles=20_000, graded=True)
 def test_labels_of_a_panel_are_right_as_often_as_is_told() -> None:
     truths = [prior_worlds.panel(40, seed)[1] for seed in range(400)]
     told = (("accuracy", "a"), ("accuracy", "b"), ("difference", "a − b"))
-    off = np.array([[truth[f"{kind} (these items)", unit] - truth[kind, unit] for kind, unit in told]
-                    for truth in truths])  # fmt: skip
+    off = np.array(
+        [[truth[f"{kind} (these items)", unit] - truth[kind, unit] for kind, unit in told] for truth in truths]
+    )
     error_budget.agrees(off.mean(axis=0), np.zeros(3), off.std(axis=0, ddof=1) / np.sqrt(len(off)))
 
 
@@ -49,10 +50,7 @@ def test_a_panel_shows_the_labels_of_so_many_items() -> None:
 
 @pytest.mark.parametrize(
     ("model", "world"),
-    [
-        (JudgePanel(), partial(prior_worlds.panel, 300)),
-        (VerdictAgreement(), partial(prior_worlds.audit, 250)),
-    ],
+    [(JudgePanel(), partial(prior_worlds.panel, 300)), (VerdictAgreement(), partial(prior_worlds.audit, 250))],
     ids=lambda given: getattr(given, "name", ""),
 )
 def test_data_spread_as_the_model_has_them(model: Any, world: Any) -> None:
@@ -93,8 +91,9 @@ def test_verdicts_and_labels_follow_the_rates_that_are_told() -> None:
         yes, n = answers.positives[:, 0], answers.n
         right = np.bincount(answers.model, weights=n * answers.label, minlength=2) / 300
         sensitivity, specificity = (np.average(yes == y, weights=n * (answers.label == y)) for y in (1, 0))
-        off.append([*(right - [truth["accuracy", "a"], truth["accuracy", "b"]]),
-                    sensitivity - rate, specificity - rate])  # fmt: skip
+        off.append(
+            [*(right - [truth["accuracy", "a"], truth["accuracy", "b"]]), sensitivity - rate, specificity - rate]
+        )
     error_budget.agrees(np.mean(off, axis=0), np.zeros(4), np.std(off, axis=0, ddof=1) / np.sqrt(len(off)))
 
 
@@ -123,8 +122,11 @@ def test_endless_votes_have_the_temperature_that_is_told() -> None:
     log = simulate_battles(seed=3, design=SOFT)
     worlds = [(count_battles(log.battles), soft_truth(log)), prior_worlds.graded(20_000, 4)]
     rows = [temperature(table, "j0", prob=0.6827, seed=0).frame.iloc[0] for table, _ in worlds]
-    error_budget.agrees([row["point"] for row in rows], [truth["beta", "j0"] for _, truth in worlds],
-                        [(row["upper"] - row["lower"]) / 2 for row in rows])  # fmt: skip
+    error_budget.agrees(
+        [row["point"] for row in rows],
+        [truth["beta", "j0"] for _, truth in worlds],
+        [(row["upper"] - row["lower"]) / 2 for row in rows],
+    )
 
 
 @pytest.mark.parametrize("beta", [None, 2.0])
@@ -134,8 +136,7 @@ def test_endless_battles_have_the_soft_elo_that_is_told(beta: float | None) -> N
     frame, names = log.battles.frame, np.array(SOFT.models)
     place = [np.searchsorted(names, frame[column]) for column in ("model_a", "model_b")]
     target, part = expit(truth["beta", "j0"] * frame["gap"].to_numpy()), np.arange(len(frame)) % 20
-    found = np.stack([_soft_elo(place[0][part == k], place[1][part == k], target[part == k])
-                      for k in range(20)])  # fmt: skip
+    found = np.stack([_soft_elo(place[0][part == k], place[1][part == k], target[part == k]) for k in range(20)])
     error = found.std(axis=0, ddof=1) / np.sqrt(20)
     told = [truth["elo", name, "j0", ""] for name in SOFT.models]
     # Twenty parts tell their spread: standard errors off by a sixth, so Student's t instead of a normal.

@@ -24,13 +24,7 @@ from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.tables import Verdicts
 
 JUDGES = ("kind", "<b>strict</b>")
-CHEAP: dict[str, Any] = {
-    "engine": "laplace",
-    "pooling": "shared",
-    "draws": 300,
-    "bootstrap": 100,
-    "compare": False,
-}
+CHEAP: dict[str, Any] = {"engine": "laplace", "pooling": "shared", "draws": 300, "bootstrap": 100, "compare": False}
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +77,7 @@ def test_the_panel_comes_first_and_every_judge_after_it(log: pd.DataFrame) -> No
     assert list(dict.fromkeys(answer.estimates.frame["judge"])) == [PANEL, *sorted(JUDGES)]
     assert set(answer.estimates.frame["estimand"]) == {"accuracy (these items)", "difference (these items)"}
     panel = rows_of(answer, PANEL)
-    assert {"bayes:judge_panel", "ppi++[best-judge]", "ppi++[multi-proxy]", "eif[panel-logit]"} <= set(
-        panel["method"]
-    )
+    assert {"bayes:judge_panel", "ppi++[best-judge]", "ppi++[multi-proxy]", "eif[panel-logit]"} <= set(panel["method"])
     assert answer.ranks["judge"].iloc[0] == PANEL
     assert set(answer.checks["judges"]["judge"]) == set(JUDGES)
     pairs = answer.diagnostics.where(estimand="error_correlation").frame

@@ -271,9 +271,7 @@ def test_directions_are_as_many_as_verified_questions_can_teach() -> None:
     unseen = with_columns(pairs, question=question.astype(str))
     found = features(unseen)
     # 30 verified questions, one direction for ten.
-    assert [name for name in found.names if name.startswith("direction")] == [
-        f"direction {k}" for k in (1, 2, 3)
-    ]
+    assert [name for name in found.names if name.startswith("direction")] == [f"direction {k}" for k in (1, 2, 3)]
     assert "3 of 32 directions" in found.warnings[0]
     seen = with_columns(pairs, question=(np.arange(400) % 30).astype(str))
     assert sum(name.startswith("direction") for name in features(seen).names) == 24
@@ -324,19 +322,21 @@ def test_a_method_that_a_fold_leaves_nothing_to_work_on_is_told_and_left_out() -
     methods = {"partial-ot": partial(partial_ot, anchors="agreements"), "judge": flip_nothing}
     frame, messages = compare_methods(wrong, methods, guard, label="model")
     assert set(frame["method"]) == {"model", "judge"}
-    assert messages[0].startswith(
-        "partial-ot left out of the comparison: no verified pair that people agree with"
-    )
+    assert messages[0].startswith("partial-ot left out of the comparison: no verified pair that people agree with")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"folds": 1}, "folds=1"), ({"share": 0.0}, "share=0.0"), ({"prob": 1.0}, "prob=1.0"),
-        ({"engine": "magic"}, "engine='magic'"), ({"labels": "positives"}, "needs reviewed="),
-        ({"judge": "nobody"}, "no judge 'nobody'"), ({"features": ("colour",)}, "no feature 'colour'"),
+        ({"folds": 1}, "folds=1"),
+        ({"share": 0.0}, "share=0.0"),
+        ({"prob": 1.0}, "prob=1.0"),
+        ({"engine": "magic"}, "engine='magic'"),
+        ({"labels": "positives"}, "needs reviewed="),
+        ({"judge": "nobody"}, "no judge 'nobody'"),
+        ({"features": ("colour",)}, "no feature 'colour'"),
     ],
-)  # fmt: skip
+)
 def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         audit(MADE.pairs, **options)
@@ -368,9 +368,7 @@ def test_a_wholly_verified_log_is_answered_and_nothing_is_flipped(wholly_verifie
     held = wholly_verified.checks["held_out"]
     mine = held[held["method"] == "bayes:verdict_agreement[both]"]
     mine = mine.drop_duplicates(["item", "agrees"]).set_index(["item", "agrees"])["score"]
-    np.testing.assert_array_equal(
-        mine.loc[list(zip(trust["item"], pairs.agrees, strict=True))], trust["trust"]
-    )
+    np.testing.assert_array_equal(mine.loc[list(zip(trust["item"], pairs.agrees, strict=True))], trust["trust"])
     wins, all_flips = (
         float(text) for text in re.findall(r"([\d.]+) of ([\d.]+)", wholly_verified.settings["guard"])[0]
     )
@@ -424,8 +422,9 @@ def test_attacks_are_answered_by_kind(tmp_path: Path) -> None:
     pairs = simulate_pairs(seed=6, n=200, verified=150, dimensions=4).pairs
     plain = pairs.frame.assign(attack="none")
     hit = plain.assign(attack="length", judge_prefers=np.resize(["a", "b"], 200))
-    both = Pairs.from_frame(pd.concat([plain, hit], ignore_index=True), a=np.tile(pairs.a, (2, 1)),
-                            b=np.tile(pairs.b, (2, 1)))  # fmt: skip
+    both = Pairs.from_frame(
+        pd.concat([plain, hit], ignore_index=True), a=np.tile(pairs.a, (2, 1)), b=np.tile(pairs.b, (2, 1))
+    )
     answer = audit(both, **SMALL)
     kinds = set(answer.estimates.frame["estimand"])
     assert {"consistency (none)", "consistency (length)"} <= kinds
@@ -467,36 +466,35 @@ def test_simulated_pairs_can_be_read_back(tmp_path: Path) -> None:
     from bayesjudge.cli import main
 
     with pytest.raises(SystemExit) as left:
-        main(
-            [
-                "simulate",
-                "pairs",
-                str(tmp_path / "p.jsonl"),
-                "--pairs",
-                "30",
-                "--verified",
-                "10",
-                "--seed",
-                "1",
-            ]
-        )
+        main(["simulate", "pairs", str(tmp_path / "p.jsonl"), "--pairs", "30", "--verified", "10", "--seed", "1"])
     assert left.value.code == 0
     pairs = read_pairs(tmp_path / "p.jsonl")
     assert (len(pairs), int(pairs.verified.sum()), pairs.dimensions) == (30, 10, 24)
 
 
 @pytest.mark.slow
-def test_the_command_reads_a_table_and_its_embeddings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_reads_a_table_and_its_embeddings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from bayesjudge.cli import main
 
     pairs = MADE.pairs
     pairs.frame.drop(columns=["gap"]).to_csv(tmp_path / "pairs.csv", index=False)
-    np.savez(tmp_path / "e.npz", item_id=pairs.frame["item"].to_numpy(dtype=str), response_a=pairs.a,
-             response_b=pairs.b)  # fmt: skip
-    line = ["audit", str(tmp_path / "pairs.csv"), "--embeddings", str(tmp_path / "e.npz"), "--draws", "200",
-            "--chains", "2", "--json", "--quiet", "--html", str(tmp_path / "page.html")]  # fmt: skip
+    np.savez(
+        tmp_path / "e.npz", item_id=pairs.frame["item"].to_numpy(dtype=str), response_a=pairs.a, response_b=pairs.b
+    )
+    line = [
+        "audit",
+        str(tmp_path / "pairs.csv"),
+        "--embeddings",
+        str(tmp_path / "e.npz"),
+        "--draws",
+        "200",
+        "--chains",
+        "2",
+        "--json",
+        "--quiet",
+        "--html",
+        str(tmp_path / "page.html"),
+    ]
     with pytest.raises(SystemExit) as left:
         main(line)
     assert left.value.code == 0
@@ -513,15 +511,7 @@ def test_the_command_reads_a_table_and_its_embeddings(
 def test_the_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
     script = Path(__file__).resolve().parents[2] / "benchmarks" / "audit.py"
     small = ["--splits", "1", "--posteriors", "0", "--points", "200", "--settings", "llmbar ChatGPT Vanilla"]
-    line = [
-        sys.executable,
-        str(script),
-        *small,
-        "--data",
-        str(shared_data),
-        "--out",
-        str(tmp_path / "a.json"),
-    ]
+    line = [sys.executable, str(script), *small, "--data", str(shared_data), "--out", str(tmp_path / "a.json")]
     subprocess.run(line, check=True, capture_output=True, cwd=script.parent)
     found = json.loads((tmp_path / "a.json").read_text())
     rows = {row["method"]: row for row in found["overall"] if row["design"] == "pairs"}

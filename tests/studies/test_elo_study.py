@@ -144,8 +144,16 @@ def test_no_judge_and_no_votes_is_nothing_to_rank() -> None:
 
 
 def diagnostic(estimand: str, point: float, half: float = 0.01, **more: Any) -> dict[str, Any]:
-    return {"estimand": estimand, "unit": "j0", "judge": "j0", "method": "x", "point": point,
-            "lower": point - half, "upper": point + half, **more}  # fmt: skip
+    return {
+        "estimand": estimand,
+        "unit": "j0",
+        "judge": "j0",
+        "method": "x",
+        "point": point,
+        "lower": point - half,
+        "upper": point + half,
+        **more,
+    }
 
 
 def warned(rows: list[dict[str, Any]], counts: Any) -> list[str]:
@@ -160,10 +168,7 @@ def warned(rows: list[dict[str, Any]], counts: Any) -> list[str]:
     ("row", "words"),
     [
         (diagnostic("beta", 0.13, note="low: an ordinary gap is worth little"), "low temperature"),
-        (
-            diagnostic("sign_conflict[tie]", 0.3, note="mean |gap| there 1"),
-            "30% of verdicts beside a score gap",
-        ),
+        (diagnostic("sign_conflict[tie]", 0.3, note="mean |gap| there 1"), "30% of verdicts beside a score gap"),
         (diagnostic("first_preferred", 0.86), "shown first in 86%"),
         (diagnostic("slope", 0.28), "compresses the scale"),
         (diagnostic("slope", 1.6), "stretches the scale"),
@@ -215,8 +220,22 @@ def test_people_and_judges_from_file_to_page(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     simulate_battles(seed=4, design=design).battles.frame.to_csv(path, index=False)
     page = tmp_path / "page.html"
-    result = run("elo", path, "--held-out", "m1", "--held-out", "m7", "--json", "--html", page, "--quiet",
-                 "--bootstrap", 200, "--draws", 400)  # fmt: skip
+    result = run(
+        "elo",
+        path,
+        "--held-out",
+        "m1",
+        "--held-out",
+        "m7",
+        "--json",
+        "--html",
+        page,
+        "--quiet",
+        "--bootstrap",
+        200,
+        "--draws",
+        400,
+    )
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
     jsonschema.validate(found, json_schema())
@@ -229,8 +248,5 @@ def test_people_and_judges_from_file_to_page(tmp_path: Path) -> None:
     assert any("no human vote on m7" in text for text in found["warnings"])
     seen = rows[(rows["estimand"] == "elo") & (rows["method"] == "bayes:judge_elo")].set_index("unit")
     # The true Elo of eight models by 95 % intervals: fewer than five hits have probability 4e-5.
-    assert (
-        sum(seen.loc[m, "lower"] <= design.truth["elo", m] <= seen.loc[m, "upper"] for m in design.models)
-        >= 5
-    )
+    assert sum(seen.loc[m, "lower"] <= design.truth["elo", m] <= seen.loc[m, "upper"] for m in design.models) >= 5
     assert "Models that only judges have seen" in page.read_text(encoding="utf-8")

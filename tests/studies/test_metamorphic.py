@@ -30,8 +30,9 @@ SAMPLING = 0.06
 @pytest.fixture(scope="module")
 def log() -> pd.DataFrame:
     """Three models on 80 items, 40 of them labelled."""
-    made = simulate_verdicts(seed=5, models=("a", "b", "c"), accuracy=(0.75, 0.65, 0.55), youden=0.55,
-                             labelled=40, unlabelled=40)  # fmt: skip
+    made = simulate_verdicts(
+        seed=5, models=("a", "b", "c"), accuracy=(0.75, 0.65, 0.55), youden=0.55, labelled=40, unlabelled=40
+    )
     return made.verdicts.frame[["item", "model", "verdict", "label"]].reset_index(drop=True)
 
 
@@ -82,9 +83,7 @@ def apart(one: pd.DataFrame, other: pd.DataFrame) -> pd.Series:
     return pd.concat(moves, axis=1).max(axis=1)
 
 
-def test_verdict_and_label_flipped_together_swap_right_and_wrong(
-    log: pd.DataFrame, before: pd.DataFrame
-) -> None:
+def test_verdict_and_label_flipped_together_swap_right_and_wrong(log: pd.DataFrame, before: pd.DataFrame) -> None:
     flipped = answer(log.assign(verdict=1 - log["verdict"], label=1 - log["label"]))
     mirrored = flipped.rename(index={"sensitivity": "specificity", "specificity": "sensitivity"}, level=0)
     turned = mirrored.copy()
@@ -104,14 +103,10 @@ def test_items_that_are_clusters_of_their_own_change_nothing(log: pd.DataFrame, 
     assert apart(bayes, before).max() < SAMPLING
 
 
-def test_a_copy_of_a_model_leaves_the_others_and_is_known_to_be_one(
-    log: pd.DataFrame, before: pd.DataFrame
-) -> None:
+def test_a_copy_of_a_model_leaves_the_others_and_is_known_to_be_one(log: pd.DataFrame, before: pd.DataFrame) -> None:
     copied = answer(pd.concat([log, log[log["model"] == "a"].assign(model="z")], ignore_index=True))
     bayes = MODEL.label
-    others = before.loc[
-        [("youden", name, bayes) for name in "bc"] + [("accuracy", name, bayes) for name in "bc"]
-    ]
+    others = before.loc[[("youden", name, bayes) for name in "bc"] + [("accuracy", name, bayes) for name in "bc"]]
     now = copied.loc[others.index]
     ratio = (now["upper"] - now["lower"]) / (others["upper"] - others["lower"])
     np.testing.assert_allclose(ratio, 1, atol=2 * SAMPLING)
@@ -129,13 +124,13 @@ def test_a_model_without_labels_leaves_the_others(log: pd.DataFrame, before: pd.
     kept = kept[kept.index.get_level_values(0).isin(["accuracy", "youden"])]
     assert apart(now, kept).max() < 3 * SAMPLING
     alone = now.loc[("accuracy", "z", MODEL.label)]
-    assert alone["upper"] - alone["lower"] > kept.loc[("accuracy", "c", MODEL.label), "upper"] - kept.loc[
-        ("accuracy", "c", MODEL.label), "lower"]  # fmt: skip
+    assert (
+        alone["upper"] - alone["lower"]
+        > kept.loc[("accuracy", "c", MODEL.label), "upper"] - kept.loc[("accuracy", "c", MODEL.label), "lower"]
+    )
 
 
-def test_twice_the_items_give_intervals_narrower_by_the_square_root(
-    log: pd.DataFrame, before: pd.DataFrame
-) -> None:
+def test_twice_the_items_give_intervals_narrower_by_the_square_root(log: pd.DataFrame, before: pd.DataFrame) -> None:
     twice = answer(pd.concat([log, log.assign(item="again " + log["item"].astype(str))], ignore_index=True))
     ratio = ((twice["upper"] - twice["lower"]) / (before["upper"] - before["lower"])).loc[["accuracy"]]
     wald = ratio[ratio.index.get_level_values(2).isin(["labelled", "ppi++", "eif"])]
@@ -173,13 +168,9 @@ def test_models_by_other_names_have_the_same_figures(log: pd.DataFrame, before: 
         pair = " − ".join((names[first], names[second]))
         turned = pair not in set(now.index.get_level_values("unit"))
         pair = " − ".join((names[second], names[first])) if turned else pair
-        mine, other = (
-            frame.xs(unit, level="unit") for frame, unit in ((before, f"{first} − {second}"), (now, pair))
-        )
+        mine, other = (frame.xs(unit, level="unit") for frame, unit in ((before, f"{first} − {second}"), (now, pair)))
         if turned:
-            other = pd.DataFrame(
-                {"point": -other["point"], "lower": -other["upper"], "upper": -other["lower"]}
-            )
+            other = pd.DataFrame({"point": -other["point"], "lower": -other["upper"], "upper": -other["lower"]})
         baselines = [key for key in mine.index if not key[1].startswith("bayes:")]
         np.testing.assert_allclose(mine.loc[baselines], other.loc[baselines], atol=1e-9)
 
@@ -202,8 +193,10 @@ def test_runs_count_as_their_mean(log: pd.DataFrame) -> None:
 def test_another_judge_leaves_the_answer_of_the_first(log: pd.DataFrame) -> None:
     rng = np.random.default_rng(4)
     other = log.assign(judge="other", verdict=rng.integers(0, 2, len(log)))
-    both = [pd.concat(parts, ignore_index=True) for parts in
-            ((log.assign(judge="judge"), other), (other, log.assign(judge="judge")))]  # fmt: skip
+    both = [
+        pd.concat(parts, ignore_index=True)
+        for parts in ((log.assign(judge="judge"), other), (other, log.assign(judge="judge")))
+    ]
     one, two = (count_verdicts(Verdicts.from_frame(frame)).for_judge("judge") for frame in both)
     alone = count_verdicts(Verdicts.from_frame(log))
     for counts in (one, two):

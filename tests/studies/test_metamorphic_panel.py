@@ -20,8 +20,15 @@ SAMPLING = 0.12
 
 @pytest.fixture(scope="module")
 def log() -> pd.DataFrame:
-    made = simulate_verdicts(seed=8, models=("a", "b", "c"), accuracy=(0.75, 0.65, 0.55), youden=0.55,
-                             labelled=40, unlabelled=60, judges=("x", "y"))  # fmt: skip
+    made = simulate_verdicts(
+        seed=8,
+        models=("a", "b", "c"),
+        accuracy=(0.75, 0.65, 0.55),
+        youden=0.55,
+        labelled=40,
+        unlabelled=60,
+        judges=("x", "y"),
+    )
     return made.verdicts.frame[["item", "model", "judge", "verdict", "label"]].reset_index(drop=True)
 
 
@@ -52,13 +59,8 @@ def test_row_order_and_copies_of_rows_change_nothing(log: pd.DataFrame, before: 
 
 def test_names_of_models_judges_and_items_do_not_matter(log: pd.DataFrame, before: pd.DataFrame) -> None:
     models = {"a": "c", "b": "a", "c": "b"}
-    judges, items = (
-        {"x": "zed", "y": "first"},
-        {name: f"q{k}" for k, name in enumerate(log["item"].unique()[::-1])},
-    )
-    changed = log.assign(
-        model=log["model"].map(models), judge=log["judge"].map(judges), item=log["item"].map(items)
-    )
+    judges, items = ({"x": "zed", "y": "first"}, {name: f"q{k}" for k, name in enumerate(log["item"].unique()[::-1])})
+    changed = log.assign(model=log["model"].map(models), judge=log["judge"].map(judges), item=log["item"].map(items))
     now = answer(changed).xs("accuracy", level="estimand")
     assert apart(before.xs("accuracy", level="estimand").rename(index=models), now) < SAMPLING
 
@@ -74,7 +76,9 @@ def test_the_panel_s_baselines_do_not_depend_on_names_of_models(log: pd.DataFram
     models = {"a": "c", "b": "a", "c": "b"}
     one, other = (
         panel_baselines(panel_votes(Verdicts.from_frame(frame)), methods=["eif[panel-logit]"], bootstrap=0)
-        .where(estimand="accuracy").frame.set_index("unit")[["point", "lower", "upper"]].astype(float)
+        .where(estimand="accuracy")
+        .frame.set_index("unit")[["point", "lower", "upper"]]
+        .astype(float)
         for frame in (log, log.assign(model=log["model"].map(models)))
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(one.rename(index=models).sort_index(), other.sort_index(), atol=1e-6)

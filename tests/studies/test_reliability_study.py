@@ -107,14 +107,7 @@ def test_the_page_and_the_screen_hold_the_answer(
     answer: bj.Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
-    for title in (
-        "Stability",
-        "Position",
-        "How many trials",
-        "Where to ask again",
-        "Scores",
-        "Judges and layers",
-    ):
+    for title in ("Stability", "Position", "How many trials", "Where to ask again", "Scores", "Judges and layers"):
         assert f">{title}<" in page
     show_answer(answer)
     shown = capsys.readouterr().out
@@ -140,9 +133,8 @@ def test_the_command_says_what_is_not_identified_without_an_order(tmp_path: Path
     log, frame = tmp_path / "log.csv", comparisons(items=6, trials=4)
     frame[frame["judge"] == "x"].drop(columns=["judge", "order", "category"]).to_csv(log, index=False)
     done = CliRunner().invoke(
-        cli.app, ["reliability", str(log), "--json", "--draws", "100", "--chains", "2", "--bootstrap", "100",
-                  "--quiet"],
-    )  # fmt: skip
+        cli.app, ["reliability", str(log), "--json", "--draws", "100", "--chains", "2", "--bootstrap", "100", "--quiet"]
+    )
     assert done.exit_code == 0, done.output
     assert any("not identified" in text for text in json.loads(done.stdout)["warnings"])
 
@@ -154,9 +146,24 @@ def test_the_command_gives_the_same_answer_and_writes_a_page(answer: bj.Comparis
     scores().to_csv(scored, index=False)
     done = CliRunner().invoke(
         cli.app,
-        ["reliability", str(compared), "--scores", str(scored), "--json", "--html", str(page), "--draws",
-         "400", "--chains", "2", "--bootstrap", "500", "--quiet", "--strict"],
-    )  # fmt: skip
+        [
+            "reliability",
+            str(compared),
+            "--scores",
+            str(scored),
+            "--json",
+            "--html",
+            str(page),
+            "--draws",
+            "400",
+            "--chains",
+            "2",
+            "--bootstrap",
+            "500",
+            "--quiet",
+            "--strict",
+        ],
+    )
     # Four hundred draws cannot pass the gate: --strict says so, and the answer is printed all the same.
     assert not answer.gate.passed
     assert done.exit_code == 3, done.output
@@ -181,9 +188,7 @@ def test_one_table_may_hold_verdicts_and_scores() -> None:
 def test_two_tables_share_one_mapping() -> None:
     compared = pd.DataFrame({"q": ["p"], "won": ["b"]})
     scored = pd.DataFrame({"q": ["p"], "stars": [3]})
-    trials, found = read_repeats(
-        compared, scores=scored, columns={"item": "q", "outcome": "won", "score": "stars"}
-    )
+    trials, found = read_repeats(compared, scores=scored, columns={"item": "q", "outcome": "won", "score": "stars"})
     assert trials is not None
     assert found is not None
     assert (trials.frame["outcome"].tolist(), found.frame["score"].tolist()) == (["b"], [3.0])
@@ -206,9 +211,13 @@ def test_scores_alone_must_be_repeated() -> None:
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"judges": ["z"]}, "no judge 'z'"), ({"judges": []}, "no judge chosen"), ({"budget": -1}, "budget"),
-     ({"draws": 1}, "draws")],
-)  # fmt: skip
+    [
+        ({"judges": ["z"]}, "no judge 'z'"),
+        ({"judges": []}, "no judge chosen"),
+        ({"budget": -1}, "budget"),
+        ({"draws": 1}, "draws"),
+    ],
+)
 def test_options_are_refused_before_any_sampling(options: dict[str, Any], said: str) -> None:
     with pytest.raises(bj.UsageError, match=said):
         reliability(comparisons(items=2), **options)
@@ -236,8 +245,18 @@ def test_estimates_are_arranged_by_kind_with_bayesian_rows_first() -> None:
 
 
 def test_a_plan_is_told_in_a_sentence() -> None:
-    plan = pd.DataFrame({"judge": "x", "group": "", "item": ["p", "q"], "trials": 5, "extra": [0, 7],
-                         "wrong": [0.1, 0.4], "wrong_after": [0.1, 0.2], "wrong_uniform": 0.36})  # fmt: skip
+    plan = pd.DataFrame(
+        {
+            "judge": "x",
+            "group": "",
+            "item": ["p", "q"],
+            "trials": 5,
+            "extra": [0, 7],
+            "wrong": [0.1, 0.4],
+            "wrong_after": [0.1, 0.2],
+            "wrong_uniform": 0.36,
+        }
+    )
     (sentence,) = plan_sentences(plan)
     assert sentence == (
         "x: 7 more trials on 1 of 2 items, q (7 more), bring the expected wrong majorities from 0.50 to "

@@ -19,8 +19,7 @@ from bayesjudge.studies.accuracy.terminal import MOST_PAIRS, accuracy_screen
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.terminal import empty_table, fitting, narrowest, show_answer
 
-METHODS = ("bayes:judge_error[partial]", "ppi++[logit]", "naive",
-           "rogan-gladen[shared]", "labelled")  # fmt: skip
+METHODS = ("bayes:judge_error[partial]", "ppi++[logit]", "naive", "rogan-gladen[shared]", "labelled")
 
 
 def rows_of(models: list[str], judge: str, *, truth: bool) -> list[dict[str, Any]]:
@@ -29,11 +28,22 @@ def rows_of(models: list[str], judge: str, *, truth: bool) -> list[dict[str, Any
     units = [("accuracy", model, value) for model, value in known.items()]
     units += [("difference", f"{a} − {b}", known[a] - known[b]) for a, b in itertools.combinations(models, 2)]
     return [
-        {"estimand": estimand, "unit": unit, "method": method, "point": value, "lower": value - 0.05,
-         "upper": value + 0.05, "prob": 0.95, "n": 100, "judge": judge, "truth": value if truth else math.nan,
-         "p_positive": 0.987 if estimand == "difference" and method.startswith("bayes:") else math.nan}
-        for estimand, unit, value in units for method in METHODS
-    ]  # fmt: skip
+        {
+            "estimand": estimand,
+            "unit": unit,
+            "method": method,
+            "point": value,
+            "lower": value - 0.05,
+            "upper": value + 0.05,
+            "prob": 0.95,
+            "n": 100,
+            "judge": judge,
+            "truth": value if truth else math.nan,
+            "p_positive": 0.987 if estimand == "difference" and method.startswith("bayes:") else math.nan,
+        }
+        for estimand, unit, value in units
+        for method in METHODS
+    ]
 
 
 SETTINGS = {"prob": 0.95, "population": "superpopulation", "panel": False}
@@ -45,19 +55,39 @@ def answer_of(
     several = len(judges) > 1
     estimates = [row for judge in judges for row in rows_of(models, judge if several else "", truth=truth)]
     quality = [
-        {"estimand": estimand, "unit": model, "method": METHODS[0], "point": 0.8, "lower": 0.7, "upper": 0.9,
-         "prob": 0.95, "judge": judge}
-        for judge in judges for estimand in ("sensitivity", "specificity", "youden") for model in models
-    ]  # fmt: skip
-    ranks = [{"judge": judge, "model": model, "p_best": 1.0 if k == 0 else 0.0}
-             for judge in judges for k, model in enumerate(models)]  # fmt: skip
+        {
+            "estimand": estimand,
+            "unit": model,
+            "method": METHODS[0],
+            "point": 0.8,
+            "lower": 0.7,
+            "upper": 0.9,
+            "prob": 0.95,
+            "judge": judge,
+        }
+        for judge in judges
+        for estimand in ("sensitivity", "specificity", "youden")
+        for model in models
+    ]
+    ranks = [
+        {"judge": judge, "model": model, "p_best": 1.0 if k == 0 else 0.0}
+        for judge in judges
+        for k, model in enumerate(models)
+    ]
     found: dict[str, Any] = {
-        "question": "accuracy", "estimates": Estimates.from_rows(estimates),
-        "diagnostics": Estimates.from_rows(quality), "ranks": pd.DataFrame(ranks), "fits": {}, "checks": {},
-        "warnings": (), "checklist": (), "gate": Gate(passed=True, reasons=(), figures={}),
-        "settings": SETTINGS, "page_of": lambda answer: Page(title=answer.question, question=""),
+        "question": "accuracy",
+        "estimates": Estimates.from_rows(estimates),
+        "diagnostics": Estimates.from_rows(quality),
+        "ranks": pd.DataFrame(ranks),
+        "fits": {},
+        "checks": {},
+        "warnings": (),
+        "checklist": (),
+        "gate": Gate(passed=True, reasons=(), figures={}),
+        "settings": SETTINGS,
+        "page_of": lambda answer: Page(title=answer.question, question=""),
         "screen_of": accuracy_screen,
-    }  # fmt: skip
+    }
     return Comparison(**(found | changes))
 
 
@@ -73,9 +103,7 @@ def screen(answer: Comparison, width: int = 120, **options: Any) -> str:
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 @pytest.mark.parametrize("judges", [("judge",), ("one", "two", "three")])
 def test_no_figure_is_broken_at_any_width(width, judges, every):
-    text = screen(
-        answer_of(["otter-8b", "heron-large-instruct", "m"], judges, truth=True), width, every=every
-    )
+    text = screen(answer_of(["otter-8b", "heron-large-instruct", "m"], judges, truth=True), width, every=every)
     assert "0.900 [0.850, 0.950]" in text
     assert "…" not in text
 
@@ -121,8 +149,11 @@ def test_several_judges_take_one_line_a_judge_and_model():
     text = screen(answer_of(["a", "b"], ("one", "two")), 80)
     accuracies = text.partition("Differences")[0]
     assert [line.split()[:2] for line in accuracies.splitlines() if " [" in line] == [
-        ["one", "a"], ["one", "b"], ["two", "a"], ["two", "b"],
-    ]  # fmt: skip
+        ["one", "a"],
+        ["one", "b"],
+        ["two", "a"],
+        ["two", "b"],
+    ]
 
 
 def test_judges_are_counted_by_the_side_of_zero_their_interval_lies_on():
@@ -180,8 +211,14 @@ def test_the_probability_of_the_intervals_is_not_rounded_away():
 
 @pytest.mark.parametrize("width", [60, 80, 120, 160])
 def test_columns_that_fit_are_not_cut_and_leave_the_names_room(width: int) -> None:
-    methods = ["bayes:judge_elo", *(f"conformal[{how}] hard-elo by {judge}" for judge in ("j0", "gpt-4")
-                                    for how in ("split", "split,line", "jackknife+,line"))]  # fmt: skip
+    methods = [
+        "bayes:judge_elo",
+        *(
+            f"conformal[{how}] hard-elo by {judge}"
+            for judge in ("j0", "gpt-4")
+            for how in ("split", "split,line", "jackknife+,line")
+        ),
+    ]
     names = ["mixtral-8x7b", "llama-2-70b"]
     columns = fitting(methods, width + 2 - narrowest(names) - 9, least=20)
     table = empty_table("held out", ["model"], ["votes", *columns])

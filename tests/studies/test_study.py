@@ -35,19 +35,14 @@ from bayesjudge.tables import Verdicts
 
 #: The cheapest answer: closed-form proposals, one pooling, short bootstrap and chains.
 CHEAP: dict[str, Any] = {
-    "engine": "laplace", "pooling": "shared", "draws": 300, "tune": 300, "bootstrap": 200, "compare": False,
-}  # fmt: skip
-KEYS = [
-    "bayesjudge",
-    "question",
-    "estimates",
-    "diagnostics",
-    "checks",
-    "warnings",
-    "gate",
-    "dropped",
-    "manifest",
-]
+    "engine": "laplace",
+    "pooling": "shared",
+    "draws": 300,
+    "tune": 300,
+    "bootstrap": 200,
+    "compare": False,
+}
+KEYS = ["bayesjudge", "question", "estimates", "diagnostics", "checks", "warnings", "gate", "dropped", "manifest"]
 
 
 def ask(verdicts: Any, **options: Any) -> Comparison:
@@ -90,14 +85,24 @@ def sane(answer: Comparison) -> Comparison:
 @pytest.mark.parametrize(
     ("option", "value", "allowed"),
     [
-        ("prob", 0.0, "between 0 and 1"), ("prob", 1.0, "between 0 and 1"), ("prob", -0.5, "between 0 and 1"),
-        ("prob", 95, "between 0 and 1"), ("prob", float("nan"), "between 0 and 1"),
-        ("draws", 0, "at least 4"), ("draws", 2.5, "an integer"), ("draws", float("inf"), "an integer"),
-        ("chains", 0, "at least 1"), ("tune", -1, "at least 0"), ("bootstrap", -1, "at least 0"),
-        ("seed", -1, "at least 0"), ("seed", 2**32, "at most"),
-        ("pooling", "pooled", "partial"), ("labels", "chosen", "enriched"), ("engine", "stan", "laplace"),
+        ("prob", 0.0, "between 0 and 1"),
+        ("prob", 1.0, "between 0 and 1"),
+        ("prob", -0.5, "between 0 and 1"),
+        ("prob", 95, "between 0 and 1"),
+        ("prob", float("nan"), "between 0 and 1"),
+        ("draws", 0, "at least 4"),
+        ("draws", 2.5, "an integer"),
+        ("draws", float("inf"), "an integer"),
+        ("chains", 0, "at least 1"),
+        ("tune", -1, "at least 0"),
+        ("bootstrap", -1, "at least 0"),
+        ("seed", -1, "at least 0"),
+        ("seed", 2**32, "at most"),
+        ("pooling", "pooled", "partial"),
+        ("labels", "chosen", "enriched"),
+        ("engine", "stan", "laplace"),
     ],
-)  # fmt: skip
+)
 def test_an_impossible_option_is_refused_before_the_table_is_looked_at(option, value, allowed):
     with pytest.raises(UsageError, match=allowed) as caught:
         bj.accuracy(object(), **{option: value})
@@ -152,14 +157,7 @@ def test_another_seed_gives_another_answer_and_the_same_shape(log, answer):
 def test_the_answer_follows_its_schema_in_a_stable_order(answer):
     found = valid(answer)
     assert list(found) == KEYS
-    assert list(found["checks"]) == [
-        "predictive",
-        "sensitivity",
-        "convergence",
-        "selection",
-        "ranks",
-        "checklist",
-    ]
+    assert list(found["checks"]) == ["predictive", "sensitivity", "convergence", "selection", "ranks", "checklist"]
     assert len(found["checks"]["checklist"]) == 7
     assert list(found["manifest"]) == ["settings", "fits"]
 
@@ -210,20 +208,11 @@ def test_interval_probability_is_carried_to_every_row(log):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            lambda log: log.assign(label=log["label"].where(log["label"].isna(), 1)),
-            "labels of one class only",
-        ),
-        (
-            lambda log: log.assign(label=log["label"].where(log["label"].isna(), 0)),
-            "labels of one class only",
-        ),
+        (lambda log: log.assign(label=log["label"].where(log["label"].isna(), 1)), "labels of one class only"),
+        (lambda log: log.assign(label=log["label"].where(log["label"].isna(), 0)), "labels of one class only"),
         (lambda log: log.assign(verdict=1), "no better than a coin"),
         (lambda log: log.assign(verdict=0), "no better than a coin"),
-        (
-            lambda log: log.assign(verdict=(1 - log["label"]).fillna(log["verdict"]).astype(int)),
-            "wrong more often",
-        ),
+        (lambda log: log.assign(verdict=(1 - log["label"]).fillna(log["verdict"]).astype(int)), "wrong more often"),
     ],
     ids=["all labels 1", "all labels 0", "all verdicts 1", "all verdicts 0", "inverted judge"],
 )
@@ -297,9 +286,7 @@ def test_few_labels_are_counted_for_each_model(log):
     assert any("a (12), b (12)" in text for text in warned(counted(log, label=few)))
 
 
-@pytest.mark.parametrize(
-    ("labels", "said"), [("random", True), ("chosen-by-verdict", False), ("enriched", False)]
-)
+@pytest.mark.parametrize(("labels", "said"), [("random", True), ("chosen-by-verdict", False), ("enriched", False)])
 def test_labels_chosen_by_verdict_are_noticed_unless_said_to_be(log, labels, said):
     chosen = pd.Series(np.where(log["verdict"] == 1, 1.0, np.nan), index=log.index)
     found = warned(counted(log, label=chosen), labels=labels)
@@ -317,9 +304,7 @@ def test_labels_that_look_chosen_fail_the_gate_and_show_what_it_would_take(log, 
     assert not answer.gate.passed
     assert any("labels look chosen" in reason for reason in answer.gate.reasons)
     rows = answer.estimates.where(estimand="accuracy").frame
-    assert (
-        rows["note"][rows["method"] == "bayes:judge_error[partial]"].str.contains("labels look chosen").all()
-    )
+    assert rows["note"][rows["method"] == "bayes:judge_error[partial]"].str.contains("labels look chosen").all()
     assert "bayes:judge_error[partial,reweighted]" in set(rows["method"])
     tipping = answer.checks["tipping"]
     theta = tipping[(tipping["estimand"] == "accuracy") & (tipping["unit"] == "a")].set_index("odds")["point"]
@@ -347,9 +332,13 @@ def test_labels_whose_choice_is_known_are_not_tested(log, how):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [({"labels": "enriched"}, "give one of them"), ({"labels": "chosen-by-verdict"},
-                          "give one of them"), ({"population": "items"}, "drawn evenly")]
-)  # fmt: skip
+    ("options", "said"),
+    [
+        ({"labels": "enriched"}, "give one of them"),
+        ({"labels": "chosen-by-verdict"}, "give one of them"),
+        ({"population": "items"}, "drawn evenly"),
+    ],
+)
 def test_a_column_and_an_option_that_say_two_things_are_refused_before_a_fit(log, options, said, monkeypatch):
     monkeypatch.setattr(sys.modules["bayesjudge.studies.accuracy.study"], "plan_judge", None)
     with pytest.raises(UsageError, match=said):
@@ -368,14 +357,7 @@ def test_predictive_flags_that_chance_explains_are_no_warning(log):
 
 
 def test_shared_calibration_is_not_called_defensible_without_labels():
-    posterior = {
-        "estimand": "delta_youden",
-        "unit": "a − b",
-        "method": "bayes:x",
-        "lower": -1,
-        "upper": 1,
-        "point": 0,
-    }
+    posterior = {"estimand": "delta_youden", "unit": "a − b", "method": "bayes:x", "lower": -1, "upper": 1, "point": 0}
     undefined = posterior | {"method": "wald", "point": np.nan}
     assert shared_calibration(Estimates.from_rows([posterior, undefined]))[0] is None
     defined = undefined | {"point": 0.1}
@@ -393,8 +375,9 @@ def stand_in(*, passed: bool = True, label: str = "main", **manifest: Any) -> An
 
 
 def fits_of(judge: str, headline: Any, *others: Any) -> JudgeFits:
-    return JudgeFits(judge=judge, headline=headline, by_model=headline,
-                     alternatives={one.model.label: one for one in others})  # fmt: skip
+    return JudgeFits(
+        judge=judge, headline=headline, by_model=headline, alternatives={one.model.label: one for one in others}
+    )
 
 
 def gated(*fits: JudgeFits, reasons: tuple[str, ...] = ()) -> Gate:
@@ -432,8 +415,7 @@ def test_a_judge_that_is_useless_on_one_model_cannot_be_shared_without_a_word():
     for model, accuracy, q1, q0 in (("x", 0.75, 0.5, 0.5), ("y", 0.70, 0.95, 0.9)):
         label = rng.random(600) < accuracy
         verdict = np.where(label, rng.random(600) < q1, rng.random(600) > q0)
-        rows += [(item, model, int(verdict[item]), float(label[item]) if item < 150 else np.nan)
-                 for item in range(600)]  # fmt: skip
+        rows += [(item, model, int(verdict[item]), float(label[item]) if item < 150 else np.nan) for item in range(600)]
     frame = pd.DataFrame(rows, columns=["item", "model", "verdict", "label"])
     answer = bj.accuracy(frame, pooling="shared", engine="laplace", draws=500, bootstrap=0, compare=False)
     assert any("One calibration for all would move the accuracy of" in text for text in answer.warnings)
@@ -464,10 +446,7 @@ SHAPES: dict[str, Callable[[pd.DataFrame], tuple[pd.DataFrame, dict[str, Any]]]]
     "enriched": lambda log: (log, {"labels": "enriched"}),
     "models on different items": lambda log: (log[(log["model"] == "a") == (subjects(log) == "law")], {}),
     "clusters": lambda log: (log.assign(doc=pd.factorize(log["item"])[0] // 5), {"cluster": "doc"}),
-    "one cluster, partial pooling": lambda log: (
-        log.assign(doc="d"),
-        {"cluster": "doc", "pooling": "partial"},
-    ),
+    "one cluster, partial pooling": lambda log: (log.assign(doc="d"), {"cluster": "doc", "pooling": "partial"}),
 }
 
 

@@ -17,33 +17,47 @@ import bayesjudge as bj
 import bayesjudge.baseline
 import bayesjudge.model
 from bayesjudge import cli
-from bayesjudge.datasets import (
-    BattleDesign,
-    simulate_battles,
-    simulate_pairs,
-    simulate_trials,
-    simulate_verdicts,
-)
+from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_trials, simulate_verdicts
 from bayesjudge.report import render_page
 
 BATTLES = BattleDesign(strengths=(0.5, 0.0, -0.5), battles=150, judges=0)
 #: Question, table, the question's own model, theirs, and a baseline of each.
 CASES: dict[str, tuple[Callable[[], Any], str, Any, str]] = {
-    "accuracy": (lambda: simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts, "judge_error",
-                 third_party.LabelledAlone(), "eif"),
-    "elo": (lambda: simulate_battles(seed=1, design=BATTLES).battles, "bradley_terry",
-            third_party.OtherElo(), "hard-elo"),
-    "reliability": (lambda: simulate_trials(seed=4, items=10, trials=4).trials, "repeated_trials",
-                    third_party.OtherTrials(), "bootstrap"),
-    "audit": (lambda: simulate_pairs(seed=5, n=60, verified=50, dimensions=2).pairs, "verdict_agreement",
-              third_party.OtherAgreement(), "random"),
-}  # fmt: skip
+    "accuracy": (
+        lambda: simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts,
+        "judge_error",
+        third_party.LabelledAlone(),
+        "eif",
+    ),
+    "elo": (
+        lambda: simulate_battles(seed=1, design=BATTLES).battles,
+        "bradley_terry",
+        third_party.OtherElo(),
+        "hard-elo",
+    ),
+    "reliability": (
+        lambda: simulate_trials(seed=4, items=10, trials=4).trials,
+        "repeated_trials",
+        third_party.OtherTrials(),
+        "bootstrap",
+    ),
+    "audit": (
+        lambda: simulate_pairs(seed=5, n=60, verified=50, dimensions=2).pairs,
+        "verdict_agreement",
+        third_party.OtherAgreement(),
+        "random",
+    ),
+}
 QUICK = {"engine": "laplace", "draws": 200}
 GROUPS = {
-    "bayesjudge.models": {"labelled_alone": "LabelledAlone", "other_elo": "OtherElo",
-                          "other_trials": "OtherTrials", "other_agreement": "OtherAgreement"},
+    "bayesjudge.models": {
+        "labelled_alone": "LabelledAlone",
+        "other_elo": "OtherElo",
+        "other_trials": "OtherTrials",
+        "other_agreement": "OtherAgreement",
+    },
     "bayesjudge.baselines": {question: f"{question}_half" for question in CASES},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)

@@ -20,12 +20,18 @@ from bayesjudge.datasets import simulate_battles
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.tables import Battles
 
-FRAME = pd.DataFrame({
-    "item": ["p", "p", "q", "q", "r"], "model_a": ["y", "y", "x", "x", "z"],
-    "model_b": ["x", "x", "z", "z", "y"],
-    "judge": ["j", "j", "j", "k", "j"], "order": ["ab", "ba", "ab", None, "ba"],
-    "score_gap": [2.0, 1.0, -0.5, np.nan, 0.0], "verdict": [1, 1, 0, 0.5, 0.5], "human": [1, 1, 0, 0, None],
-})  # fmt: skip
+FRAME = pd.DataFrame(
+    {
+        "item": ["p", "p", "q", "q", "r"],
+        "model_a": ["y", "y", "x", "x", "z"],
+        "model_b": ["x", "x", "z", "z", "y"],
+        "judge": ["j", "j", "j", "k", "j"],
+        "order": ["ab", "ba", "ab", None, "ba"],
+        "score_gap": [2.0, 1.0, -0.5, np.nan, 0.0],
+        "verdict": [1, 1, 0, 0.5, 0.5],
+        "human": [1, 1, 0, 0, None],
+    }
+)
 
 
 def counted(frame: pd.DataFrame, **options: Any) -> BattleCounts:
@@ -62,20 +68,20 @@ def test_both_orders_are_one_judged_battle_and_a_vote_counts_once() -> None:
     assert counts.shown.n.sum() == 5
 
 
-@pytest.mark.parametrize(("gaps", "label"), [((2.0, -1.0), 0.5), ((2.0, 0.0), 1.0), ((-3.0, -1.0), 0.0),
-                                             ((0.0, 0.0), 0.5)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gaps", "label"), [((2.0, -1.0), 0.5), ((2.0, 0.0), 1.0), ((-3.0, -1.0), 0.0), ((0.0, 0.0), 0.5)]
+)
 def test_a_preference_that_turns_with_the_order_is_a_tie(gaps: tuple[float, float], label: float) -> None:
-    frame = pd.DataFrame(
-        {"item": 1, "model_a": "x", "model_b": "y", "score_gap": gaps, "order": ["ab", "ba"]}
-    )
+    frame = pd.DataFrame({"item": 1, "model_a": "x", "model_b": "y", "score_gap": gaps, "order": ["ab", "ba"]})
     judged = counted(frame).judged
     assert judged.label.tolist() == [label]
     assert judged.gap.tolist() == [np.mean(gaps)]
 
 
 def test_verdicts_in_both_orders_follow_the_same_rule() -> None:
-    frame = pd.DataFrame({"item": [1, 1, 2, 2], "model_a": "x", "model_b": "y", "verdict": [1, 0, 1, 0.5],
-                          "order": ["ab", "ba"] * 2})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": [1, 1, 2, 2], "model_a": "x", "model_b": "y", "verdict": [1, 0, 1, 0.5], "order": ["ab", "ba"] * 2}
+    )
     counts = counted(frame)
     assert counts.judge_pairs("judge").n.tolist() == [[1, 1, 0]]
     # Shown first and preferred, then shown second and not preferred; and once a tie where it was second.
@@ -83,9 +89,15 @@ def test_verdicts_in_both_orders_follow_the_same_rule() -> None:
 
 
 def test_the_position_advantage_is_half_the_change_of_the_gap() -> None:
-    frame = pd.DataFrame({"item": [1, 1, 2, 2], "model_a": ["x", "y", "x", "x"],
-                          "model_b": ["y", "x", "y", "y"], "score_gap": [3.0, -1.0, 0.5, 0.5],
-                          "order": ["ab", "ab", "ab", "ba"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": [1, 1, 2, 2],
+            "model_a": ["x", "y", "x", "x"],
+            "model_b": ["y", "x", "y", "y"],
+            "score_gap": [3.0, -1.0, 0.5, 0.5],
+            "order": ["ab", "ab", "ab", "ba"],
+        }
+    )
     swaps = counted(frame).swaps
     assert (swaps.n[0], swaps.advantage[0], swaps.advantage_squares[0]) == (2, 1.0, 1.0)
 
@@ -102,11 +114,18 @@ def test_counts_agree_with_a_count_by_hand(seed: int) -> None:
     rng = np.random.default_rng(seed)
     size = 300
     a = rng.integers(4, size=size)
-    frame = pd.DataFrame({
-        "item": rng.integers(40, size=size), "model_a": a, "model_b": (a + rng.integers(1, 4, size=size)) % 4,
-        "judge": rng.choice(["j", "k"], size=size), "order": rng.choice(["ab", "ba"], size=size),
-        "verdict": rng.choice([0, 0.5, 1], size=size), "human": np.nan, "score_gap": np.nan,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": rng.integers(40, size=size),
+            "model_a": a,
+            "model_b": (a + rng.integers(1, 4, size=size)) % 4,
+            "judge": rng.choice(["j", "k"], size=size),
+            "order": rng.choice(["ab", "ba"], size=size),
+            "verdict": rng.choice([0, 0.5, 1], size=size),
+            "human": np.nan,
+            "score_gap": np.nan,
+        }
+    )
     cells: dict[Any, list[float]] = {}
     for row in frame.itertuples():
         up = row.model_a < row.model_b
@@ -117,21 +136,18 @@ def test_counts_agree_with_a_count_by_hand(seed: int) -> None:
     battles: dict[Any, float] = {}
     for (item, first, second, judge, _), side in sides.items():
         battles[item, first, second, judge] = battles.get((item, first, second, judge), 0) + side
-    by_hand = Counter(
-        (judge, first, second, np.sign(side)) for (_, first, second, judge), side in battles.items()
-    )
+    by_hand = Counter((judge, first, second, np.sign(side)) for (_, first, second, judge), side in battles.items())
     judged = counted(frame.assign(run=np.arange(size))).judged
     found: Counter[Any] = Counter()
-    for j, f, s, label, n in zip(
-        judged.judge, judged.first, judged.second, judged.label, judged.n, strict=True
-    ):
+    for j, f, s, label, n in zip(judged.judge, judged.first, judged.second, judged.label, judged.n, strict=True):
         found["jk"[j], f, s, 2 * label - 1] += n
     assert found == by_hand
 
 
 def test_votes_of_several_people_stay_votes() -> None:
-    frame = pd.DataFrame({"item": 1, "model_a": "x", "model_b": "y", "human": [1, 1, 0, 1],
-                          "voter": ["v", "w", "u", "v"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": 1, "model_a": "x", "model_b": "y", "human": [1, 1, 0, 1], "voter": ["v", "w", "u", "v"]}
+    )
     battles = Battles.from_frame(frame)
     assert dict(battles.dropped) == {"exact repeat of a vote": 1}
     assert count_battles(battles).human_pairs().n.tolist() == [[2, 0, 1]]
@@ -163,18 +179,22 @@ def test_scores_are_measured_from_nowhere() -> None:
 def test_probabilities_become_logits_and_certainty_is_bounded() -> None:
     frame = pd.DataFrame({"item": [1, 2], "model_a": "x", "model_b": "y", "prob_a": [0.75, 1.0]})
     battles = Battles.from_frame(frame)
-    np.testing.assert_allclose(
-        battles.frame["gap"], [np.log(3), np.log(999)], atol=1e-9
-    )  # gaps have 9 digits
+    np.testing.assert_allclose(battles.frame["gap"], [np.log(3), np.log(999)], atol=1e-9)  # gaps have 9 digits
     assert "1 probabilities" in battles.warnings[0]
 
 
-@pytest.mark.parametrize(("change", "column"), [
-    ({"human": ["maybe", 1, 0, 0, None]}, "human"), ({"order": ["first", "ba", "ab", None, "ba"]}, "order"),
-    ({"score_gap": [np.inf, 1, 0, 0, 0]}, "score_gap"), ({"score_gap": ["high", 1, 0, 0, 0]}, "score_gap"),
-    ({"human": [1, 0, 0, 0, None]}, "human seen"), ({"order": ["ab", "ab", "ab", None, "ba"],
-    "verdict": [1, 0, 0, 0.5, 0.5], "run": 1}, "verdict seen"), ({"length_a": ["long"] * 5}, "length_a"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ({"human": ["maybe", 1, 0, 0, None]}, "human"),
+        ({"order": ["first", "ba", "ab", None, "ba"]}, "order"),
+        ({"score_gap": [np.inf, 1, 0, 0, 0]}, "score_gap"),
+        ({"score_gap": ["high", 1, 0, 0, 0]}, "score_gap"),
+        ({"human": [1, 0, 0, 0, None]}, "human seen"),
+        ({"order": ["ab", "ab", "ab", None, "ba"], "verdict": [1, 0, 0, 0.5, 0.5], "run": 1}, "verdict seen"),
+        ({"length_a": ["long"] * 5}, "length_a"),
+    ],
+)
 def test_what_cannot_be_read_or_disagrees_is_named(change: dict[str, Any], column: str) -> None:
     with pytest.raises(InputError) as caught:
         Battles.from_frame(FRAME.assign(**change))
@@ -182,11 +202,17 @@ def test_what_cannot_be_read_or_disagrees_is_named(change: dict[str, Any], colum
     assert caught.value.problems[0].rows
 
 
-@pytest.mark.parametrize("frame", [
-    FRAME[["item", "model_a", "model_b"]], FRAME[["item", "model_a", "human"]], FRAME.iloc[:0],
-    FRAME.assign(model_b=FRAME["model_a"]), FRAME[["item", "model_a", "model_b"]].assign(score_a=1.0),
-    FRAME[["item", "model_a", "model_b"]].assign(prob_a=1.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "frame",
+    [
+        FRAME[["item", "model_a", "model_b"]],
+        FRAME[["item", "model_a", "human"]],
+        FRAME.iloc[:0],
+        FRAME.assign(model_b=FRAME["model_a"]),
+        FRAME[["item", "model_a", "model_b"]].assign(score_a=1.0),
+        FRAME[["item", "model_a", "model_b"]].assign(prob_a=1.5),
+    ],
+)
 def test_tables_that_hold_no_battle_are_refused(frame: pd.DataFrame) -> None:
     with pytest.raises(InputError):
         Battles.from_frame(frame)
@@ -205,9 +231,12 @@ def test_rows_that_cannot_be_used_are_counted() -> None:
     )
     battles = Battles.from_frame(pd.concat([FRAME, extra]))
     assert dict(battles.dropped) == {
-        "a model against itself": 1, "no human vote, verdict or score": 1, "missing item": 1,
-        "missing judge": 1, "missing model_a": 1,
-    }  # fmt: skip
+        "a model against itself": 1,
+        "no human vote, verdict or score": 1,
+        "missing item": 1,
+        "missing judge": 1,
+        "missing model_a": 1,
+    }
     assert len(battles) == len(FRAME)
 
 
@@ -224,22 +253,29 @@ def test_an_ibis_table_gives_the_same_counts() -> None:
     same(count_battles(table), count_battles(battles))
 
 
-@pytest.mark.parametrize(("change", "word"), [({"human": 2.0}, "human"), ({"order": "first"}, "order"),
-                                              ({"gap": np.inf}, "gap")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "word"), [({"human": 2.0}, "human"), ({"order": "first"}, "order"), ({"gap": np.inf}, "gap")]
+)
 def test_an_ibis_table_with_odd_values_is_refused(change: dict[str, Any], word: str) -> None:
-    frame = pd.DataFrame({"item": ["1"], "model_a": ["x"], "model_b": ["y"], "verdict": [1.0]}).assign(
-        **change
-    )
+    frame = pd.DataFrame({"item": ["1"], "model_a": ["x"], "model_b": ["y"], "verdict": [1.0]}).assign(**change)
     with pytest.raises(InputError, match=word):
         count_battles(ibis.memtable(frame))
 
 
 def test_an_ibis_table_counts_what_it_drops() -> None:
-    frame = pd.DataFrame({"item": ["1", "2", None, "4"], "model_a": ["x", "x", "x", "x"],
-                          "model_b": ["y", "x", "y", "y"], "human": [1.0, 0.0, 1.0, None]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": ["1", "2", None, "4"],
+            "model_a": ["x", "x", "x", "x"],
+            "model_b": ["y", "x", "y", "y"],
+            "human": [1.0, 0.0, 1.0, None],
+        }
+    )
     assert dict(count_battles(ibis.memtable(frame)).dropped) == {
-        "missing item or model": 1, "a model against itself": 1, "no human vote, verdict or score": 1,
-    }  # fmt: skip
+        "missing item or model": 1,
+        "a model against itself": 1,
+        "no human vote, verdict or score": 1,
+    }
 
 
 def test_groups_and_lengths_are_kept_on_request() -> None:

@@ -47,8 +47,9 @@ def test_ties_are_left_out_and_counted() -> None:
 
 
 def test_both_orders_are_two_verdicts_that_know_whether_they_differ() -> None:
-    frame = pd.DataFrame({"item": list("xxyyz"), "order": ["ba", "ab", "ab", "ba", "ba"],
-                          "judge_prefers": ["b", "a", "b", "b", "a"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": list("xxyyz"), "order": ["ba", "ab", "ab", "ba", "ba"], "judge_prefers": ["b", "a", "b", "b", "a"]}
+    )
     pairs = Pairs.from_frame(frame, a=np.arange(10.0).reshape(5, 2), b=np.zeros((5, 2)))
     assert pairs.frame[["item", "judge_prefers", "order"]].equals(frame[["item", "judge_prefers", "order"]])
     np.testing.assert_array_equal(pairs.frame["flip"], [1, 1, 0, 0, np.nan])
@@ -57,17 +58,16 @@ def test_both_orders_are_two_verdicts_that_know_whether_they_differ() -> None:
 
 
 def test_a_tie_in_either_order_is_left_out_and_a_flip_of_the_other() -> None:
-    frame = pd.DataFrame(
-        {"item": list("xxyy"), "order": ["ab", "ba"] * 2, "judge_prefers": ["a", "tie", "tie", "a"]}
-    )
+    frame = pd.DataFrame({"item": list("xxyy"), "order": ["ab", "ba"] * 2, "judge_prefers": ["a", "tie", "tie", "a"]})
     pairs = Pairs.from_frame(frame)
     assert pairs.frame[["item", "order", "flip"]].to_numpy().tolist() == [["x", "ab", 1.0], ["y", "ba", 1.0]]
     assert dict(pairs.dropped) == {"tie by the judge": 2}
 
 
 def test_what_people_prefer_holds_for_the_item_whatever_the_attack() -> None:
-    frame = pd.DataFrame({"item": ["x", "x"], "attack": [None, "length"], "judge_prefers": ["a", "b"],
-                          "human_prefers": ["a", None]})  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": ["x", "x"], "attack": [None, "length"], "judge_prefers": ["a", "b"], "human_prefers": ["a", None]}
+    )
     pairs = Pairs.from_frame(frame)
     assert pairs.frame["attack"].tolist() == ["none", "length"]
     assert pairs.agrees.tolist() == [1.0, 0.0]
@@ -99,12 +99,14 @@ def test_one_judge_is_chosen_by_name() -> None:
         ({"human_prefers": ["x", "a", "b"]}, "'human_prefers', row 1: found 'x'"),
         ({"length_a": ["long", 3, 4]}, "'length_a', row 1: found 'long'"),
         ({"item": ["p", "p", "q"]}, "different verdicts for item 'p'"),
-        ({"item": ["p", "p", "q"], "order": ["ab", "ba", "ab"], "human_prefers": ["a", "b", "a"]},
-         "different preferences for item 'p'"),
+        (
+            {"item": ["p", "p", "q"], "order": ["ab", "ba", "ab"], "human_prefers": ["a", "b", "a"]},
+            "different preferences for item 'p'",
+        ),
         ({"judge_prefers": ["tie"] * 3}, "only rows that cannot be used: {'tie by the judge': 3}"),
         ({"score_a": [1, 2, 3]}, "both scores, or their difference"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_used_is_refused_in_words(columns: dict[str, Any], said: str) -> None:
     assert said in refused(frame_of(**columns))
 
@@ -119,11 +121,7 @@ def test_a_table_without_preferences_says_which_column_is_missing() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        (
-            np.full((3, 2), np.nan),
-            np.ones((3, 2)),
-            "response a', row 1, 2, 3: found values that are not finite",
-        ),
+        (np.full((3, 2), np.nan), np.ones((3, 2)), "response a', row 1, 2, 3: found values that are not finite"),
         (np.full((3, 2), np.inf), np.ones((3, 2)), "not finite"),
         (np.ones((2, 2)), np.ones((3, 2)), "2 rows for a table of 3"),
         (np.ones((3, 2)), np.ones((3, 4)), "different numbers of dimensions (response a: 2, response b: 4)"),
@@ -168,9 +166,7 @@ def test_hiding_takes_labels_and_nothing_else() -> None:
 
 def test_an_npz_is_joined_by_item(tmp_path: Path) -> None:
     a = np.arange(6.0).reshape(3, 2)
-    np.savez(
-        tmp_path / "e.npz", item_id=np.array(["p3", "p1", "p2"]), response_a=a, response_b=-a, prompt=a + 1
-    )
+    np.savez(tmp_path / "e.npz", item_id=np.array(["p3", "p1", "p2"]), response_a=a, response_b=-a, prompt=a + 1)
     pairs = read_pairs(frame_of(), embeddings=tmp_path / "e.npz")
     np.testing.assert_array_equal(pairs.a, a[[1, 2, 0]])
     np.testing.assert_array_equal(pairs.prompt, a[[1, 2, 0]] + 1)
@@ -183,8 +179,9 @@ def test_an_npz_is_never_unpickled(tmp_path: Path) -> None:
 
 
 def test_parquet_lists_are_read_and_joined(tmp_path: Path) -> None:
-    lists = pd.DataFrame({"item": ["p2", "p1", "p3"], "embedding_a": [[2.0, 0], [1, 0], [3, 0]],
-                          "embedding_b": [[0.0, 0]] * 3})  # fmt: skip
+    lists = pd.DataFrame(
+        {"item": ["p2", "p1", "p3"], "embedding_a": [[2.0, 0], [1, 0], [3, 0]], "embedding_b": [[0.0, 0]] * 3}
+    )
     lists.to_parquet(tmp_path / "e.parquet")
     pairs = read_pairs(frame_of(), embeddings=tmp_path / "e.parquet")
     assert pairs.a[:, 0].tolist() == [1, 2, 3]
@@ -193,10 +190,7 @@ def test_parquet_lists_are_read_and_joined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("embeddings", "said"),
     [
-        (
-            {"item": ["p1"], "a": [[1.0]], "b": [[1.0]]},
-            "no embedding in the embeddings for 2 rows (items 'p2', 'p3'",
-        ),
+        ({"item": ["p1"], "a": [[1.0]], "b": [[1.0]]}, "no embedding in the embeddings for 2 rows (items 'p2', 'p3'"),
         ({"item": ["p1", "p1"], "a": [[1.0]] * 2, "b": [[1.0]] * 2}, "1 items with several embeddings"),
         ({"item": ["p1"], "a": [[1.0]] * 2, "b": [[1.0]]}, "arrays of unequal length"),
         ({"item": ["p1"], "left": [[1.0]]}, "no array response_a and no array response_b"),
@@ -234,9 +228,7 @@ def test_an_encoder_sees_each_text_once() -> None:
         ("no-such-model", "sentence-transformers, which is not installed"),
     ],
 )
-def test_an_encoder_that_will_not_do_is_refused(
-    encoder: Any, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_encoder_that_will_not_do_is_refused(encoder: Any, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=said):
         read_pairs(frame_of(response_a=["x"] * 3, response_b=["y"] * 3), encoder=encoder)
@@ -282,12 +274,17 @@ def test_real_llmbar_pairs(shared_data: Path) -> None:
 # A log of several judges, prompts and runs, and what is known of its items in a second file
 
 
-LOG = pd.DataFrame({
-    "pair_id": ["p1", "p2", "p1", "p2"], "verdict": ["a", "b", "b", "b"],
-    "prompt": ["short", "short", "long", "long"], "run": [0, 0, 0, 1],
-})  # fmt: skip
-ITEMS = pd.DataFrame({"id": ["p2", "p1"], "human": ["b", None], "subset": ["maths", "code"],
-                      "len_a": [7, 5], "verdict": ["a", "a"]})  # fmt: skip
+LOG = pd.DataFrame(
+    {
+        "pair_id": ["p1", "p2", "p1", "p2"],
+        "verdict": ["a", "b", "b", "b"],
+        "prompt": ["short", "short", "long", "long"],
+        "run": [0, 0, 0, 1],
+    }
+)
+ITEMS = pd.DataFrame(
+    {"id": ["p2", "p1"], "human": ["b", None], "subset": ["maths", "code"], "len_a": [7, 5], "verdict": ["a", "a"]}
+)
 
 
 def test_some_rows_are_chosen_and_items_joined() -> None:
@@ -305,10 +302,12 @@ def test_numbers_are_chosen_as_numbers_and_lists_as_any(where: dict[str, Any], n
 
 @pytest.mark.parametrize(
     ("where", "said"),
-    [({"promt": "short"}, "no column 'promt'.*Did you mean 'prompt'"),
-     ({"prompt": "brief"}, "no row of the table has prompt = brief; the column has long, short"),
-     ({"prompt": "short", "run": 1}, "no row of the table has run = 1; the column has 0")],
-)  # fmt: skip
+    [
+        ({"promt": "short"}, "no column 'promt'.*Did you mean 'prompt'"),
+        ({"prompt": "brief"}, "no row of the table has prompt = brief; the column has long, short"),
+        ({"prompt": "short", "run": 1}, "no row of the table has run = 1; the column has 0"),
+    ],
+)
 def test_a_choice_of_no_rows_says_what_there_is(where: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         read_pairs(LOG, where=where)
@@ -347,10 +346,12 @@ def test_items_without_a_name_are_counted() -> None:
 
 @pytest.mark.parametrize(
     ("items", "said"),
-    [(pd.DataFrame({"id": ["q9"], "human": ["a"]}), "no decision about an item of the items file"),
-     (pd.DataFrame({"id": ["p1", "p1"], "human": ["a", "b"]}), "row 1, 2: found items on several rows"),
-     (pd.DataFrame({"human": ["a"]}), "no such column; the items file has")],
-)  # fmt: skip
+    [
+        (pd.DataFrame({"id": ["q9"], "human": ["a"]}), "no decision about an item of the items file"),
+        (pd.DataFrame({"id": ["p1", "p1"], "human": ["a", "b"]}), "row 1, 2: found items on several rows"),
+        (pd.DataFrame({"human": ["a"]}), "no such column; the items file has"),
+    ],
+)
 def test_items_that_cannot_be_joined_are_refused(items: pd.DataFrame, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_pairs(LOG, items=items, where={"prompt": "short"})
@@ -359,8 +360,12 @@ def test_items_that_cannot_be_joined_are_refused(items: pd.DataFrame, said: str)
 def test_real_llmbar_log_and_items_are_read_as_they_come(shared_data: Path) -> None:
     folder = shared_data / "pairwise_llmbar"
     embeddings = shared_data / "embeddings" / "llmbar.npz"
-    pairs = read_pairs(folder / "llmbar_judgments.parquet", items=folder / "llmbar_items.parquet",
-                       embeddings=embeddings, where={"prompt": "Vanilla"})  # fmt: skip
+    pairs = read_pairs(
+        folder / "llmbar_judgments.parquet",
+        items=folder / "llmbar_items.parquet",
+        embeddings=embeddings,
+        where={"prompt": "Vanilla"},
+    )
     mine = pairs.of(judge="GPT-4")
     natural = mine.take((mine.frame["category"] == "LLMBar/Natural").to_numpy())
     # SOURCE.md: 0.955 over both orders.

@@ -24,11 +24,24 @@ def problems(frame: pd.DataFrame, **options: object) -> list[tuple[str, tuple[in
     return [(problem.column, tuple(problem.rows), problem.found) for problem in refused.value.problems]
 
 
-@pytest.mark.parametrize("values", [
-    [1, 0], [1.0, 0.0], [True, False], ["1", "0"], ["1.0", "0.00"], ["TRUE", " false "], ["Yes", "no"],
-    ["correct", "INCORRECT"], ["pass", "Fail"], [np.True_, "no"], pd.array([1, 0], dtype="Int64"),
-    pd.array([True, False], dtype="boolean"), pd.Categorical(["yes", "no"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 0],
+        [1.0, 0.0],
+        [True, False],
+        ["1", "0"],
+        ["1.0", "0.00"],
+        ["TRUE", " false "],
+        ["Yes", "no"],
+        ["correct", "INCORRECT"],
+        ["pass", "Fail"],
+        [np.True_, "no"],
+        pd.array([1, 0], dtype="Int64"),
+        pd.array([True, False], dtype="boolean"),
+        pd.Categorical(["yes", "no"]),
+    ],
+)
 def test_verdicts_and_labels_are_read_in_every_usual_spelling(values: object) -> None:
     frame = Verdicts.from_frame(table(verdict=values, label=values)).frame
     assert frame["verdict"].tolist() == [1, 0]
@@ -46,9 +59,7 @@ def test_nothing_else_is_read_as_a_verdict(value: object) -> None:
 
 
 def test_a_missing_verdict_is_counted_and_a_missing_label_is_no_label() -> None:
-    frame = table(
-        item=list("abcdef"), model="m", verdict=[1, None, "nan", "NA", " ", "0"], label=[None] * 5 + [1]
-    )
+    frame = table(item=list("abcdef"), model="m", verdict=[1, None, "nan", "NA", " ", "0"], label=[None] * 5 + [1])
     verdicts = Verdicts.from_frame(frame)
     assert dict(verdicts.dropped) == {"missing verdict": 4}
     assert verdicts.frame["item"].tolist() == ["a", "f"]
@@ -56,31 +67,36 @@ def test_a_missing_verdict_is_counted_and_a_missing_label_is_no_label() -> None:
 
 
 def test_rows_without_names_are_counted_by_the_first_reason() -> None:
-    frame = pd.DataFrame(
-        {"item": ["a", None, "c", ""], "model": ["m", None, None, "m"], "verdict": [1, 1, 1, None]}
-    )
+    frame = pd.DataFrame({"item": ["a", None, "c", ""], "model": ["m", None, None, "m"], "verdict": [1, 1, 1, None]})
     assert dict(Verdicts.from_frame(frame).dropped) == {"missing item": 2, "missing model": 1}
 
 
 def test_a_label_without_a_verdict_reaches_the_answer_or_is_counted_apart() -> None:
-    frame = pd.DataFrame(
-        {"item": ["a", "a", "b"], "model": "m", "verdict": [1, None, None], "label": [None, 0, 1]}
-    )
+    frame = pd.DataFrame({"item": ["a", "a", "b"], "model": "m", "verdict": [1, None, None], "label": [None, 0, 1]})
     verdicts = Verdicts.from_frame(frame)
     assert verdicts.frame["label"].tolist() == [0]
     assert dict(verdicts.dropped) == {"missing verdict, answer labelled": 2}
 
 
 def test_all_problems_come_at_once_with_rows_and_values() -> None:
-    frame = pd.DataFrame({
-        "item": ["a", "b", float("inf"), "d", "d"], "model": "m", "run": 1,
-        "verdict": ["yes", "perhaps", "no", 1, 0], "label": [1, 2, "x", 1, 0],
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": ["a", "b", float("inf"), "d", "d"],
+            "model": "m",
+            "run": 1,
+            "verdict": ["yes", "perhaps", "no", 1, 0],
+            "label": [1, 2, "x", 1, 0],
+        }
+    )
     found = problems(frame)
     assert [(column, rows) for column, rows, _ in found] == [
-        ("item", (3,)), ("verdict", (2,)), ("label", (2,)), ("label", (3,)), ("label", (4, 5)),
+        ("item", (3,)),
+        ("verdict", (2,)),
+        ("label", (2,)),
+        ("label", (3,)),
+        ("label", (4, 5)),
         ("verdict", (4, 5)),
-    ]  # fmt: skip
+    ]
     with pytest.raises(InputError, match=r"(?s)'perhaps'; allowed: 0 or 1, true/false.*item 'd', model 'm'"):
         Verdicts.from_frame(frame)
 
@@ -137,12 +153,15 @@ def test_columns_are_mapped_from_our_name_to_the_users() -> None:
     assert "kept as 'verdict (original)'" in verdicts.warnings[0]
 
 
-@pytest.mark.parametrize(("columns", "said"), [
-    ({"verdict": "scores"}, "no column 'scores'.*Did you mean 'score'"),
-    ({"score": "verdict"}, "Did you mean verdict=score"),
-    ({"rating": "score"}, "cannot map a column to 'rating'"),
-    ({"verdict": "score", "label": "score"}, "mapped to two names"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"verdict": "scores"}, "no column 'scores'.*Did you mean 'score'"),
+        ({"score": "verdict"}, "Did you mean verdict=score"),
+        ({"rating": "score"}, "cannot map a column to 'rating'"),
+        ({"verdict": "score", "label": "score"}, "mapped to two names"),
+    ],
+)
 def test_a_mapping_that_cannot_be_is_refused(columns: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Verdicts.from_frame(table(score=[1, 0]), columns=columns)
@@ -172,42 +191,34 @@ def test_only_data_frames_are_taken() -> None:
 
 
 def test_gold_labels_join_by_item_and_model() -> None:
-    gold = pd.DataFrame(
-        {"item": [1.0, 2.0, 9.0, 1.0], "model": ["a", "b", "a", None], "label": ["yes", "no", 1, 1]}
-    )
+    gold = pd.DataFrame({"item": [1.0, 2.0, 9.0, 1.0], "model": ["a", "b", "a", None], "label": ["yes", "no", 1, 1]})
     frame = pd.DataFrame({"item": ["1", "1", "2"], "model": ["a", "b", "b"], "verdict": 1})
     verdicts = Verdicts.from_frame(frame, labels=gold)
     assert verdicts.frame["label"].tolist() == [1, pd.NA, 0]
     assert dict(verdicts.dropped) == {
-        "labels table: row without a name or label": 1, "labels table: row that matches no verdict": 1,
-    }  # fmt: skip
+        "labels table: row without a name or label": 1,
+        "labels table: row that matches no verdict": 1,
+    }
 
 
 def test_gold_labels_join_by_item_alone_with_a_warning_for_several_models() -> None:
     frame = pd.DataFrame({"item": ["1", "1", "2"], "model": ["a", "b", "b"], "verdict": 1})
-    verdicts = Verdicts.from_frame(
-        frame, labels=pd.DataFrame({"item": [1], "gold": [0]}), columns={"label": "gold"}
-    )
+    verdicts = Verdicts.from_frame(frame, labels=pd.DataFrame({"item": [1], "gold": [0]}), columns={"label": "gold"})
     assert verdicts.frame["label"].tolist() == [0, 0, pd.NA]
     assert "no model column" in verdicts.warnings[0]
 
 
 def test_gold_labels_that_contradict_are_refused_together() -> None:
     gold = pd.DataFrame({"item": ["q1", "q2", "q2"], "label": [0, 1, 0]})
-    assert problems(table(label=[1, None]), labels=gold) == [
-        ("labels.label", (2, 3), "0 and 1 for item 'q2'"),
-    ]
+    assert problems(table(label=[1, None]), labels=gold) == [("labels.label", (2, 3), "0 and 1 for item 'q2'")]
     assert problems(table(label=[1, None]), labels=gold[:2]) == [
-        ("label", (1,), "1 where the labels table says 0 for item 'q1', model 'm'"),
+        ("label", (1,), "1 where the labels table says 0 for item 'q1', model 'm'")
     ]
 
 
 def test_gold_labels_that_match_nothing_or_cannot_be_read_are_refused() -> None:
     assert problems(table(), labels=pd.DataFrame({"item": ["x"], "label": [1]}))[0][0] == "labels.item"
-    assert problems(table(), labels=pd.DataFrame({"item": ["q1"], "label": ["?"]}))[0][::2] == (
-        "labels.label",
-        "'?'",
-    )
+    assert problems(table(), labels=pd.DataFrame({"item": ["q1"], "label": ["?"]}))[0][::2] == ("labels.label", "'?'")
     assert problems(table(), labels=pd.DataFrame({"item": ["q1"]}))[0][0] == "labels.label"
 
 
@@ -226,9 +237,15 @@ def test_the_ibis_table_has_every_column_even_of_mixed_kinds() -> None:
 
 
 ODD = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.text(max_size=4), st.binary(max_size=2),
-    st.lists(st.integers(), max_size=1), st.sampled_from(["yes", "NO", "1.0", "nan", "\ud800", 10**30]),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(),
+    st.text(max_size=4),
+    st.binary(max_size=2),
+    st.lists(st.integers(), max_size=1),
+    st.sampled_from(["yes", "NO", "1.0", "nan", "\ud800", 10**30]),
+)
 
 
 @given(st.lists(st.tuples(ODD, ODD, ODD, ODD, ODD, ODD), max_size=6))
@@ -255,10 +272,14 @@ def test_coding_never_guesses(values: list[object]) -> None:
 
 @given(st.permutations(range(6)))
 def test_row_order_changes_nothing_but_the_order(order: list[int]) -> None:
-    frame = pd.DataFrame({
-        "item": list("aabbcc"), "model": list("mnmnmn"), "verdict": [1, 0, 1, 1, 0, 0],
-        "label": [1, None, 0, 1, None, None],
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": list("aabbcc"),
+            "model": list("mnmnmn"),
+            "verdict": [1, 0, 1, 1, 0, 0],
+            "label": [1, None, 0, 1, None, None],
+        }
+    )
     keys = ["item", "model"]
     straight = Verdicts.from_frame(frame).frame.sort_values(keys, ignore_index=True)
     mixed = Verdicts.from_frame(frame.iloc[list(order)]).frame.sort_values(keys, ignore_index=True)

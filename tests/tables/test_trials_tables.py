@@ -55,8 +55,10 @@ def test_counts_that_are_shares_are_refused_with_their_rows() -> None:
 def test_wide_scores_unfold_and_count_what_is_missing() -> None:
     found = bj.Scores.from_frame(WIDE)
     assert found.frame[["item", "trial", "score", "note"]].to_numpy().tolist() == [
-        ["q1", "0", 7.0, "x"], ["q2", "0", 9.0, "y"], ["q1", "1", 8.0, "x"],
-    ]  # fmt: skip
+        ["q1", "0", 7.0, "x"],
+        ["q2", "0", 9.0, "y"],
+        ["q1", "1", 8.0, "x"],
+    ]
     assert found.dropped == {"missing score": 1}
 
 
@@ -85,8 +87,11 @@ def test_a_column_of_thousands_of_digits_is_no_trial() -> None:
 
 
 def test_every_problem_is_told_at_once() -> None:
-    found = problems(lambda: trials(item=["q", "q"], outcome=["maybe", "a"], order=["left", "ab"],
-                                    temperature=["hot", 1], category=["x", "y"]))  # fmt: skip
+    found = problems(
+        lambda: trials(
+            item=["q", "q"], outcome=["maybe", "a"], order=["left", "ab"], temperature=["hot", 1], category=["x", "y"]
+        )
+    )
     assert sorted(found) == ["category", "order", "outcome", "temperature"]
 
 
@@ -116,8 +121,9 @@ def test_readers_know_common_names(tmp_path: Path) -> None:
     path.write_text("question_id,judge_model,run,winner,subset\n007,g,0,model_a,math\n007,g,1,tie,math\n")
     found = bj.read_trials(path)
     assert found.frame[["item", "judge", "outcome", "category"]].to_numpy().tolist() == [
-        ["007", "g", "a", "math"], ["007", "g", "tie", "math"],
-    ]  # fmt: skip
+        ["007", "g", "a", "math"],
+        ["007", "g", "tie", "math"],
+    ]
     scores = bj.read_scores(pd.DataFrame({"item_id": [1], "model": ["m"], "run_1": [3], "run_2": [4]}))
     columns = scores.frame[["response", "trial", "score"]]
     assert columns.to_numpy().tolist() == [["m", "1", 3.0], ["m", "2", 4.0]]
@@ -136,15 +142,23 @@ def test_single_precision_temperatures_are_what_was_written() -> None:
 
 
 def test_conditions_are_ordered_with_what_was_not_recorded_last() -> None:
-    counts = count_trials(trials(item=["q"] * 4, outcome=["a"] * 4, prompt=[None, "x", "x", "w"],
-                                 temperature=[1, None, 0.5, 1]))  # fmt: skip
+    counts = count_trials(
+        trials(item=["q"] * 4, outcome=["a"] * 4, prompt=[None, "x", "x", "w"], temperature=[1, None, 0.5, 1])
+    )
     assert [str(one) for one in counts.conditions] == ["w, T = 1", "x, T = 0.5", "x", "T = 1"]
 
 
 def test_an_ibis_table_is_counted_like_the_validated_one() -> None:
-    frame = pd.DataFrame({"item": ["q1", "q1", "q2"], "judge": "j", "trial": ["0", "1", "0"],
-                          "outcome": ["a", "tie", "b"], "order": ["ab", "ba", None],
-                          "category": ["x", "x", "y"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": ["q1", "q1", "q2"],
+            "judge": "j",
+            "trial": ["0", "1", "0"],
+            "outcome": ["a", "tie", "b"],
+            "order": ["ab", "ba", None],
+            "category": ["x", "x", "y"],
+        }
+    )
     same_counts(count_trials(ibis.memtable(frame)), count_trials(bj.Trials.from_frame(frame)))
     scores = bj.Scores.from_frame(WIDE)
     lazy, eager = count_scores(ibis.memtable(scores.frame)), count_scores(scores)
@@ -165,8 +179,16 @@ def same_counts(left: TrialCounts, right: TrialCounts) -> None:
         assert getattr(left, name).tolist() == getattr(right, name).tolist(), name
 
 
-ROWS = st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("xy"), st.sampled_from(["a", "b", "tie"]),
-                          st.sampled_from(["ab", "ba", ""])), min_size=1, max_size=20)  # fmt: skip
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from("pqr"),
+        st.sampled_from("xy"),
+        st.sampled_from(["a", "b", "tie"]),
+        st.sampled_from(["ab", "ba", ""]),
+    ),
+    min_size=1,
+    max_size=20,
+)
 
 
 @settings(max_examples=20)
@@ -191,8 +213,9 @@ def test_moments_of_scores_are_numpy_s() -> None:
 
 
 def test_only_complete_responses_and_common_trials_are_crossed() -> None:
-    frame = pd.DataFrame({"item": ["p", "p", "q", "q", "r", "r", "r"], "trial": [0, 1, 0, 1, 0, 1, 2],
-                          "score": [1, 2, 3, 5, 4, 4, 9]}).drop(index=1)  # fmt: skip
+    frame = pd.DataFrame(
+        {"item": ["p", "p", "q", "q", "r", "r", "r"], "trial": [0, 1, 0, 1, 0, 1, 2], "score": [1, 2, 3, 5, 4, 4, 9]}
+    ).drop(index=1)
     counts = count_scores(bj.Scores.from_frame(frame))
     assert counts.cells.n.tolist() == [1, 2, 3]
     assert [counts.items[code] for code in counts.crossed.item] == ["q", "r"]
@@ -216,9 +239,16 @@ def test_repeats_of_one_condition_are_chosen_and_told_by_their_rows() -> None:
 
 
 def test_rows_of_one_kind_are_enough_where_the_table_has_columns_for_both() -> None:
-    log = pd.DataFrame({"item": ["q", "q", "r"], "winner": ["a", "b", None], "trial": [0, 1, 0],
-                        "score_a": [None, None, 7.0], "score_b": [None, None, 6.0],
-                        "template": ["pair", "pair", "single"]})  # fmt: skip
+    log = pd.DataFrame(
+        {
+            "item": ["q", "q", "r"],
+            "winner": ["a", "b", None],
+            "trial": [0, 1, 0],
+            "score_a": [None, None, 7.0],
+            "score_b": [None, None, 6.0],
+            "template": ["pair", "pair", "single"],
+        }
+    )
     trials, scores = read_repeats(log, where={"template": "pair"})
     assert scores is None
     assert trials is not None

@@ -30,8 +30,6 @@ from bayesjudge.baselines.common.variance import correlation, difference_varianc
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates, Population, estimand_of
 
-__all__ = ["accuracy_baselines", "analytic", "resampled"]
-
 
 def accuracy_baselines(
     counts: VerdictCounts,
@@ -112,16 +110,19 @@ def accuracy_baselines(
             note = f"calibrated on labels of {whose}" if estimator.shared else ""
             fixed = {"method": method, "prob": prob, "group": part.group}
             accuracies += rows(noted(accuracy, [note] * len(units[0])), units[0], estimand=names[0], **fixed)
-            differences += rows(
-                noted(difference, [note] * len(units[1])), units[1], estimand=names[1], **fixed
-            )
+            differences += rows(noted(difference, [note] * len(units[1])), units[1], estimand=names[1], **fixed)
     return Estimates.from_rows(accuracies + differences)
 
 
 def _fitted(
-    evidence: Evidence, chosen: tuple[str, ...], prob: float, replicates: int,
-    streams: list[np.random.SeedSequence], *, population: Population,
-) -> Iterator[tuple[str, Estimator, Column, Column]]:  # fmt: skip
+    evidence: Evidence,
+    chosen: tuple[str, ...],
+    prob: float,
+    replicates: int,
+    streams: list[np.random.SeedSequence],
+    *,
+    population: Population,
+) -> Iterator[tuple[str, Estimator, Column, Column]]:
     for name in chosen:
         if name in ANALYTIC:
             yield (
@@ -130,10 +131,7 @@ def _fitted(
                 *analytic(ANALYTIC[name], evidence, prob=prob, population=population),
             )
     # One stream for each set of replicates: choosing fewer methods does not change the others.
-    for family, draw, stream in (
-        (RESAMPLED, resampled_moments, streams[0]),
-        (HALVED, half_replicates, streams[1]),
-    ):
+    for family, draw, stream in ((RESAMPLED, resampled_moments, streams[0]), (HALVED, half_replicates, streams[1])):
         wanted = [name for name in chosen if name in family]
         if wanted:
             moments = draw(evidence, replicates=replicates, rng=np.random.default_rng(stream))
@@ -149,9 +147,14 @@ def analytic(
     # Paired differences are of unclipped estimates (clipping one side would bias them); MOVER combines
     # limits that stay in [0, 1], so its points must too.
     point = found.point if method.paired or not method.bounded else np.clip(found.point, 0.0, 1.0)
-    fit = Fitted(evidence=evidence, point=point, variance=np.diag(found.covariance), left=found.left,
-                 z=intervals.normal_quantile(prob),
-                 units=independent_units(evidence, method.estimator.items(evidence)))  # fmt: skip
+    fit = Fitted(
+        evidence=evidence,
+        point=point,
+        variance=np.diag(found.covariance),
+        left=found.left,
+        z=intervals.normal_quantile(prob),
+        units=independent_units(evidence, method.estimator.items(evidence)),
+    )
     context = _single(method.estimator, evidence, found, bounded=method.bounded)
     limits = [np.where(found.exact, point, limit) for limit in method.limits(fit)]
     accuracy = finished(found.point, limits[0], limits[1], context=context)
@@ -174,9 +177,7 @@ def _terms(fit: Fitted, accuracy: Column, chosen: Codes) -> tuple[Array, Array, 
     return fit.point[chosen], accuracy.lower[chosen], accuracy.upper[chosen]
 
 
-def resampled(
-    estimator: Estimator, evidence: Evidence, moments: Moments, *, prob: float
-) -> tuple[Column, Column]:
+def resampled(estimator: Estimator, evidence: Evidence, moments: Moments, *, prob: float) -> tuple[Column, Column]:
     """Accuracies and differences with percentile intervals; the point is the bootstrap median."""
     values = np.ascontiguousarray(estimator.point(moments).T)
     found = solve(estimator, evidence)
@@ -191,17 +192,25 @@ def resampled(
 
 def _single(estimator: Estimator, evidence: Evidence, found: Solution, *, bounded: bool) -> Context:
     return Context(
-        n=evidence.n @ (estimator.items(evidence) > 0), reasons=found.reasons, cautions=found.cautions,
-        bounds=(0.0, 1.0), bounded=bounded, no_error=no_error(evidence), exact=found.exact,
-    )  # fmt: skip
+        n=evidence.n @ (estimator.items(evidence) > 0),
+        reasons=found.reasons,
+        cautions=found.cautions,
+        bounds=(0.0, 1.0),
+        bounded=bounded,
+        no_error=no_error(evidence),
+        exact=found.exact,
+    )
 
 
 def _paired(estimator: Estimator, evidence: Evidence, found: Solution, *, bounded: bool) -> Context:
     first, second = pairs(len(found.exact))
     reasons, exact = pair_reasons(found.reasons), found.exact[first] & found.exact[second]
     return Context(
-        n=pair_items(estimator.items(evidence), evidence), reasons=reasons,
+        n=pair_items(estimator.items(evidence), evidence),
+        reasons=reasons,
         cautions=[found.cautions[a] if known else "" for a, known in zip(first, exact, strict=True)],
-        bounds=(-1.0, 1.0), bounded=bounded, no_error=no_error(evidence),
+        bounds=(-1.0, 1.0),
+        bounded=bounded,
+        no_error=no_error(evidence),
         exact=exact,
-    )  # fmt: skip
+    )

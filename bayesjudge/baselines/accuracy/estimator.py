@@ -33,19 +33,6 @@ from bayesjudge.baselines.common.moments import Array, Evidence, Moments, ratio
 from bayesjudge.baselines.common.variance import covariance
 from bayesjudge.estimates import Population
 
-__all__ = [
-    "ALL_LABELLED",
-    "Estimator",
-    "Finite",
-    "Solution",
-    "labelled_share",
-    "no_notes",
-    "observed",
-    "residual_covariance",
-    "solve",
-    "texts",
-]
-
 
 def texts(size: int, cases: Sequence[tuple[NDArray[np.bool_], str | Sequence[str]]]) -> list[str]:
     """For each of ``size`` models the text of the first case that applies, else an empty string.
@@ -147,9 +134,11 @@ def solve(
         return Solution(
             point=estimator.point(moments)[0],
             covariance=covariance(estimator.influence(evidence, ddof), evidence),
-            left=np.ones(size), exact=np.zeros(size, dtype=bool),
-            reasons=estimator.reasons(moments), cautions=estimator.cautions(moments),
-        )  # fmt: skip
+            left=np.ones(size),
+            exact=np.zeros(size, dtype=bool),
+            reasons=estimator.reasons(moments),
+            cautions=estimator.cautions(moments),
+        )
     return _on_items(estimator, estimator.finite, evidence, ddof)
 
 
@@ -171,9 +160,7 @@ def _unless(complete: NDArray[np.bool_], reasons: list[str]) -> list[str]:
     return ["" if known else reason for known, reason in zip(complete, reasons, strict=True)]
 
 
-def _cautions(
-    estimator: Estimator, finite: Finite, evidence: Evidence, complete: NDArray[np.bool_]
-) -> list[str]:
+def _cautions(estimator: Estimator, finite: Finite, evidence: Evidence, complete: NDArray[np.bool_]) -> list[str]:
     if finite.verdicts_only:
         text = "the judge taken for the truth: no sampling error on these items, its bias in no interval"
         return [text] * len(complete)

@@ -31,27 +31,6 @@ from bayesjudge.baselines.accuracy.estimator import (
 from bayesjudge.baselines.common.moments import Array, Evidence, Moments, ratio
 from bayesjudge.baselines.common.variance import mean_scale
 
-__all__ = [
-    "EIF",
-    "LABELLED",
-    "LABELLED_FINITE",
-    "NAIVE",
-    "PPI",
-    "PPI_PLUS",
-    "PREDICTED",
-    "eif_influence",
-    "eif_point",
-    "eif_reasons",
-    "labelled_influence",
-    "labelled_point",
-    "naive_influence",
-    "rectified",
-    "residual_influence",
-    "slope",
-    "tuned",
-    "with_lambda",
-]
-
 
 def naive_point(moments: Moments) -> Array:
     """Mean verdict (B, M) over the test items; over all items where labels are weighted or complete."""
@@ -161,16 +140,16 @@ def _labels_alone(moments: Moments) -> list[str]:
 
 
 def with_lambda(
-    lam: Callable[[Moments], Array],
-    reasons: Callable[[Moments], list[str]],
-    cautions: Callable[[Moments], list[str]],
+    lam: Callable[[Moments], Array], reasons: Callable[[Moments], list[str]], cautions: Callable[[Moments], list[str]]
 ) -> Estimator:
     """Estimator ``ȳ_L + λ(v̄_U − v̄_L)`` for one way to choose λ."""
     return Estimator(
         point=lambda moments: rectified(moments, lam(moments)),
         influence=lambda evidence, ddof: _influence(evidence, ddof, lam(evidence.plain)),
-        reasons=reasons, cautions=cautions, finite=_finite(lam),
-    )  # fmt: skip
+        reasons=reasons,
+        cautions=cautions,
+        finite=_finite(lam),
+    )
 
 
 def slope(moments: Moments) -> Array:
@@ -207,9 +186,7 @@ def _finite_covariance(evidence: Evidence, ddof: int) -> Array:
 def eif_reasons(moments: Moments) -> list[str]:
     """Undefined without labels, or where a verdict occurs that no labelled item has."""
     constant = np.isnan(slope(moments)[0])
-    value = [
-        f"every labelled item has mean verdict {v:.3g}, others differ" for v in moments.mean_v_labelled[0]
-    ]
+    value = [f"every labelled item has mean verdict {v:.3g}, others differ" for v in moments.mean_v_labelled[0]]
     return texts(len(constant), [(moments.labelled[0] == 0, "no labelled item"), (constant, value)])
 
 
@@ -222,9 +199,13 @@ NAIVE_FINITE = Finite(
 
 
 NAIVE = Estimator(
-    point=naive_point, influence=naive_influence, reasons=naive_reasons, cautions=naive_cautions,
-    items=naive_items, finite=NAIVE_FINITE,
-)  # fmt: skip
+    point=naive_point,
+    influence=naive_influence,
+    reasons=naive_reasons,
+    cautions=naive_cautions,
+    items=naive_items,
+    finite=NAIVE_FINITE,
+)
 
 
 #: On these items the finite-population correction of a sample mean (Cochran 1977, eq. 2.14).
@@ -254,6 +235,8 @@ PREDICTED = with_lambda(_share_unlabelled, _no_label, no_notes)
 
 
 EIF = Estimator(
-    point=eif_point, influence=eif_influence, reasons=eif_reasons,
+    point=eif_point,
+    influence=eif_influence,
+    reasons=eif_reasons,
     finite=Finite(point=lambda evidence: eif_point(evidence.plain)[0], covariance=_finite_covariance),
-)  # fmt: skip
+)

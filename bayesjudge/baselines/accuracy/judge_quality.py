@@ -36,15 +36,8 @@ from bayesjudge.baselines.common.variance import (
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates
 
-__all__ = ["judge_quality"]
-
 #: Bounds of each estimand; J itself runs from −1 (always wrong) to 1 (always right).
-_BOUNDS = {
-    "sensitivity": (0.0, 1.0),
-    "specificity": (0.0, 1.0),
-    "youden": (-1.0, 1.0),
-    "delta_youden": (-2.0, 2.0),
-}
+_BOUNDS = {"sensitivity": (0.0, 1.0), "specificity": (0.0, 1.0), "youden": (-1.0, 1.0), "delta_youden": (-2.0, 2.0)}
 
 
 def judge_quality(
@@ -175,8 +168,14 @@ def _bootstrapped(evidence: Evidence, moments: Moments, prob: float) -> Iterator
 
 def _context(evidence: Evidence, estimand: str) -> Context:
     reasons = _reasons(evidence.plain, estimand)
-    return Context(n=_items(evidence, estimand), reasons=reasons, cautions=[""] * len(reasons),
-                   bounds=_BOUNDS[estimand], bounded=True, no_error=no_error(evidence))  # fmt: skip
+    return Context(
+        n=_items(evidence, estimand),
+        reasons=reasons,
+        cautions=[""] * len(reasons),
+        bounds=_BOUNDS[estimand],
+        bounded=True,
+        no_error=no_error(evidence),
+    )
 
 
 def _reasons(moments: Moments, estimand: str) -> list[str]:

@@ -16,21 +16,6 @@ from bayesjudge.baselines.common.variance import effective_size, independent_uni
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population
 
-__all__ = [
-    "ANALYTIC",
-    "EVEN_METHODS",
-    "HALVED",
-    "ITEMS_METHODS",
-    "METHODS",
-    "RESAMPLED",
-    "WEIGHTED_METHODS",
-    "AnalyticMethod",
-    "Fitted",
-    "choose",
-    "normal",
-    "on_logit",
-]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
@@ -171,14 +156,23 @@ EVEN_METHODS = tuple(name for name in METHODS if name not in _ONLY_WEIGHTED)
 
 #: Those with an answer for exactly these items. Not the bootstraps, whose draws are of new items; not the
 #: profile likelihood and Lang–Reiczigel, whose intervals are derived for new items alone.
-ITEMS_METHODS = ("naive", "labelled", "rogan-gladen[shared]", "rogan-gladen[specific]", "ppi", "ppi[logit]",
-                 "ppi++", "ppi++[logit]", "eif", "eif[logit]")  # fmt: skip
+ITEMS_METHODS = (
+    "naive",
+    "labelled",
+    "rogan-gladen[shared]",
+    "rogan-gladen[specific]",
+    "ppi",
+    "ppi[logit]",
+    "ppi++",
+    "ppi++[logit]",
+    "eif",
+    "eif[logit]",
+)
 
 
 def choose(
-    names: Iterable[str] | None, *, replicates: int, population: Population = "superpopulation",
-    weighted: bool = False,
-) -> tuple[str, ...]:  # fmt: skip
+    names: Iterable[str] | None, *, replicates: int, population: Population = "superpopulation", weighted: bool = False
+) -> tuple[str, ...]:
     """Check method names; None means all, without the bootstrap ones when there are no replicates.
 
     For ``population="items"`` all means `ITEMS_METHODS`; for labels drawn with unequal probabilities
@@ -203,8 +197,9 @@ naive[bootstrap], labelled[bootstrap], rogan-gladen[shared,bootstrap], rogan-gla
 ppi[bootstrap], ppi++[bootstrap], eif[bootstrap], ppi++[half]
     """
     if weighted and population == "items":
-        raise UsageError("population='items' needs labels that were drawn evenly; the table has the column "
-                         "label_probability")  # fmt: skip
+        raise UsageError(
+            "population='items' needs labels that were drawn evenly; the table has the column label_probability"
+        )
     fitting = WEIGHTED_METHODS if weighted else EVEN_METHODS
     if names is None:
         everything = tuple(name for name in fitting if replicates or name in ANALYTIC)
@@ -213,15 +208,15 @@ ppi[bootstrap], ppi++[bootstrap], eif[bootstrap], ppi++[half]
     for name in sorted(wanted - set(fitting)):
         close = difflib.get_close_matches(name, fitting, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        drawn = (
-            "drawn with unequal probabilities" if weighted else "drawn evenly (no column label_probability)"
-        )
+        drawn = "drawn with unequal probabilities" if weighted else "drawn evenly (no column label_probability)"
         wrong = f"method {name!r} is not one for labels {drawn}" if name in METHODS else f"no method {name!r}"
         raise UsageError(f"{wrong}; {hint}The methods are {', '.join(fitting)}")
     elsewhere = sorted(wanted - set(ITEMS_METHODS)) if population == "items" else []
     if elsewhere:
-        raise UsageError(f"method {elsewhere[0]!r} answers for the superpopulation alone; on these items "
-                         f"there are {', '.join(ITEMS_METHODS)}")  # fmt: skip
+        raise UsageError(
+            f"method {elsewhere[0]!r} answers for the superpopulation alone; on these items "
+            f"there are {', '.join(ITEMS_METHODS)}"
+        )
     resampled = [name for name in METHODS if name in wanted and name not in ANALYTIC]
     if resampled and not replicates:
         raise UsageError(f"method {resampled[0]!r} needs bootstrap replicates; set bootstrap=10_000")

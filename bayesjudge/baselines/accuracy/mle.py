@@ -22,8 +22,6 @@ from bayesjudge.baselines.accuracy.estimator import Estimator, texts
 from bayesjudge.baselines.common.moments import Array, Evidence, Moments
 from bayesjudge.baselines.common.variance import covariance
 
-__all__ = ["ESTIMATOR", "VerdictTable", "point", "profile_interval", "profile_limits"]
-
 #: Largest Lagrange multiplier tried: beyond it the profile is flat up to the boundary of θ.
 _STEEPEST = 1e12
 
@@ -35,9 +33,7 @@ def point(moments: Moments) -> Array:
 
 def reasons(moments: Moments) -> list[str]:
     """As the efficient estimator, and repeated runs."""
-    repeated = texts(
-        len(moments.repeated), [(moments.repeated, "repeated runs: no likelihood of one verdict")]
-    )
+    repeated = texts(len(moments.repeated), [(moments.repeated, "repeated runs: no likelihood of one verdict")])
     return [one or other for one, other in zip(repeated, estimators.eif_reasons(moments), strict=True)]
 
 
@@ -58,10 +54,13 @@ class VerdictTable:
     def log_likelihood(self, p: float, mu1: float, mu0: float) -> float:
         """Log-likelihood of ``(p, μ_1, μ_0)``."""
         return (
-            _xlogy(self.all1, p) + _xlogy(self.all0, 1 - p)
-            + _xlogy(self.correct1, mu1) + _xlogy(self.labelled1 - self.correct1, 1 - mu1)
-            + _xlogy(self.correct0, mu0) + _xlogy(self.labelled0 - self.correct0, 1 - mu0)
-        )  # fmt: skip
+            _xlogy(self.all1, p)
+            + _xlogy(self.all0, 1 - p)
+            + _xlogy(self.correct1, mu1)
+            + _xlogy(self.labelled1 - self.correct1, 1 - mu1)
+            + _xlogy(self.correct0, mu0)
+            + _xlogy(self.labelled0 - self.correct0, 1 - mu0)
+        )
 
 
 def profile_limits(evidence: Evidence, *, z: float) -> tuple[Array, Array]:

@@ -28,17 +28,6 @@ from bayesjudge.baselines.accuracy.estimator import Estimator, Finite, labelled_
 from bayesjudge.baselines.common.moments import Array, Codes, Evidence, Moments, ratio
 from bayesjudge.baselines.common.variance import covariance, effective_size, independent_units, mean_scale
 
-__all__ = [
-    "SHARED",
-    "SPECIFIC",
-    "Calibration",
-    "items_covariance",
-    "items_point",
-    "lang_reiczigel",
-    "lang_reiczigel_limits",
-    "shared_bias",
-]
-
 #: J below this is rounding, not information.
 SMALLEST_J = 1e-12
 
@@ -72,9 +61,13 @@ class Calibration:
         """From the sums of each model."""
         positives, negatives = _with_all(moments.positives), _with_all(moments.negatives)
         false = _with_all(moments.v_labelled - moments.vy)
-        return cls(labelled=_with_all(moments.labelled), positives=positives, negatives=negatives,
-                   sensitivity=ratio(_with_all(moments.vy), positives),
-                   specificity=1.0 - ratio(false, negatives))  # fmt: skip
+        return cls(
+            labelled=_with_all(moments.labelled),
+            positives=positives,
+            negatives=negatives,
+            sensitivity=ratio(_with_all(moments.vy), positives),
+            specificity=1.0 - ratio(false, negatives),
+        )
 
     @property
     def youden(self) -> Array:
@@ -118,8 +111,10 @@ def quality_influence(evidence: Evidence, ddof: int = 0) -> tuple[Array, Array]:
     """Influences (R, M + 1) of q1 and q0: ``(v − q1)/m1`` where y = 1, ``(1 − v − q0)/m0`` where y = 0."""
     rates = Calibration.of(evidence.plain)
     right, wrong = evidence.labelled * evidence.y, evidence.labelled * (1.0 - evidence.y)
-    return (_mean_influence(right, evidence.v, rates.sensitivity, evidence, ddof),
-            _mean_influence(wrong, 1.0 - evidence.v, rates.specificity, evidence, ddof))  # fmt: skip
+    return (
+        _mean_influence(right, evidence.v, rates.sensitivity, evidence, ddof),
+        _mean_influence(wrong, 1.0 - evidence.v, rates.specificity, evidence, ddof),
+    )
 
 
 def _mean_influence(marks: Array, value: Array, mean: Array, evidence: Evidence, ddof: int) -> Array:
@@ -142,13 +137,16 @@ def _reasons(moments: Moments, calibration: Codes) -> list[str]:
     rates = Calibration.of(moments)
     youden = rates.youden[0, calibration]
     found = [f"Youden's J = {value:.3g} is not positive" for value in youden]
-    return texts(len(calibration), [
-        (moments.unlabelled[0] == 0, "no unlabelled item"),
-        (rates.labelled[0, calibration] == 0, "no labelled item"),
-        (rates.positives[0, calibration] == 0, "no labelled item with label 1"),
-        (rates.negatives[0, calibration] == 0, "no labelled item with label 0"),
-        (~(youden > SMALLEST_J), found),
-    ])  # fmt: skip
+    return texts(
+        len(calibration),
+        [
+            (moments.unlabelled[0] == 0, "no unlabelled item"),
+            (rates.labelled[0, calibration] == 0, "no labelled item"),
+            (rates.positives[0, calibration] == 0, "no labelled item with label 1"),
+            (rates.negatives[0, calibration] == 0, "no labelled item with label 0"),
+            (~(youden > SMALLEST_J), found),
+        ],
+    )
 
 
 def _cautions(moments: Moments, calibration: Codes) -> list[str]:
@@ -156,11 +154,14 @@ def _cautions(moments: Moments, calibration: Codes) -> list[str]:
     certain1 = np.isin(rates.sensitivity[0, calibration], (0.0, 1.0))
     certain0 = np.isin(rates.specificity[0, calibration], (0.0, 1.0))
     text = "{} estimated without error: its delta variance is 0"
-    return texts(len(calibration), [
-        (certain1 & certain0, text.format("sensitivity and specificity")),
-        (certain1, text.format("sensitivity")),
-        (certain0, text.format("specificity")),
-    ])  # fmt: skip
+    return texts(
+        len(calibration),
+        [
+            (certain1 & certain0, text.format("sensitivity and specificity")),
+            (certain1, text.format("sensitivity")),
+            (certain0, text.format("specificity")),
+        ],
+    )
 
 
 def _shared_items(evidence: Evidence) -> Array:
@@ -173,15 +174,18 @@ def _finite(calibrated: Callable[[Moments], Codes]) -> Finite:
         return np.asarray(_point(evidence.plain, calibrated(evidence.plain))[0])
 
     def cov(evidence: Evidence, ddof: int) -> Array:
-        return items_covariance(evidence, ddof, theta=theta(evidence), calibration=calibrated(evidence.plain),
-                                quality=quality_influence(evidence, ddof))  # fmt: skip
+        return items_covariance(
+            evidence,
+            ddof,
+            theta=theta(evidence),
+            calibration=calibrated(evidence.plain),
+            quality=quality_influence(evidence, ddof),
+        )
 
     return Finite(point=lambda evidence: items_point(evidence, theta(evidence)), covariance=cov)
 
 
-def lang_reiczigel(
-    p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float
-) -> tuple[Array, Array]:
+def lang_reiczigel(p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float) -> tuple[Array, Array]:
     """Adjusted limits of a prevalence under estimated sensitivity and specificity, clipped to [0, 1].
 
     Parameters
@@ -230,9 +234,7 @@ def lang_reiczigel_limits(evidence: Evidence, *, shared: bool, z: float) -> tupl
     n = _effective(evidence, p, _rate_influence(evidence, 0), evidence.unlabelled)
     m0 = _effective(evidence, q0, specificity, wrong)
     m1 = _effective(evidence, q1, sensitivity, right)
-    lower, upper = lang_reiczigel(
-        p, q0[calibration], q1[calibration], n=n, m0=m0[calibration], m1=m1[calibration], z=z
-    )
+    lower, upper = lang_reiczigel(p, q0[calibration], q1[calibration], n=n, m0=m0[calibration], m1=m1[calibration], z=z)
     # The adjustment can turn a J that is not positive into one that is; the estimate stays undefined.
     defined = rates.youden[0, calibration] > SMALLEST_J
     return np.where(defined, lower, np.nan), np.where(defined, upper, np.nan)

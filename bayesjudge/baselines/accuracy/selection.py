@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.counts import VerdictCounts
 
-__all__ = ["EvenLabelling", "even_labelling"]
-
 type Array = NDArray[np.float64]
 
 PERMUTATIONS = 999
@@ -91,16 +89,21 @@ def even_labelling(
     features = np.column_stack([np.nanmean(verdict, axis=1), np.zeros(len(verdict))])
     features[:, 1] = 4 * features[:, 0] * (1 - features[:, 0])
     any_label = label.any(axis=1)
-    means = [float(column[rows].mean()) if rows.any() else np.nan
-             for column in features.T for rows in (any_label, ~any_label)]  # fmt: skip
+    means = [
+        float(column[rows].mean()) if rows.any() else np.nan
+        for column in features.T
+        for rows in (any_label, ~any_label)
+    ]
     if np.isnan(means).any():
         return EvenLabelling(p=np.nan, z=np.nan, strongest="", **dict(zip(_MEANS, means, strict=True)))
     seen = np.nan_to_num(verdict)
     observed = _sums(np.arange(len(label))[None], label, features, seen)
-    drawn = np.concatenate([
-        _sums(_permuted(stratum, min(_TOGETHER, permutations - k), rng), label, features, seen)
-        for k in range(0, permutations, _TOGETHER)
-    ])  # fmt: skip
+    drawn = np.concatenate(
+        [
+            _sums(_permuted(stratum, min(_TOGETHER, permutations - k), rng), label, features, seen)
+            for k in range(0, permutations, _TOGETHER)
+        ]
+    )
     every = np.concatenate([observed, drawn])
     spread = every.std(axis=0)
     z = np.abs(every - every.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
@@ -108,8 +111,9 @@ def even_labelling(
     statistic = z.max(axis=1)
     p = float(np.mean(statistic >= statistic[0] - 1e-9))
     names = ("mean verdict", "disagreement", *counts.models)
-    return EvenLabelling(p=p, z=float(statistic[0]), strongest=names[int(z[0].argmax())],
-                         **dict(zip(_MEANS, means, strict=True)))  # fmt: skip
+    return EvenLabelling(
+        p=p, z=float(statistic[0]), strongest=names[int(z[0].argmax())], **dict(zip(_MEANS, means, strict=True))
+    )
 
 
 _MEANS = ("labelled", "unlabelled", "disagreement_labelled", "disagreement_unlabelled")

@@ -17,6 +17,13 @@ from bayesjudge.baselines.audit.trivial import (
 )
 
 __all__ = [
-    "Audit", "auc", "break_even_auc", "centroid", "consistency", "flip_nothing", "flip_random",
-    "nearest_neighbours", "partial_ot",
-]  # fmt: skip
+    "Audit",
+    "auc",
+    "break_even_auc",
+    "centroid",
+    "consistency",
+    "flip_nothing",
+    "flip_random",
+    "nearest_neighbours",
+    "partial_ot",
+]

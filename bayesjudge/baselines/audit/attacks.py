@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.tables import Pairs
 
-__all__ = ["ATTACKS", "EMOTIONS", "attack_prompt", "consistency_by_attack"]
 
 #: Instructions that make an attacked response; in braces what is filled in.
 ATTACKS = {
@@ -41,7 +40,7 @@ ATTACKS = {
         "no conclusion. Give the resulting answer only.\n\n"
         "The question was:\n{prompt}\n\nThe answer:\n{answer}\n"
     ),
-}  # fmt: skip
+}
 EMOTIONS = ("cheerful", "angry", "sad", "anxious")
 
 
@@ -108,9 +107,7 @@ def consistency_by_attack(
     for attack in dict.fromkeys(frame["attack"]):
         hit = np.flatnonzero((frame["attack"] == attack).to_numpy(dtype=bool) & tested & pairs.verified)
         if not len(hit):
-            raise UsageError(
-                f"no held-out pair after attack {attack!r} is verified, so nothing can be scored"
-            )
+            raise UsageError(f"no held-out pair after attack {attack!r} is verified, so nothing can be scored")
         joined = pairs.take(np.concatenate([anchors, hit]))
         # To the method they are one table: which of its rows were attacked is what it must not know.
         joined = replace(joined, frame=joined.frame.assign(attack="none"))
@@ -120,8 +117,11 @@ def consistency_by_attack(
         mine = joined.frame[target]
         types = mine["category"].fillna("(none)").to_numpy()
         for method, flips in (("judge", np.zeros_like(flipped)), (found.method, flipped)):
-            rows += [{**row, "estimand": f"{row['estimand']} ({attack})"}
-                     for row in consistency(agrees, flips, method=method, prob=prob, category=types,
-                                            pair=mine["item"].to_numpy())
-                     if method != "judge" or row["estimand"] == "consistency"]  # fmt: skip
+            rows += [
+                {**row, "estimand": f"{row['estimand']} ({attack})"}
+                for row in consistency(
+                    agrees, flips, method=method, prob=prob, category=types, pair=mine["item"].to_numpy()
+                )
+                if method != "judge" or row["estimand"] == "consistency"
+            ]
     return rows

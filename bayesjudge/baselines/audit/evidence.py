@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.tables import Pairs
 
-__all__ = ["Anchors", "Audit", "Evidence", "consistency", "gather", "mean_by_pair", "measured_share",
-           "response_of"]  # fmt: skip
 
 type Anchors = Literal["people", "agreements"]
 
@@ -56,13 +54,12 @@ class Evidence:
     unverified: NDArray[np.int64]
     usable: NDArray[np.bool_]
 
-    def audit(
-        self, method: str, scores: NDArray[np.float64], flips: NDArray[np.bool_], **figures: float
-    ) -> Audit:
+    def audit(self, method: str, scores: NDArray[np.float64], flips: NDArray[np.bool_], **figures: float) -> Audit:
         """Scores and flips (u,) as an audit, whose rows are in the table's order."""
         order = np.argsort(self.unverified)
-        return Audit(method=method, rows=self.unverified[order], scores=scores[order], flips=flips[order],
-                     figures=figures)  # fmt: skip
+        return Audit(
+            method=method, rows=self.unverified[order], scores=scores[order], flips=flips[order], figures=figures
+        )
 
 
 def gather(pairs: Pairs, *, anchors: Anchors = "people") -> Evidence:
@@ -89,9 +86,7 @@ def gather(pairs: Pairs, *, anchors: Anchors = "people") -> Evidence:
     if not pairs.verified.any():
         raise InputError([_problem(*NOTHING_VERIFIED)])
     if pairs.verified.all():
-        raise InputError(
-            [_problem("no unverified pair", "There is nothing left to audit: all are verified.")]
-        )
+        raise InputError([_problem("no unverified pair", "There is nothing left to audit: all are verified.")])
     about, agrees, item = directions(pairs), pairs.agrees == 1, pairs.frame["item"]
     verified = np.argsort(pairs.rank)
     verified = verified[(pairs.verified & about.usable)[verified]]
@@ -107,11 +102,14 @@ def gather(pairs: Pairs, *, anchors: Anchors = "people") -> Evidence:
     unverified = np.argsort(pairs.rank)
     unverified = unverified[~pairs.verified[unverified]]
     return Evidence(
-        z=about.z, anchors=np.where(right, about.z[rows], -about.z[rows]),
-        chosen=np.where(right, about.chosen[rows], about.rejected[rows]), category=codes[rows],
+        z=about.z,
+        anchors=np.where(right, about.z[rows], -about.z[rows]),
+        chosen=np.where(right, about.chosen[rows], about.rejected[rows]),
+        category=codes[rows],
         verified=verified[~response_of(pairs, verified).duplicated().to_numpy()],
-        unverified=unverified, usable=about.usable[unverified],
-    )  # fmt: skip
+        unverified=unverified,
+        usable=about.usable[unverified],
+    )
 
 
 def response_of(pairs: Pairs, rows: NDArray[np.int64]) -> pd.Series[int]:
@@ -150,8 +148,12 @@ def mean_by_pair(values: NDArray[Any], item: NDArray[Any]) -> NDArray[np.float64
 
 
 def _problem(found: str, fix: str) -> Problem:
-    return Problem(column="(table)", found=found, fix=fix,
-                   allowed="pairs with embeddings, some verified (and agreed with), some not")  # fmt: skip
+    return Problem(
+        column="(table)",
+        found=found,
+        fix=fix,
+        allowed="pairs with embeddings, some verified (and agreed with), some not",
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -190,9 +192,14 @@ class Audit:
 
 
 def consistency(
-    agrees: NDArray[Any], flipped: NDArray[np.bool_], *, method: str, prob: float = 0.95,
-    pair: Sequence[Any] | NDArray[Any] | None = None, category: Sequence[str] | NDArray[Any] | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    agrees: NDArray[Any],
+    flipped: NDArray[np.bool_],
+    *,
+    method: str,
+    prob: float = 0.95,
+    pair: Sequence[Any] | NDArray[Any] | None = None,
+    category: Sequence[str] | NDArray[Any] | None = None,
+) -> list[dict[str, Any]]:
     """Rows for `Estimates`: consistency after the audit, and the gain over leaving everything.
 
     Parameters
@@ -247,11 +254,16 @@ def _rows(
     below, above = wald(np.asarray(gain.mean()), np.asarray(spread), z)
     note = "" if n > 1 else "one pair: no interval"
     return [
-        {**common, "estimand": "consistency", "point": float(share),
-         "lower": float(low), "upper": float(high)},
-        {**common, "estimand": "gain", "point": float(gain.mean()), "note": note,
-         "lower": float(np.nan_to_num(below, nan=-1.0)), "upper": float(np.nan_to_num(above, nan=1.0))},
-    ]  # fmt: skip
+        {**common, "estimand": "consistency", "point": float(share), "lower": float(low), "upper": float(high)},
+        {
+            **common,
+            "estimand": "gain",
+            "point": float(gain.mean()),
+            "note": note,
+            "lower": float(np.nan_to_num(below, nan=-1.0)),
+            "upper": float(np.nan_to_num(above, nan=1.0)),
+        },
+    ]
 
 
 def _as_binomial(values: NDArray[np.float64]) -> float:

@@ -20,7 +20,6 @@ from bayesjudge.errors import UsageError, require_choice
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = ["LargeProblemWarning", "partial_ot", "transport_scores"]
 
 SOLVERS = ("auto", "exact", "entropic")
 #: Cells of the cost matrix up to which "auto" solves exactly.
@@ -32,10 +31,16 @@ class LargeProblemWarning(UserWarning):
 
 
 def partial_ot(
-    pairs: Pairs, *, share: float | None = None, anchors: Anchors = "people",
-    keep: tuple[float, float] = (0.9, 0.9), threshold: float = 0.5, solver: str = "auto",
-    epsilon: float = 0.002, report: Callable[[int, int], None] | None = None,
-) -> Audit:  # fmt: skip
+    pairs: Pairs,
+    *,
+    share: float | None = None,
+    anchors: Anchors = "people",
+    keep: tuple[float, float] = (0.9, 0.9),
+    threshold: float = 0.5,
+    solver: str = "auto",
+    epsilon: float = 0.002,
+    report: Callable[[int, int], None] | None = None,
+) -> Audit:
     """Flip the unverified verdicts that partial optimal transport leaves unmatched.
 
     Parameters
@@ -107,9 +112,7 @@ def partial_ot(
     kept = denoise(evidence.chosen, evidence.anchors, evidence.category, keep=keep)
     rows = evidence.unverified[evidence.usable]
     told(1, 3)
-    found = transport_scores(
-        evidence.anchors[kept], evidence.z[rows], share=s, solver=solver, epsilon=epsilon
-    )
+    found = transport_scores(evidence.anchors[kept], evidence.z[rows], share=s, solver=solver, epsilon=epsilon)
     # Two verdicts for one response have one direction: mass could lie on either of them.
     found = pd.Series(found).groupby(response_of(pairs, rows).to_numpy()).transform("mean").to_numpy()
     scores = np.full(len(evidence.unverified), np.nan)
@@ -120,9 +123,13 @@ def partial_ot(
 
 
 def transport_scores(
-    anchors: NDArray[np.float32], targets: NDArray[np.float32], *, share: float, solver: str = "auto",
+    anchors: NDArray[np.float32],
+    targets: NDArray[np.float32],
+    *,
+    share: float,
+    solver: str = "auto",
     epsilon: float = 0.002,
-) -> NDArray[np.float64]:  # fmt: skip
+) -> NDArray[np.float64]:
     """Scores (u,) of targets (u, d) given anchors (p, d); both unit vectors."""
     if not len(targets):
         return np.zeros(0)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.tables import Pairs
 
-__all__ = ["over_share", "over_verified", "score_audit"]
 
 #: Shares s, and fractions of the verified pairs used, of the paper's tables.
 SHARES = (0.01, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)
@@ -51,15 +50,20 @@ def over_share(
         Nothing that is verified was held out.
     """
     hidden = _hidden(pairs, held_out)
-    rows = [{"share": share, **score_audit(partial_ot(hidden, share=share, **options), pairs, held_out)}
-            for share in shares]  # fmt: skip
+    rows = [
+        {"share": share, **score_audit(partial_ot(hidden, share=share, **options), pairs, held_out)} for share in shares
+    ]
     return pd.DataFrame(rows)
 
 
 def over_verified(
-    pairs: Pairs, held_out: NDArray[np.bool_], *, fractions: Sequence[float] = FRACTIONS, seed: int = 0,
+    pairs: Pairs,
+    held_out: NDArray[np.bool_],
+    *,
+    fractions: Sequence[float] = FRACTIONS,
+    seed: int = 0,
     audit: Callable[[Pairs], Audit] | None = None,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Consistency on held-out pairs when only a fraction of the other verified pairs is used.
 
     Parameters
@@ -95,13 +99,19 @@ def score_audit(audit: Audit, pairs: Pairs, held_out: NDArray[np.bool_]) -> dict
     """Consistency before and after, share of flips and their precision, on held-out verified pairs."""
     right, item = pairs.agrees[held_out], pairs.frame["item"].to_numpy()[held_out]
     flipped = audit.flipped(len(pairs))[held_out]
-    before, after, flips = (mean_by_pair(values, item)
-                            for values in (right, np.where(flipped, 1 - right, right), flipped))  # fmt: skip
+    before, after, flips = (
+        mean_by_pair(values, item) for values in (right, np.where(flipped, 1 - right, right), flipped)
+    )
     gain = float((after - before).mean())
     # A flip that is right gains what one that is wrong loses.
     precision = (1 + gain / float(flips.mean())) / 2 if flipped.any() else np.nan
-    return {"before": float(before.mean()), "after": float(after.mean()), "gain": gain,
-            "flips": float(flips.mean()), "precision": precision}  # fmt: skip
+    return {
+        "before": float(before.mean()),
+        "after": float(after.mean()),
+        "gain": gain,
+        "flips": float(flips.mean()),
+        "precision": precision,
+    }
 
 
 def _hidden(pairs: Pairs, held_out: NDArray[np.bool_]) -> Pairs:

@@ -27,14 +27,17 @@ from bayesjudge.errors import EngineError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BYTES_A_CELL", "denoise", "entropic_masses", "exact_masses"]
 
 #: Peak memory of the exact solver for each cell of the cost matrix, measured at 3,000 and 5,000 points.
 BYTES_A_CELL = 50
 #: Pivots of the simplex before it gives up: 5,000 × 5,000 needs some 2 million.
 MOST_PIVOTS = 50_000_000
-_SWITCHES = ("POT_BACKEND_DISABLE_PYTORCH", "POT_BACKEND_DISABLE_JAX", "POT_BACKEND_DISABLE_TENSORFLOW",
-             "POT_BACKEND_DISABLE_CUPY")  # fmt: skip
+_SWITCHES = (
+    "POT_BACKEND_DISABLE_PYTORCH",
+    "POT_BACKEND_DISABLE_JAX",
+    "POT_BACKEND_DISABLE_TENSORFLOW",
+    "POT_BACKEND_DISABLE_CUPY",
+)
 
 
 def exact_masses(source: NDArray[Any], target: NDArray[Any], *, share: float) -> NDArray[np.float64]:

@@ -16,15 +16,14 @@ from bayesjudge.errors import UsageError
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = ["auc", "break_even_auc", "centroid", "flip_nothing", "flip_random", "lowest", "nearest_neighbours"]
-
 
 def flip_nothing(pairs: Pairs) -> Audit:
     """Leave every verdict as it is; the score is the verified share of agreement."""
     rows = np.flatnonzero(~pairs.verified)
     share = float(np.nanmean(pairs.agrees)) if pairs.verified.any() else np.nan
-    return Audit(method="flip-nothing", rows=rows, scores=np.full(len(rows), share),
-                 flips=np.zeros(len(rows), dtype=bool))  # fmt: skip
+    return Audit(
+        method="flip-nothing", rows=rows, scores=np.full(len(rows), share), flips=np.zeros(len(rows), dtype=bool)
+    )
 
 
 def flip_random(pairs: Pairs, *, share: float | None = None, seed: int = 0) -> Audit:
@@ -89,9 +88,7 @@ def nearest_neighbours(pairs: Pairs, *, neighbours: int = 15) -> Audit:
     return evidence.audit("neighbours", scores, flips)
 
 
-def _share_of_nearest(
-    cosine: NDArray[np.float32], agrees: NDArray[np.float64], neighbours: int
-) -> NDArray[np.float64]:
+def _share_of_nearest(cosine: NDArray[np.float32], agrees: NDArray[np.float64], neighbours: int) -> NDArray[np.float64]:
     k = min(neighbours, cosine.shape[1])
     nearest = np.argsort(-cosine, axis=1, kind="stable")[:, :k]
     found: NDArray[np.float64] = agrees[nearest].mean(axis=1)

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.moments import Array, Codes, Evidence, Moments
 
-__all__ = ["HALVES", "draw_counts", "half_replicates", "percentile", "resampled_moments"]
-
 #: Random halves of the calibration set behind ``ppi++[half]`` (seed Appendix E.4).
 HALVES = 20
 #: Numbers in the largest temporary array (8 bytes each): keeps the peak well under 300 MB.

@@ -14,24 +14,6 @@ from bayesjudge.baselines.common.moments import Array, Codes, Evidence
 from bayesjudge.counts import ItemPatterns, VerdictCounts
 from bayesjudge.errors import UsageError
 
-__all__ = [
-    "MINUS",
-    "Column",
-    "Context",
-    "Slice",
-    "difference_blocks",
-    "finished",
-    "no_error",
-    "noted",
-    "pair_items",
-    "pair_names",
-    "pair_reasons",
-    "pairs",
-    "percentiles",
-    "rows",
-    "slices",
-]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Column:
@@ -120,14 +102,21 @@ def percentiles(blocks: Iterable[Array], variance: Array, *, prob: float, contex
         return finished(*np.zeros((3, 0)), context=context)
     point, lower, upper, lost, size = (np.concatenate(parts) for parts in zip(*found, strict=True))
     defined = np.array([not reason for reason in context.reasons], dtype=bool)
-    counted = [f"{lost[c]} of {size[c]} replicates undefined" if lost[c] and defined[c] else ""
-               for c in range(len(point))]  # fmt: skip
+    counted = [
+        f"{lost[c]} of {size[c]} replicates undefined" if lost[c] and defined[c] else "" for c in range(len(point))
+    ]
     cautions = [_joined(*both) for both in zip(context.cautions, counted, strict=True)]
     known, (low, high) = defined & ~np.isnan(variance), context.bounds
     lower = np.where(known, np.where(np.isfinite(lower), lower, low), np.nan)
     upper = np.where(known, np.where(np.isfinite(upper), upper, high), np.nan)
-    counting = Context(n=context.n, reasons=context.reasons, cautions=cautions, bounds=context.bounds,
-                       bounded=context.bounded, no_error=context.no_error)  # fmt: skip
+    counting = Context(
+        n=context.n,
+        reasons=context.reasons,
+        cautions=cautions,
+        bounds=context.bounds,
+        bounded=context.bounded,
+        no_error=context.no_error,
+    )
     return finished(point, lower, upper, context=counting)
 
 
@@ -202,9 +191,7 @@ def slices(
     if len(counts.groups) < 2:
         return
     for code, group in enumerate(counts.groups):
-        part = Evidence.from_patterns(
-            _within(patterns, code), clustered=clustered, reference=overall.reference
-        )
+        part = Evidence.from_patterns(_within(patterns, code), clustered=clustered, reference=overall.reference)
         yield Slice(group=group, evidence=part)
 
 
@@ -228,7 +215,15 @@ def _within(patterns: ItemPatterns, code: int) -> ItemPatterns:
 def rows(column: Column, units: list[str], **fixed: Any) -> list[dict[str, Any]]:
     """One mapping a unit, as `Estimates.from_rows` takes them."""
     return [
-        {"unit": unit, "point": column.point[c], "lower": column.lower[c], "upper": column.upper[c],
-         "n": column.n[c], "note": column.notes[c], "judge": "", **fixed}
+        {
+            "unit": unit,
+            "point": column.point[c],
+            "lower": column.lower[c],
+            "upper": column.upper[c],
+            "n": column.n[c],
+            "note": column.notes[c],
+            "judge": "",
+            **fixed,
+        }
         for c, unit in enumerate(units)
-    ]  # fmt: skip
+    ]

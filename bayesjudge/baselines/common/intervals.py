@@ -9,8 +9,6 @@ import numpy as np
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.errors import UsageError
 
-__all__ = ["clopper_pearson", "expit", "logit", "mover", "normal_quantile", "t_quantile", "wald", "wilson"]
-
 type Limits = tuple[Array, Array]
 
 
@@ -82,16 +80,11 @@ def logit(point: Array, variance: Array, n_labelled: Array, z: float) -> Limits:
     rounded = np.where(point < edge, 0.0, np.where(point > 1.0 - edge, 1.0, point))
     low, high = wilson(rounded, np.maximum(n_labelled, 1.0), z)
     known = ~np.isnan(variance)
-    lower, upper = (
-        np.where(at_edge, low, expit(centre - step)),
-        np.where(at_edge, high, expit(centre + step)),
-    )
+    lower, upper = (np.where(at_edge, low, expit(centre - step)), np.where(at_edge, high, expit(centre + step)))
     return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
 
 
-def mover(
-    first: tuple[Array, Array, Array], second: tuple[Array, Array, Array], correlation: Array
-) -> Limits:
+def mover(first: tuple[Array, Array, Array], second: tuple[Array, Array, Array], correlation: Array) -> Limits:
     """Limits of a difference from the limits of its terms (MOVER: Zou & Donner 2008, eq. 7 with correlation).
 
     Each term is ``(point, lower, upper)``. With Wilson limits this is Newcombe's paired interval; it

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from bayesjudge.counts import ItemPatterns
 
-__all__ = ["Array", "Codes", "Evidence", "Moments", "ratio"]
 
 type Array = NDArray[np.float64]
 type Codes = NDArray[np.intp]
@@ -202,8 +201,16 @@ class Evidence:
     @cached_property
     def _features(self) -> Array:
         labelled, unlabelled, y, v = self.labelled, self.unlabelled, self.y, self.v
-        columns = [labelled, labelled * y, labelled * v, labelled * y * v, labelled * v * v,
-                   unlabelled, unlabelled * v, unlabelled * v * v]  # fmt: skip
+        columns = [
+            labelled,
+            labelled * y,
+            labelled * v,
+            labelled * y * v,
+            labelled * v * v,
+            unlabelled,
+            unlabelled * v,
+            unlabelled * v * v,
+        ]
         return np.hstack(columns)
 
     def moments(self, weights: Array) -> Moments:
@@ -212,10 +219,18 @@ class Evidence:
         sums = self._features.T @ weights.T
         parts = [part.T for part in np.split(sums, 8)]
         return Moments(
-            labelled=parts[0], positives=parts[1], v_labelled=parts[2], vy=parts[3], vv_labelled=parts[4],
-            unlabelled=parts[5], v_unlabelled=parts[6], vv_unlabelled=parts[7],
-            reference=self.reference, repeated=self.repeated, weighted=self.weighted,
-        )  # fmt: skip
+            labelled=parts[0],
+            positives=parts[1],
+            v_labelled=parts[2],
+            vy=parts[3],
+            vv_labelled=parts[4],
+            unlabelled=parts[5],
+            v_unlabelled=parts[6],
+            vv_unlabelled=parts[7],
+            reference=self.reference,
+            repeated=self.repeated,
+            weighted=self.weighted,
+        )
 
     def stacked_moments(self, weights: Iterable[Array]) -> Moments:
         """Moments for chunks of weights, joined along B."""
@@ -224,9 +239,7 @@ class Evidence:
         sums = [name for name in Moments.__dataclass_fields__ if name not in fixed]
         # Joined as transposes, again for contiguous replicates.
         joined = {name: np.hstack([getattr(part, name).T for part in parts]).T for name in sums}
-        return Moments(
-            **joined, reference=self.reference, repeated=self.repeated, weighted=self.weighted
-        )  # fmt: skip
+        return Moments(**joined, reference=self.reference, repeated=self.repeated, weighted=self.weighted)
 
     @cached_property
     def plain(self) -> Moments:

@@ -12,15 +12,6 @@ import numpy as np
 
 from bayesjudge.baselines.common.moments import Array, Codes, Evidence
 
-__all__ = [
-    "correlation",
-    "covariance",
-    "difference_variance",
-    "effective_size",
-    "independent_units",
-    "mean_scale",
-]
-
 
 def independent_units(evidence: Evidence, items: Array) -> Array:
     """Number (M,) of independent units among the items marked (R, M): items, or clusters that hold one."""

@@ -8,12 +8,7 @@ from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_
 from bayesjudge.baselines.elo.fit import EloFit, fit_elo
 from bayesjudge.baselines.elo.held_out import HeldOut, held_out
 from bayesjudge.baselines.elo.leaderboard import METHODS, elo_baselines, fit_human, fit_judge
-from bayesjudge.baselines.elo.scale import (
-    held_out_scores,
-    held_out_summary,
-    split_coverage,
-    width_decomposition,
-)
+from bayesjudge.baselines.elo.scale import held_out_scores, held_out_summary, split_coverage, width_decomposition
 from bayesjudge.baselines.elo.temperature import temperature
 
 __all__ = [

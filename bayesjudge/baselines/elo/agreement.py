@@ -20,9 +20,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.maths.agreement import cohen_kappa, half_turned, kappa_gradient
 from bayesjudge.maths.temperature import soft_probability, solve_beta
 
-__all__ = ["GapAgreement", "agreement_by_gap", "agreement_rows", "calibration_rows", "conflict_rows",
-           "gap_agreement", "reliability"]  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GapAgreement:
@@ -59,9 +56,7 @@ def gap_agreement(rows: JudgedBattles) -> GapAgreement:
     return GapAgreement(size=size[seen], agree=agree[seen], disagree=disagree[seen])
 
 
-def reliability(
-    found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta: float | None = None
-) -> pd.DataFrame:
+def reliability(found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta: float | None = None) -> pd.DataFrame:
     """Reliability diagram of ``σ(β|s|)``: bins of equal mass with exact intervals.
 
     Parameters
@@ -103,9 +98,16 @@ def reliability(
         agree, n = int(found.agree[mine].sum()), int((found.agree + found.disagree)[mine].sum())
         weight = (found.agree + found.disagree)[mine] / n
         lower, upper = clopper_pearson(agree, n, prob=prob)
-        rows.append({"size": float(weight @ found.size[mine]),
-                     "predicted": float(weight @ soft_probability(found.size[mine], beta)),
-                     "observed": agree / n, "lower": lower, "upper": upper, "n": n})  # fmt: skip
+        rows.append(
+            {
+                "size": float(weight @ found.size[mine]),
+                "predicted": float(weight @ soft_probability(found.size[mine], beta)),
+                "observed": agree / n,
+                "lower": lower,
+                "upper": upper,
+                "n": n,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -122,14 +124,20 @@ def agreement_by_gap(
         mine = (found.size > above) & (found.size <= upto)
         agree, n = int(found.agree[mine].sum()), int((found.agree + found.disagree)[mine].sum())
         lower, upper = clopper_pearson(agree, n, prob=prob)
-        rows.append({"above": above, "upto": upto, "observed": agree / n if n else np.nan,
-                     "lower": lower, "upper": upper, "n": n})  # fmt: skip
+        rows.append(
+            {
+                "above": above,
+                "upto": upto,
+                "observed": agree / n if n else np.nan,
+                "lower": lower,
+                "upper": upper,
+                "n": n,
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def calibration_rows(
-    found: GapAgreement, *, prob: float, bootstrap: int, seed: int, bins: int = 10
-) -> list[Row]:
+def calibration_rows(found: GapAgreement, *, prob: float, bootstrap: int, seed: int, bins: int = 10) -> list[Row]:
     """Expected calibration error at the fitted β, and the correlation of |s| with agreement."""
     place = _bin_of(found, bins) if len(found.size) else np.zeros(0, dtype=np.int64)
 
@@ -145,8 +153,9 @@ def calibration_rows(
         n, total = agree + disagree, cells.sum(axis=1)
         share, size = agree.sum(axis=1) / total, n @ found.size / total
         spread = (n @ found.size**2 / total - size**2) * share * (1 - share)
-        return np.where(spread > 1e-15, (agree @ found.size / total - share * size)
-                        / np.sqrt(np.maximum(spread, 1e-15)), np.nan)  # fmt: skip
+        return np.where(
+            spread > 1e-15, (agree @ found.size / total - share * size) / np.sqrt(np.maximum(spread, 1e-15)), np.nan
+        )
 
     options: dict[str, Any] = {"prob": prob, "bootstrap": bootstrap, "seed": seed}
     ece = bootstrap_row("ece", found.cells, error, bounds=(0.0, 1.0), **options)
@@ -181,8 +190,14 @@ def _share_row(
         return np.asarray(met - hits / total * np.where(used, rows.votes[:, kept].sum(axis=1), 0)) / total
 
     note = "" if total else "no human vote on a judged battle"
-    return share_row(name, hits, total, prob=prob, note=note,
-                     spread=clusters.spread(influence) if total and clusters.columns else None)  # fmt: skip
+    return share_row(
+        name,
+        hits,
+        total,
+        prob=prob,
+        note=note,
+        spread=clusters.spread(influence) if total and clusters.columns else None,
+    )
 
 
 def _kappa_row(table: Floats, clusters: JudgeClusters, *, prob: float) -> Row:
@@ -210,9 +225,16 @@ def conflict_rows(shown: JudgedBattles, *, prob: float) -> list[Row]:
     decisive, tie = both & (shown.verdict != 0.5), both & (shown.verdict == 0.5)
     against = decisive & ((shown.gap > 0) != (shown.verdict == 1))
     kinds = {"sign_conflict[decisive]": (against, decisive), "sign_conflict[tie]": (tie, both)}
-    return [share_row(name, shown.n[some].sum(), shown.n[among].sum(), prob=prob,
-                      note=_size_note(shown, some) if among.any() else "no stated verdict beside scores")
-            for name, (some, among) in kinds.items()]  # fmt: skip
+    return [
+        share_row(
+            name,
+            shown.n[some].sum(),
+            shown.n[among].sum(),
+            prob=prob,
+            note=_size_note(shown, some) if among.any() else "no stated verdict beside scores",
+        )
+        for name, (some, among) in kinds.items()
+    ]
 
 
 def _size_note(shown: JudgedBattles, some: NDArray[np.bool_]) -> str:

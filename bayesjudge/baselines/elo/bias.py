@@ -20,8 +20,6 @@ from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.maths.bradley_terry import RIDGE
 
-__all__ = ["CLOSE", "family_rows", "length_correlation", "position_rows", "swap_rows", "verbosity_rows"]
-
 #: Gaps up to which a battle counts as close, in root mean square gaps: scores have no unit of their own.
 CLOSE = 0.15
 
@@ -39,8 +37,16 @@ def position_rows(shown: JudgedBattles, clusters: JudgeClusters, *, prob: float)
         return np.asarray(won - hits / total * (won + lost)) / total
 
     note = "" if total else "no battle with a known order"
-    return [share_row("first_preferred", hits, total, prob=prob, note=note,
-                      spread=clusters.spread(influence) if total and clusters.columns else None)]  # fmt: skip
+    return [
+        share_row(
+            "first_preferred",
+            hits,
+            total,
+            prob=prob,
+            note=note,
+            spread=clusters.spread(influence) if total and clusters.columns else None,
+        )
+    ]
 
 
 def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
@@ -53,16 +59,29 @@ def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
     table, n = counts.swaps.labels[j], int(counts.swaps.n[j])
     both = int(table.sum())
     note = "" if both else "no battle judged in both orders"
-    rows = [share_row("flip_rate", both - int(np.trace(table)), both, prob=prob, note=note),
-            share_row("reversal_rate", table[0, 2] + table[2, 0], both, prob=prob, note=note)]  # fmt: skip
+    rows = [
+        share_row("flip_rate", both - int(np.trace(table)), both, prob=prob, note=note),
+        share_row("reversal_rate", table[0, 2] + table[2, 0], both, prob=prob, note=note),
+    ]
     if n < 2:
         why = "fewer than two battles scored in both orders"
         return [*rows, undefined_row("position_advantage", why, prob=prob)]
     mean = counts.swaps.advantage[j] / n
     error = np.sqrt(max(counts.swaps.advantage_squares[j] / n - mean**2, 0.0) / (n - 1))
     half = normal_quantile(prob) * error
-    return [*rows, {"estimand": "position_advantage", "method": "wald", "point": mean, "lower": mean - half,
-                    "upper": mean + half, "n": n, "prob": prob, "note": ""}]  # fmt: skip
+    return [
+        *rows,
+        {
+            "estimand": "position_advantage",
+            "method": "wald",
+            "point": mean,
+            "lower": mean - half,
+            "upper": mean + half,
+            "n": n,
+            "prob": prob,
+            "note": "",
+        },
+    ]
 
 
 def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: float = RIDGE) -> list[Row]:
@@ -78,8 +97,11 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
         return []
     human = fit_elo(human_targets(counts), counts.models, ridge=ridge).elo
     stronger_first = mine.order * np.sign(human[mine.first] - human[mine.second])
-    sides = {"stronger first": mine.keep(stronger_first > 0), "weaker first": mine.keep(stronger_first < 0),
-             "all": both}  # fmt: skip
+    sides = {
+        "stronger first": mine.keep(stronger_first > 0),
+        "weaker first": mine.keep(stronger_first < 0),
+        "all": both,
+    }
     if not all(len(kept) for kept in sides.values()):
         return []
     rows = []
@@ -87,15 +109,22 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
         fit = fit_elo(Targets.of(kept.first, kept.second, kept.label, kept.n), counts.models, ridge=ridge)
         error = np.abs(fit.elo - human)[~np.isnan(fit.elo - human)]
         half = normal_quantile(prob) * error.std(ddof=1) / np.sqrt(len(error))
-        rows.append({"estimand": f"elo_mae[{name}]", "method": "wald", "point": error.mean(), "n": len(error),
-                     "lower": max(0.0, error.mean() - half), "upper": error.mean() + half, "prob": prob,
-                     "note": "models are the units"})  # fmt: skip
+        rows.append(
+            {
+                "estimand": f"elo_mae[{name}]",
+                "method": "wald",
+                "point": error.mean(),
+                "n": len(error),
+                "lower": max(0.0, error.mean() - half),
+                "upper": error.mean() + half,
+                "prob": prob,
+                "note": "models are the units",
+            }
+        )
     return rows
 
 
-def verbosity_rows(
-    rows: JudgedBattles, clusters: JudgeClusters, *, prob: float, close: float = CLOSE
-) -> list[Row]:
+def verbosity_rows(rows: JudgedBattles, clusters: JudgeClusters, *, prob: float, close: float = CLOSE) -> list[Row]:
     """Share of decisive labels for the longer answer, in all battles and in close ones, beside people's."""
     edge = close * rows.gap_unit
     kinds = {"longer_preferred": _longer, "longer_preferred[people]": _longer_by_people}
@@ -103,14 +132,12 @@ def verbosity_rows(
         kinds["longer_preferred[close]"] = lambda part, longer: _longer(part, longer, within=edge)
     side = np.where(np.isnan(rows.length), np.nan, (np.sign(rows.length) + 1) / 2)
     note = "" if np.isin(side, [0.0, 1.0]).any() else "no lengths"
-    return [_longer_row(name, kind, rows, side, clusters, prob=prob, note=note)
-            for name, kind in kinds.items()]  # fmt: skip
+    return [_longer_row(name, kind, rows, side, clusters, prob=prob, note=note) for name, kind in kinds.items()]
 
 
 def _longer_row(
-    name: str, kind: Any, rows: JudgedBattles, side: Floats, clusters: JudgeClusters, *, prob: float,
-    note: str,
-) -> Row:  # fmt: skip
+    name: str, kind: Any, rows: JudgedBattles, side: Floats, clusters: JudgeClusters, *, prob: float, note: str
+) -> Row:
     won, lost = (int(part @ rows.n) for part in kind(rows, side))
     total = won + lost
 
@@ -118,13 +145,17 @@ def _longer_row(
         up, down = kind(part, part.longer)
         return np.asarray(up - won / total * (up + down)) / total
 
-    return share_row(name, won, total, prob=prob, note=note,
-                     spread=clusters.spread(influence) if total and clusters.columns else None)  # fmt: skip
+    return share_row(
+        name,
+        won,
+        total,
+        prob=prob,
+        note=note,
+        spread=clusters.spread(influence) if total and clusters.columns else None,
+    )
 
 
-def _longer(
-    part: JudgedBattles | BattleClusters, longer: Floats, *, within: float = np.inf
-) -> tuple[Floats, Floats]:
+def _longer(part: JudgedBattles | BattleClusters, longer: Floats, *, within: float = np.inf) -> tuple[Floats, Floats]:
     """Whether the label of each row is for the longer answer, and whether for the shorter, 0 or 1."""
     near = np.abs(part.gap) <= within if np.isfinite(within) else np.ones(len(part), dtype=bool)
     known = np.isin(longer, [0.0, 1.0]) & (part.label != 0.5) & near
@@ -134,8 +165,10 @@ def _longer(
 def _longer_by_people(part: JudgedBattles | BattleClusters, longer: Floats) -> tuple[Floats, Floats]:
     """Votes for the longer and for the shorter answer."""
     first, second = part.votes[:, 0].astype(float), part.votes[:, 2].astype(float)
-    return (np.where(longer == 1, first, np.where(longer == 0, second, 0.0)),
-            np.where(longer == 1, second, np.where(longer == 0, first, 0.0)))  # fmt: skip
+    return (
+        np.where(longer == 1, first, np.where(longer == 0, second, 0.0)),
+        np.where(longer == 1, second, np.where(longer == 0, first, 0.0)),
+    )
 
 
 def length_correlation(counts: BattleCounts, held: HeldOut, *, prob: float) -> Row:
@@ -151,17 +184,23 @@ def length_correlation(counts: BattleCounts, held: HeldOut, *, prob: float) -> R
         return undefined_row("length_correlation", why, prob=prob, bounds=(-1, 1))
     length = _levels(rows, len(counts.models))[codes]
     design = np.column_stack([np.ones(len(codes)), held.human])
-    left = [
-        value - design @ np.linalg.lstsq(design, value, rcond=None)[0] for value in (held.residual, length)
-    ]
+    left = [value - design @ np.linalg.lstsq(design, value, rcond=None)[0] for value in (held.residual, length)]
     if min(np.abs(part).max() for part in left) < 1e-9:
         return undefined_row("length_correlation", "no variation left", prob=prob, bounds=(-1, 1))
     r = float(np.corrcoef(left[0], left[1])[0, 1])
     # One variable is held constant, which costs one more degree of freedom.
     half = normal_quantile(prob) / np.sqrt(len(codes) - 4)
     lower, upper = np.tanh(np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)) + np.array([-half, half]))
-    return {"estimand": "length_correlation", "method": "fisher", "point": r, "lower": lower, "upper": upper,
-            "n": len(codes), "prob": prob, "note": "models are the units"}  # fmt: skip
+    return {
+        "estimand": "length_correlation",
+        "method": "fisher",
+        "point": r,
+        "lower": lower,
+        "upper": upper,
+        "n": len(codes),
+        "prob": prob,
+        "note": "models are the units",
+    }
 
 
 def _levels(rows: JudgedBattles, models: int) -> Floats:
@@ -202,8 +241,18 @@ def family_rows(
         _, low, high, _ = percentile(replicates[None, :], prob=prob)
         lower, upper = float(low[0]), float(high[0])
     against = "other judges" if rivals else "people"
-    return [{"estimand": "own_family_excess", "method": "bootstrap", "point": float(point), "lower": lower,
-             "upper": upper, "n": int(mine.sum()), "prob": prob, "note": f"against {against}"}]  # fmt: skip
+    return [
+        {
+            "estimand": "own_family_excess",
+            "method": "bootstrap",
+            "point": float(point),
+            "lower": lower,
+            "upper": upper,
+            "n": int(mine.sum()),
+            "prob": prob,
+            "note": f"against {against}",
+        }
+    ]
 
 
 def _family_cells(counts: BattleCounts, judge: str, own: NDArray[np.bool_]) -> NDArray[np.int64]:

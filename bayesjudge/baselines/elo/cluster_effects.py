@@ -17,8 +17,6 @@ from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.prompt_effects import prompt_effects
 from bayesjudge.maths.strengths import fit_strengths
 
-__all__ = ["cluster_effects"]
-
 
 def cluster_effects(counts: BattleCounts, *, prob: float = 0.95) -> Estimates:
     """Design effects of every model's Elo, and how much models' strengths vary over clusters.
@@ -64,14 +62,30 @@ def _of_rater(counts: BattleCounts, judge: str | None, prob: float) -> Iterator[
     own = np.min([clusters_of_models(rows, len(counts.models)) for rows in columns], axis=0)
     for name, effect, n in zip(counts.models, fit.design_effect, own, strict=True):
         if np.isfinite(effect) and n > 1:
-            yield {"estimand": "design_effect", "unit": name, "method": "sandwich", "judge": judge or "",
-                   "point": effect, "lower": np.nan, "upper": np.nan, "n": int(n)}  # fmt: skip
+            yield {
+                "estimand": "design_effect",
+                "unit": name,
+                "method": "sandwich",
+                "judge": judge or "",
+                "point": effect,
+                "lower": np.nan,
+                "upper": np.nan,
+                "n": int(n),
+            }
     spreads = _spreads(clustered_targets(counts, judge), prob)
     for rows, (point, lower, upper) in zip(columns, spreads, strict=True):
         if np.isfinite(point):
-            yield {"estimand": "cluster_spread", "unit": rows.column, "method": "moments", "point": point,
-                   "judge": judge or "", "lower": lower, "upper": upper, "n": rows.count(),
-                   "note": "Elo: how far a model's strength on one of them lies from its own"}  # fmt: skip
+            yield {
+                "estimand": "cluster_spread",
+                "unit": rows.column,
+                "method": "moments",
+                "point": point,
+                "judge": judge or "",
+                "lower": lower,
+                "upper": upper,
+                "n": rows.count(),
+                "note": "Elo: how far a model's strength on one of them lies from its own",
+            }
 
 
 def _spreads(sums: Sequence[BattleSums], prob: float) -> Any:

@@ -17,8 +17,6 @@ from bayesjudge.baselines.elo.targets import Floats
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["JudgeClusters", "Spread", "judge_clusters"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:

@@ -20,8 +20,6 @@ from bayesjudge.baselines.elo.targets import Floats
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
-__all__ = ["KINDS", "conformal", "least_size", "lower_rank", "strength_strata", "upper_rank", "weighted_rank"]
-
 type Kind = Literal["split", "jackknife+", "cv+"]
 KINDS: tuple[Kind, ...] = ("split", "jackknife+", "cv+")
 
@@ -96,18 +94,40 @@ def conformal(
     fitted = on == "line"
     split = kind == "split"
     task = _Task(
-        held=held.calibrated() if fitted and split else held, refit=fitted and not split, prob=prob,
-        normalised=normalised, stratum=_of_models(held, strata, "strata"),
-        weight=_weights(held, weights), folds=folds if kind == "cv+" else None, seed=seed,
-    )  # fmt: skip
-    name = ",".join([kind, *(["line"] if fitted else []), *(["plain"] if not normalised else []),
-                     *(["mondrian"] if strata else []), *(["weighted"] if weights else [])])  # fmt: skip
+        held=held.calibrated() if fitted and split else held,
+        refit=fitted and not split,
+        prob=prob,
+        normalised=normalised,
+        stratum=_of_models(held, strata, "strata"),
+        weight=_weights(held, weights),
+        folds=folds if kind == "cv+" else None,
+        seed=seed,
+    )
+    name = ",".join(
+        [
+            kind,
+            *(["line"] if fitted else []),
+            *(["plain"] if not normalised else []),
+            *(["mondrian"] if strata else []),
+            *(["weighted"] if weights else []),
+        ]
+    )
     limits = task.split if split else task.cross
-    return Estimates.from_rows([
-        {"estimand": "elo", "unit": model, "method": f"conformal[{name}]", "prob": prob, "judge": held.judge,
-         "truth": held.human[m], **limits(m)} for m, model in enumerate(held.models)
-        if not held.is_forward or model in held.calibration
-    ])  # fmt: skip
+    return Estimates.from_rows(
+        [
+            {
+                "estimand": "elo",
+                "unit": model,
+                "method": f"conformal[{name}]",
+                "prob": prob,
+                "judge": held.judge,
+                "truth": held.human[m],
+                **limits(m),
+            }
+            for m, model in enumerate(held.models)
+            if not held.is_forward or model in held.calibration
+        ]
+    )
 
 
 def strength_strata(held: HeldOut, *, classes: int = 2) -> dict[str, str]:
@@ -173,17 +193,13 @@ class _Task:
         found = self.held.calibrating(model)
         if self.stratum is None:
             return found
-        return found.keep(
-            np.array([self.stratum[name] == self.stratum[model] for name in found.models], bool)
-        )
+        return found.keep(np.array([self.stratum[name] == self.stratum[model] for name in found.models], bool))
 
     def _fold(self, models: int) -> NDArray[np.int64]:
         if self.folds is None:
             return np.arange(models)
         if not 2 <= self.folds <= models:
-            raise UsageError(
-                f"folds is {self.folds}; it must be between 2 and the {models} calibration models"
-            )
+            raise UsageError(f"folds is {self.folds}; it must be between 2 and the {models} calibration models")
         return np.asarray(np.random.default_rng(self.seed).permutation(models) % self.folds)
 
     def _scale(self, held: HeldOut) -> Floats:
@@ -192,8 +208,13 @@ class _Task:
     def _none(self, m: int, left: int) -> dict[str, Any]:
         """A row without an interval: there is no line to put the judge's Elo through."""
         why = f"a line needs {LEAST_FOR_LINE} calibration models of unequal Elo, and {max(left, 0)} are left"
-        return {"point": np.nan, "lower": -np.inf, "upper": np.inf, "n": len(self._calibration(m).models),
-                "note": f"no interval: {why}"}  # fmt: skip
+        return {
+            "point": np.nan,
+            "lower": -np.inf,
+            "upper": np.inf,
+            "n": len(self._calibration(m).models),
+            "note": f"no interval: {why}",
+        }
 
     def _row(self, point: float, lower: float, upper: float, n: int) -> dict[str, Any]:
         short = np.isinf(upper - lower)
@@ -245,9 +266,7 @@ def lower_rank(scores: NDArray[np.float64], prob: float) -> float:
     return -upper_rank(-np.asarray(scores), prob)
 
 
-def weighted_rank(
-    scores: NDArray[np.float64], weights: NDArray[np.float64], own: float, prob: float
-) -> float:
+def weighted_rank(scores: NDArray[np.float64], weights: NDArray[np.float64], own: float, prob: float) -> float:
     """Smallest score at which the weights reach ``prob`` of their total (Tibshirani et al. 2019).
 
     Parameters

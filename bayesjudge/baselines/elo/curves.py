@@ -14,8 +14,6 @@ from bayesjudge.baselines.elo.leaderboard import METHODS
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 
-__all__ = ["sample_curve", "subsample", "sweep_smoothing"]
-
 
 def subsample(counts: BattleCounts, judge: str, battles: int, rng: np.random.Generator) -> BattleCounts:
     """Counts with so many of one judge's battles, drawn without replacement; votes stay, other judges go.
@@ -70,16 +68,20 @@ def sample_curve(
     total = int(counts.judged.n[counts.judged.judge == counts.code("judge", judge)].sum())
     sizes = [(budget, round(budget * models)) for budget in budgets if 0 < round(budget * models) <= total]
     if not sizes:
-        raise UsageError(f"no budget fits: {judge!r} judged {total} battles of {models} models, which is "
-                         f"{total / models:.1f} a model")  # fmt: skip
+        raise UsageError(
+            f"no budget fits: {judge!r} judged {total} battles of {models} models, which is "
+            f"{total / models:.1f} a model"
+        )
     streams = iter(np.random.SeedSequence(seed).spawn(len(sizes) * repeats))
     chosen = list(methods)
-    return pd.DataFrame([
-        {"budget": budget, "battles": battles, "repeat": repeat, "method": method, **found}
-        for budget, battles in sizes
-        for repeat in range(repeats)
-        for method, found in _one(counts, judge, battles, chosen, next(streams))
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {"budget": budget, "battles": battles, "repeat": repeat, "method": method, **found}
+            for budget, battles in sizes
+            for repeat in range(repeats)
+            for method, found in _one(counts, judge, battles, chosen, next(streams))
+        ]
+    )
 
 
 def _one(

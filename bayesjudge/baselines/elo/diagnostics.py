@@ -18,8 +18,6 @@ from bayesjudge.counts.battles.patterns import JudgedBattles
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
-__all__ = ["judge_diagnostics", "reliability_table"]
-
 #: Correlation of |s| with agreement below which gaps are no confidence.
 FLAT = 0.1
 
@@ -85,8 +83,7 @@ def judge_diagnostics(
     parts = [_table(rows, judge, "")]
     if by_group and len(counts.groups) > 1:
         present = np.unique(counts.judged.group[counts.judged.judge == j])
-        parts += [_table(_sliced(counts, judge, counts.groups[g], **options), judge, counts.groups[g])
-                  for g in present]  # fmt: skip
+        parts += [_table(_sliced(counts, judge, counts.groups[g], **options), judge, counts.groups[g]) for g in present]
     return Estimates.concat(parts)
 
 
@@ -102,9 +99,7 @@ def reliability_table(
     """
     parts = []
     for judge in counts.judges if judges is None else judges:
-        found = agreement.gap_agreement(
-            counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
-        )
+        found = agreement.gap_agreement(counts.judged.keep(counts.judged.judge == counts.code("judge", judge)))
         if len(found.size):
             parts.append(agreement.reliability(found, bins=bins, prob=prob).assign(panel=judge))
     if not parts:

@@ -17,8 +17,6 @@ from bayesjudge.maths.comparison_graph import comparison_graph
 from bayesjudge.maths.prompt_effects import sandwich_meat
 from bayesjudge.maths.strengths import linearised
 
-__all__ = ["EloFit", "fit_elo"]
-
 #: Numbers in the largest array of weights: 64 MB.
 _LARGEST = 8_000_000
 
@@ -71,9 +69,14 @@ class EloFit:
 
 
 def fit_elo(
-    targets: Targets, models: tuple[str, ...], *, ridge: float = RIDGE, clusters: Sequence[BattleSums] = (),
-    bootstrap: int = 0, seed: int = 0,
-) -> EloFit:  # fmt: skip
+    targets: Targets,
+    models: tuple[str, ...],
+    *,
+    ridge: float = RIDGE,
+    clusters: Sequence[BattleSums] = (),
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> EloFit:
     """Fit Bradley–Terry to targets.
 
     Parameters
@@ -114,9 +117,7 @@ def fit_elo(
         raise UsageError("no battles to fit")
     problems = comparison_graph(targets.first, targets.second, n, wins, total).problems(models)
     if problems and ridge == 0:
-        raise UsageError(
-            f"there is no finite fit without a penalty: {'; '.join(problems)}. Use ridge={RIDGE:g}"
-        )
+        raise UsageError(f"there is no finite fit without a penalty: {'; '.join(problems)}. Use ridge={RIDGE:g}")
     pairs = targets.first, targets.second
     theta = solve_strengths(*pairs, n, wins, total, ridge=ridge)[0]
     battles = targets.battles(total)
@@ -125,20 +126,24 @@ def fit_elo(
     if bootstrap:
         # A resample may lose a model's only wins, so that replicates always carry a penalty, if a tiny one.
         sums = (
-            _clusters_drawn(targets, clusters[1], bootstrap, seed) if clusters
+            _clusters_drawn(targets, clusters[1], bootstrap, seed)
+            if clusters
             else _battles_drawn(targets, bootstrap, seed)
-        )  # fmt: skip
-        replicates = solve_strengths(
-            *pairs, *sums, total, ridge=ridge or _TINY, start=theta, tolerance=_CLOSE
         )
+        replicates = solve_strengths(*pairs, *sums, total, ridge=ridge or _TINY, start=theta, tolerance=_CLOSE)
     bread, meat = _bread_and_meat(targets, theta, n, wins)
     to_errors = _to_errors(bread, ridge=ridge, seen=seen)
     shared, df = _clustered_meat(clusters, theta, meat, ridge=ridge) if clusters else (meat, np.inf)
     return EloFit(
-        models=models, elo=_centred(theta, seen), covariance=_errors(to_errors, shared, seen),
-        independent=_errors(to_errors, meat, seen), df=df, replicates=_centred(replicates, seen), n=battles,
+        models=models,
+        elo=_centred(theta, seen),
+        covariance=_errors(to_errors, shared, seen),
+        independent=_errors(to_errors, meat, seen),
+        df=df,
+        replicates=_centred(replicates, seen),
+        n=battles,
         notes=tuple(f"only the penalty keeps this finite: {problem}" for problem in problems),
-    )  # fmt: skip
+    )
 
 
 #: Last Newton step of a replicate: what is left is below 0.05 Elo, well under a hundredth of an error.
@@ -152,8 +157,9 @@ def _battles_drawn(targets: Targets, replicates: int, seed: int) -> tuple[Floats
     rng = np.random.default_rng(seed)
     width = min(int(targets.n.sum()), 10 * len(targets.n))
     step = max(1, _LARGEST // max(len(targets.n), width))
-    parts = [targets.by_pair(draw_counts(targets.n, min(step, replicates - at), rng))
-             for at in range(0, replicates, step)]  # fmt: skip
+    parts = [
+        targets.by_pair(draw_counts(targets.n, min(step, replicates - at), rng)) for at in range(0, replicates, step)
+    ]
     return np.concatenate([n for n, _ in parts]), np.concatenate([wins for _, wins in parts])
 
 
@@ -182,8 +188,10 @@ def _bread_and_meat(targets: Targets, theta: Floats, n: Floats, wins: Floats) ->
     from scipy.special import expit
 
     p = expit(theta[targets.first] - theta[targets.second])
-    return (_laplacian(targets, n * p * (1 - p), len(theta)),
-            _laplacian(targets, targets.spread() - 2 * p * wins + n * p * p, len(theta)))  # fmt: skip
+    return (
+        _laplacian(targets, n * p * (1 - p), len(theta)),
+        _laplacian(targets, targets.spread() - 2 * p * wins + n * p * p, len(theta)),
+    )
 
 
 def _clustered_meat(

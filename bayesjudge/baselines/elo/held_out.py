@@ -35,8 +35,6 @@ from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, anchored_strengths,
 from bayesjudge.maths.folds import fold_problem
 from bayesjudge.maths.temperature import soft_probability, solve_beta
 
-__all__ = ["LEAST_FOR_LINE", "SETTINGS", "HeldOut", "Setting", "Votes", "held_out", "line"]
-
 type Setting = Literal["forward", "as-in-paper"]
 SETTINGS: tuple[Setting, ...] = ("forward", "as-in-paper")
 #: Models that a line to the human scale needs.
@@ -132,17 +130,25 @@ class HeldOut:
     def calibrated(self) -> HeldOut:
         """Judge Elo put through each fold's own line to the human scale; no vote on the model is used."""
         return replace(
-            self, elo=self.intercept + self.slope * self.elo, error=np.abs(self.slope) * self.error,
-            method=f"{self.method}[line]", slope=np.ones_like(self.slope),
+            self,
+            elo=self.intercept + self.slope * self.elo,
+            error=np.abs(self.slope) * self.error,
+            method=f"{self.method}[line]",
+            slope=np.ones_like(self.slope),
             intercept=np.zeros_like(self.intercept),
             calibration={name: held.calibrated() for name, held in self.calibration.items()},
-        )  # fmt: skip
+        )
 
 
 def held_out(
-    counts: BattleCounts, judge: str, method: str = SOFT, *, setting: Setting = "forward",
-    targets: Iterable[str] | None = None, ridge: float = RIDGE,
-) -> HeldOut:  # fmt: skip
+    counts: BattleCounts,
+    judge: str,
+    method: str = SOFT,
+    *,
+    setting: Setting = "forward",
+    targets: Iterable[str] | None = None,
+    ridge: float = RIDGE,
+) -> HeldOut:
     """Leave every model out in turn.
 
     Parameters
@@ -186,13 +192,14 @@ def held_out(
     found = _folds(counts, judge, method, ridge)
     if len(found.models) < _LEAST:
         why = "; ".join(f"{name}: {reason}" for name, reason in list(found.reasons.items())[:3])
-        raise UsageError(f"{len(found.models)} models have a figure by human votes and by {method} of "
-                         f"{judge!r}; leaving one out needs {_LEAST} or more ({why})")  # fmt: skip
+        raise UsageError(
+            f"{len(found.models)} models have a figure by human votes and by {method} of "
+            f"{judge!r}; leaving one out needs {_LEAST} or more ({why})"
+        )
     if setting == "as-in-paper":
         return found
     chosen = found.models if targets is None else [name for name in targets if name in found.models]
-    return replace(found, calibration={name: _folds(counts.without(name), judge, method, ridge)
-                                       for name in chosen})  # fmt: skip
+    return replace(found, calibration={name: _folds(counts.without(name), judge, method, ridge) for name in chosen})
 
 
 def _folds(counts: BattleCounts, judge: str, method: str, ridge: float) -> HeldOut:
@@ -206,9 +213,16 @@ def _folds(counts: BattleCounts, judge: str, method: str, ridge: float) -> HeldO
     table: dict[str, Any] = {key: np.array([row[key] for row in rows], dtype=float) for key in _COLUMNS}
     clusters = human.clusters.times.astype(float)
     pulls = np.stack([row["pull"] for row in rows], axis=1) if rows else np.zeros((len(clusters), 0))
-    return HeldOut(judge=judge, method=method, models=tuple(counts.models[m] for m in usable),
-                   beta=judged.beta[usable], reasons={name: why for name, why in reasons.items() if why},
-                   n=judged.battles[usable], votes=Votes(pull=pulls, times=clusters), **table)  # fmt: skip
+    return HeldOut(
+        judge=judge,
+        method=method,
+        models=tuple(counts.models[m] for m in usable),
+        beta=judged.beta[usable],
+        reasons={name: why for name, why in reasons.items() if why},
+        n=judged.battles[usable],
+        votes=Votes(pull=pulls, times=clusters),
+        **table,
+    )
 
 
 _COLUMNS = ("human", "human_error", "elo", "error", "slope", "intercept")
@@ -225,15 +239,20 @@ def _problem(m: int, human: _Side, judged: _Side) -> str:
     return ""
 
 
-def _fold(
-    m: int, usable: list[int], human: _Side, judged: _Side, *, anchors: tuple[Floats, Floats]
-) -> dict[str, Any]:
+def _fold(m: int, usable: list[int], human: _Side, judged: _Side, *, anchors: tuple[Floats, Floats]) -> dict[str, Any]:
     reference, reference_error, pull = human.against(m, anchors[0][m])
     elo, error, _ = judged.against(m, anchors[1][m])
     others = [k for k in usable if k != m]
     slope, intercept = line(to_elo(anchors[1][m, others]), to_elo(anchors[0][m, others]))
-    return {"human": reference, "human_error": reference_error, "elo": elo, "error": error, "slope": slope,
-            "intercept": intercept, "pull": pull}  # fmt: skip
+    return {
+        "human": reference,
+        "human_error": reference_error,
+        "elo": elo,
+        "error": error,
+        "slope": slope,
+        "intercept": intercept,
+        "pull": pull,
+    }
 
 
 def line(x: Floats, y: Floats) -> tuple[float, float]:
@@ -304,9 +323,14 @@ class _Side:
         others = (targets.first != folds) & (targets.second != folds)
         total = np.array([self.wins(m) for m in range(self.models)]) if self.is_soft else self.wins(0)
         # The model left out, and models that met it alone, have no battles: the penalty puts them at 0.
-        return solve_strengths(targets.first, targets.second, np.where(others, self.n, 0.0),
-                               np.where(others, total, 0.0), self.models,
-                               ridge=max(self.ridge, _TINY))  # fmt: skip
+        return solve_strengths(
+            targets.first,
+            targets.second,
+            np.where(others, self.n, 0.0),
+            np.where(others, total, 0.0),
+            self.models,
+            ridge=max(self.ridge, _TINY),
+        )
 
     def against(self, m: int, anchors: Floats) -> tuple[float, float, Floats]:
         """Elo of m against its fold's anchors, its standard error, and what each cluster's battles add."""
@@ -336,9 +360,7 @@ def _sides(counts: BattleCounts, judge: str, method: str, ridge: float) -> tuple
     clusters = counts.clusters[0] if counts.clusters else counts.battles
     common: dict[str, Any] = {"models": len(counts.models), "ridge": ridge}
     none = np.full(len(counts.models), np.nan)
-    human = _Side(
-        targets=human_targets(counts), clusters=clusters.of(PEOPLE), method=HARD, beta=none, **common
-    )
+    human = _Side(targets=human_targets(counts), clusters=clusters.of(PEOPLE), method=HARD, beta=none, **common)
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     mine = clusters.of(1 + counts.code("judge", judge))
     if method != SOFT:

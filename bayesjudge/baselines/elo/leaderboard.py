@@ -28,8 +28,6 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.maths.bradley_terry import RIDGE, shown_pairs
 from bayesjudge.maths.temperature import solve_beta
 
-__all__ = ["METHODS", "elo_baselines", "fit_human", "fit_judge", "judge_beta"]
-
 #: Methods where none are named; any label-smoothing constant may be asked for.
 METHODS = (HARD, SOFT, "label-smoothing[0.75]")
 
@@ -104,19 +102,30 @@ def elo_baselines(
 
 def fit_human(counts: BattleCounts, *, ridge: float = RIDGE, bootstrap: int = 0, seed: int = 0) -> EloFit:
     """Elo by people's votes; see `bayesjudge.baselines.elo.fit.fit_elo`."""
-    return fit_elo(human_targets(counts), counts.models, ridge=ridge, bootstrap=bootstrap, seed=seed,
-                   clusters=clustered_targets(counts, None))  # fmt: skip
+    return fit_elo(
+        human_targets(counts),
+        counts.models,
+        ridge=ridge,
+        bootstrap=bootstrap,
+        seed=seed,
+        clusters=clustered_targets(counts, None),
+    )
 
 
 def fit_judge(
-    counts: BattleCounts, judge: str, method: str = HARD, *, ridge: float = RIDGE, bootstrap: int = 0,
-    seed: int = 0,
-) -> EloFit:  # fmt: skip
+    counts: BattleCounts, judge: str, method: str = HARD, *, ridge: float = RIDGE, bootstrap: int = 0, seed: int = 0
+) -> EloFit:
     """Elo by one judge; the temperature of ``soft-elo`` is fitted to all human non-ties first."""
     beta = judge_beta(counts, judge) if method == SOFT else np.nan
     targets = judge_targets(counts, judge, method, beta=beta)
-    return fit_elo(targets, counts.models, ridge=ridge, bootstrap=bootstrap, seed=seed,
-                   clusters=clustered_targets(counts, judge, method, beta=beta))  # fmt: skip
+    return fit_elo(
+        targets,
+        counts.models,
+        ridge=ridge,
+        bootstrap=bootstrap,
+        seed=seed,
+        clusters=clustered_targets(counts, judge, method, beta=beta),
+    )
 
 
 def judge_beta(counts: BattleCounts, judge: str) -> float:
@@ -165,8 +174,10 @@ def elo_rows(
     n = np.minimum(fit.n[first], fit.n[second])
     either = [list(dict.fromkeys(notes[a] + notes[b])) for a, b in zip(first, second, strict=True)]
     joined = [["; ".join([*fit.notes, *note]) for note in each] for each in (notes, either)]
-    return [*_rows("elo", fit.models, single, n=fit.n, notes=joined[0], shared=shared),
-            *_rows("difference", names, paired, n=n, notes=joined[1], shared=shared)]  # fmt: skip
+    return [
+        *_rows("elo", fit.models, single, n=fit.n, notes=joined[0], shared=shared),
+        *_rows("difference", names, paired, n=n, notes=joined[1], shared=shared),
+    ]
 
 
 def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats, Floats]:
@@ -186,11 +197,24 @@ def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats,
 
 
 def _rows(
-    estimand: str, units: Iterable[str], limits: tuple[Floats, Floats, Floats], *, n: Any,
-    notes: Iterable[str], shared: dict[str, Any],
-) -> list[dict[str, Any]]:  # fmt: skip
+    estimand: str,
+    units: Iterable[str],
+    limits: tuple[Floats, Floats, Floats],
+    *,
+    n: Any,
+    notes: Iterable[str],
+    shared: dict[str, Any],
+) -> list[dict[str, Any]]:
     return [
-        {"estimand": estimand, "unit": unit, "point": point, "lower": low, "upper": high, "n": int(count),
-         "note": "undefined: no battles" if np.isnan(point) else note, **shared}
+        {
+            "estimand": estimand,
+            "unit": unit,
+            "point": point,
+            "lower": low,
+            "upper": high,
+            "n": int(count),
+            "note": "undefined: no battles" if np.isnan(point) else note,
+            **shared,
+        }
         for unit, point, low, high, count, note in zip(units, *limits, n, notes, strict=True)
-    ]  # fmt: skip
+    ]

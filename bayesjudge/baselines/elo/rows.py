@@ -13,15 +13,18 @@ from bayesjudge.baselines.common.intervals import clopper_pearson, t_quantile
 from bayesjudge.baselines.elo.clustering import Spread
 from bayesjudge.baselines.elo.targets import Floats
 
-__all__ = ["bootstrap_row", "share_row", "spread_row", "undefined_row"]
-
 type Row = dict[str, Any]
 
 
 def share_row(
-    estimand: str, successes: SupportsInt, trials: SupportsInt, *, prob: float, note: str = "",
+    estimand: str,
+    successes: SupportsInt,
+    trials: SupportsInt,
+    *,
+    prob: float,
+    note: str = "",
     spread: Spread | None = None,
-) -> Row:  # fmt: skip
+) -> Row:
     """A share with its exact interval (Clopper & Pearson 1934); undefined without trials.
 
     With the clustered ``spread`` of the share, the interval is that of as many independent trials as the
@@ -38,8 +41,16 @@ def share_row(
         return undefined_row(estimand, note or "no battle to look at", prob=prob, bounds=(0.0, 1.0))
     worth = n if spread is None else _effective(hits / n, n, spread, prob)
     lower, upper = clopper_pearson(hits / n * worth, worth, prob=prob)
-    return {"estimand": estimand, "method": "exact", "point": hits / n, "lower": lower,
-            "upper": upper, "n": n, "prob": prob, "note": note}  # fmt: skip
+    return {
+        "estimand": estimand,
+        "method": "exact",
+        "point": hits / n,
+        "lower": lower,
+        "upper": upper,
+        "n": n,
+        "prob": prob,
+        "note": note,
+    }
 
 
 def _effective(share: float, n: int, spread: Spread, prob: float) -> float:
@@ -53,27 +64,52 @@ def _effective(share: float, n: int, spread: Spread, prob: float) -> float:
 
 
 def spread_row(
-    estimand: str, point: float, spread: Spread, *, n: SupportsInt, prob: float,
+    estimand: str,
+    point: float,
+    spread: Spread,
+    *,
+    n: SupportsInt,
+    prob: float,
     bounds: tuple[float, float] = (-np.inf, np.inf),
-) -> Row:  # fmt: skip
+) -> Row:
     """A figure with Student's interval, cut off at the ends of its range."""
     half = spread.half_width(prob)
-    return {"estimand": estimand, "method": "sandwich", "point": point, "lower": max(bounds[0], point - half),
-            "upper": min(bounds[1], point + half), "n": int(n), "prob": prob, "note": ""}  # fmt: skip
+    return {
+        "estimand": estimand,
+        "method": "sandwich",
+        "point": point,
+        "lower": max(bounds[0], point - half),
+        "upper": min(bounds[1], point + half),
+        "n": int(n),
+        "prob": prob,
+        "note": "",
+    }
 
 
-def undefined_row(
-    estimand: str, reason: str, *, prob: float, bounds: tuple[float, float] = (-np.inf, np.inf)
-) -> Row:
+def undefined_row(estimand: str, reason: str, *, prob: float, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Row:
     """A quantity that the data say nothing about, with the range it may have."""
-    return {"estimand": estimand, "method": "undefined", "point": np.nan, "lower": bounds[0],
-            "upper": bounds[1], "n": 0, "prob": prob, "note": f"undefined: {reason}"}  # fmt: skip
+    return {
+        "estimand": estimand,
+        "method": "undefined",
+        "point": np.nan,
+        "lower": bounds[0],
+        "upper": bounds[1],
+        "n": 0,
+        "prob": prob,
+        "note": f"undefined: {reason}",
+    }
 
 
 def bootstrap_row(
-    estimand: str, cells: NDArray[Any], statistic: Callable[[Floats], Floats], *, prob: float, bootstrap: int,
-    seed: int, bounds: tuple[float, float] = (-np.inf, np.inf),
-) -> Row:  # fmt: skip
+    estimand: str,
+    cells: NDArray[Any],
+    statistic: Callable[[Floats], Floats],
+    *,
+    prob: float,
+    bootstrap: int,
+    seed: int,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> Row:
     """A function of counts of independent cells, with its bootstrap percentile interval.
 
     Parameters
@@ -97,5 +133,13 @@ def bootstrap_row(
         draws = draw_counts(counts, bootstrap, np.random.default_rng(seed)).astype(float)
         _, low, high, _ = percentile(statistic(draws)[None, :], prob=prob)
         lower, upper = max(lower, float(low[0])), min(upper, float(high[0]))
-    return {"estimand": estimand, "method": "bootstrap", "point": point, "lower": lower, "upper": upper,
-            "n": int(counts.sum()), "prob": prob, "note": ""}  # fmt: skip
+    return {
+        "estimand": estimand,
+        "method": "bootstrap",
+        "point": point,
+        "lower": lower,
+        "upper": upper,
+        "n": int(counts.sum()),
+        "prob": prob,
+        "note": "",
+    }

@@ -19,13 +19,16 @@ from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
-__all__ = ["held_out_scores", "held_out_summary", "split_coverage", "width_decomposition"]
-
 
 def held_out_scores(
-    held: HeldOut, *, counts: BattleCounts | None = None, prob: float = 0.95, bootstrap: int = 1000,
-    seed: int = 0, classes: int = 4,
-) -> Estimates:  # fmt: skip
+    held: HeldOut,
+    *,
+    counts: BattleCounts | None = None,
+    prob: float = 0.95,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    classes: int = 4,
+) -> Estimates:
     """Error, rank agreement and structure of the residuals of held-out models.
 
     Parameters
@@ -60,8 +63,10 @@ def held_out_scores(
     for c in range(classes):
         statistics[f"residual[class {c + 1} of {classes}]"] = _class_mean(held.residual, own, c)
     shared = {"unit": held.judge, "judge": held.judge, "method": held.method, "prob": prob, "n": models}
-    rows = [{"estimand": name, **_resampled(statistic, models, draws, prob), **shared}
-            for name, statistic in statistics.items()]  # fmt: skip
+    rows = [
+        {"estimand": name, **_resampled(statistic, models, draws, prob), **shared}
+        for name, statistic in statistics.items()
+    ]
     if not np.isnan(held.beta).any():
         rows.append(
             {
@@ -121,24 +126,28 @@ def held_out_summary(
         raise UsageError("no estimate with a truth to compare it with")
     several = frame.groupby("method")["judge"].nunique().max() > 1
     keys = ["method", "judge"] if several else ["method"]
-    return {" ".join(map(str, key)): _summary(rows, prob, truths, seed)
-            for key, rows in frame.groupby(keys, sort=False)}  # fmt: skip
+    return {
+        " ".join(map(str, key)): _summary(rows, prob, truths, seed) for key, rows in frame.groupby(keys, sort=False)
+    }
 
 
-def _summary(
-    rows: pd.DataFrame, prob: float, truths: Mapping[str, Floats] | None, seed: int
-) -> dict[str, float]:
+def _summary(rows: pd.DataFrame, prob: float, truths: Mapping[str, Floats] | None, seed: int) -> dict[str, float]:
     point, truth = rows["point"].to_numpy(), rows["truth"].to_numpy()
     inside, score = _inside_and_score(rows, truth)
     hit = int(inside.sum())
     low, high = clopper_pearson(hit, len(rows), prob=prob)
     drawn = {} if truths is None else _drawn_again(rows, truths, prob, seed)
     return {
-        "mae": float(np.abs(point - truth).mean()), "spearman": _correlation("spearman", point, truth),
-        "coverage": hit / len(rows), "coverage_lower": low, "coverage_upper": high,
-        "median_width": float((rows["upper"] - rows["lower"]).median()), "n": float(len(rows)),
-        "interval_score": float(score.mean()), **drawn,
-    }  # fmt: skip
+        "mae": float(np.abs(point - truth).mean()),
+        "spearman": _correlation("spearman", point, truth),
+        "coverage": hit / len(rows),
+        "coverage_lower": low,
+        "coverage_upper": high,
+        "median_width": float((rows["upper"] - rows["lower"]).median()),
+        "n": float(len(rows)),
+        "interval_score": float(score.mean()),
+        **drawn,
+    }
 
 
 def _inside_and_score(rows: pd.DataFrame, truth: Floats) -> tuple[NDArray[np.bool_], Floats]:
@@ -151,9 +160,7 @@ def _inside_and_score(rows: pd.DataFrame, truth: Floats) -> tuple[NDArray[np.boo
     return inside, np.where(inside, width, width + 2 / (1 - prob) * outside)
 
 
-def _drawn_again(
-    rows: pd.DataFrame, truths: Mapping[str, Floats], prob: float, seed: int
-) -> dict[str, float]:
+def _drawn_again(rows: pd.DataFrame, truths: Mapping[str, Floats], prob: float, seed: int) -> dict[str, float]:
     """Limits of coverage and interval score over resampled models whose votes are drawn again.
 
     Votes drawn again vary about votes that vary already, so that both quantities are worse on average: limits
@@ -166,11 +173,7 @@ def _drawn_again(
     seen = _inside_and_score(rows, rows["truth"].to_numpy())
     for name, each, own in zip(("coverage", "interval_score"), (inside, score), seen, strict=True):
         mean = np.take_along_axis(each.astype(float), pick, axis=1).mean(axis=1)
-        moved = (
-            mean + float(own.astype(float).mean() - each.astype(float).mean())
-            if np.isfinite(each).all()
-            else mean
-        )
+        moved = mean + float(own.astype(float).mean() - each.astype(float).mean()) if np.isfinite(each).all() else mean
         low, high = np.quantile(moved, [(1 - prob) / 2, (1 + prob) / 2], method="inverted_cdf")
         found |= {f"{name}_lower": max(0.0, float(low)), f"{name}_upper": float(high)}
     return {**found, "coverage_upper": min(1.0, found["coverage_upper"])}
@@ -208,9 +211,17 @@ def split_coverage(
         quantile = upper_rank(scores[calibration], prob)
         hit = int((scores[test] <= quantile).sum())
         lower, upper = clopper_pearson(hit, len(test))
-        rows.append({"quantile": quantile, "coverage": hit / len(test), "lower": lower, "upper": upper,
-                     "median_width": float(np.median(2 * quantile * scale[test])),
-                     "calibration": len(calibration), "covered": hit})  # fmt: skip
+        rows.append(
+            {
+                "quantile": quantile,
+                "coverage": hit / len(test),
+                "lower": lower,
+                "upper": upper,
+                "median_width": float(np.median(2 * quantile * scale[test])),
+                "calibration": len(calibration),
+                "covered": hit,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -226,8 +237,15 @@ def width_decomposition(held: list[HeldOut], *, prob: float = 0.9) -> pd.DataFra
     for one in held:
         quantile = upper_rank(np.abs(one.residual) / one.error, prob)
         error = float(np.median(one.error))
-        rows.append({"judge": one.judge, "method": one.method, "quantile": quantile, "error": error,
-                     "half_width": quantile * error})  # fmt: skip
+        rows.append(
+            {
+                "judge": one.judge,
+                "method": one.method,
+                "quantile": quantile,
+                "error": error,
+                "half_width": quantile * error,
+            }
+        )
     return pd.DataFrame(rows)
 
 

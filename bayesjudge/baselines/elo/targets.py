@@ -16,9 +16,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.temperature import soft_probability
 
-__all__ = ["HARD", "SOFT", "Targets", "clustered_targets", "graded", "human_targets", "judge_targets",
-           "row_targets", "smoothing", "smoothing_name"]  # fmt: skip
-
 HARD, SOFT = "hard-elo", "soft-elo"
 _SMOOTHING = re.compile(r"label-smoothing\[(0?\.\d+)\]")
 
@@ -57,10 +54,12 @@ class Targets:
         values, value = np.unique(target, return_inverse=True)
         codes, place = np.unique(pair.reshape(-1) * max(len(values), 1) + value, return_inverse=True)
         return cls(
-            first=pairs[0], second=pairs[1], pair=codes // max(len(values), 1),
+            first=pairs[0],
+            second=pairs[1],
+            pair=codes // max(len(values), 1),
             target=values[codes % max(len(values), 1)],
             n=np.bincount(place.reshape(-1), weights=n, minlength=len(codes)).astype(np.int64),
-        )  # fmt: skip
+        )
 
     def by_pair(self, weight: NDArray[Any]) -> tuple[Floats, Floats]:
         """Battles and sums of targets (..., P) for weights (..., R) of the patterns."""
@@ -68,8 +67,7 @@ class Targets:
         weight = np.asarray(weight, dtype=np.float64)
         if not len(self.first):
             return np.zeros((*weight.shape[:-1], 0)), np.zeros((*weight.shape[:-1], 0))
-        return (np.add.reduceat(weight, starts, axis=-1),
-                np.add.reduceat(weight * self.target, starts, axis=-1))  # fmt: skip
+        return (np.add.reduceat(weight, starts, axis=-1), np.add.reduceat(weight * self.target, starts, axis=-1))
 
     def spread(self) -> Floats:
         """Sum of squared targets of each pair (P,)."""
@@ -164,16 +162,19 @@ def clustered_targets(
     tables = [rows.of(rater) for rows in (counts.battles, *counts.clusters)]
     if method == SOFT:
         tables = [rows.keep(~np.isnan(rows.gap)) for rows in tables]
-    return tuple(rows.sums(models=len(counts.models), target=row_targets(rows.label, rows.gap, method, beta))
-                 for rows in tables)  # fmt: skip
+    return tuple(
+        rows.sums(models=len(counts.models), target=row_targets(rows.label, rows.gap, method, beta)) for rows in tables
+    )
 
 
 def graded(rows: JudgedBattles, judge: str) -> JudgedBattles:
     """Rows with a gap; refuses a judge that gave none."""
     kept = rows.keep(~np.isnan(rows.gap))
     if not len(kept):
-        raise UsageError(f"judge {judge!r} gave verdicts but no scores: soft-elo and β need score gaps; "
-                         "use hard-elo or label-smoothing[0.75]")  # fmt: skip
+        raise UsageError(
+            f"judge {judge!r} gave verdicts but no scores: soft-elo and β need score gaps; "
+            "use hard-elo or label-smoothing[0.75]"
+        )
     return kept
 
 
@@ -189,8 +190,10 @@ def smoothing(method: str) -> float:
         return float("nan")
     found = _SMOOTHING.fullmatch(method)
     if found is None or not 0.5 < float(found[1]) < 1:
-        raise UsageError(f"no method {method!r}; there are hard-elo, soft-elo and label-smoothing[c] with c "
-                         "between 0.5 and 1, for instance label-smoothing[0.75]")  # fmt: skip
+        raise UsageError(
+            f"no method {method!r}; there are hard-elo, soft-elo and label-smoothing[c] with c "
+            "between 0.5 and 1, for instance label-smoothing[0.75]"
+        )
     return float(found[1])
 
 

@@ -20,8 +20,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.maths.temperature import soft_probability, solve_beta
 
-__all__ = ["GapVotes", "gap_votes", "temperature"]
-
 #: Logits of preference for an ordinary gap, β times its root mean square, below which scores say little. The
 #: paper's judges no longer helped at β near .13, and did at .36 to .60, with gaps of some 2.8 points.
 LOW_BETA = 0.5
@@ -57,14 +55,18 @@ def gap_votes(rows: JudgedBattles) -> GapVotes:
     """Votes beside gaps, from graded rows of one judge."""
     won, lost = rows.votes[:, 0] * rows.n, rows.votes[:, 2] * rows.n
     keep = (won + lost > 0) & ~np.isnan(rows.gap)
-    return GapVotes(gap=rows.gap[keep], won=won[keep].astype(float), lost=lost[keep].astype(float),
-                    first=rows.first[keep], second=rows.second[keep])  # fmt: skip
+    return GapVotes(
+        gap=rows.gap[keep],
+        won=won[keep].astype(float),
+        lost=lost[keep].astype(float),
+        first=rows.first[keep],
+        second=rows.second[keep],
+    )
 
 
 def temperature(
-    counts: BattleCounts, judge: str, *, prob: float = 0.95, group: str | None = None, bootstrap: int = 0,
-    seed: int = 0,
-) -> Estimates:  # fmt: skip
+    counts: BattleCounts, judge: str, *, prob: float = 0.95, group: str | None = None, bootstrap: int = 0, seed: int = 0
+) -> Estimates:
     """β of a judge with its interval, over all battles or those of one group.
 
     Parameters
@@ -96,9 +98,7 @@ def temperature(
     rows = graded(rows, judge)
     votes = gap_votes(rows)
     if not votes.n:
-        raise UsageError(
-            f"no battle has both scores of {judge!r} and a human vote that is no tie; β needs some"
-        )
+        raise UsageError(f"no battle has both scores of {judge!r} and a human vote that is no tie; β needs some")
     point = float(solve_beta(votes.gap, votes.won, votes.lost)[0])
     clusters = judge_clusters(counts, judge, group)
     lower, upper = -np.inf, np.inf
@@ -107,10 +107,23 @@ def temperature(
     elif np.isfinite(point):
         half = _spread(point, votes, clusters).half_width(prob)
         lower, upper = point - half, point + half
-    return Estimates.from_rows([{
-        "estimand": "beta", "unit": judge, "method": "mle", "point": point, "lower": lower, "upper": upper,
-        "prob": prob, "n": votes.n, "note": _note(point, rows.gap_unit), "judge": judge, "group": group or "",
-    }])  # fmt: skip
+    return Estimates.from_rows(
+        [
+            {
+                "estimand": "beta",
+                "unit": judge,
+                "method": "mle",
+                "point": point,
+                "lower": lower,
+                "upper": upper,
+                "prob": prob,
+                "n": votes.n,
+                "note": _note(point, rows.gap_unit),
+                "judge": judge,
+                "group": group or "",
+            }
+        ]
+    )
 
 
 def _resampled(clusters: JudgeClusters, *, bootstrap: int, seed: int, prob: float) -> tuple[float, float]:
@@ -138,11 +151,7 @@ def _note(beta: float, unit: float) -> str:
     if np.isnan(beta):
         return "undefined: every gap is 0"
     if np.isinf(beta):
-        return (
-            "infinite: no vote goes against its gap"
-            if beta > 0
-            else "minus infinite: no vote goes with its gap"
-        )
+        return "infinite: no vote goes against its gap" if beta > 0 else "minus infinite: no vote goes with its gap"
     if beta <= 0:
         return "people prefer the answer that the judge scores lower: its scores cannot be used"
     if beta * unit < LOW_BETA:

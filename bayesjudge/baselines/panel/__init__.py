@@ -14,6 +14,14 @@ from bayesjudge.baselines.panel.dawid_skene import Observers, dawid_skene
 from bayesjudge.baselines.panel.redundancy import drop_one, error_correlations
 
 __all__ = [
-    "LABEL_FREE_METHODS", "PANEL_METHODS", "JudgeChoice", "Observers", "active_baselines", "choose_judge",
-    "dawid_skene", "drop_one", "error_correlations", "panel_baselines",
-]  # fmt: skip
+    "LABEL_FREE_METHODS",
+    "PANEL_METHODS",
+    "JudgeChoice",
+    "Observers",
+    "active_baselines",
+    "choose_judge",
+    "dawid_skene",
+    "drop_one",
+    "error_correlations",
+    "panel_baselines",
+]

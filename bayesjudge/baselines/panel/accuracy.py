@@ -34,17 +34,6 @@ from bayesjudge.estimates import Estimates, Population, estimand_of
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = [
-    "LABEL_FREE_METHODS",
-    "PANEL_METHODS",
-    "PROXIES",
-    "Proxy",
-    "choose_panel",
-    "interval_of",
-    "panel_baselines",
-    "panel_proxy",
-]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Proxy:
@@ -56,9 +45,14 @@ class Proxy:
 
 
 def panel_baselines(
-    votes: PanelVotes, *, prob: float = 0.95, methods: Iterable[str] | None = None,
-    population: Population = "superpopulation", bootstrap: int = 500, seed: int = 0,
-) -> Estimates:  # fmt: skip
+    votes: PanelVotes,
+    *,
+    prob: float = 0.95,
+    methods: Iterable[str] | None = None,
+    population: Population = "superpopulation",
+    bootstrap: int = 500,
+    seed: int = 0,
+) -> Estimates:
     """Frequentist estimates of every model's accuracy and every difference from a panel of judges.
 
     Parameters
@@ -132,26 +126,27 @@ def _slices(votes: PanelVotes) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 
 def _columns(
-    votes: PanelVotes, method: str, proxies: Mapping[str, Proxy], keep: NDArray[np.bool_], *,
-    prob: float, population: Population,
-) -> tuple[Column, Column]:  # fmt: skip
+    votes: PanelVotes,
+    method: str,
+    proxies: Mapping[str, Proxy],
+    keep: NDArray[np.bool_],
+    *,
+    prob: float,
+    population: Population,
+) -> tuple[Column, Column]:
     if method.startswith(("dawid-skene", "latent-class")):
         return latent_class_columns(votes, method, keep=keep, prob=prob, population=population)
     name, rule = interval_of(method)
     proxy = proxies[name]
     evidence = evidence_of(votes, proxy.value, rows=keep)
     accuracy, difference = analytic(rule, evidence, prob=prob, population=population)
-    missing = [
-        f"{proxy.note}; {text}" if proxy.note and text else proxy.note or text for text in proxy.missing
-    ]
+    missing = [f"{proxy.note}; {text}" if proxy.note and text else proxy.note or text for text in proxy.missing]
     return noted(accuracy, missing), noted(difference, [proxy.note] * len(difference.notes))
 
 
 def _proxies(votes: PanelVotes, methods: Iterable[str], bootstrap: int, seed: int) -> dict[str, Proxy]:
     wanted = {method.replace(",logit]", "]") for method in methods}
-    return {
-        name: panel_proxy(votes, name, bootstrap=bootstrap, seed=seed) for name in PROXIES if name in wanted
-    }
+    return {name: panel_proxy(votes, name, bootstrap=bootstrap, seed=seed) for name in PROXIES if name in wanted}
 
 
 def panel_proxy(votes: PanelVotes, name: str, *, bootstrap: int = 500, seed: int = 0) -> Proxy:
@@ -161,8 +156,7 @@ def panel_proxy(votes: PanelVotes, name: str, *, bootstrap: int = 500, seed: int
     if kind == "best-judge":
         choice = choose_judge(votes, bootstrap=bootstrap, seed=seed)
         code = votes.judges.index(choice.judge)
-        return Proxy(value=complete_votes(votes)[:, :, code], note=choice.note,
-                     missing=missing_notes(votes, [code]))  # fmt: skip
+        return Proxy(value=complete_votes(votes)[:, :, code], note=choice.note, missing=missing_notes(votes, [code]))
     if kind in ("mean-vote", "majority-vote"):
         value = mean_vote(votes) if kind == "mean-vote" else majority_vote(votes)
         return Proxy(value=value, note="", missing=missing_notes(votes, everyone))

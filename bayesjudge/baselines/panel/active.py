@@ -34,13 +34,15 @@ from bayesjudge.estimates import Estimates, Population, estimand_of
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = ["active_baselines"]
-
 
 def active_baselines(
-    votes: PanelVotes, inclusion: ArrayLike | None = None, *, prob: float = 0.95,
-    population: Population = "superpopulation", seed: int = 0,
-) -> Estimates:  # fmt: skip
+    votes: PanelVotes,
+    inclusion: ArrayLike | None = None,
+    *,
+    prob: float = 0.95,
+    population: Population = "superpopulation",
+    seed: int = 0,
+) -> Estimates:
     """Accuracies and differences from a panel whose labelled items were drawn with known probabilities.
 
     Parameters
@@ -96,9 +98,10 @@ def active_baselines(
     fixed: dict[str, Any] = {"method": "active[panel-logit]", "prob": prob}
     units = list(votes.models), pair_names(votes.models)
     return Estimates.from_rows(
-        row for name, column, unit in zip(names, columns, units, strict=True)
+        row
+        for name, column, unit in zip(names, columns, units, strict=True)
         for row in rows(column, unit, estimand=name, **fixed)
-    )  # fmt: skip
+    )
 
 
 def _estimated(
@@ -119,8 +122,10 @@ def _estimated(
 def _of_answers(votes: PanelVotes, population: Population) -> Array:
     """The table's probabilities (I, M), 1 where there is no label."""
     if votes.probability is None or population == "items":
-        raise UsageError("active_baselines needs the probability with which each item was drawn: inclusion=, "
-                         "or for the superpopulation a column label_probability")  # fmt: skip
+        raise UsageError(
+            "active_baselines needs the probability with which each item was drawn: inclusion=, "
+            "or for the superpopulation a column label_probability"
+        )
     return np.nan_to_num(votes.probability, nan=1.0)
 
 
@@ -128,20 +133,15 @@ def _checked(votes: PanelVotes, inclusion: ArrayLike) -> Array:
     """Probabilities (I, M), 1 where there is nothing to draw."""
     chance, exists = np.asarray(inclusion, dtype=float), votes.answered.any(1)
     if chance.shape != exists.shape or not ((chance[exists] > 0) & (chance[exists] <= 1)).all():
-        raise UsageError(f"inclusion must hold a probability above 0 and up to 1 for each of the "
-                         f"{len(exists)} items")  # fmt: skip
+        raise UsageError(f"inclusion must hold a probability above 0 and up to 1 for each of the {len(exists)} items")
     labelled = labelled_cells(votes)
     part = labelled.any(1) & (votes.answered & ~labelled).any(1)
     missed = exists & (chance == 1.0) & ~labelled.any(1)
-    cases = (
-        (part, "are labelled for some models only"),
-        (missed, "were drawn for certain and have no label"),
-    )
+    cases = ((part, "are labelled for some models only"), (missed, "were drawn for certain and have no label"))
     for wrong, text in cases:
         if wrong.any():
             names = ", ".join(votes.items[place] for place in np.flatnonzero(wrong)[:5])
-            raise UsageError(f"{int(wrong.sum())} items {text}, such as {names}; label all answers to each "
-                             f"drawn item")  # fmt: skip
+            raise UsageError(f"{int(wrong.sum())} items {text}, such as {names}; label all answers to each drawn item")
     return np.broadcast_to(np.where(exists, chance, 1.0)[:, None], votes.label.shape)
 
 

@@ -22,7 +22,6 @@ from bayesjudge.baselines.panel.proxies import complete_votes, labelled_cells
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = ["JudgeChoice", "choose_judge"]
 
 #: Numbers in one block of bootstrap draws.
 _LARGEST = 2_000_000
@@ -66,12 +65,13 @@ class JudgeChoice:
             return f"the only judge, {self.judge}"
         if not self.clusters:
             return f"no labelled item: judge {self.judge}, with most votes, stands in for the best of {many}"
-        told = (f"judge {self.judge}, best of {many} on {self.clusters} labelled items: agreement "
-                f"{self.agreement:.3f}")  # fmt: skip
+        told = f"judge {self.judge}, best of {many} on {self.clusters} labelled items: agreement {self.agreement:.3f}"
         if np.isnan(self.chosen_again):
             return f"{told}, the luck of the choice included"
-        return (f"{told}, {self.corrected_agreement:.3f} without the luck of the choice; chosen again in "
-                f"{self.chosen_again:.0%} of bootstrap samples")  # fmt: skip
+        return (
+            f"{told}, {self.corrected_agreement:.3f} without the luck of the choice; chosen again in "
+            f"{self.chosen_again:.0%} of bootstrap samples"
+        )
 
 
 def choose_judge(votes: PanelVotes, *, bootstrap: int = 500, seed: int = 0) -> JudgeChoice:
@@ -98,14 +98,20 @@ def choose_judge(votes: PanelVotes, *, bootstrap: int = 500, seed: int = 0) -> J
     winner = _best(again, votes_cast)
     luck = {name: _optimism(again[name], apparent[name], winner) for name in apparent}
     chosen = np.bincount(winner, minlength=len(votes.judges)) / (len(winner) or np.nan)
-    table = pd.DataFrame({"judge": votes.judges, **{name: value[0] for name, value in apparent.items()},
-                          "chosen": chosen})  # fmt: skip
+    table = pd.DataFrame(
+        {"judge": votes.judges, **{name: value[0] for name, value in apparent.items()}, "chosen": chosen}
+    )
     correlation, agreement = (float(apparent[name][0, best]) for name in ("correlation", "agreement"))
     return JudgeChoice(
-        judge=votes.judges[best], correlation=correlation, agreement=agreement, table=table,
-        corrected_correlation=correlation - luck["correlation"], clusters=len(weight),
-        corrected_agreement=agreement - luck["agreement"], chosen_again=float(chosen[best]),
-    )  # fmt: skip
+        judge=votes.judges[best],
+        correlation=correlation,
+        agreement=agreement,
+        table=table,
+        corrected_correlation=correlation - luck["correlation"],
+        clusters=len(weight),
+        corrected_agreement=agreement - luck["agreement"],
+        chosen_again=float(chosen[best]),
+    )
 
 
 def _cluster_sums(votes: PanelVotes) -> tuple[Array, Array]:

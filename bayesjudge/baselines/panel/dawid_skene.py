@@ -26,7 +26,6 @@ from bayesjudge.errors import UsageError
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = ["Observers", "Patterns", "class_probabilities", "dawid_skene", "patterns_of"]
 
 #: Probabilities are kept this far from 0 where their logarithm is taken.
 _TINY = 1e-300
@@ -61,9 +60,15 @@ class Observers:
 
 
 def dawid_skene(
-    reports: ArrayLike, *, n: ArrayLike | None = None, known: ArrayLike | None = None,
-    stratum: ArrayLike | None = None, smoothing: float = 0.0, tolerance: float = 1e-9, steps: int = 5000,
-) -> Observers:  # fmt: skip
+    reports: ArrayLike,
+    *,
+    n: ArrayLike | None = None,
+    known: ArrayLike | None = None,
+    stratum: ArrayLike | None = None,
+    smoothing: float = 0.0,
+    tolerance: float = 1e-9,
+    steps: int = 5000,
+) -> Observers:
     """Fit by EM from the majority vote.
 
     Parameters
@@ -121,13 +126,13 @@ def class_probabilities(
 
 
 def _iterate(
-    x: Array, weight: Array, known: Array, stratum: NDArray[np.int64], *, smoothing: float,
-    tolerance: float, steps: int,
-) -> Observers:  # fmt: skip
+    x: Array, weight: Array, known: Array, stratum: NDArray[np.int64], *, smoothing: float, tolerance: float, steps: int
+) -> Observers:
     member = np.eye(int(stratum.max(initial=0)) + 1)[stratum]
     votes = x.sum(1)
-    start = np.where(votes.sum(1, keepdims=True) > 0, votes / np.maximum(votes.sum(1, keepdims=True), _TINY),
-                     1.0 / x.shape[2])  # fmt: skip
+    start = np.where(
+        votes.sum(1, keepdims=True) > 0, votes / np.maximum(votes.sum(1, keepdims=True), _TINY), 1.0 / x.shape[2]
+    )
     w = np.where(np.isnan(known), start, known)
     prevalence, confusion = _shares(x, w * weight[:, None], member, smoothing)
     step, moved = 0, np.inf
@@ -139,9 +144,13 @@ def _iterate(
         step += 1
     w, likelihood = class_probabilities(x, prevalence, confusion, known=known, stratum=stratum)
     return Observers(
-        prevalence=prevalence, confusion=confusion, posterior=w, iterations=step,
-        log_likelihood=float(weight @ likelihood), converged=bool(moved < tolerance),
-    )  # fmt: skip
+        prevalence=prevalence,
+        confusion=confusion,
+        posterior=w,
+        iterations=step,
+        log_likelihood=float(weight @ likelihood),
+        converged=bool(moved < tolerance),
+    )
 
 
 def _shares(x: Array, w: Array, member: Array, smoothing: float) -> tuple[Array, Array]:
@@ -192,10 +201,14 @@ def patterns_of(votes: PanelVotes, keep: NDArray[np.bool_], *, label_free: bool,
     _, stratum = np.unique(model[first] if by_model else np.zeros_like(first), return_inverse=True)
     return Patterns(
         reports=np.stack([(1.0 - share[first]) * runs[first], share[first] * runs[first]], axis=2),
-        known=np.stack([1.0 - label[first], label[first]], axis=1), model=model[first],
-        stratum=stratum.reshape(-1), n=np.bincount(cell, minlength=len(first)).astype(float), cell=cell,
-        cluster=votes.cluster[item], models=len(votes.models),
-    )  # fmt: skip
+        known=np.stack([1.0 - label[first], label[first]], axis=1),
+        model=model[first],
+        stratum=stratum.reshape(-1),
+        n=np.bincount(cell, minlength=len(first)).astype(float),
+        cell=cell,
+        cluster=votes.cluster[item],
+        models=len(votes.models),
+    )
 
 
 def _alike(rows: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -36,14 +36,15 @@ from bayesjudge.estimates import Population
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = ["latent_class_columns"]
 
 #: Pseudo-reports in each cell of the judges' error rates: none is estimated as impossible.
 _SMOOTHING = 0.5
 #: Step of the central differences on the logit scale: errors of its square, 1e-8, in the standard errors.
 _STEP = 1e-4
-_WARNING = ("label-free: right only if the judges err independently of each other given the label, which "
-            "judges of one kind do not; look at their error correlations before believing it")  # fmt: skip
+_WARNING = (
+    "label-free: right only if the judges err independently of each other given the label, which "
+    "judges of one kind do not; look at their error correlations before believing it"
+)
 #: Least eigenvalue of the information, relative to the largest, that counts as determined.
 _SINGULAR = 1e-10
 _TOGETHER = "takes the judges' errors to be independent given the label"
@@ -88,19 +89,20 @@ def _reasons(patterns: Patterns, *, label_free: bool) -> list[str]:
     voting = int((patterns.reports.sum((0, 2)) > 0).sum())
     populations = len(np.unique(patterns.stratum))
     enough = voting >= 3 or (voting == 2 and populations >= 2)
-    unidentified = (f"not identified without labels: {voting} judges on {populations} populations; it takes "
-                    f"three judges, or two on two models that differ")  # fmt: skip
-    labelled = np.isfinite(patterns.known[:, 0]).any()
-    common = (
-        unidentified if label_free and not enough else "" if label_free or labelled else "no labelled item"
+    unidentified = (
+        f"not identified without labels: {voting} judges on {populations} populations; it takes "
+        f"three judges, or two on two models that differ"
     )
+    labelled = np.isfinite(patterns.known[:, 0]).any()
+    common = unidentified if label_free and not enough else "" if label_free or labelled else "no labelled item"
     return [common or ("" if size else "no answer") for size in patterns.size]
 
 
 def _solved(patterns: Patterns, population: Population) -> tuple[Array, Array, str]:
     """Accuracies (M,), their covariance (M, M), and what to say of the fit."""
-    fit = dawid_skene(patterns.reports, n=patterns.n, known=patterns.known, stratum=patterns.stratum,
-                      smoothing=_SMOOTHING)  # fmt: skip
+    fit = dawid_skene(
+        patterns.reports, n=patterns.n, known=patterns.known, stratum=patterns.stratum, smoothing=_SMOOTHING
+    )
     named = np.isfinite(patterns.known).any()
     psi = _logits(*(fit.prevalence, fit.confusion) if named else _turned(fit.prevalence, fit.confusion))
     caution = "" if fit.converged else f"EM had not converged after {fit.iterations} steps"

@@ -25,7 +25,6 @@ from bayesjudge.baselines.panel.proxies import Rule, mean_vote
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = ["Mode", "panel_design", "panel_logit_rule", "penalised_logit"]
 
 #: Scales of models and of judges tried, with half-normal weights of scale 0.7 and 1.
 _MODEL_SCALES, _JUDGE_SCALES = (0.2, 0.5, 1.0), (0.2, 0.5, 1.0, 2.0)
@@ -43,9 +42,7 @@ class Mode:
     evidence: float
 
 
-def penalised_logit(
-    design: Array, y: Array, *, mean: Array, scale: Array, start: Array | None = None
-) -> Mode:
+def penalised_logit(design: Array, y: Array, *, mean: Array, scale: Array, start: Array | None = None) -> Mode:
     """Mode of a logistic regression with independent normal priors.
 
     Parameters
@@ -126,8 +123,12 @@ def panel_design(votes: PanelVotes) -> Array:
     level = np.log(by_model + 0.01) - np.log(1.01 - by_model)
     by_item = _mean_over(mean, 1)
     level, of_item = level - level.mean(), (by_item - by_item.mean())[:, None]
-    columns = [np.ones((items, models)), np.broadcast_to(level, (items, models)),
-               np.broadcast_to(of_item, (items, models)), vote.sum(2)]  # fmt: skip
+    columns = [
+        np.ones((items, models)),
+        np.broadcast_to(level, (items, models)),
+        np.broadcast_to(of_item, (items, models)),
+        vote.sum(2),
+    ]
     dummies = np.broadcast_to(np.eye(models), (items, models, models))
     return np.concatenate([np.stack(columns, axis=2), dummies, vote], axis=2)
 

@@ -30,23 +30,6 @@ from bayesjudge.baselines.common.moments import Array, Evidence, ratio
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = [
-    "FOLDS",
-    "PENALTIES",
-    "UNFITTED",
-    "Rule",
-    "complete_votes",
-    "cross_fitted",
-    "evidence_of",
-    "folds_of",
-    "judge_weights",
-    "labelled_cells",
-    "majority_vote",
-    "mean_vote",
-    "missing_notes",
-    "multi_proxy_rule",
-]
-
 
 def labelled_cells(votes: PanelVotes) -> NDArray[np.bool_]:
     """Which answers (I, M) people labelled."""
@@ -97,20 +80,26 @@ def evidence_of(votes: PanelVotes, proxy: Array, *, rows: NDArray[np.bool_] | No
     # Clusters of one item each are no clusters.
     alone = len(np.unique(votes.cluster)) == len(votes.items)
     return Evidence(
-        n=np.ones(int(keep.sum())), cluster=cluster.reshape(-1).astype(np.int64),
-        clusters=0 if alone else len(names), labelled=labelled.astype(float),
-        unlabelled=(answered & ~labelled).astype(float), y=np.where(labelled, votes.label[keep], 0.0),
-        v=np.where(answered, proxy[keep], 0.0), reference=int(np.argmax(labelled.sum(0))),
+        n=np.ones(int(keep.sum())),
+        cluster=cluster.reshape(-1).astype(np.int64),
+        clusters=0 if alone else len(names),
+        labelled=labelled.astype(float),
+        unlabelled=(answered & ~labelled).astype(float),
+        y=np.where(labelled, votes.label[keep], 0.0),
+        v=np.where(answered, proxy[keep], 0.0),
+        reference=int(np.argmax(labelled.sum(0))),
         repeated=np.zeros(len(votes.models), dtype=bool),
-    )  # fmt: skip
+    )
 
 
 def missing_notes(votes: PanelVotes, judges: list[int]) -> list[str]:
     """For each model how many of its answers lack a vote of one of the judges."""
     lacking = votes.answered & (votes.runs[:, :, judges] == 0).any(2)
     missing, all_cells = lacking.sum(0), votes.answered.sum(0)
-    return [f"{some} of {every} answers lack a vote" if some else ""
-            for some, every in zip(missing.tolist(), all_cells.tolist(), strict=True)]  # fmt: skip
+    return [
+        f"{some} of {every} answers lack a vote" if some else ""
+        for some, every in zip(missing.tolist(), all_cells.tolist(), strict=True)
+    ]
 
 
 #: Penalties κ tried; at the largest the votes have equal weights.
@@ -159,9 +148,7 @@ def _weights(
     return _solve(*_centred(x, y, training), penalty)
 
 
-def _held_out(
-    x: Array, y: Array, training: NDArray[np.bool_], fold: NDArray[np.int64], kappa: float
-) -> float:
+def _held_out(x: Array, y: Array, training: NDArray[np.bool_], fold: NDArray[np.int64], kappa: float) -> float:
     total = 0.0
     for code in range(int(fold.max()) + 1):
         mine = (fold == code)[:, None] & training

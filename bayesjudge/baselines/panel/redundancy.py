@@ -30,7 +30,6 @@ from bayesjudge.estimates import Estimates, Population
 if TYPE_CHECKING:
     from bayesjudge.counts.panel import PanelVotes
 
-__all__ = ["drop_one", "error_correlations", "without_judge"]
 
 #: Methods whose intervals depend on every judge.
 _WHOLE_PANEL = ("ppi++[mean-vote]", "ppi++[multi-proxy]", "eif[panel-logit]")
@@ -71,9 +70,9 @@ def error_correlations(votes: PanelVotes, *, prob: float = 0.95) -> Estimates:
         raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
     first, second = np.triu_indices(len(votes.judges), k=1)
     found = [_correlation(votes, int(a), int(b)) for a, b in zip(first, second, strict=True)]
-    point, error, n = (np.array(column, dtype=float) for column in zip(*found, strict=True)) if found else (
-        np.zeros((3, 0))
-    )  # fmt: skip
+    point, error, n = (
+        (np.array(column, dtype=float) for column in zip(*found, strict=True)) if found else (np.zeros((3, 0)))
+    )
     z = normal_quantile(prob)
     inside = np.clip(point, -1.0 + 1e-12, 1.0 - 1e-12)
     centre, step = np.arctanh(inside), z * error / (1.0 - inside**2)
@@ -82,15 +81,17 @@ def error_correlations(votes: PanelVotes, *, prob: float = 0.95) -> Estimates:
     lower, upper = (np.where(same, point, np.tanh(centre + sign * step)) for sign in (-1.0, 1.0))
     names = [(votes.judges[a], votes.judges[b]) for a, b in zip(first, second, strict=True)]
     context = Context(
-        n=n, reasons=[_reason(*pair) for pair in zip(names, point, n, strict=True)],
+        n=n,
+        reasons=[_reason(*pair) for pair in zip(names, point, n, strict=True)],
         cautions=["the same errors everywhere" if one else "" for one in same & (point > 0)],
-        bounds=(-1.0, 1.0), bounded=True, no_error="no standard error: a single item or cluster", exact=same,
-    )  # fmt: skip
+        bounds=(-1.0, 1.0),
+        bounded=True,
+        no_error="no standard error: a single item or cluster",
+        exact=same,
+    )
     column = finished(point, lower, upper, context=context)
     units = [f"{a} ~ {b}" for a, b in names]
-    return Estimates.from_rows(
-        rows(column, units, estimand="error_correlation", method="pearson[fisher-z]", prob=prob)
-    )
+    return Estimates.from_rows(rows(column, units, estimand="error_correlation", method="pearson[fisher-z]", prob=prob))
 
 
 def _reason(pair: tuple[str, str], point: float, n: float) -> str:
@@ -142,9 +143,13 @@ def without_judge(votes: PanelVotes, judge: str) -> PanelVotes:
 
 
 def drop_one(
-    votes: PanelVotes, *, methods: Iterable[str] = _WHOLE_PANEL, prob: float = 0.95,
-    population: Population = "superpopulation", seed: int = 0,
-) -> pd.DataFrame:  # fmt: skip
+    votes: PanelVotes,
+    *,
+    methods: Iterable[str] = _WHOLE_PANEL,
+    prob: float = 0.95,
+    population: Population = "superpopulation",
+    seed: int = 0,
+) -> pd.DataFrame:
     """What the panel's intervals would be without each judge.
 
     Parameters
@@ -177,6 +182,7 @@ def drop_one(
         for method in methods:
             both = float(whole.get(method, np.nan)), float(without.get(method, np.nan))
             change = both[1] / both[0] - 1.0 if both[0] > 0 else np.nan
-            rows_of.append({"judge": judge, "method": method, "width": both[0], "width_without": both[1],
-                            "change": change})  # fmt: skip
+            rows_of.append(
+                {"judge": judge, "method": method, "width": both[0], "width_without": both[1], "change": change}
+            )
     return pd.DataFrame(rows_of, columns=["judge", "method", "width", "width_without", "change"])

@@ -13,8 +13,6 @@ from bayesjudge.baselines.common.columns import Column, Context, finished, pair_
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.common.variance import difference_variance
 
-__all__ = ["clustered_covariance", "wald_columns"]
-
 _NO_ERROR = "no standard error: the data do not determine it"
 
 
@@ -28,9 +26,8 @@ def clustered_covariance(influence: Array, cluster: NDArray[np.int64]) -> Array:
 
 
 def wald_columns(
-    point: Array, cov: Array, *, n: Array, reasons: list[str], caution: str, known: NDArray[np.bool_],
-    prob: float,
-) -> tuple[Column, Column]:  # fmt: skip
+    point: Array, cov: Array, *, n: Array, reasons: list[str], caution: str, known: NDArray[np.bool_], prob: float
+) -> tuple[Column, Column]:
     """Accuracies and differences of M models.
 
     Parameters
@@ -49,12 +46,25 @@ def wald_columns(
         Probability of the intervals.
     """
     z, (first, second) = intervals.normal_quantile(prob), pairs(len(point))
-    one = Context(n=n, reasons=reasons, cautions=_told(known, caution), bounds=(0.0, 1.0), bounded=True,
-                  no_error=_NO_ERROR, exact=known)  # fmt: skip
+    one = Context(
+        n=n,
+        reasons=reasons,
+        cautions=_told(known, caution),
+        bounds=(0.0, 1.0),
+        bounded=True,
+        no_error=_NO_ERROR,
+        exact=known,
+    )
     accuracy = finished(point, *intervals.wald(point, np.diag(cov), z), context=one)
     both = known[first] & known[second]
-    two = replace(one, n=n[first] + n[second], reasons=pair_reasons(reasons), bounds=(-1.0, 1.0),
-                  cautions=_told(both, caution), exact=both)  # fmt: skip
+    two = replace(
+        one,
+        n=n[first] + n[second],
+        reasons=pair_reasons(reasons),
+        bounds=(-1.0, 1.0),
+        cautions=_told(both, caution),
+        exact=both,
+    )
     delta = point[first] - point[second]
     limits = intervals.wald(delta, difference_variance(cov, first, second), z)
     return accuracy, finished(delta, *limits, context=two)

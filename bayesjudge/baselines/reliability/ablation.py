@@ -22,8 +22,6 @@ from bayesjudge.baselines.reliability.outcomes import (
 )
 from bayesjudge.counts.conditions import Condition
 
-__all__ = ["CHANGES", "Ablation", "ablations"]
-
 #: Change in flip rate (second minus first), its mean size, and share of items whose majority changes.
 CHANGES = ("flip_rate_change", "flip_rate_change_size", "majority_changed")
 
@@ -64,8 +62,11 @@ def ablations(
     outcomes: Sequence[Outcomes], *, prob: float, bootstrap: int, seed: np.random.SeedSequence
 ) -> Iterator[Ablation]:
     """Every two conditions of a judge that differ in temperature alone, or in prompt alone."""
-    pairs = [(left, right, kind) for left, right in combinations(outcomes, 2)
-             if left.judge == right.judge and (kind := _kind(left.condition, right.condition))]  # fmt: skip
+    pairs = [
+        (left, right, kind)
+        for left, right in combinations(outcomes, 2)
+        if left.judge == right.judge and (kind := _kind(left.condition, right.condition))
+    ]
     for (left, right, kind), stream in zip(pairs, seed.spawn(len(pairs)), strict=True):
         item, ours, theirs = np.intersect1d(left.item, right.item, return_indices=True)
         if len(item):
@@ -74,11 +75,20 @@ def ablations(
             change = rates[:, 1] - rates[:, 0]
             values = np.stack([change, np.abs(change), (most[:, 0] != most[:, 1]).astype(np.float64)], axis=1)
             replicates = resampled_means(values, replicates=bootstrap, rng=np.random.default_rng(stream))
-            column = bootstrap_column(item_means(values), replicates, prob=prob, bounds=(-1.0, 1.0),
-                                      n=np.full(len(CHANGES), float(len(item))))  # fmt: skip
-            yield Ablation(judge=left.judge, kind=kind, first=left.condition, second=right.condition,
-                           item=item, flip_rate=rates, majority=most, column=column,
-                           tested=wilcoxon_test(change))  # fmt: skip
+            column = bootstrap_column(
+                item_means(values), replicates, prob=prob, bounds=(-1.0, 1.0), n=np.full(len(CHANGES), float(len(item)))
+            )
+            yield Ablation(
+                judge=left.judge,
+                kind=kind,
+                first=left.condition,
+                second=right.condition,
+                item=item,
+                flip_rate=rates,
+                majority=most,
+                column=column,
+                tested=wilcoxon_test(change),
+            )
 
 
 def _kind(left: Condition, right: Condition) -> str:

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["METRICS", "krippendorff_alpha"]
-
 type Array = NDArray[np.float64]
 
 #: Scales of `krippendorff_alpha`.
@@ -92,11 +90,12 @@ def _interval(levels: Array, _: Array) -> Array:
 
 def _ratio_scale(levels: Array, _: Array) -> Array:
     total = np.add.outer(levels, levels)
-    return np.divide(
-        np.subtract.outer(levels, levels), total, out=np.zeros_like(total), where=total != 0
-    ) ** 2  # fmt: skip
+    return np.divide(np.subtract.outer(levels, levels), total, out=np.zeros_like(total), where=total != 0) ** 2
 
 
 _DISTANCES: Mapping[str, Callable[[Array, Array], Array]] = {
-    "nominal": _nominal, "ordinal": _ordinal, "interval": _interval, "ratio": _ratio_scale,
-}  # fmt: skip
+    "nominal": _nominal,
+    "ordinal": _ordinal,
+    "interval": _interval,
+    "ratio": _ratio_scale,
+}

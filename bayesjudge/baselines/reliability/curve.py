@@ -18,22 +18,6 @@ from bayesjudge.baselines.common.columns import rows
 from bayesjudge.baselines.reliability.outcomes import Outcomes, bootstrap_column
 from bayesjudge.errors import UsageError
 
-__all__ = [
-    "BUDGETS",
-    "TIERS",
-    "Curve",
-    "StratumCurve",
-    "Tier",
-    "budget_rows",
-    "check_tiers",
-    "curve_frame",
-    "majority_match",
-    "mean_curve",
-    "minimum_frame",
-    "minimum_rows",
-    "minimum_trials",
-]
-
 type Counts = NDArray[np.int64]
 type Array = NDArray[np.float64]
 #: Largest K where an item has more trials than that: beyond, only time is spent.
@@ -199,9 +183,12 @@ def budget_rows(curve: StratumCurve, items: int, prob: float) -> list[dict[str, 
         if trials <= len(curve.point):
             place = trials - 1
             column = bootstrap_column(
-                items * (1.0 - curve.point[[place]]), items * (1.0 - curve.replicates[:, [place]]),
-                n=curve.items[[place]].astype(np.float64), prob=prob, bounds=(0.0, float(items)),
-            )  # fmt: skip
+                items * (1.0 - curve.point[[place]]),
+                items * (1.0 - curve.replicates[:, [place]]),
+                n=curve.items[[place]].astype(np.float64),
+                prob=prob,
+                bounds=(0.0, float(items)),
+            )
             found += [{**row, "estimand": f"noise_budget[K={trials}]"} for row in rows(column, [""])]
     return found
 
@@ -212,14 +199,13 @@ def minimum_rows(curve: StratumCurve, targets: Sequence[float], prob: float) -> 
     for target, (point, lower, upper) in zip(targets, _minimum(curve, targets, prob), strict=True):
         note = "" if np.isfinite(point) else f"not reached with {len(curve.point)} trials"
         numbers = {"point": point, "lower": lower, "upper": upper, "prob": prob}
-        found.append({"estimand": f"minimum_trials[{target:.0%}]", **numbers, "note": note,
-                      "n": curve.items.max(initial=0)})  # fmt: skip
+        found.append(
+            {"estimand": f"minimum_trials[{target:.0%}]", **numbers, "note": note, "n": curve.items.max(initial=0)}
+        )
     return found
 
 
-def _minimum(
-    curve: StratumCurve, targets: Sequence[float], prob: float
-) -> Iterator[tuple[float, float, float]]:
+def _minimum(curve: StratumCurve, targets: Sequence[float], prob: float) -> Iterator[tuple[float, float, float]]:
     """Smallest K for each target, and the quantiles of its replicates; infinite where none reaches it."""
     for target in targets:
         point = minimum_trials(curve.point, target)
@@ -232,24 +218,37 @@ def _minimum(
 
 def curve_frame(curve: StratumCurve, outcomes: Outcomes, prob: float) -> pd.DataFrame:
     """The curve with its band, one row a number of trials."""
-    column = bootstrap_column(curve.point, curve.replicates, n=curve.items.astype(np.float64), prob=prob,
-                              bounds=(0.0, 1.0))  # fmt: skip
-    return pd.DataFrame({
-        "judge": outcomes.judge, "group": outcomes.group, "stratum": curve.stratum,
-        "trials": np.arange(1, len(curve.point) + 1), "point": column.point, "lower": column.lower,
-        "upper": column.upper, "items": curve.items,
-    })  # fmt: skip
+    column = bootstrap_column(
+        curve.point, curve.replicates, n=curve.items.astype(np.float64), prob=prob, bounds=(0.0, 1.0)
+    )
+    return pd.DataFrame(
+        {
+            "judge": outcomes.judge,
+            "group": outcomes.group,
+            "stratum": curve.stratum,
+            "trials": np.arange(1, len(curve.point) + 1),
+            "point": column.point,
+            "lower": column.lower,
+            "upper": column.upper,
+            "items": curve.items,
+        }
+    )
 
 
-def minimum_frame(
-    curve: StratumCurve, outcomes: Outcomes, targets: Sequence[float], prob: float
-) -> pd.DataFrame:
+def minimum_frame(curve: StratumCurve, outcomes: Outcomes, targets: Sequence[float], prob: float) -> pd.DataFrame:
     """Smallest K for each target, one row a target."""
     point, lower, upper = np.array(list(_minimum(curve, targets, prob))).reshape(-1, 3).T
-    return pd.DataFrame({
-        "judge": outcomes.judge, "group": outcomes.group, "stratum": curve.stratum,
-        "target": list(targets), "point": point, "lower": lower, "upper": upper,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "judge": outcomes.judge,
+            "group": outcomes.group,
+            "stratum": curve.stratum,
+            "target": list(targets),
+            "point": point,
+            "lower": lower,
+            "upper": upper,
+        }
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,9 +283,17 @@ def check_tiers(curves: pd.DataFrame) -> pd.DataFrame:
     [['minimum', 'does not hold'], ['standard', 'too few trials']]
     """
     keys = ["judge", "group", "stratum"]
-    rows = [{**dict(zip(keys, key, strict=True)), "tier": tier.name, "trials": tier.trials,
-             "promised": tier.promised, **_bought(part, tier)}
-            for key, part in curves.groupby(keys, sort=False) for tier in TIERS]  # fmt: skip
+    rows = [
+        {
+            **dict(zip(keys, key, strict=True)),
+            "tier": tier.name,
+            "trials": tier.trials,
+            "promised": tier.promised,
+            **_bought(part, tier),
+        }
+        for key, part in curves.groupby(keys, sort=False)
+        for tier in TIERS
+    ]
     names = [*keys, "tier", "trials", "promised", "point", "lower", "upper", "verdict"]
     return pd.DataFrame(rows, columns=names)
 
@@ -298,9 +305,7 @@ def _bought(curve: pd.DataFrame, tier: Tier) -> dict[str, object]:
     at = curve[curve["trials"] <= tier.trials].sort_values("trials").iloc[-1]
     # A mean of probabilities that are exactly 1 may miss it by rounding.
     promised = tier.promised - 1e-9
-    verdict = (
-        "holds" if at["lower"] >= promised else "does not hold" if at["upper"] < promised else "undecided"
-    )
+    verdict = "holds" if at["lower"] >= promised else "does not hold" if at["upper"] < promised else "undecided"
     return {"point": at["point"], "lower": at["lower"], "upper": at["upper"], "verdict": verdict}
 
 

@@ -17,8 +17,6 @@ from bayesjudge.counts.conditions import group_names
 from bayesjudge.counts.scores import ScoreCounts
 from bayesjudge.errors import UsageError
 
-__all__ = ["Gaps", "gap_frame", "gap_rows", "gap_tests", "score_gaps", "wilcoxon_test"]
-
 type Array = NDArray[np.float64]
 
 
@@ -76,8 +74,9 @@ def score_gaps(counts: ScoreCounts, *, responses: tuple[str, str] | None = None)
     """
     names = responses or counts.responses
     if len(names) != 2 or not set(names) <= set(counts.responses):
-        raise UsageError(f"a gap needs two responses; the scores have {list(counts.responses)}, "
-                         "so say which: responses=('a', 'b')")  # fmt: skip
+        raise UsageError(
+            f"a gap needs two responses; the scores have {list(counts.responses)}, so say which: responses=('a', 'b')"
+        )
     cells = counts.cells
     key = np.column_stack([cells.judge, cells.condition, cells.item])
     sides = [cells.response == counts.responses.index(name) for name in names]
@@ -120,16 +119,15 @@ def _gap_parts(gaps: Gaps, counts: ScoreCounts) -> Iterator[tuple[str, str, NDAr
         yield counts.judges[j], groups[c], (gaps.judge == j) & (gaps.condition == c)
 
 
-def gap_rows(
-    gaps: Gaps, counts: ScoreCounts, *, prob: float, bootstrap: int, seed: int
-) -> Iterator[dict[str, Any]]:
+def gap_rows(gaps: Gaps, counts: ScoreCounts, *, prob: float, bootstrap: int, seed: int) -> Iterator[dict[str, Any]]:
     """Mean gap of every judge under every condition, with its bootstrap interval."""
     for number, (judge, group, mine) in enumerate(_gap_parts(gaps, counts)):
         values = gaps.gap[mine][:, None]
         rng = np.random.default_rng(np.random.SeedSequence([seed, number]))
         replicates = resampled_means(values, replicates=bootstrap, rng=rng)
-        column = bootstrap_column(item_means(values), replicates, n=np.array([float(len(values))]), prob=prob,
-                                  bounds=(0.0, np.inf))  # fmt: skip
+        column = bootstrap_column(
+            item_means(values), replicates, n=np.array([float(len(values))]), prob=prob, bounds=(0.0, np.inf)
+        )
         yield from rows(column, [judge], estimand="score_gap", method="bootstrap", prob=prob, group=group)
 
 
@@ -139,12 +137,18 @@ def gap_frame(gaps: Gaps | None, counts: ScoreCounts) -> pd.DataFrame:
     if gaps is None:
         return pd.DataFrame(columns=names)
     groups = np.asarray(group_names(counts.conditions), dtype=object)
-    return pd.DataFrame({
-        "judge": np.asarray(counts.judges, dtype=object)[gaps.judge],
-        "group": groups[gaps.condition],
-        "item": np.asarray(counts.items, dtype=object)[gaps.item],
-        "mean_a": gaps.first, "mean_b": gaps.second, "difference": gaps.difference, "gap": gaps.gap,
-    }, columns=names)  # fmt: skip
+    return pd.DataFrame(
+        {
+            "judge": np.asarray(counts.judges, dtype=object)[gaps.judge],
+            "group": groups[gaps.condition],
+            "item": np.asarray(counts.items, dtype=object)[gaps.item],
+            "mean_a": gaps.first,
+            "mean_b": gaps.second,
+            "difference": gaps.difference,
+            "gap": gaps.gap,
+        },
+        columns=names,
+    )
 
 
 def gap_tests(gaps: Gaps | None, counts: ScoreCounts) -> pd.DataFrame:
@@ -153,6 +157,7 @@ def gap_tests(gaps: Gaps | None, counts: ScoreCounts) -> pd.DataFrame:
     if gaps is not None:
         for judge, group, mine in _gap_parts(gaps, counts):
             tested = wilcoxon_test(gaps.difference[mine])
-            found.append({"test": "Wilcoxon signed-rank, scores of a and b", "unit": judge, "group": group,
-                          **vars(tested)})  # fmt: skip
+            found.append(
+                {"test": "Wilcoxon signed-rank, scores of a and b", "unit": judge, "group": group, **vars(tested)}
+            )
     return pd.DataFrame(found, columns=["test", "unit", "group", "statistic", "p", "effect", "n", "note"])

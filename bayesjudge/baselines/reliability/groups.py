@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["STRATA", "RankTest", "cohen_d", "eta_squared", "kruskal_wallis", "mann_whitney", "strata"]
-
 type Array = NDArray[np.float64]
 
 #: Mean flip rate over judges below which an item is easy (the paper's section 5.5).
@@ -44,8 +42,9 @@ def kruskal_wallis(values: ArrayLike, groups: ArrayLike) -> RankTest:
     if reason:
         return RankTest(statistic=np.nan, p=np.nan, effect=np.nan, n=len(values), note=reason)
     found = kruskal(*parts)
-    return RankTest(statistic=float(found.statistic), p=float(found.pvalue), n=len(values),
-                  effect=eta_squared(values, codes))  # fmt: skip
+    return RankTest(
+        statistic=float(found.statistic), p=float(found.pvalue), n=len(values), effect=eta_squared(values, codes)
+    )
 
 
 def eta_squared(values: ArrayLike, groups: ArrayLike) -> float:

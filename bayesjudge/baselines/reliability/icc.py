@@ -14,19 +14,6 @@ from numpy.typing import ArrayLike
 
 from bayesjudge.errors import UsageError
 
-__all__ = [
-    "FORMS",
-    "MeanSquares",
-    "OneWay",
-    "Variances",
-    "from_sums",
-    "icc",
-    "icc_forms",
-    "mean_squares",
-    "one_way",
-    "variances",
-]
-
 #: Forms in the order in which Shrout and Fleiss introduce them.
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 
@@ -68,8 +55,10 @@ def mean_squares(scores: ArrayLike) -> MeanSquares:
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 2 or min(scores.shape) < 2 or np.isnan(scores).any():
-        raise UsageError(f"scores must be a complete table of at least 2 subjects and 2 raters, not one of "
-                         f"shape {scores.shape} with {int(np.isnan(scores).sum())} missing")  # fmt: skip
+        raise UsageError(
+            f"scores must be a complete table of at least 2 subjects and 2 raters, not one of "
+            f"shape {scores.shape} with {int(np.isnan(scores).sum())} missing"
+        )
     mean = scores.mean(axis=1)
     return from_sums(mean, ((scores - mean[:, None]) ** 2).sum(axis=1), scores.mean(axis=0))
 
@@ -82,8 +71,14 @@ def from_sums(mean: ArrayLike, squares: ArrayLike, columns: ArrayLike) -> MeanSq
     within = float(squares.sum())
     # Rounding may leave a residual a hair below zero where raters explain everything.
     residual = max(within - between, 0.0)
-    return MeanSquares(n=n, k=k, rows=k * float(mean.var(ddof=1)), columns=between / (k - 1),
-                       error=residual / ((n - 1) * (k - 1)), within=within / (n * (k - 1)))  # fmt: skip
+    return MeanSquares(
+        n=n,
+        k=k,
+        rows=k * float(mean.var(ddof=1)),
+        columns=between / (k - 1),
+        error=residual / ((n - 1) * (k - 1)),
+        within=within / (n * (k - 1)),
+    )
 
 
 def icc(squares: MeanSquares, form: str = "ICC(2,1)", *, prob: float = 0.95) -> tuple[float, float, float]:
@@ -163,9 +158,7 @@ def _agreement(squares: MeanSquares, prob: float) -> tuple[float, float, float]:
         return point, point, point
     a = k * point / (n * (1.0 - point))
     b = 1.0 + k * point * (n - 1) / (n * (1.0 - point))
-    df = (a * columns + b * error) ** 2 / (
-        (a * columns) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
-    )
+    df = (a * columns + b * error) ** 2 / ((a * columns) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1)))
     tail = (1.0 + prob) / 2.0
     low, high = f.ppf(tail, n - 1, df), f.ppf(tail, df, n - 1)
     rest = k * columns + (k * n - k - n) * error
@@ -229,8 +222,7 @@ class Variances:
     def share(self) -> tuple[float, float, float]:
         """Each component over their sum; NaN where nothing varies."""
         total = self.response + self.trial + self.residual
-        return tuple(part / total if total > 0 else float("nan")
-                     for part in (self.response, self.trial, self.residual))  # type: ignore[return-value]  # three parts  # fmt: skip
+        return tuple(part / total if total > 0 else float("nan") for part in (self.response, self.trial, self.residual))  # type: ignore[return-value]  # three parts
 
 
 def one_way(n: ArrayLike, mean: ArrayLike, squares: ArrayLike) -> OneWay:

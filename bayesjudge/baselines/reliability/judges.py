@@ -15,8 +15,6 @@ from bayesjudge.baselines.reliability.agreement import krippendorff_alpha
 from bayesjudge.baselines.reliability.outcomes import Outcomes, bootstrap_column, majority
 from bayesjudge.maths.agreement import cohen_kappa, folded, gwet_ac1, half_turned, raw_agreement
 
-__all__ = ["AGREEMENTS", "Agreement", "alpha_of_majorities", "judge_agreement"]
-
 type Array = NDArray[np.float64]
 
 #: Statistics of two judges' majorities, in the order of `judge_agreement`.
@@ -56,8 +54,9 @@ def judge_agreement(
             point = _statistics(cells[None, :], fixed=fixed)[0]
             reasons = [_ALIKE if np.isnan(value) else "" for value in point]
             size = np.full(len(point), float(table.sum()))
-            column = bootstrap_column(point, _statistics(drawn, fixed=fixed), n=size, prob=prob,
-                                      bounds=(-1.0, 1.0), reasons=reasons)  # fmt: skip
+            column = bootstrap_column(
+                point, _statistics(drawn, fixed=fixed), n=size, prob=prob, bounds=(-1.0, 1.0), reasons=reasons
+            )
             yield Agreement(judges=(left.judge, right.judge), group=left.group, column=column, table=table)
 
 
@@ -88,6 +87,5 @@ def _statistics(cells: NDArray[np.int64], *, fixed: bool) -> Array:
     tables = cells.reshape(-1, 3, 3).astype(np.float64)
     tables = tables if fixed else half_turned(tables)
     return np.stack(
-        [raw_agreement(tables), cohen_kappa(tables), cohen_kappa(tables, weights="linear"), gwet_ac1(tables)],
-        axis=1,
+        [raw_agreement(tables), cohen_kappa(tables), cohen_kappa(tables, weights="linear"), gwet_ac1(tables)], axis=1
     )

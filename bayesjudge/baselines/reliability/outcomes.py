@@ -13,21 +13,6 @@ from bayesjudge.baselines.common.columns import Column, Context, finished
 from bayesjudge.counts.conditions import Condition, group_names
 from bayesjudge.counts.trials import TrialCounts
 
-__all__ = [
-    "TIE",
-    "Outcomes",
-    "bootstrap_column",
-    "bootstrap_sums",
-    "disagreement",
-    "entropy",
-    "flip_rate",
-    "item_means",
-    "judge_outcomes",
-    "majority",
-    "resampled_means",
-    "within_order",
-]
-
 type Counts = NDArray[np.int64]
 type Array = NDArray[np.float64]
 #: Code of a tie among the outcomes a, b, tie.
@@ -85,8 +70,7 @@ def judge_outcomes(counts: TrialCounts) -> Iterator[Outcomes]:
                 known = counts.order[rows] != 0
                 side = (counts.order[rows][known] < 0).astype(np.int64)
                 np.add.at(ordered, (place[known], side), counts.n[rows][known])
-                yield Outcomes(judge=judge, condition=condition, group=groups[c], item=item,
-                               n=n, ordered=ordered)  # fmt: skip
+                yield Outcomes(judge=judge, condition=condition, group=groups[c], item=item, n=n, ordered=ordered)
 
 
 def flip_rate(n: Counts) -> Array:
@@ -130,8 +114,14 @@ def within_order(statistic: Callable[[Counts], Array], ordered: Counts) -> Array
     """
     sides = np.stack([statistic(ordered[:, 0]), statistic(ordered[:, 1])], axis=1)
     known = ~np.isnan(sides)
-    return np.asarray(np.divide(np.where(known, sides, 0.0).sum(axis=1), known.sum(axis=1),
-                                out=np.full(len(sides), np.nan), where=known.any(axis=1)))  # fmt: skip
+    return np.asarray(
+        np.divide(
+            np.where(known, sides, 0.0).sum(axis=1),
+            known.sum(axis=1),
+            out=np.full(len(sides), np.nan),
+            where=known.any(axis=1),
+        )
+    )
 
 
 def entropy(n: Counts) -> Array:
@@ -203,9 +193,15 @@ def resampled_means(values: Array, *, replicates: int, rng: np.random.Generator)
 
 
 def bootstrap_column(
-    point: Array, replicates: Array, *, n: Array, prob: float, bounds: tuple[float, float],
-    reasons: list[str] | None = None, cautions: list[str] | None = None,
-) -> Column:  # fmt: skip
+    point: Array,
+    replicates: Array,
+    *,
+    n: Array,
+    prob: float,
+    bounds: tuple[float, float],
+    reasons: list[str] | None = None,
+    cautions: list[str] | None = None,
+) -> Column:
     """Percentile intervals of C statistics from replicates (B, C), in the shape that tables are made of.
 
     A single item has no interval: its resamples are all alike.
@@ -215,8 +211,14 @@ def bootstrap_column(
     if len(replicates):
         _, lower, upper, _ = percentile(np.ascontiguousarray(replicates.T), prob=prob)
     lower, upper = (np.where(np.isfinite(limit) & (n > 1), limit, np.nan) for limit in (lower, upper))
-    context = Context(n=n, reasons=reasons or empty, cautions=cautions or empty, bounds=bounds, bounded=False,
-                      no_error="no interval: too few items")  # fmt: skip
+    context = Context(
+        n=n,
+        reasons=reasons or empty,
+        cautions=cautions or empty,
+        bounds=bounds,
+        bounded=False,
+        no_error="no interval: too few items",
+    )
     return finished(point, lower, upper, context=context)
 
 

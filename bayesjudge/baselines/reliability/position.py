@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.reliability.outcomes import Outcomes, majority
 
-__all__ = ["binomial_p", "first_majority", "order_p", "position_effect", "sign_test"]
-
 type Array = NDArray[np.float64]
 type Counts = NDArray[np.int64]
 
@@ -70,8 +68,7 @@ def order_p(ordered: Counts) -> Array:
     tables = ordered[:, :, :2]
     patterns, place = np.unique(tables, axis=0, return_inverse=True)
     usable = (patterns.sum(axis=2) > 0).all(axis=1)
-    found = [fisher_exact(table).pvalue if good else np.nan
-             for table, good in zip(patterns, usable, strict=True)]  # fmt: skip
+    found = [fisher_exact(table).pvalue if good else np.nan for table, good in zip(patterns, usable, strict=True)]
     return np.array(found, dtype=np.float64)[place.reshape(-1)]
 
 

@@ -8,8 +8,6 @@ import pandas as pd
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Scores
 
-__all__ = ["best_response"]
-
 _BLOCK = ["judge", "prompt", "temperature"]
 _ITEM = [*_BLOCK, "item"]
 
@@ -43,10 +41,12 @@ def best_response(scores: Scores, *, label: str = "label") -> pd.DataFrame:
     [[1.0, 0.0], [2.0, 1.0]]
     """
     if label not in scores.frame:
-        raise UsageError(f"no column {label!r} that says which response is best; "
-                         f"the scores have {list(scores.frame.columns)}")  # fmt: skip
+        raise UsageError(
+            f"no column {label!r} that says which response is best; the scores have {list(scores.frame.columns)}"
+        )
     frame = scores.frame[[*_ITEM, "response", "trial", "score"]].assign(
-        label=pd.to_numeric(scores.frame[label]).astype("float64"))  # fmt: skip
+        label=pd.to_numeric(scores.frame[label]).astype("float64")
+    )
     first = frame["trial"] == frame["trial"].min()
     asked = frame.groupby("item", sort=False)["response"].nunique()
     found = [_accuracy(part, asked) for part in (frame[first], frame)]
@@ -55,7 +55,8 @@ def best_response(scores: Scores, *, label: str = "label") -> pd.DataFrame:
 
 def _accuracy(frame: pd.DataFrame, asked: pd.Series[int]) -> pd.DataFrame:
     responses = frame.groupby([*_ITEM, "response"], dropna=False, sort=False, as_index=False).agg(
-        score=("score", "mean"), label=("label", "max"), trials=("score", "size"))  # fmt: skip
+        score=("score", "mean"), label=("label", "max"), trials=("score", "size")
+    )
     known = responses["label"].to_numpy() == 1
     place = responses.groupby(_ITEM, dropna=False, sort=False).ngroup().to_numpy()
     items = int(place.max()) + 1

@@ -18,8 +18,6 @@ from bayesjudge.counts.scores import ScoreCells, ScoreCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
-__all__ = ["ScoreReliability", "score_baselines"]
-
 #: Estimand of each of the six forms; ICC(2,1) is the one that the field reports.
 _NAMES = {form: "icc" if form == "ICC(2,1)" else f"icc{form[3:]}" for form in FORMS}
 
@@ -63,9 +61,13 @@ class _Block:
 
 
 def score_baselines(
-    counts: ScoreCounts, *, prob: float = 0.95, bootstrap: int = 10_000, seed: int = 0,
+    counts: ScoreCounts,
+    *,
+    prob: float = 0.95,
+    bootstrap: int = 10_000,
+    seed: int = 0,
     responses: tuple[str, str] | None = None,
-) -> ScoreReliability:  # fmt: skip
+) -> ScoreReliability:
     """Intraclass correlations, variance decomposition, agreement and pairwise–pointwise gap (METHODS 2).
 
     Parameters
@@ -114,11 +116,14 @@ def score_baselines(
         found += gap_rows(gaps, counts, prob=prob, bootstrap=bootstrap, seed=seed)
     return ScoreReliability(
         estimates=Estimates.from_rows(found),
-        variance=pd.DataFrame([row for block in blocks for row in _components(block)],
-                              columns=["judge", "group", "component", "variance", "share"]),
-        gaps=gap_frame(gaps, counts), tests=gap_tests(gaps, counts),
+        variance=pd.DataFrame(
+            [row for block in blocks for row in _components(block)],
+            columns=["judge", "group", "component", "variance", "share"],
+        ),
+        gaps=gap_frame(gaps, counts),
+        tests=gap_tests(gaps, counts),
         warnings=tuple(dict.fromkeys(warning for warning in warnings if warning)),
-    )  # fmt: skip
+    )
 
 
 def _blocks(counts: ScoreCounts) -> Iterator[_Block]:
@@ -129,11 +134,18 @@ def _blocks(counts: ScoreCounts) -> Iterator[_Block]:
                 whole = (counts.crossed.judge == j) & (counts.crossed.condition == c)
                 trial = (counts.trial_means.judge == j) & (counts.trial_means.condition == c)
                 usable = whole.sum() > 1 and trial.sum() > 1
-                squares = from_sums(counts.crossed.mean[whole], counts.crossed.squares[whole],
-                                    counts.trial_means.mean[trial]) if usable else None  # fmt: skip
-                yield _Block(judge=judge, group=group, squares=squares,
-                             cells=_chosen(counts.cells, mine),
-                             left_out=int(mine.sum() - whole.sum()))  # fmt: skip
+                squares = (
+                    from_sums(counts.crossed.mean[whole], counts.crossed.squares[whole], counts.trial_means.mean[trial])
+                    if usable
+                    else None
+                )
+                yield _Block(
+                    judge=judge,
+                    group=group,
+                    squares=squares,
+                    cells=_chosen(counts.cells, mine),
+                    left_out=int(mine.sum() - whole.sum()),
+                )
 
 
 def _chosen(cells: ScoreCells, rows_kept: NDArray[np.bool_]) -> ScoreCells:
@@ -151,8 +163,16 @@ def _block_rows(block: _Block, prob: float) -> Iterator[dict[str, Any]]:
             point, lower, upper = icc(block.squares, form, prob=prob)
             n = block.squares.n
             note = note if np.isfinite(point) else "no score varies"
-        yield {**fixed, "estimand": name, "method": "anova", "point": point, "n": n, "note": note,
-               "lower": np.nan_to_num(lower, nan=-1.0), "upper": np.nan_to_num(upper, nan=1.0)}  # fmt: skip
+        yield {
+            **fixed,
+            "estimand": name,
+            "method": "anova",
+            "point": point,
+            "n": n,
+            "note": note,
+            "lower": np.nan_to_num(lower, nan=-1.0),
+            "upper": np.nan_to_num(upper, nan=1.0),
+        }
     yield from _spread_rows(block, fixed, prob)
 
 
@@ -173,16 +193,20 @@ def _spread_rows(block: _Block, fixed: dict[str, Any], prob: float) -> Iterator[
     point, lower, upper = np.sqrt(squares)
     z = float(norm.ppf(1.0 - tail))
     for name, scale in (("score_sd", 1.0), ("score_margin", z)):
-        yield {**fixed, "estimand": name, "point": scale * point, "lower": scale * lower,
-               "upper": scale * upper}  # fmt: skip
+        yield {**fixed, "estimand": name, "point": scale * point, "lower": scale * lower, "upper": scale * upper}
 
 
 def _components(block: _Block) -> Iterator[dict[str, Any]]:
     if block.squares is not None:
         found = variances(block.squares)
         for name, share in zip(("response", "trial", "residual"), found.share, strict=True):
-            yield {"judge": block.judge, "group": block.group, "component": name,
-                   "variance": getattr(found, name), "share": share}  # fmt: skip
+            yield {
+                "judge": block.judge,
+                "group": block.group,
+                "component": name,
+                "variance": getattr(found, name),
+                "share": share,
+            }
 
 
 def _alpha_rows(counts: ScoreCounts) -> Iterator[dict[str, Any]]:
@@ -196,8 +220,14 @@ def _alpha_rows(counts: ScoreCounts) -> Iterator[dict[str, Any]]:
             ratings = np.full((len(counts.judges), int(place.max()) + 1), np.nan)
             ratings[cells.judge[mine], place] = cells.mean[mine]
             alpha = krippendorff_alpha(ratings, metric="interval")
-            yield {"estimand": "alpha[interval]", "unit": "all judges", "method": "krippendorff",
-                   "group": group, "point": alpha, "n": ratings.shape[1]}  # fmt: skip
+            yield {
+                "estimand": "alpha[interval]",
+                "unit": "all judges",
+                "method": "krippendorff",
+                "group": group,
+                "point": alpha,
+                "n": ratings.shape[1],
+            }
 
 
 def _warning(block: _Block) -> str:

@@ -10,20 +10,11 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.reliability.ablation import Ablation
-from bayesjudge.baselines.reliability.groups import (
-    STRATA,
-    RankTest,
-    cohen_d,
-    eta_squared,
-    kruskal_wallis,
-    mann_whitney,
-)
+from bayesjudge.baselines.reliability.groups import STRATA, RankTest, cohen_d, eta_squared, kruskal_wallis, mann_whitney
 from bayesjudge.baselines.reliability.judges import alpha_of_majorities
 from bayesjudge.baselines.reliability.outcomes import Outcomes, majority
 from bayesjudge.baselines.reliability.position import UNRECORDED, sign_test
 from bayesjudge.counts.trials import TrialCounts
-
-__all__ = ["trial_tests"]
 
 _COLUMNS = ["test", "unit", "group", "statistic", "p", "effect", "n", "note"]
 
@@ -42,8 +33,10 @@ def trial_tests(
     """
     found = [row for one in outcomes for row in _position(one)]
     found += _categories(items) + _judges(items) + _strata(items)
-    found += [_row(f"Wilcoxon signed-rank, {change.kind}", change.judge,
-                   f"{change.first} → {change.second}", change.tested) for change in changes]  # fmt: skip
+    found += [
+        _row(f"Wilcoxon signed-rank, {change.kind}", change.judge, f"{change.first} → {change.second}", change.tested)
+        for change in changes
+    ]
     for group, part in _by_group(outcomes):
         if len(part) > 1:
             alpha = alpha_of_majorities(part, len(counts.items))
@@ -60,20 +53,27 @@ def _position(one: Outcomes) -> Iterator[dict[str, Any]]:
     first, second = int((most == 0).sum()), int((most == 1).sum())
     for name, size in (("ties against the first", int(known.sum())), ("ties left out", first + second)):
         reason = UNRECORDED if not known.any() else "every item ties" if not size else ""
-        tested = RankTest(statistic=first if size else np.nan, p=sign_test(first, size) if size else np.nan,
-                          effect=first / size if size else np.nan, n=size, note=reason)  # fmt: skip
+        tested = RankTest(
+            statistic=first if size else np.nan,
+            p=sign_test(first, size) if size else np.nan,
+            effect=first / size if size else np.nan,
+            n=size,
+            note=reason,
+        )
         yield _row(f"sign test of position, {name}", one.judge, one.group, tested)
 
 
 def _categories(items: pd.DataFrame) -> list[dict[str, Any]]:
     known = items[items["category"].notna()]
-    found = [_row("Kruskal–Wallis by category", str(judge), str(group),
-                  kruskal_wallis(part["flip_rate"], part["category"]))
-             for (judge, group), part in known.groupby(["judge", "group"], sort=False)]  # fmt: skip
+    found = [
+        _row("Kruskal–Wallis by category", str(judge), str(group), kruskal_wallis(part["flip_rate"], part["category"]))
+        for (judge, group), part in known.groupby(["judge", "group"], sort=False)
+    ]
     for group, part in known.groupby("group", sort=False):
         for name in ("category", "judge"):
-            tested = RankTest(statistic=np.nan, p=np.nan, n=len(part),
-                              effect=eta_squared(part["flip_rate"], part[name].astype(str)))  # fmt: skip
+            tested = RankTest(
+                statistic=np.nan, p=np.nan, n=len(part), effect=eta_squared(part["flip_rate"], part[name].astype(str))
+            )
             found.append(_row(f"η² of {name}", "all judges", str(group), tested))
     return found
 
@@ -106,5 +106,13 @@ def _by_group(outcomes: Sequence[Outcomes]) -> Iterator[tuple[str, list[Outcomes
 
 
 def _row(test: str, unit: str, group: str, tested: RankTest) -> dict[str, Any]:
-    return {"test": test, "unit": unit, "group": group, "statistic": tested.statistic, "p": tested.p,
-            "effect": tested.effect, "n": tested.n, "note": tested.note}  # fmt: skip
+    return {
+        "test": test,
+        "unit": unit,
+        "group": group,
+        "statistic": tested.statistic,
+        "p": tested.p,
+        "effect": tested.effect,
+        "n": tested.n,
+        "note": tested.note,
+    }

@@ -33,21 +33,30 @@ from bayesjudge.baselines.reliability.outcomes import (
 )
 from bayesjudge.baselines.reliability.position import UNRECORDED, first_majority, position_effect
 
-__all__ = ["Single", "single_judge"]
-
 type Array = NDArray[np.float64]
 
 ALL = "all"
 _NO_ORDER = "the order of presentation was not recorded"
 #: Why a mean over items is undefined.
-_NOTHING = {"flip_rate": "no trials", "entropy": "no trials", "position_bias": UNRECORDED,
-            "flip_rate[same order]": _NO_ORDER, "disagreement": "no item has two trials",
-            "disagreement[same order]": f"{_NO_ORDER}, or no item has two trials in one order",
-            "position_effect": f"{UNRECORDED}, or no item has both orders"}  # fmt: skip
+_NOTHING = {
+    "flip_rate": "no trials",
+    "entropy": "no trials",
+    "position_bias": UNRECORDED,
+    "flip_rate[same order]": _NO_ORDER,
+    "disagreement": "no item has two trials",
+    "disagreement[same order]": f"{_NO_ORDER}, or no item has two trials in one order",
+    "position_effect": f"{UNRECORDED}, or no item has both orders",
+}
 #: Lowest and highest value that each mean over items can have.
-_BOUNDS = {"flip_rate": (0.0, 2 / 3), "flip_rate[same order]": (0.0, 2 / 3), "disagreement": (0.0, 1.0),
-           "disagreement[same order]": (0.0, 1.0), "entropy": (0.0, float(np.log2(3.0))),
-           "position_bias": (0.0, 1.0), "position_effect": (-1.0, 1.0)}  # fmt: skip
+_BOUNDS = {
+    "flip_rate": (0.0, 2 / 3),
+    "flip_rate[same order]": (0.0, 2 / 3),
+    "disagreement": (0.0, 1.0),
+    "disagreement[same order]": (0.0, 1.0),
+    "entropy": (0.0, float(np.log2(3.0))),
+    "position_bias": (0.0, 1.0),
+    "position_effect": (-1.0, 1.0),
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,24 +72,32 @@ class Single:
 
 
 def single_judge(
-    outcomes: Outcomes, stratum: NDArray[Any], *, targets: Sequence[float], prob: float, bootstrap: int,
+    outcomes: Outcomes,
+    stratum: NDArray[Any],
+    *,
+    targets: Sequence[float],
+    prob: float,
+    bootstrap: int,
     rng: np.random.Generator,
-) -> Single:  # fmt: skip
+) -> Single:
     """Everything that needs no second judge or condition; ``stratum`` (I,) of each item."""
     values = _item_values(outcomes)
     match = majority_match(outcomes.n)
     kept = _kept(match)
-    stacked = np.hstack(
-        [*([column[:, None] for column in values.values()]), *_by_stratum(match, stratum, kept)]
-    )
+    stacked = np.hstack([*([column[:, None] for column in values.values()]), *_by_stratum(match, stratum, kept)])
     replicates = resampled_means(stacked, replicates=bootstrap, rng=rng)
     point, width = item_means(stacked), len(values)
     curves = [
         StratumCurve(name, (~np.isnan(stacked[:, place])).sum(axis=0), point[place], replicates[:, place])
         for name, place in _places(width, kept, stratum)
     ]
-    fixed = {"method": "bootstrap", "prob": prob, "unit": outcomes.judge, "judge": outcomes.judge,
-             "group": outcomes.group}  # fmt: skip
+    fixed = {
+        "method": "bootstrap",
+        "prob": prob,
+        "unit": outcomes.judge,
+        "judge": outcomes.judge,
+        "group": outcomes.group,
+    }
     caution = "one trial of each item: 0 by definition" if (outcomes.trials == 1).all() else ""
     found = []
     for place, (name, column) in enumerate(values.items()):
@@ -90,11 +107,10 @@ def single_judge(
         whose=outcomes.judge + (f" ({outcomes.group})" if outcomes.group else ""),
         rows=[{**row, **fixed} for row in found],
         curve=pd.concat([curve_frame(one, outcomes, prob) for one in curves], ignore_index=True),
-        minimum=pd.concat([minimum_frame(one, outcomes, targets, prob) for one in curves],
-                          ignore_index=True),
+        minimum=pd.concat([minimum_frame(one, outcomes, targets, prob) for one in curves], ignore_index=True),
         warnings=_warnings(outcomes),
         undecided=int(majority(outcomes.n)[1].sum()),
-    )  # fmt: skip
+    )
 
 
 def _item_values(outcomes: Outcomes) -> dict[str, Array]:
@@ -130,14 +146,18 @@ def _places(start: int, kept: int, stratum: NDArray[Any]) -> Iterator[tuple[str,
         yield name, slice(start + number * kept, start + (number + 1) * kept)
 
 
-def _mean_rows(
-    name: str, values: Array, replicates: Array, *, prob: float, caution: str
-) -> list[dict[str, Any]]:
+def _mean_rows(name: str, values: Array, replicates: Array, *, prob: float, caution: str) -> list[dict[str, Any]]:
     known = int((~np.isnan(values)).sum())
     point = item_means(values[:, None])
-    column = bootstrap_column(point, replicates, n=np.array([float(known)]), prob=prob, bounds=_BOUNDS[name],
-                              cautions=[caution if name == "flip_rate" else ""],
-                              reasons=["" if known else _NOTHING[name]])  # fmt: skip
+    column = bootstrap_column(
+        point,
+        replicates,
+        n=np.array([float(known)]),
+        prob=prob,
+        bounds=_BOUNDS[name],
+        cautions=[caution if name == "flip_rate" else ""],
+        reasons=["" if known else _NOTHING[name]],
+    )
     return [{**row, "estimand": name} for row in rows(column, [""])]
 
 

@@ -30,8 +30,6 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.tables.words import OUTCOMES
 
-__all__ = ["TARGETS", "TrialReliability", "item_frame", "trial_baselines"]
-
 #: Probabilities of the reference majority that minimum numbers of trials are given for.
 TARGETS = (0.90, 0.95)
 #: Judges and conditions named in one warning.
@@ -76,9 +74,14 @@ class TrialReliability:
 
 
 def trial_baselines(
-    counts: TrialCounts, *, prob: float = 0.95, bootstrap: int = 10_000, seed: int = 0,
-    targets: Sequence[float] = TARGETS, easy: float = EASY,
-) -> TrialReliability:  # fmt: skip
+    counts: TrialCounts,
+    *,
+    prob: float = 0.95,
+    bootstrap: int = 10_000,
+    seed: int = 0,
+    targets: Sequence[float] = TARGETS,
+    easy: float = EASY,
+) -> TrialReliability:
     """Flip rates, reliability curves, position bias, agreement of judges and ablations (METHODS 2).
 
     Parameters
@@ -164,8 +167,10 @@ def _folded(singles: Sequence[Single]) -> Iterator[str]:
     if tied:
         shown = ", ".join(f"{one.undecided} items of {one.whose}" for one in tied[:SHOWN])
         rest = f", fewer of {len(tied) - SHOWN} others" if len(tied) > SHOWN else ""
-        yield (f"no majority on {shown}{rest} (several outcomes are equally frequent): they count as ties, "
-               "and the reliability curve breaks them at random")  # fmt: skip
+        yield (
+            f"no majority on {shown}{rest} (several outcomes are equally frequent): they count as ties, "
+            "and the reliability curve breaks them at random"
+        )
 
 
 def _strata(items: pd.DataFrame, one: Outcomes) -> NDArray[Any]:
@@ -181,8 +186,13 @@ def _rows(
         fixed = {"unit": " × ".join(one.judges), "group": one.group, "method": "bootstrap", "prob": prob}
         found += _named(one.column, AGREEMENTS, fixed)
     for change in changes:
-        fixed = {"unit": change.judge, "judge": change.judge, "group": f"{change.first} → {change.second}",
-                 "method": "bootstrap", "prob": prob}  # fmt: skip
+        fixed = {
+            "unit": change.judge,
+            "judge": change.judge,
+            "group": f"{change.first} → {change.second}",
+            "method": "bootstrap",
+            "prob": prob,
+        }
         found += _named(change.column, CHANGES, fixed)
     return found
 
@@ -196,12 +206,19 @@ def _changes(change: Ablation, counts: TrialCounts) -> pd.DataFrame:
     from bayesjudge.tables.words import OUTCOMES
 
     most = np.asarray(OUTCOMES, dtype=object)[change.majority]
-    return pd.DataFrame({
-        "judge": change.judge, "kind": change.kind, "first": str(change.first), "second": str(change.second),
-        "item": np.asarray(counts.items, dtype=object)[change.item],
-        "first_flip_rate": change.flip_rate[:, 0], "second_flip_rate": change.flip_rate[:, 1],
-        "first_majority": most[:, 0], "second_majority": most[:, 1],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "judge": change.judge,
+            "kind": change.kind,
+            "first": str(change.first),
+            "second": str(change.second),
+            "item": np.asarray(counts.items, dtype=object)[change.item],
+            "first_flip_rate": change.flip_rate[:, 0],
+            "second_flip_rate": change.flip_rate[:, 1],
+            "first_majority": most[:, 0],
+            "second_majority": most[:, 1],
+        }
+    )
 
 
 def _framed(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -229,15 +246,27 @@ def _one(counts: TrialCounts, one: Outcomes) -> pd.DataFrame:
     names = np.array([*counts.categories, None], dtype=object)
     outcome, shared = majority(one.n)
     position = one.position
-    return pd.DataFrame({
-        "judge": one.judge, "condition": str(one.condition), "group": one.group,
-        "item": np.asarray(counts.items, dtype=object)[one.item],
-        "category": names[counts.category[one.item]],
-        "trials": one.trials, "n_a": one.n[:, 0], "n_b": one.n[:, 1], "n_tie": one.n[:, 2],
-        "flip_rate": flip_rate(one.n), "disagreement": disagreement(one.n), "entropy": entropy(one.n),
-        "majority": np.asarray(OUTCOMES, dtype=object)[outcome], "shared": shared,
-        "preference_p": binomial_p(one.n[:, 0], one.n[:, 1]),
-        "first": position[:, 0], "second": position[:, 1],
-        "position_p": binomial_p(position[:, 0], position[:, 1]), "order_p": order_p(one.ordered),
-        "position_effect": position_effect(one.ordered),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "judge": one.judge,
+            "condition": str(one.condition),
+            "group": one.group,
+            "item": np.asarray(counts.items, dtype=object)[one.item],
+            "category": names[counts.category[one.item]],
+            "trials": one.trials,
+            "n_a": one.n[:, 0],
+            "n_b": one.n[:, 1],
+            "n_tie": one.n[:, 2],
+            "flip_rate": flip_rate(one.n),
+            "disagreement": disagreement(one.n),
+            "entropy": entropy(one.n),
+            "majority": np.asarray(OUTCOMES, dtype=object)[outcome],
+            "shared": shared,
+            "preference_p": binomial_p(one.n[:, 0], one.n[:, 1]),
+            "first": position[:, 0],
+            "second": position[:, 1],
+            "position_p": binomial_p(position[:, 0], position[:, 1]),
+            "order_p": order_p(one.ordered),
+            "position_effect": position_effect(one.ordered),
+        }
+    )

@@ -22,7 +22,6 @@ from bayesjudge.tables.columns import require_columns
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["BattleCells", "battle_events", "make_battle_cells"]
 
 #: Gaps are told apart to this many digits: means of the same scores in another order are the same gap.
 _DIGITS = 9
@@ -78,9 +77,14 @@ class BattleCells:
 
 
 def make_battle_cells(
-    battles: Battles | ir.Table, *, group: str | None, lengths: bool, digits: int = _DIGITS,
-    covariates: Sequence[str] = (), clusters: Sequence[str] = (),
-) -> BattleCells:  # fmt: skip
+    battles: Battles | ir.Table,
+    *,
+    group: str | None,
+    lengths: bool,
+    digits: int = _DIGITS,
+    covariates: Sequence[str] = (),
+    clusters: Sequence[str] = (),
+) -> BattleCells:
     """Collapse rows to cells; see `bayesjudge.counts.battles.counts.count_battles` for what is refused."""
     x = covariate_keys(covariates)
     keys = cluster_keys(clusters)
@@ -95,27 +99,40 @@ def make_battle_cells(
     # Most of a long log may have votes alone: only those beside a judge's view are kept battle by battle.
     beside = turned.view().semi_join(judged, list(_BATTLE))
     return BattleCells(
-        cast=cast, votes=_votes(cast, x), judged_votes=cached(_votes(_cast(beside, (), ()), ())),
-        shown=shown, judged=judged, models=models, judges=judges,
-        groups=groups, covariates=tuple(covariates), clusters=tuple(clusters),
-        dropped=dropped, warnings=warnings,
-    )  # fmt: skip
+        cast=cast,
+        votes=_votes(cast, x),
+        judged_votes=cached(_votes(_cast(beside, (), ()), ())),
+        shown=shown,
+        judged=judged,
+        models=models,
+        judges=judges,
+        groups=groups,
+        covariates=tuple(covariates),
+        clusters=tuple(clusters),
+        dropped=dropped,
+        warnings=warnings,
+    )
 
 
-def _turn(
-    rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...], clusters: tuple[str, ...]
-) -> IbisTable:
+def _turn(rows: IbisTable, models: tuple[str, ...], x: tuple[str, ...], clusters: tuple[str, ...]) -> IbisTable:
     """Models as codes, everything in the frame of the one with the smaller code."""
     rows = rows.mutate(code_a=code_in(rows.model_a, models), code_b=code_in(rows.model_b, models))
     as_is = rows.code_a < rows.code_b
     place = rows.order.cases(("ab", 1), ("ba", -1), else_=0)
     return rows.select(
-        "item", "judge", "voter", "group", *clusters,
-        first=as_is.ifelse(rows.code_a, rows.code_b), second=as_is.ifelse(rows.code_b, rows.code_a),
-        place=as_is.ifelse(place, -place), gap=as_is.ifelse(rows.gap, -rows.gap),
-        human=as_is.ifelse(rows.human, 1 - rows.human), verdict=as_is.ifelse(rows.verdict, 1 - rows.verdict),
+        "item",
+        "judge",
+        "voter",
+        "group",
+        *clusters,
+        first=as_is.ifelse(rows.code_a, rows.code_b),
+        second=as_is.ifelse(rows.code_b, rows.code_a),
+        place=as_is.ifelse(place, -place),
+        gap=as_is.ifelse(rows.gap, -rows.gap),
+        human=as_is.ifelse(rows.human, 1 - rows.human),
+        verdict=as_is.ifelse(rows.verdict, 1 - rows.verdict),
         **{name: as_is.ifelse(rows[name], -rows[name]) for name in ("length", *x)},
-    )  # fmt: skip
+    )
 
 
 def _cast(turned: IbisTable, x: tuple[str, ...], clusters: tuple[str, ...]) -> IbisTable:
@@ -123,28 +140,38 @@ def _cast(turned: IbisTable, x: tuple[str, ...], clusters: tuple[str, ...]) -> I
     rows = turned.filter(turned.human.notnull())
     rows = rows.mutate(alone=rows.judge.isnull().ifelse(rows.place, 0))
     return rows.group_by([*_BATTLE, "voter"]).aggregate(
-        human=rows.human.max(), torn=(rows.human.max() > rows.human.min()).cast("int64"),
-        group=rows.group.max(), **_means(rows, x), place=rows.alone.max() + rows.alone.min(),
+        human=rows.human.max(),
+        torn=(rows.human.max() > rows.human.min()).cast("int64"),
+        group=rows.group.max(),
+        **_means(rows, x),
+        place=rows.alone.max() + rows.alone.min(),
         **_cluster_names(rows, clusters),
-    )  # fmt: skip
+    )
 
 
 def _votes(cast: IbisTable, x: tuple[str, ...]) -> IbisTable:
     """One row a battle."""
     return cast.group_by(_BATTLE).aggregate(
-        a=(cast.human == 1).sum(), tie=(cast.human == 0.5).sum(), b=(cast.human == 0).sum(),
-        torn=cast.torn.sum(), group=cast.group.max(), place=cast.place.sum().sign(),
+        a=(cast.human == 1).sum(),
+        tie=(cast.human == 0.5).sum(),
+        b=(cast.human == 0).sum(),
+        torn=cast.torn.sum(),
+        group=cast.group.max(),
+        place=cast.place.sum().sign(),
         **_means(cast, x),
-    )  # fmt: skip
+    )
 
 
 def _shown(turned: IbisTable, digits: int, x: tuple[str, ...], clusters: tuple[str, ...]) -> IbisTable:
     """One row for each judge, battle and order: runs are averaged, since they are not independent."""
     rows = turned.filter(turned.verdict.notnull() | turned.gap.notnull())
     cells = rows.group_by([*_BATTLE, "judge", "place"]).aggregate(
-        gap=rows.gap.mean().round(digits), stated=rows.verdict.mean(), group=rows.group.max(),
-        **_means(rows, x), **_cluster_names(rows, clusters),
-    )  # fmt: skip
+        gap=rows.gap.mean().round(digits),
+        stated=rows.verdict.mean(),
+        group=rows.group.max(),
+        **_means(rows, x),
+        **_cluster_names(rows, clusters),
+    )
     return cells.mutate(label=_side(cells.stated).fill_null(cells.gap.sign()), stated=_side(cells.stated))
 
 
@@ -169,13 +196,18 @@ def _both_orders(shown: IbisTable, digits: int, x: tuple[str, ...], clusters: tu
     The stated verdicts decide, and the gap only where none was stated.
     """
     both = shown.group_by([*_BATTLE, "judge"]).aggregate(
-        gap=shown.gap.mean().round(digits), group=shown.group.max(), **_means(shown, x),
+        gap=shown.gap.mean().round(digits),
+        group=shown.group.max(),
+        **_means(shown, x),
         stated=shown.stated.sum().sign().cast("float64"),
-        high=shown.label.max(), low=shown.label.min(),
+        high=shown.label.max(),
+        low=shown.label.min(),
         shown_first=shown.label.max(where=shown.place == 1),
         shown_second=shown.label.max(where=shown.place == -1),
-        places=shown.place.sum(), n_places=shown.place.count(), **_cluster_names(shown, clusters),
-    )  # fmt: skip
+        places=shown.place.sum(),
+        n_places=shown.place.count(),
+        **_cluster_names(shown, clusters),
+    )
     by_gap = (both.high * both.low < 0).ifelse(0.0, both.gap.sign())
     return both.mutate(label=both.stated.fill_null(by_gap), place=(both.n_places == 1).ifelse(both.places, 0))
 
@@ -192,9 +224,8 @@ ALL, NO_GROUP = "all", "(missing)"
 
 
 def battle_events(
-    battles: Battles | ir.Table, group: str | None, lengths: bool, covariates: Sequence[str],
-    clusters: Sequence[str],
-) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:  # fmt: skip
+    battles: Battles | ir.Table, group: str | None, lengths: bool, covariates: Sequence[str], clusters: Sequence[str]
+) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
     """Usable rows in the columns that battles are made of, how many were dropped by reason, and warnings.
 
     Raises
@@ -252,9 +283,7 @@ def _from_ibis(
     columns = {name: table[name].cast("string") for name in ("model_a", "model_b")}
     # Whole numbers as items take a quarter of the memory of their text.
     columns["item"] = table.item if table.item.type().is_integer() else table.item.cast("string")
-    columns |= {
-        name: table[name].cast("float64") if name in there else number for name in ("human", "verdict")
-    }
+    columns |= {name: table[name].cast("float64") if name in there else number for name in ("human", "verdict")}
     columns |= {name: table[name].cast("string") if name in there else text for name in ("order", "voter")}
     columns["gap"] = table[gap].cast("float64") if gap else number
     columns["judge"] = table["judge"].cast("string") if "judge" in there else ibis.literal("judge")
@@ -273,8 +302,11 @@ def _from_ibis(
 def _count_dropped(rows: IbisTable, named: IbisTable, usable: IbisTable) -> dict[str, int]:
     total, with_names = _size(rows), _size(named)
     itself = _size(named.filter(named.model_a == named.model_b))
-    counts = {"missing item or model": total - with_names, "a model against itself": itself,
-              "no human vote, verdict or score": with_names - itself - _size(usable)}  # fmt: skip
+    counts = {
+        "missing item or model": total - with_names,
+        "a model against itself": itself,
+        "no human vote, verdict or score": with_names - itself - _size(usable),
+    }
     return {reason: n for reason, n in counts.items() if n}
 
 
@@ -282,12 +314,23 @@ def _require_known(rows: IbisTable) -> None:
     odd = {name: (~rows[name].isin([0.0, 0.5, 1.0])).sum() for name in ("human", "verdict")}
     odd["gap"] = (rows.gap.abs() > _LARGEST).sum() + is_nan(rows.gap).sum()
     odd["order"] = (~rows.order.isin(["ab", "ba"])).sum()
-    allowed = {"human": "1, 0.5 and 0", "verdict": "1, 0.5 and 0", "gap": "finite numbers or null",
-               "order": "'ab' and 'ba'"}  # fmt: skip
+    allowed = {
+        "human": "1, 0.5 and 0",
+        "verdict": "1, 0.5 and 0",
+        "gap": "finite numbers or null",
+        "order": "'ab' and 'ba'",
+    }
     found = fetch(rows.aggregate(**odd)).fillna(0).iloc[0]
-    bad = [Problem(column=name, found=f"{int(found[name])} other values", allowed=allowed[name],
-                   fix="Recode it where the data lives, or read the table with read_battles.")
-           for name in allowed if found[name]]  # fmt: skip
+    bad = [
+        Problem(
+            column=name,
+            found=f"{int(found[name])} other values",
+            allowed=allowed[name],
+            fix="Recode it where the data lives, or read the table with read_battles.",
+        )
+        for name in allowed
+        if found[name]
+    ]
     if bad:
         raise InputError(bad)
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.counts.rows import IbisTable
 
-__all__ = ["ITEM", "NONE", "PROMPTS", "cluster_columns", "cluster_keys", "frame_clusters", "table_clusters"]
 
 #: Names of columns that hold the prompt, the first one that is there and repeats.
 PROMPTS = ("prompt", "prompt_id", "question_id", "instruction_id", "conversation")
@@ -63,8 +62,10 @@ def cluster_columns(battles: Battles | ir.Table, asked: str | Sequence[str] | No
     if names == (NONE,):
         return ()
     if lost := [name for name in names if name not in columns]:
-        raise UsageError(f"no column {lost[0]!r} to cluster by; the table has {list(columns)}, and "
-                         f"{NONE!r} alone takes battles as independent")  # fmt: skip
+        raise UsageError(
+            f"no column {lost[0]!r} to cluster by; the table has {list(columns)}, and "
+            f"{NONE!r} alone takes battles as independent"
+        )
     return names
 
 
@@ -125,5 +126,6 @@ def table_clusters(table: IbisTable, names: Sequence[str]) -> dict[str, Any]:
     import ibis
 
     alone = ibis.literal(_ALONE) + table[ITEM].cast("string")
-    return {key: table[name].cast("string").fill_null(alone)
-            for key, name in zip(cluster_keys(names), names, strict=True)}  # fmt: skip
+    return {
+        key: table[name].cast("string").fill_null(alone) for key, name in zip(cluster_keys(names), names, strict=True)
+    }

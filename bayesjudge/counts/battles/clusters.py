@@ -19,8 +19,6 @@ from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
 from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch
 from bayesjudge.maths.battle_sums import BattleSums
 
-__all__ = ["PEOPLE", "BattleClusters", "battle_clusters", "single_battles"]
-
 type Ints = NDArray[np.int64]
 type Floats = NDArray[np.float64]
 
@@ -121,11 +119,17 @@ class BattleClusters:
         """
         t = self.label if target is None else target
         return BattleSums(
-            models=models, raters=raters or 1, rater=self.rater if raters else np.zeros_like(self.rater),
-            first=self.first, second=self.second, x=np.zeros((len(self), 0)) if x is None else x,
-            cluster=self.cluster, n=self.n.astype(np.float64), t=self.n * t,
+            models=models,
+            raters=raters or 1,
+            rater=self.rater if raters else np.zeros_like(self.rater),
+            first=self.first,
+            second=self.second,
+            x=np.zeros((len(self), 0)) if x is None else x,
+            cluster=self.cluster,
+            n=self.n.astype(np.float64),
+            t=self.n * t,
             times=self.times.astype(np.float64),
-        )  # fmt: skip
+        )
 
 
 def battle_clusters(cells: BattleCells) -> tuple[BattleClusters, ...]:
@@ -144,8 +148,10 @@ def single_battles(cells: BattleCells, clusters: tuple[BattleClusters, ...]) -> 
 
 
 def _with_items(cells: BattleCells) -> BattleCells:
-    named = {name: getattr(cells, name).mutate(**{ITEM_KEY: getattr(cells, name)["item"].cast("string")})
-             for name in ("cast", "judged")}  # fmt: skip
+    named = {
+        name: getattr(cells, name).mutate(**{ITEM_KEY: getattr(cells, name)["item"].cast("string")})
+        for name in ("cast", "judged")
+    }
     return replace(cells, **named)
 
 
@@ -163,10 +169,17 @@ def _by_column(cells: BattleCells, name: str, key: str) -> BattleClusters:
     group = pd.Index(cells.groups).get_indexer(pd.Index(frame["group"])).astype(np.int64)
     sides = (frame[_SIDES].to_numpy(np.float64) + 1) / 2
     return BattleClusters(
-        column=name, **codes, group=group,
-        cluster=cluster.astype(np.int64), label=sides[:, 0], shown=sides[:, 1:3], longer=sides[:, 3],
-        gap=frame["gap"].to_numpy(np.float64), votes=frame[_VOTES].to_numpy(np.int64), times=times,
-    )  # fmt: skip
+        column=name,
+        **codes,
+        group=group,
+        cluster=cluster.astype(np.int64),
+        label=sides[:, 0],
+        shown=sides[:, 1:3],
+        longer=sides[:, 3],
+        gap=frame["gap"].to_numpy(np.float64),
+        votes=frame[_VOTES].to_numpy(np.int64),
+        times=times,
+    )
 
 
 def _rows(cells: BattleCells, key: str) -> IbisTable:
@@ -175,10 +188,18 @@ def _rows(cells: BattleCells, key: str) -> IbisTable:
 
     cast, none, zero = cells.cast, ibis.null().cast("float64"), ibis.literal(0).cast("int64")
     people = cast.select(
-        "first", "second", "group", rater=ibis.literal(PEOPLE).cast("int64"), label=2 * cast.human - 1,
-        shown_first=none, shown_second=none, longer=cast.length.sign().cast("float64"), gap=none,
-        **dict.fromkeys(_VOTES, zero), cluster=cast[key],
-    ).select(*_ROW, "cluster")  # fmt: skip
+        "first",
+        "second",
+        "group",
+        rater=ibis.literal(PEOPLE).cast("int64"),
+        label=2 * cast.human - 1,
+        shown_first=none,
+        shown_second=none,
+        longer=cast.length.sign().cast("float64"),
+        gap=none,
+        **dict.fromkeys(_VOTES, zero),
+        cluster=cast[key],
+    ).select(*_ROW, "cluster")
     return people.union(_views(cells, key)) if cells.judges else people
 
 
@@ -189,9 +210,16 @@ def _views(cells: BattleCells, key: str) -> IbisTable:
     sides = {name: views[name].cast("float64") for name in _SIDES[:-1]}
     votes = {name: views[name].fill_null(0).cast("int64") for name in _VOTES}
     return views.select(
-        "first", "second", "group", "gap", rater=views.rater.cast("int64"), **sides, **votes,
-        longer=views.length.sign().cast("float64"), cluster=views[key],
-    ).select(*_ROW, "cluster")  # fmt: skip
+        "first",
+        "second",
+        "group",
+        "gap",
+        rater=views.rater.cast("int64"),
+        **sides,
+        **votes,
+        longer=views.length.sign().cast("float64"),
+        cluster=views[key],
+    ).select(*_ROW, "cluster")
 
 
 def _distinct_kinds(rows: IbisTable) -> IbisTable:

@@ -28,18 +28,6 @@ from bayesjudge.tables import Battles
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = [
-    "BattleClusters",
-    "BattleCounts",
-    "HumanVotes",
-    "JudgedBattles",
-    "PairCounts",
-    "Swaps",
-    "count_battles",
-    "human_votes",
-    "judged_battles",
-    "swaps_of",
-]
 
 type Ints = NDArray[np.int64]
 
@@ -133,24 +121,26 @@ class BattleCounts:
             return replace(rows, votes=np.where(_involved(rows, codes)[:, None], 0, rows.votes))
 
         free = ~_involved(self.human, codes)
-        battles, *clusters = (rows.keep((rows.rater != PEOPLE) | ~_involved(rows, codes))
-                              for rows in (self.battles, *self.clusters))  # fmt: skip
+        battles, *clusters = (
+            rows.keep((rows.rater != PEOPLE) | ~_involved(rows, codes)) for rows in (self.battles, *self.clusters)
+        )
         return replace(
-            self, human=self.human.keep(free), judged=hidden(self.judged), shown=hidden(self.shown),
-            battles=battles, clusters=tuple(clusters),
-        )  # fmt: skip
+            self,
+            human=self.human.keep(free),
+            judged=hidden(self.judged),
+            shown=hidden(self.shown),
+            battles=battles,
+            clusters=tuple(clusters),
+        )
 
     def _codes(self, models: str | Iterable[str]) -> list[int]:
         names = [models] if isinstance(models, str) else list(models)
         return [self.code("model", name) for name in names]
 
     def _only(self, wanted: Any) -> BattleCounts:
-        parts: dict[str, Any] = {
-            name: getattr(self, name) for name in ("human", "judged", "shown", "battles")
-        }
+        parts: dict[str, Any] = {name: getattr(self, name) for name in ("human", "judged", "shown", "battles")}
         clusters = tuple(rows.keep(wanted(rows)) for rows in self.clusters)
-        return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()},
-                       clusters=clusters)  # fmt: skip
+        return replace(self, **{name: rows.keep(wanted(rows)) for name, rows in parts.items()}, clusters=clusters)
 
 
 def _involved(rows: HumanVotes | JudgedBattles | BattleClusters, codes: Sequence[int]) -> NDArray[np.bool_]:
@@ -223,28 +213,50 @@ def count_battles(
     >>> counts.human_pairs().n.tolist(), counts.judge_pairs("j").n.tolist()
     ([[2, 0, 0]], [[1, 0, 1]])
     """
-    cells = make_battle_cells(battles, group=group, lengths=lengths, digits=digits, covariates=covariates,
-                              clusters=cluster_columns(battles, cluster))  # fmt: skip
+    cells = make_battle_cells(
+        battles,
+        group=group,
+        lengths=lengths,
+        digits=digits,
+        covariates=covariates,
+        clusters=cluster_columns(battles, cluster),
+    )
     if not cells.models:
-        raise InputError([Problem(column="(table)", found=f"no usable battle: {dict(cells.dropped)}",
-                                  allowed="at least one", fix="Check the file.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="(table)",
+                    found=f"no usable battle: {dict(cells.dropped)}",
+                    allowed="at least one",
+                    fix="Check the file.",
+                )
+            ]
+        )
     names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
     human, judged = human_votes(cells), judged_battles(cells, cells.judged)
     clusters = _clusters(cells, cluster)
     return BattleCounts(
-        **names, human=human, judged=judged, shown=judged_battles(cells, cells.shown),
-        swaps=swaps_of(cells), covariates=cells.covariates, clusters=clusters,
-        battles=single_battles(cells, clusters), dropped=cells.dropped,
+        **names,
+        human=human,
+        judged=judged,
+        shown=judged_battles(cells, cells.shown),
+        swaps=swaps_of(cells),
+        covariates=cells.covariates,
+        clusters=clusters,
+        battles=single_battles(cells, clusters),
+        dropped=cells.dropped,
         warnings=(*cells.warnings, *_unknown(human, judged, cells.covariates)),
-    )  # fmt: skip
+    )
 
 
 def _clusters(cells: BattleCells, asked: str | Sequence[str] | None) -> tuple[BattleClusters, ...]:
     found = battle_clusters(cells)
     for rows in found:
         if asked is not None and rows.count() < 2:
-            raise UsageError(f"column {rows.column!r} names {rows.count()} cluster: intervals need two or "
-                             "more; leave it out, or give 'none' for independent battles")  # fmt: skip
+            raise UsageError(
+                f"column {rows.column!r} names {rows.count()} cluster: intervals need two or "
+                "more; leave it out, or give 'none' for independent battles"
+            )
     return found
 
 
@@ -255,8 +267,10 @@ def _unknown(human: HumanVotes, judged: JudgedBattles, names: Sequence[str]) -> 
         votes = int(human.votes[np.isnan(human.covariates[:, k])].sum())
         views = int(judged.n[np.isnan(judged.covariates[:, k])].sum())
         if votes or views:
-            found.append(f"covariate {name!r} is not known for {votes} votes and {views} judged battles: "
-                         "taken as no difference there")  # fmt: skip
+            found.append(
+                f"covariate {name!r} is not known for {votes} votes and {views} judged battles: "
+                "taken as no difference there"
+            )
     return found
 
 
@@ -277,9 +291,16 @@ def human_votes(cells: BattleCells) -> HumanVotes:
     if frame["torn"].sum():
         torn = fetch(cells.votes.filter(cells.votes.torn > 0).select("item").limit(5))
         items = ", ".join(sorted(map(str, torn["item"])))
-        raise InputError([Problem(column="human", found=f"different votes on item {items}",
-                                  allowed="one vote for each battle and voter",
-                                  fix="Give each person's vote its own voter.")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="human",
+                    found=f"different votes on item {items}",
+                    allowed="one vote for each battle and voter",
+                    fix="Give each person's vote its own voter.",
+                )
+            ]
+        )
     return HumanVotes(**_common(frame, cells), votes=frame[["a", "tie", "b"]].to_numpy(np.int64))
 
 
@@ -292,11 +313,14 @@ def judged_battles(cells: BattleCells, rows: IbisTable) -> JudgedBattles:
     joined = joined.mutate(**{side: joined[side].fill_null(0) for side in ("a", "tie", "b")})
     frame = fetch(joined.group_by(keys).aggregate(n=joined.count())).sort_values(keys, ignore_index=True)
     return JudgedBattles(
-        judge=_codes(frame["judge"], cells.judges), **_common(frame, cells),
-        label=_outcome(frame["label"]), verdict=_outcome(frame["stated"]),
+        judge=_codes(frame["judge"], cells.judges),
+        **_common(frame, cells),
+        label=_outcome(frame["label"]),
+        verdict=_outcome(frame["stated"]),
         gap=frame["gap"].to_numpy(np.float64),
-        votes=frame[["a", "tie", "b"]].to_numpy(np.int64), n=frame["n"].to_numpy(np.int64),
-    )  # fmt: skip
+        votes=frame[["a", "tie", "b"]].to_numpy(np.int64),
+        n=frame["n"].to_numpy(np.int64),
+    )
 
 
 def _outcome(side: pd.Series[float]) -> Floats:
@@ -306,25 +330,27 @@ def _outcome(side: pd.Series[float]) -> Floats:
 
 def _common(frame: pd.DataFrame, cells: BattleCells) -> dict[str, Any]:
     return {
-        "first": frame["first"].to_numpy(np.int64), "second": frame["second"].to_numpy(np.int64),
-        "group": _codes(frame["group"], cells.groups), "order": frame["place"].to_numpy(np.int64),
+        "first": frame["first"].to_numpy(np.int64),
+        "second": frame["second"].to_numpy(np.int64),
+        "group": _codes(frame["group"], cells.groups),
+        "order": frame["place"].to_numpy(np.int64),
         "length": frame["length"].to_numpy(np.float64),
         "covariates": frame[list(covariate_keys(cells.covariates))].to_numpy(np.float64),
-    }  # fmt: skip
+    }
 
 
 def swaps_of(cells: BattleCells) -> Swaps:
     """What changes with the order, in battles that a judge saw in both."""
     battle = ["item", "first", "second", "judge"]
-    sides = [
-        cells.shown.filter(cells.shown.place == place).select(*battle, "label", "gap") for place in (1, -1)
-    ]
+    sides = [cells.shown.filter(cells.shown.place == place).select(*battle, "label", "gap") for place in (1, -1)]
     both = sides[0].inner_join(sides[1], battle, rname="{name}_second")
     both = both.mutate(change=(both.gap - both.gap_second) / 2)
     table = both.group_by(["judge", "label", "label_second"]).aggregate(
-        n=both.count(), graded=both.change.count(), advantage=both.change.sum().fill_null(0.0),
+        n=both.count(),
+        graded=both.change.count(),
+        advantage=both.change.sum().fill_null(0.0),
         squares=(both.change * both.change).sum().fill_null(0.0),
-    )  # fmt: skip
+    )
     # A sum of floats depends on the order of its terms, and the database gives groups in any.
     frame = fetch(table).sort_values(["judge", "label", "label_second"])
     judge = _codes(frame["judge"], cells.judges)
@@ -332,10 +358,13 @@ def swaps_of(cells: BattleCells) -> Swaps:
     place = [(1 - frame[name].to_numpy(np.float64)).astype(int) for name in ("label", "label_second")]
     labels = np.zeros((len(cells.judges), 3, 3), dtype=np.int64)
     np.add.at(labels, (judge, *place), frame["n"].to_numpy(np.int64))
-    sums = {name: np.bincount(judge, weights=frame[name].to_numpy(np.float64), minlength=len(cells.judges))
-            for name in ("graded", "advantage", "squares")}  # fmt: skip
-    return Swaps(labels=labels, advantage=sums["advantage"], advantage_squares=sums["squares"],
-                 n=sums["graded"].astype(np.int64))  # fmt: skip
+    sums = {
+        name: np.bincount(judge, weights=frame[name].to_numpy(np.float64), minlength=len(cells.judges))
+        for name in ("graded", "advantage", "squares")
+    }
+    return Swaps(
+        labels=labels, advantage=sums["advantage"], advantage_squares=sums["squares"], n=sums["graded"].astype(np.int64)
+    )
 
 
 def _codes(values: pd.Series[str], names: tuple[str, ...]) -> Ints:

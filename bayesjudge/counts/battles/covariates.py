@@ -20,8 +20,6 @@ from bayesjudge.tables.words import read_number
 if TYPE_CHECKING:
     from bayesjudge.counts.rows import IbisTable
 
-__all__ = ["covariate_columns", "covariate_keys", "frame_differences", "table_differences"]
-
 
 def covariate_columns(columns: Iterable[str], name: str) -> tuple[str, ...]:
     """The column, or the two columns, behind the name of a covariate.
@@ -42,8 +40,10 @@ def covariate_columns(columns: Iterable[str], name: str) -> tuple[str, ...]:
         return (name,)
     if set(pair) <= set(there):
         return pair
-    raise UsageError(f"no covariate {name!r}: it takes a column {name!r} (first answer minus second) or the "
-                     f"columns {pair[0]!r} and {pair[1]!r}; the table has {there}")  # fmt: skip
+    raise UsageError(
+        f"no covariate {name!r}: it takes a column {name!r} (first answer minus second) or the "
+        f"columns {pair[0]!r} and {pair[1]!r}; the table has {there}"
+    )
 
 
 def covariate_keys(names: Sequence[str]) -> tuple[str, ...]:
@@ -112,6 +112,10 @@ def _read(column: pd.Series[Any]) -> NDArray[np.float64]:
 
 
 def _not_numbers(column: str, found: str, rows: tuple[int, ...] = ()) -> Problem:
-    return Problem(column=column, found=found, allowed="finite numbers, or nothing where it is not known",
-                   rows=rows, fix="Leave the covariate out, or make it numbers; group= splits battles by a "
-                                  "column of words.")  # fmt: skip
+    return Problem(
+        column=column,
+        found=found,
+        allowed="finite numbers, or nothing where it is not known",
+        rows=rows,
+        fix="Leave the covariate out, or make it numbers; group= splits battles by a column of words.",
+    )

@@ -10,8 +10,6 @@ import numpy as np
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 
-__all__ = ["FEW", "FEW_OF_A_MODEL", "clusters_of_models", "few_clusters", "few_notes"]
-
 #: Clusters below which clustered errors are rough, in all and of one model (Cameron & Miller 2015).
 FEW, FEW_OF_A_MODEL = 20, 10
 
@@ -54,6 +52,7 @@ def _rough(n: int, column: str, least: int, whose: str) -> str:
 
 def clusters_of_models(rows: BattleClusters, models: int) -> np.ndarray:
     """Number of clusters with a battle of each model (M,)."""
-    held = np.unique(np.concatenate([np.stack([rows.cluster, side]) for side in (rows.first, rows.second)],
-                                    axis=1), axis=1)  # fmt: skip
+    held = np.unique(
+        np.concatenate([np.stack([rows.cluster, side]) for side in (rows.first, rows.second)], axis=1), axis=1
+    )
     return np.bincount(held[1], weights=rows.times[held[0]], minlength=models).astype(np.int64)

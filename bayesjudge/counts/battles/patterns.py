@@ -8,8 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HumanVotes", "JudgedBattles", "PairCounts", "Swaps"]
-
 type Ints = NDArray[np.int64]
 type Floats = NDArray[np.float64]
 

@@ -12,8 +12,7 @@ from bayesjudge.inference.engines.laplace import Laplace
 from bayesjudge.inference.engines.nuts import Nuts
 from bayesjudge.inference.engines.pymc import PyMC
 
-__all__ = ["ENGINES", "Drawn", "Engine", "Hmc", "Job", "Laplace", "Nuts", "PyMC",
-           "engine_of"]  # fmt: skip
+__all__ = ["ENGINES", "Drawn", "Engine", "Hmc", "Job", "Laplace", "Nuts", "PyMC", "engine_of"]
 
 #: Engines by their short names.
 ENGINES: Mapping[str, type[Engine]] = {one.name: one for one in (Nuts, Hmc, Laplace, PyMC)}

@@ -18,8 +18,6 @@ from bayesjudge.inference.programs.density import Arrays, Density, Sets, density
 from bayesjudge.inference.programs.progress import Report, bar
 from bayesjudge.model import Data, Model
 
-__all__ = ["CAREFUL", "Drawn", "Draws", "Engine", "Job", "SideBySide", "with_care"]
-
 #: Target acceptance of a second run, made when the first one diverged.
 CAREFUL = 0.99
 

@@ -31,8 +31,6 @@ from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
 from bayesjudge.inference.programs.stacks import placed, stack
 
-__all__ = ["DENSE_UP_TO", "Hmc", "Noise", "State", "advance", "renew", "run_from", "run_hmc", "start"]
-
 #: Mean integration time in whitened units. A Gaussian decorrelates best at π/2; on the hierarchical
 #: posteriors here (31 parameters, TriviaQA, 16 posteriors) 3 raised the smallest ESS from 81 to 264 of 2,000
 #: draws for 2.3 times the gradients; 5 raised it to 396 for 4.2 times.
@@ -87,9 +85,8 @@ class Hmc(SideBySide):
 
 
 def run_hmc(
-    target: Density, arrays: Arrays, key: Any, options: Engine, *, many: Sets,
-    report: Report | None = None,
-) -> Draws:  # fmt: skip
+    target: Density, arrays: Arrays, key: Any, options: Engine, *, many: Sets, report: Report | None = None
+) -> Draws:
     """Sample many posteriors at once; arguments as in `run_nuts`."""
     run, rngs = _Run(target, arrays, options, many), [stream(one) for one in key]
     tell = partial(_tell, report, options.tune + options.draws)
@@ -238,11 +235,18 @@ def start(chains: Chains) -> State:
     """Chains where they are placed, whitened by the curvature at the mode; of many data sets."""
     number, _, size = chains.z.shape
     covariance = chains.mode.covariance
-    root = (np.linalg.cholesky(covariance) if size <= DENSE_UP_TO
-            else np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)))  # fmt: skip
+    root = np.linalg.cholesky(covariance) if size <= DENSE_UP_TO else np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     step = jax.vmap(_fresh)(jnp.full(number, jnp.log(0.3)))
-    return State(chains.z, chains.value, chains.slope, root, step, np.zeros((number, size)),
-                 np.zeros_like(root), np.zeros(number))  # fmt: skip
+    return State(
+        chains.z,
+        chains.value,
+        chains.slope,
+        root,
+        step,
+        np.zeros((number, size)),
+        np.zeros_like(root),
+        np.zeros(number),
+    )
 
 
 def _fresh(log_size: Any) -> _Step:
@@ -251,9 +255,7 @@ def _fresh(log_size: Any) -> _Step:
     return _Step(log_size, log_size, zero, zero, log_size + jnp.log(2.0))
 
 
-def _move(
-    target: Density, state: State, arrays: Arrays, steps: Any, noise: Noise
-) -> tuple[State, dict[str, Any]]:
+def _move(target: Density, state: State, arrays: Arrays, steps: Any, noise: Noise) -> tuple[State, dict[str, Any]]:
     """One trajectory of every chain, accepted or not."""
     momentum, size = noise.momentum, jnp.exp(state.step.log_size)
     gradient = jax.vmap(jax.value_and_grad(lambda z: target.potential(z, arrays)))
@@ -271,14 +273,19 @@ def _move(
     change = jnp.where(jnp.isfinite(change), change, jnp.inf)
     chance = jnp.minimum(jnp.exp(-change), 1.0)
     accepted = noise.lot < chance
-    stats = {"lp": -jnp.where(accepted, value, state.value),
-             "energy": jnp.where(accepted, before + change, before), "diverging": change > DIVERGENT,
-             "acceptance_rate": chance, "n_steps": jnp.broadcast_to(steps, chance.shape)}  # fmt: skip
+    stats = {
+        "lp": -jnp.where(accepted, value, state.value),
+        "energy": jnp.where(accepted, before + change, before),
+        "diverging": change > DIVERGENT,
+        "acceptance_rate": chance,
+        "n_steps": jnp.broadcast_to(steps, chance.shape),
+    }
     keep = accepted[:, None]
     return state._replace(
-        z=jnp.where(keep, z, state.z), value=jnp.where(accepted, value, state.value),
+        z=jnp.where(keep, z, state.z),
+        value=jnp.where(accepted, value, state.value),
         slope=jnp.where(keep, slope, state.slope),
-    ), stats  # fmt: skip
+    ), stats
 
 
 def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
@@ -332,8 +339,9 @@ def _average(step: _Step, shortfall: Any) -> _Step:
     error = step.error + (shortfall - step.error) / (count + 10)
     log_size = step.anchor - jnp.sqrt(count) / 0.05 * error
     weight = count**-0.75
-    return step._replace(log_size=log_size, error=error, count=count,
-                         log_average=weight * log_size + (1 - weight) * step.log_average)  # fmt: skip
+    return step._replace(
+        log_size=log_size, error=error, count=count, log_average=weight * log_size + (1 - weight) * step.log_average
+    )
 
 
 def renew(state: State, metric: Any) -> State:
@@ -346,11 +354,14 @@ def renew(state: State, metric: Any) -> State:
     new = jnp.linalg.cholesky(covariance) if whole else jnp.sqrt(covariance)
     good = metric & jnp.all(jnp.isfinite(new))
     settled = state.step.log_average
-    step = jax.tree.map(
-        lambda a, b: jnp.where(metric, a, b), _fresh(settled), state.step._replace(log_size=settled)
+    step = jax.tree.map(lambda a, b: jnp.where(metric, a, b), _fresh(settled), state.step._replace(log_size=settled))
+    return state._replace(
+        root=jnp.where(good, new, state.root),
+        step=step,
+        mean=jnp.zeros_like(state.mean),
+        product=jnp.zeros_like(state.product),
+        seen=jnp.zeros_like(state.seen),
     )
-    return state._replace(root=jnp.where(good, new, state.root), step=step, mean=jnp.zeros_like(state.mean),
-                          product=jnp.zeros_like(state.product), seen=jnp.zeros_like(state.seen))  # fmt: skip
 
 
 _RENEW = jax.jit(jax.vmap(renew, in_axes=(0, None)))

@@ -32,8 +32,6 @@ from bayesjudge.inference.programs.at_points import TOGETHER, AtPoints, apart, p
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report
 
-__all__ = ["Laplace", "LaplaceDraws", "run_laplace"]
-
 #: Parameters for which one more weighted draw is made for each that is returned, and the most: weights are
 #: the more unequal the more parameters there are.
 PARAMETERS, MOST = 2, 8
@@ -108,9 +106,7 @@ class LaplaceDraws:
     gradient_norm: Any
 
 
-def run_laplace(
-    target: Density, arrays: Arrays, key: Any, *, draws: int, many: Sets | None = None
-) -> LaplaceDraws:
+def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: Sets | None = None) -> LaplaceDraws:
     """Approximate, weight and resample.
 
     Parameters
@@ -196,8 +192,7 @@ def _until_enough(
         rounds += [draw(number) for number in range(len(rounds), again * least)]
         z, log_ratio = (np.concatenate(part, axis=1) for part in zip(*rounds, strict=True))
         enough = [not one.wants_more(draws) for one in found] or [False] * len(z)
-        found = [found[k] if enough[k] else _resample(z[k], log_ratio[k], draws, rng)
-                 for k, rng in enumerate(rngs())]  # fmt: skip
+        found = [found[k] if enough[k] else _resample(z[k], log_ratio[k], draws, rng) for k, rng in enumerate(rngs())]
         if not any(one.wants_more(draws) for one in found):
             break
     return found

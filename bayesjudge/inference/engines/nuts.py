@@ -25,8 +25,6 @@ from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
 from bayesjudge.maths.each_draw import each_draw
 
-__all__ = ["Nuts", "run_nuts"]
-
 #: Dimensions up to which the metric is a full matrix; past it a diagonal is cheaper than it loses.
 DENSE_UP_TO = 150
 #: Doublings of a trajectory at most, by default.
@@ -85,9 +83,8 @@ _PROGRAMS: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
 
 def run_nuts(
-    target: Density, arrays: Arrays, key: Any, options: Nuts, *, many: Sets | None = None,
-    report: Report | None = None,
-) -> Draws:  # fmt: skip
+    target: Density, arrays: Arrays, key: Any, options: Nuts, *, many: Sets | None = None, report: Report | None = None
+) -> Draws:
     """Sample the posterior.
 
     Parameters
@@ -187,8 +184,13 @@ def _advance(  # noqa: PLR0917 mapped over data sets, which names no arguments
 
     def _step(chain: Any, _: None) -> Any:
         after = sample(chain)
-        stats = {"lp": -after.potential_energy, "energy": after.energy, "diverging": after.diverging,
-                 "n_steps": after.num_steps, "acceptance_rate": after.accept_prob}  # fmt: skip
+        stats = {
+            "lp": -after.potential_energy,
+            "energy": after.energy,
+            "diverging": after.diverging,
+            "n_steps": after.num_steps,
+            "acceptance_rate": after.accept_prob,
+        }
         return after, (after.z, stats)
 
     # One after the other on a CPU, so that none waits for the longest tree of all.

@@ -11,8 +11,6 @@ import numpy as np
 from bayesjudge.errors import EngineError, UsageError
 from bayesjudge.inference.engines.base import Drawn, Engine, Job
 
-__all__ = ["PyMC"]
-
 Sampler = Literal["numpyro", "pymc"]
 
 
@@ -72,10 +70,17 @@ class PyMC(Engine):
         together = {"chain_method": "vectorized"} if self.sampler == "numpyro" else {}
         with job.model.pymc(job.data):
             tree = pm.sample(
-                draws=self.draws, tune=self.tune, chains=self.chains, cores=1, nuts_sampler=self.sampler,
-                nuts={"target_accept": self.target_accept, **together}, random_seed=job.seed,
-                progressbar=job.progress, quiet=not job.progress, compute_convergence_checks=False,
-            )  # fmt: skip
+                draws=self.draws,
+                tune=self.tune,
+                chains=self.chains,
+                cores=1,
+                nuts_sampler=self.sampler,
+                nuts={"target_accept": self.target_accept, **together},
+                random_seed=job.seed,
+                progressbar=job.progress,
+                quiet=not job.progress,
+                compute_convergence_checks=False,
+            )
         posterior, stats = tree["posterior"].dataset, tree["sample_stats"].dataset
         latent = [name for name in job.target.dims if name in posterior]
         values = {name: posterior[name].transpose("chain", "draw", ...).to_numpy() for name in latent}

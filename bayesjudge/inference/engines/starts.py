@@ -16,8 +16,6 @@ from scipy.linalg import cho_solve
 from bayesjudge.inference.programs.at_points import slopes
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
-__all__ = ["Chains", "Mode", "chosen", "find_modes", "find_starts", "place_chains"]
-
 #: Dimensions up to which a mode is searched for: its Hessian costs as many gradients a step.
 MODE_UP_TO = 500
 #: Largest gradient of what may pass for a mode. A search that ran away stops at millions.
@@ -75,11 +73,7 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
 
 
 def place_chains(
-    target: Density,
-    arrays: Arrays,
-    rngs: Sequence[np.random.Generator],
-    chains: int,
-    many: Sets | None = None,
+    target: Density, arrays: Arrays, rngs: Sequence[np.random.Generator], chains: int, many: Sets | None = None
 ) -> Chains:
     """Chains scattered around the modes by the curvature there; a point of no density falls back to the mode.
 
@@ -174,8 +168,10 @@ def find_modes(slopes: Slopes, start: Any, *, most_steps: int = 100, tolerance: 
         going &= (steps < most_steps) & (damping < MOST_DAMPING)
         if not going.any():
             break
-        moves = [_newton(*of) if on else np.full(at.z.shape[1], np.nan)
-                 for on, *of in zip(going, curvature, at.slope, damping, strict=True)]  # fmt: skip
+        moves = [
+            _newton(*of) if on else np.full(at.z.shape[1], np.nan)
+            for on, *of in zip(going, curvature, at.slope, damping, strict=True)
+        ]
         tried = _place(slopes, at.z + np.stack(moves))
         better = going & np.isfinite(tried.slope).all(1) & (tried.value < at.value)
         at = _Place(*(chosen(better, new, old) for new, old in zip(tried, at, strict=True)))

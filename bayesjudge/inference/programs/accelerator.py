@@ -11,8 +11,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-__all__ = ["cache_folder", "prepare", "to_device"]
-
 
 @cache
 def prepare() -> None:

@@ -17,8 +17,6 @@ import numpy as np
 from bayesjudge.inference.programs.density import Arrays, Sets
 from bayesjudge.maths.each_draw import each_draw
 
-__all__ = ["AtPoints", "apart", "beside", "potentials", "slopes", "stream"]
-
 type AtPoints = Callable[[Any], Any]
 type Potential = Callable[[Any, Arrays], Any]
 
@@ -37,8 +35,9 @@ def apart(arrays: Arrays, many: Sets | None) -> list[tuple[Arrays, Sets | None]]
     if many is None or not _one_by_one():
         return [(arrays, many)]
     stacked = {name: np.asarray(arrays[name]) for name in sorted(many.stacked)}
-    return [({**arrays, **jax.device_put({name: a[k] for name, a in stacked.items()})}, None)
-            for k in range(many.number)]  # fmt: skip
+    return [
+        ({**arrays, **jax.device_put({name: a[k] for name, a in stacked.items()})}, None) for k in range(many.number)
+    ]
 
 
 def potentials(potential: Potential, arrays: Arrays, many: Sets | None = None) -> AtPoints:

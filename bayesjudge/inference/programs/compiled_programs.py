@@ -13,8 +13,6 @@ from pathlib import Path
 
 import jax
 
-__all__ = ["release_when_many"]
-
 MAPS = Path("/proc/self/maps")
 ALLOWED = Path("/proc/sys/vm/max_map_count")
 

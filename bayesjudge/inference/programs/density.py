@@ -22,8 +22,6 @@ from numpyro.infer.util import constrain_fn, potential_energy, transform_fn, unc
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.model import Data, Model
 
-__all__ = ["Density", "Sets", "density"]
-
 type Arrays = Mapping[str, Any]
 
 
@@ -110,20 +108,23 @@ def _build(model: Model, data: Data) -> Density:
 
     def constrain(flat: Any, arrays: Arrays) -> dict[str, Any]:
         values = unravel(flat)
-        found = (constrain_fn(generative, (arrays,), {}, values) if moving
-                 else transform_fn(moves, values))  # fmt: skip
+        found = constrain_fn(generative, (arrays,), {}, values) if moving else transform_fn(moves, values)
         return dict(found)
 
     def unconstrain(values: Mapping[str, Any], arrays: Arrays) -> Any:
         given = {name: values[name] for name in latent}
-        found = (unconstrain_fn(generative, (arrays,), {}, given) if moving
-                 else transform_fn(moves, given, invert=True))  # fmt: skip
+        found = unconstrain_fn(generative, (arrays,), {}, given) if moving else transform_fn(moves, given, invert=True)
         return ravel_pytree({name: found[name] for name in latent})[0]
 
     return Density(
-        size=int(start.shape[0]), potential=potential, constrain=constrain, unconstrain=unconstrain,
-        unravel=unravel, dims={name: site.dims for name, site in sites.items()}, start=start,
-    )  # fmt: skip
+        size=int(start.shape[0]),
+        potential=potential,
+        constrain=constrain,
+        unconstrain=unconstrain,
+        unravel=unravel,
+        dims={name: site.dims for name, site in sites.items()},
+        start=start,
+    )
 
 
 def _generative(model: Model, data: Data, arrays: Arrays) -> None:

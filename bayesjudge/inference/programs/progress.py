@@ -9,8 +9,6 @@ from threading import Lock
 
 from bayesjudge.text import visible
 
-__all__ = ["Report", "bar", "blocks", "shared"]
-
 #: Called with what is done and what there is in all.
 type Report = Callable[[int, int], None]
 

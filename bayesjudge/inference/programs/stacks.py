@@ -14,8 +14,6 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Sets
 from bayesjudge.model import Data
 
-__all__ = ["Stack", "placed", "stack"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stack:
@@ -58,11 +56,11 @@ def stack(batch: Sequence[Data]) -> Stack:
     """
     padded = _same_shape(batch)
     first = padded[0].arrays
-    same = {name for name, a in first.items()
-            if all(np.array_equal(a, data.arrays[name]) for data in padded[1:])}  # fmt: skip
+    same = {name for name, a in first.items() if all(np.array_equal(a, data.arrays[name]) for data in padded[1:])}
     differing = frozenset(first) - same or frozenset(first)
-    arrays = {name: np.stack([data.arrays[name] for data in padded]) if name in differing else a
-              for name, a in first.items()}  # fmt: skip
+    arrays = {
+        name: np.stack([data.arrays[name] for data in padded]) if name in differing else a for name, a in first.items()
+    }
     return Stack(first=padded[0], arrays=arrays, differing=differing)
 
 
@@ -78,9 +76,7 @@ def placed(arrays: dict[str, Any], sets: Sets, mesh: Any) -> dict[str, Any]:
     axis = mesh.axis_names[0]
     devices = mesh.shape[axis]
     if sets.number % devices:
-        raise UsageError(
-            f"{sets.number} data sets do not split over {devices} devices; choose batch= as a multiple"
-        )
+        raise UsageError(f"{sets.number} data sets do not split over {devices} devices; choose batch= as a multiple")
     specs = {name: PartitionSpec(axis) if name in sets.stacked else PartitionSpec() for name in arrays}
     return {name: jax.device_put(a, NamedSharding(mesh, specs[name])) for name, a in arrays.items()}
 

@@ -7,6 +7,13 @@ from bayesjudge.planning.labels.sampling import LabelSample, sample_labels
 from bayesjudge.planning.labels.savings import accuracy_draws, labels_saved, retrospective
 
 __all__ = [
-    "LabelPlan", "LabelSample", "accuracy_draws", "difference_contrast", "expected_variance", "labels_saved",
-    "plan_labels", "retrospective", "sample_labels",
-]  # fmt: skip
+    "LabelPlan",
+    "LabelSample",
+    "accuracy_draws",
+    "difference_contrast",
+    "expected_variance",
+    "labels_saved",
+    "plan_labels",
+    "retrospective",
+    "sample_labels",
+]

@@ -10,17 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.estimates import POPULATIONS
 
-__all__ = [
-    "Array",
-    "Flags",
-    "Problem",
-    "checked_contrast",
-    "checked_draws",
-    "factor_of",
-    "make_problem",
-    "path_of",
-]
-
 type Array = NDArray[np.float64]
 type Flags = NDArray[np.bool_]
 
@@ -61,8 +50,10 @@ def checked_draws(probabilities: ArrayLike, labelled: ArrayLike | None) -> tuple
     """Draws (D, I, M) and which answers are labelled (I, M), or a `UsageError`."""
     draws = np.asarray(probabilities, dtype=float)
     if draws.ndim != 3 or len(draws) < 2 or (draws < 0).any() or (draws > 1).any():
-        raise UsageError(f"probabilities must be draws in [0, 1] of shape (draws, items, models), two draws "
-                         f"or more; got {draws.shape}")  # fmt: skip
+        raise UsageError(
+            f"probabilities must be draws in [0, 1] of shape (draws, items, models), two draws "
+            f"or more; got {draws.shape}"
+        )
     done = np.zeros(draws.shape[1:], dtype=bool) if labelled is None else np.asarray(labelled)
     if done.shape != draws.shape[1:] or done.dtype != bool:
         raise UsageError(f"labelled must be True or False for each of {draws.shape[1:]} (items, models)")
@@ -96,8 +87,7 @@ def make_problem(draws: Array, done: Flags, contrast: Array, population: str) ->
     # A cell that cannot be asked gets noise and nothing to tell.
     quiet = np.where(ask, np.maximum(noise, 1e-12), 1.0).ravel()
     target = np.where(ask.reshape(-1, 1), target, 0.0)
-    return Problem(draws=asked, noise=quiet, target=target, variance=left, models=draws.shape[2],
-                   askable=ask.any(1))  # fmt: skip
+    return Problem(draws=asked, noise=quiet, target=target, variance=left, models=draws.shape[2], askable=ask.any(1))
 
 
 def factor_of(problem: Problem, factors: Array, spread: Array, item: int) -> Array:

@@ -8,8 +8,6 @@ from scipy.stats import norm
 
 from bayesjudge.errors import UsageError
 
-__all__ = ["labels_for_half_width"]
-
 
 def labels_for_half_width(
     wanted: float, *, now: float, labelled: int, answers: int, accuracy: float, prob: float = 0.95

@@ -35,8 +35,6 @@ from bayesjudge.planning.labels.gaussian import (
     path_of,
 )
 
-__all__ = ["LabelPlan", "difference_contrast", "expected_variance", "plan_labels"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelPlan:
@@ -84,10 +82,16 @@ def difference_contrast(models: Sequence[str], first: str, second: str) -> Array
 
 
 def plan_labels(
-    probabilities: ArrayLike, *, budget: float, costs: ArrayLike | None = None,
-    labelled: ArrayLike | None = None, contrast: ArrayLike | None = None,
-    population: Population = "superpopulation", random_orders: int = 20, seed: int = 0,
-) -> LabelPlan:  # fmt: skip
+    probabilities: ArrayLike,
+    *,
+    budget: float,
+    costs: ArrayLike | None = None,
+    labelled: ArrayLike | None = None,
+    contrast: ArrayLike | None = None,
+    population: Population = "superpopulation",
+    random_orders: int = 20,
+    seed: int = 0,
+) -> LabelPlan:
     """Items to label next, in the order of expected variance reduction for each unit of cost.
 
     Parameters
@@ -149,9 +153,13 @@ def plan_labels(
 
 
 def expected_variance(
-    probabilities: ArrayLike, order: ArrayLike, *, labelled: ArrayLike | None = None,
-    contrast: ArrayLike | None = None, population: Population = "superpopulation",
-) -> Array:  # fmt: skip
+    probabilities: ArrayLike,
+    order: ArrayLike,
+    *,
+    labelled: ArrayLike | None = None,
+    contrast: ArrayLike | None = None,
+    population: Population = "superpopulation",
+) -> Array:
     """Expected summed variance (B + 1,) of the targets before any and after each item of an order (B,).
 
     Parameters are those of `plan_labels`.

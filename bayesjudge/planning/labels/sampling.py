@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from bayesjudge.errors import UsageError
 from bayesjudge.planning.labels.gaussian import Array, checked_contrast, checked_draws
 
-__all__ = ["LabelSample", "sample_labels"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelSample:
@@ -41,9 +39,14 @@ class LabelSample:
 
 
 def sample_labels(
-    probabilities: ArrayLike, *, size: int, labelled: ArrayLike | None = None,
-    contrast: ArrayLike | None = None, uniform: float = 0.2, seed: int = 0,
-) -> LabelSample:  # fmt: skip
+    probabilities: ArrayLike,
+    *,
+    size: int,
+    labelled: ArrayLike | None = None,
+    contrast: ArrayLike | None = None,
+    uniform: float = 0.2,
+    seed: int = 0,
+) -> LabelSample:
     """Draw items to label, with probabilities proportional to how unsure the model is of their answers.
 
     Parameters
@@ -90,8 +93,7 @@ def sample_labels(
     chosen = np.flatnonzero(open_)[_systematic(drawn, size, np.random.default_rng(seed))]
     ours = float(((1.0 / drawn - 1.0) * error**2).sum())
     even = (len(error) / size - 1.0) * float((error**2).sum())
-    return LabelSample(chosen=np.sort(chosen), inclusion=inclusion,
-                       efficiency=ours / even if even > 0 else 1.0)  # fmt: skip
+    return LabelSample(chosen=np.sort(chosen), inclusion=inclusion, efficiency=ours / even if even > 0 else 1.0)
 
 
 def _expected_error(p: Array, counted: NDArray[np.bool_], contrast: Array) -> Array:

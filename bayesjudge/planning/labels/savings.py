@@ -26,8 +26,6 @@ from bayesjudge.estimates import Population
 from bayesjudge.planning.labels.gaussian import Array, Flags
 from bayesjudge.planning.labels.plan import plan_labels
 
-__all__ = ["accuracy_draws", "labels_saved", "retrospective"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Study:
@@ -64,10 +62,18 @@ def accuracy_draws(probabilities: Array, label: Array, *, population: Population
 
 
 def retrospective(
-    truth: ArrayLike, posterior: Callable[[Array], Array], *, start: int, batch: int, rounds: int,
-    repeats: int = 1, population: Population = "items", contrast: ArrayLike | None = None,
-    prob: float = 0.95, seed: int = 0,
-) -> pd.DataFrame:  # fmt: skip
+    truth: ArrayLike,
+    posterior: Callable[[Array], Array],
+    *,
+    start: int,
+    batch: int,
+    rounds: int,
+    repeats: int = 1,
+    population: Population = "items",
+    contrast: ArrayLike | None = None,
+    prob: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
     """Planned against random labels, round by round, from the same random start.
 
     Parameters
@@ -101,10 +107,11 @@ def retrospective(
     known = np.asarray(truth, dtype=float)
     can = int((~np.isnan(known)).any(1).sum())
     if min(start, batch, repeats) < 1 or rounds < 0 or start + batch * rounds > can:
-        raise UsageError(f"start={start}, batch={batch}, repeats={repeats} must be positive, and start and "
-                         f"{rounds} rounds at most the {can} items with labels")  # fmt: skip
-    study = _Study(truth=known, posterior=posterior, population=population, contrast=contrast, prob=prob,
-                   batch=batch)  # fmt: skip
+        raise UsageError(
+            f"start={start}, batch={batch}, repeats={repeats} must be positive, and start and "
+            f"{rounds} rounds at most the {can} items with labels"
+        )
+    study = _Study(truth=known, posterior=posterior, population=population, contrast=contrast, prob=prob, batch=batch)
     found: list[dict[str, Any]] = []
     for repeat in range(repeats):
         rng = np.random.default_rng([seed, repeat])
@@ -132,8 +139,9 @@ def _next(study: _Study, arm: str, draws: Array, shown: Flags, rng: np.random.Ge
     if arm == "random":
         return _random_items(study.truth, shown, study.batch, rng)
     done = shown[:, None] | np.isnan(study.truth)
-    plan = plan_labels(draws, budget=study.batch, labelled=done, contrast=study.contrast,
-                       population=study.population, random_orders=1)  # fmt: skip
+    plan = plan_labels(
+        draws, budget=study.batch, labelled=done, contrast=study.contrast, population=study.population, random_orders=1
+    )
     # Where nothing is expected of any further item, chance decides.
     rest = shown | np.isin(np.arange(len(shown)), plan.order)
     return np.asarray(np.r_[plan.order, _random_items(study.truth, rest, study.batch - len(plan.order), rng)])
@@ -150,9 +158,12 @@ def _measured(study: _Study, draws: Array, label: Array, shown: Flags, seed: int
     wanted = np.nanmean(study.truth, axis=0) @ weights.T
     tail = (1.0 - study.prob) / 2.0
     lower, upper = np.quantile(target, [tail, 1.0 - tail], axis=0)
-    return {"labelled": int(shown.sum()), "width": float((upper - lower).mean()),
-            "error": float(np.abs(target.mean(0) - wanted).mean()),
-            "covered": float(((lower - 1e-9 <= wanted) & (wanted <= upper + 1e-9)).mean())}  # fmt: skip
+    return {
+        "labelled": int(shown.sum()),
+        "width": float((upper - lower).mean()),
+        "error": float(np.abs(target.mean(0) - wanted).mean()),
+        "covered": float(((lower - 1e-9 <= wanted) & (wanted <= upper + 1e-9)).mean()),
+    }
 
 
 def labels_saved(found: pd.DataFrame) -> pd.DataFrame:

@@ -26,9 +26,7 @@ def known_formats() -> tuple[Format, ...]:
     True
     """
     ours = [
-        tool
-        for module in pkgutil.iter_modules(__path__)
-        for tool in import_module(f"{__name__}.{module.name}").FORMATS
+        tool for module in pkgutil.iter_modules(__path__) for tool in import_module(f"{__name__}.{module.name}").FORMATS
     ]
     theirs = [found for point in entry_points(group="bayesjudge.readers") for found in _several(point.load())]
     return tuple(sorted([*ours, *theirs], key=lambda tool: tool.name))

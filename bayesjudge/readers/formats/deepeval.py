@@ -9,9 +9,7 @@ from bayesjudge.readers.values import at, canonical, listing, mapping, number, n
 
 
 def _rows(record: Record, file: File) -> Iterator[Row]:
-    settings = mapping(file.header.get("hyperparameters")) or mapping(
-        at(file.header, "testRunData.hyperparameters")
-    )
+    settings = mapping(file.header.get("hyperparameters")) or mapping(at(file.header, "testRunData.hyperparameters"))
     row = scalars(record.get("additionalMetadata"), "metadata.")
     row |= {"item": canonical(record.get("input"))}
     if text(settings.get("model")):

@@ -44,9 +44,7 @@ def _scored(row: Row, name: str, score: Mapping[str, Any], judge: str) -> Iterat
     """The judge's value is the one before a person's edit; a score that a person added is a label alone."""
     history = [mapping(entry) for entry in listing(score.get("history"))]
     judged = history[0].get("value") if history else score.get("value")
-    edits = [
-        edit for edit in history if edit.get("provenance") and edit.get("value") not in (None, "UNCHANGED")
-    ]
+    edits = [edit for edit in history if edit.get("provenance") and edit.get("value") not in (None, "UNCHANGED")]
     person = edits[-1] if edits else {}
     if history and history[0].get("provenance"):
         judged = None

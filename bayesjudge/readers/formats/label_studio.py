@@ -19,14 +19,9 @@ def _task(record: Record, _: File) -> Iterator[Row]:
     given = [mapping(one) for one in listing(record.get("annotations"))]
     kept = [one for one in given if not one.get("was_cancelled")]
     for one in kept:
-        who = (
-            text(at(one, "completed_by.email"))
-            or text(at(one, "completed_by.id"))
-            or text(one.get("completed_by"))
-        )
+        who = text(at(one, "completed_by.email")) or text(at(one, "completed_by.id")) or text(one.get("completed_by"))
         yield from (
-            {**row, "criterion": name, "label": value, "annotator": who or "a person"}
-            for name, value in _results(one)
+            {**row, "criterion": name, "label": value, "annotator": who or "a person"} for name, value in _results(one)
         )
     for one in map(mapping, listing(record.get("predictions"))):
         yield from (

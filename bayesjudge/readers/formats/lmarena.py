@@ -71,11 +71,7 @@ def _marked(marks: list[float | None]) -> str | None:
     if marks == [None] * 3:
         return None
     one = sorted(mark or 0.0 for mark in marks) == [0, 0, 1]
-    return (
-        ("model_a", "model_b", "tie")[marks.index(1.0)]
-        if one
-        else f"not exactly one of {', '.join(_ONE_HOT)}"
-    )
+    return ("model_a", "model_b", "tie")[marks.index(1.0)] if one else f"not exactly one of {', '.join(_ONE_HOT)}"
 
 
 _IDS = ("item", "id", "question_id", "battle_id", "item_id", "row_id")

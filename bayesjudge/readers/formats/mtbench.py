@@ -9,9 +9,7 @@ from typing import Any
 from bayesjudge.readers.format import File, Format, Record, Row
 from bayesjudge.readers.values import listing, number, text
 
-_SOURCE = (
-    "FastChat, fastchat/llm_judge: gen_judgment.py and common.py; data set lmsys/mt_bench_human_judgments"
-)
+_SOURCE = "FastChat, fastchat/llm_judge: gen_judgment.py and common.py; data set lmsys/mt_bench_human_judgments"
 #: Names that data sets give to people in a column called judge.
 _PERSON = re.compile(r"(arena_user|expert|author|human|annotator)[_ -]?\w*")
 _SIDES = {"model_1": "a", "model_2": "b", "tie": "tie"}
@@ -40,9 +38,7 @@ def _pair(record: Record, _: File) -> Iterator[Row]:
     scores = [number(record.get(name)) for name in ("m1_score", "m2_score")]
     if None not in scores:
         # Both "games" were decided from the same two single grades.
-        yield (
-            {"error": "failed parse"} if -1 in scores else {**row, "score_a": scores[0], "score_b": scores[1]}
-        )
+        yield ({"error": "failed parse"} if -1 in scores else {**row, "score_a": scores[0], "score_b": scores[1]})
         return
     for name, order in (("g1_winner", "ab"), ("g2_winner", "ba")):
         winner = record.get(name)

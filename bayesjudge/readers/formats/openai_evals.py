@@ -18,11 +18,7 @@ def _event(record: Record, file: File) -> Iterator[Row]:
         if len(named) == 1:
             file.note(f"one completion function: the model {named[0]} graded its own answers")
         score = number(data.get("score"))
-        judged = (
-            {"score": score}
-            if score is not None
-            else {"verdict": text(data.get("choice")), "criterion": "choice"}
-        )
+        judged = {"score": score} if score is not None else {"verdict": text(data.get("choice")), "criterion": "choice"}
         yield {**row, "judge": named[-1] if named else "judge", **judged}
     elif kind in {"match", "metrics"}:
         yield {"error": "not scored"}

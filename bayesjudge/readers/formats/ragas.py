@@ -36,12 +36,7 @@ def _annotations(record: Record, _: File) -> Iterator[Row]:
     for metric, given in record.items():
         for one in map(mapping, listing(given)):
             score, accepted = number(one.get("metric_output")), one.get("is_accepted")
-            row = {
-                "item": canonical(one.get("metric_input")),
-                "criterion": metric,
-                "judge": metric,
-                "score": score,
-            }
+            row = {"item": canonical(one.get("metric_input")), "criterion": metric, "judge": metric, "score": score}
             edited = number(mapping(one.get("target")).get("value", one.get("target")))
             label = score if accepted is True else edited
             if score is None:

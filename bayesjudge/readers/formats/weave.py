@@ -30,12 +30,7 @@ def _rows(record: Record, _: File) -> Iterator[Row]:
         value = number(at(one, "payload.value"))
         if kind.startswith("wandb.annotation.") and value is not None:
             who = text(one.get("wb_user_id")) or "a person"
-            yield {
-                **row,
-                "criterion": kind.removeprefix("wandb.annotation."),
-                "label": value,
-                "annotator": who,
-            }
+            yield {**row, "criterion": kind.removeprefix("wandb.annotation."), "label": value, "annotator": who}
     if not scores:
         yield {"error": "not scored"}
 

@@ -15,8 +15,6 @@ from typing import Any
 from bayesjudge.model import Data, Model
 from bayesjudge.simulation.calibration.replicates import Quantity
 
-__all__ = ["data_quantities"]
-
 
 def data_quantities(model: Model, data: Data) -> dict[str, Quantity]:
     """Quantities for ``sbc(quantities=...)`` that every model has.

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.simulation.calibration.replicates import Ranked
 
-__all__ = ["FALSE_ALARM", "Calibration", "RankTest", "chi_squared", "rank_rows", "ranks_among"]
 
 #: Probability of a false alarm over all quantities, and both opinions, together.
 FALSE_ALARM = 0.01
@@ -34,13 +33,18 @@ def rank_rows(found: Ranked, *, unreliable: NDArray[np.bool_], seed: int) -> pd.
     """
     replicates, names = found.true.shape[1], len(found.names)
     ranks = ranks_among(found.true[..., None], found.drawn, np.random.default_rng(seed))
-    return pd.DataFrame({
-        "replicate": np.repeat(np.arange(replicates), names), "quantity": list(found.names) * replicates,
-        "of_data": np.tile(found.of_data, replicates),
-        "rank": ranks.T.reshape(-1), "truth": found.true.T.reshape(-1),
-        "mean": found.drawn.mean(-1).T.reshape(-1),
-        "sd": found.drawn.std(-1, ddof=1).T.reshape(-1), "unreliable": np.repeat(unreliable, names),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "replicate": np.repeat(np.arange(replicates), names),
+            "quantity": list(found.names) * replicates,
+            "of_data": np.tile(found.of_data, replicates),
+            "rank": ranks.T.reshape(-1),
+            "truth": found.true.T.reshape(-1),
+            "mean": found.drawn.mean(-1).T.reshape(-1),
+            "sd": found.drawn.std(-1, ddof=1).T.reshape(-1),
+            "unreliable": np.repeat(unreliable, names),
+        }
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,12 +131,18 @@ def _judge(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
     z = np.divide(mean - truth, sd, out=np.zeros_like(sd), where=sd > 0)
     prior = truth.var(axis=0, ddof=1)
     left = np.divide((sd**2).mean(0), prior, out=np.full(len(names), np.nan), where=prior > 0)
-    return pd.DataFrame({
-        "quantity": names, "p_value": p_values,
-        "chi_squared": [chi_squared(one, draws) for one in wide("rank").T], "exact": exact,
-        "adjusted": adjusted, "bias": z.mean(0),
-        "contraction": np.where(wide("of_data")[0], np.nan, 1 - left), "failed": adjusted < FALSE_ALARM,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "quantity": names,
+            "p_value": p_values,
+            "chi_squared": [chi_squared(one, draws) for one in wide("rank").T],
+            "exact": exact,
+            "adjusted": adjusted,
+            "bias": z.mean(0),
+            "contraction": np.where(wide("of_data")[0], np.nan, 1 - left),
+            "failed": adjusted < FALSE_ALARM,
+        }
+    )
 
 
 def _adjusted(p_values: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -252,9 +262,7 @@ def chi_squared(ranks: NDArray[np.int64], draws: int, *, least: int = 10) -> flo
     return float(chdtrc(bins - 1, float((((seen - expected) ** 2) / expected).sum())))
 
 
-def ranks_among(
-    true: NDArray[np.float64], others: NDArray[np.float64], rng: np.random.Generator
-) -> NDArray[np.int64]:
+def ranks_among(true: NDArray[np.float64], others: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Rank of (..., 1) among (..., N), from 0 to N; ties are broken at random, so that uniform stays uniform.
 
     Examples

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.inference.programs.density import Density
 
-__all__ = ["LOG_LIKELIHOOD", "Quantity", "Ranked", "Simulator", "World"]
 
 LOG_LIKELIHOOD = "log likelihood"
 #: Replicates computed together at most.
@@ -110,10 +109,13 @@ class Simulator:
         drawn, points = self._draw(keys, _on_device(self.data.arrays))
         points = np.asarray(points)
         if lost := int((~np.isfinite(points).all(axis=1)).sum()):
-            raise UsageError(f"{lost} of {replicates} parameters drawn from the prior of {self.model.label} "
-                             "lie on the edge of their support; give it a less extreme prior")  # fmt: skip
-        seen = {name: np.asarray(drawn[name]).astype(np.asarray(self.data[name]).dtype)
-                for name in self.data.observations}  # fmt: skip
+            raise UsageError(
+                f"{lost} of {replicates} parameters drawn from the prior of {self.model.label} "
+                "lie on the edge of their support; give it a less extreme prior"
+            )
+        seen = {
+            name: np.asarray(drawn[name]).astype(np.asarray(self.data[name]).dtype) for name in self.data.observations
+        }
         datasets = tuple(
             with_observations(self.model, self.data, {name: values[k] for name, values in seen.items()})
             for k in range(replicates)
@@ -137,9 +139,11 @@ class Simulator:
         names, parameters = self._parameters(sites)
         values = np.concatenate([parameters, np.asarray(more)])
         return Ranked(
-            names=(*names, LOG_LIKELIHOOD, *self.extra), true=values[..., 0], drawn=values[..., 1:],
+            names=(*names, LOG_LIKELIHOOD, *self.extra),
+            true=values[..., 0],
+            drawn=values[..., 1:],
             of_data=np.arange(len(values)) >= len(names),
-        )  # fmt: skip
+        )
 
     @cached_property
     def _target(self) -> Density:
@@ -173,9 +177,7 @@ class Simulator:
 
         def program(points: Any, seen: Any, constants: _Sites) -> tuple[_Sites, Any]:
             # Memory must not grow with the number of replicates.
-            sites, found = each_draw(
-                lambda row: in_world(row[0], row[1], constants), (points, seen), most=TOGETHER
-            )
+            sites, found = each_draw(lambda row: in_world(row[0], row[1], constants), (points, seen), most=TOGETHER)
             return sites, jnp.moveaxis(found, -1, 0)
 
         return jax.jit(program)

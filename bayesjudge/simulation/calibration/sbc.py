@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Engine, ManyFits
     from bayesjudge.simulation.calibration.replicates import World
 
-__all__ = ["Calibration", "exact_ranks", "sbc"]
 
 #: Between the seeds of two blocks; a prime, so that blocks of neighbouring seeds do not meet.
 _STRIDE = 104_729
@@ -120,18 +119,31 @@ def sbc(
     size = min(block or (replicates if folder is None else 100), replicates)
 
     def make(number: int) -> pd.DataFrame:
-        many: dict[str, Any] = {"engine": sampler, "progress": progress, "batch": batch, "executor": executor,
-                                "repeat": repeat}  # fmt: skip
+        many: dict[str, Any] = {
+            "engine": sampler,
+            "progress": progress,
+            "batch": batch,
+            "executor": executor,
+            "repeat": repeat,
+        }
         first, at = number * size, seed + _STRIDE * number
         here = min(size, replicates - first)
         return _block(simulator, here, at, ranked, many, second_opinion=second_opinion).assign(
             replicate=lambda rows: rows["replicate"] + first
         )
 
-    described = {"model": repr(model), "data": data_hash(data), "ranked": ranked, "seed": seed,
-                 "engine": sampler.name, **asdict(sampler), "block": size,
-                 "second_opinion": second_opinion, **({} if repeat else {"repeat": False}),
-                 "quantities": list(quantities or {})}  # fmt: skip
+    described = {
+        "model": repr(model),
+        "data": data_hash(data),
+        "ranked": ranked,
+        "seed": seed,
+        "engine": sampler.name,
+        **asdict(sampler),
+        "block": size,
+        "second_opinion": second_opinion,
+        **({} if repeat else {"repeat": False}),
+        "quantities": list(quantities or {}),
+    }
     blocks = -(-replicates // size)
     rows = kept_or_made(make, blocks, folder=folder, settings=described)
     return Calibration.of(rows, label=model.label, draws=ranked, seed=seed)
@@ -142,9 +154,7 @@ def _check(replicates: int, ranked: int, engine: Engine, second_opinion: bool) -
     if replicates < 2:
         raise UsageError(f"replicates={replicates}: ranks need at least 2, and say little below 100")
     if chains * draws < ranked:
-        raise UsageError(
-            f"ranked={ranked} needs that many draws; there are {chains * draws} (chains × draws)"
-        )
+        raise UsageError(f"ranked={ranked} needs that many draws; there are {chains * draws} (chains × draws)")
     if second_opinion and (draws < ranked or chains < 2):
         raise UsageError(
             f"second_opinion=True reads {ranked} states of two chains: it needs chains of 2 or more and "
@@ -153,9 +163,8 @@ def _check(replicates: int, ranked: int, engine: Engine, second_opinion: bool) -
 
 
 def _block(
-    simulator: Simulator, replicates: int, seed: int, ranked: int, many: Mapping[str, Any],
-    *, second_opinion: bool,
-) -> pd.DataFrame:  # fmt: skip
+    simulator: Simulator, replicates: int, seed: int, ranked: int, many: Mapping[str, Any], *, second_opinion: bool
+) -> pd.DataFrame:
     """Tidy rows of one block of replicates."""
     from bayesjudge.inference import fit_many
 
@@ -186,9 +195,7 @@ def _unreliable(fits: ManyFits) -> NDArray[np.bool_]:
     return np.array([bad(stats) for stats in fits.stats])
 
 
-def exact_ranks(
-    simulator: Simulator, world: World, *, length: int, engine: Engine, seed: int
-) -> NDArray[np.int64]:
+def exact_ranks(simulator: Simulator, world: World, *, length: int, engine: Engine, seed: int) -> NDArray[np.int64]:
     """Ranks (replicates, quantities) from 0 to ``length − 1``; ties are broken at random.
 
     Parameters
@@ -211,12 +218,19 @@ def exact_ranks(
 
     kernel = Hmc(chains=engine.chains, draws=engine.draws, tune=engine.tune)
     number = len(world.datasets)
-    job = Batch(model=simulator.model, engine=kernel, stack=stack(world.datasets), seed=seed,
-                numbers=tuple(range(number)), together=min(number, TOGETHER))  # fmt: skip
+    job = Batch(
+        model=simulator.model,
+        engine=kernel,
+        stack=stack(world.datasets),
+        seed=seed,
+        numbers=tuple(range(number)),
+        together=min(number, TOGETHER),
+    )
     run = chains_from(job, kernel, world.points)
     rng = np.random.default_rng(seed)
     before = rng.integers(0, length, size=len(run))
-    states = np.stack([np.concatenate([one[0, :k], one[1, : length - 1 - k]])
-                       for one, k in zip(run, before, strict=True)])  # fmt: skip
+    states = np.stack(
+        [np.concatenate([one[0, :k], one[1, : length - 1 - k]]) for one, k in zip(run, before, strict=True)]
+    )
     found = simulator.rank(world, states)
     return ranks_among(found.true[..., None], found.drawn, rng).T

@@ -25,7 +25,6 @@ from bayesjudge.simulation.calibration.replicates import Simulator, World
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["moments_of", "score_check", "score_moments", "score_program"]
 
 #: Replicates computed together at most.
 TOGETHER = 250
@@ -127,8 +126,9 @@ def score_moments(
     unit = points.std(axis=0, ddof=1)
     f = np.tanh((points - points.mean(axis=0)) / unit)
     slopes = f * scores + (1 - f**2) / unit
-    return pd.DataFrame({"z_mean": _in_errors(scores), "z_slope": _in_errors(slopes),
-                         "z_curvature": _in_errors(scores**2 + curvature)})  # fmt: skip
+    return pd.DataFrame(
+        {"z_mean": _in_errors(scores), "z_slope": _in_errors(slopes), "z_curvature": _in_errors(scores**2 + curvature)}
+    )
 
 
 def _in_errors(values: NDArray[np.float64]) -> NDArray[np.float64]:

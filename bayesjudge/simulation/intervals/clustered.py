@@ -9,8 +9,6 @@ import pandas as pd
 
 from bayesjudge.baselines.common.intervals import clopper_pearson
 
-__all__ = ["clustered_bounds", "clustered_tails"]
-
 
 def clustered_bounds(hits: Any, groups: Any, *, prob: float = 0.95) -> tuple[float, float]:
     """Bounds of a share by Korn and Graubard: Clopper–Pearson of what the cases are worth together.

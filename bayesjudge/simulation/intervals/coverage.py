@@ -24,7 +24,6 @@ from bayesjudge.simulation.intervals.tables import coverage_table
 if TYPE_CHECKING:
     from bayesjudge.model import Model
 
-__all__ = ["FALSE_ALARM", "Cell", "Coverage", "coverage"]
 
 #: Probability that a row is said to be outside although every interval has its nominal coverage.
 FALSE_ALARM = 0.01
@@ -109,10 +108,19 @@ class Coverage:
 
 
 def coverage(
-    cells: Sequence[Cell], *, models: Sequence[Model], baselines: Callable[..., Estimates] | None = None,
-    estimands: Sequence[str] | None = None, datasets: int = 200, prob: float = 0.95, seed: int = 0,
-    folder: Path | None = None, block: int = 50, progress: bool = False, **sampling: Any,
-) -> Coverage:  # fmt: skip
+    cells: Sequence[Cell],
+    *,
+    models: Sequence[Model],
+    baselines: Callable[..., Estimates] | None = None,
+    estimands: Sequence[str] | None = None,
+    datasets: int = 200,
+    prob: float = 0.95,
+    seed: int = 0,
+    folder: Path | None = None,
+    block: int = 50,
+    progress: bool = False,
+    **sampling: Any,
+) -> Coverage:
     """Bias, coverage, width, interval score and wrong calls of every method in every cell.
 
     Parameters
@@ -192,10 +200,13 @@ def coverage(
     settings = {
         "cells": [[cell.swept, cell.value, cell.design] for cell in cells],
         "models": [repr(model) for model in models],
-        "estimands": None if estimands is None else list(estimands), "datasets": datasets, "prob": prob,
-        "seed": seed, "block": size,
+        "estimands": None if estimands is None else list(estimands),
+        "datasets": datasets,
+        "prob": prob,
+        "seed": seed,
+        "block": size,
         "sampling": {name: repr(value) for name, value in sampling.items()},
-    }  # fmt: skip
+    }
     with bar(f"{total} blocks of {size} data sets") if progress else nullcontext() as report:
         intervals = kept_or_made(make, total, folder=folder, settings=settings)
     return Coverage(intervals=intervals, frame=_summary(intervals, estimands))
@@ -254,14 +265,17 @@ def _tidy(
 
 def _summary(intervals: pd.DataFrame, estimands: Sequence[str] | None) -> pd.DataFrame:
     if lost := [name for name in estimands or () if name not in set(intervals["estimand"])]:
-        raise UsageError(f"no method gives {lost[0]!r} with a known truth; there are "
-                         f"{sorted(set(intervals['estimand']))}")  # fmt: skip
+        raise UsageError(
+            f"no method gives {lost[0]!r} with a known truth; there are {sorted(set(intervals['estimand']))}"
+        )
     if intervals.empty:
         raise UsageError("no method gives an estimand whose truth is known")
     rows = []
     for (swept, value), part in intervals.groupby(["swept", "value"], sort=False):
-        sets = [Estimates(one.drop(columns=list(KEYS)).reset_index(drop=True))
-                for _, one in part.groupby("dataset", sort=False)]  # fmt: skip
+        sets = [
+            Estimates(one.drop(columns=list(KEYS)).reset_index(drop=True))
+            for _, one in part.groupby("dataset", sort=False)
+        ]
         table = coverage_table(sets, clustered=True)
         rows.append(table.merge(_gates(part)).assign(swept=str(swept), value=float(str(value))))
     frame = pd.concat(rows, ignore_index=True)

@@ -18,8 +18,6 @@ from bayesjudge.simulation.intervals.coverage import Cell
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["prior_cell"]
-
 
 def prior_cell(model: Model, data: Data, *, value: float = 1.0) -> Cell:
     """A world for `coverage` in which truths are drawn from the prior of a model.
@@ -72,8 +70,13 @@ def prior_cell(model: Model, data: Data, *, value: float = 1.0) -> Cell:
         keys = rows[["estimand", "unit", "judge", "group"]].itertuples(index=False, name=None)
         return drawn, dict(zip(keys, rows["point"].astype(float), strict=True))
 
-    return Cell(swept=f"truths from the prior of {model.label}", value=value, simulate=simulate,
-                design=f"{model!r}, {data_hash(data)}", left_out=left_out)  # fmt: skip
+    return Cell(
+        swept=f"truths from the prior of {model.label}",
+        value=value,
+        simulate=simulate,
+        design=f"{model!r}, {data_hash(data)}",
+        left_out=left_out,
+    )
 
 
 #: Worlds, and copies of the true point in each, that show which estimands are no function of it.

@@ -11,8 +11,6 @@ import pandas as pd
 from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.simulation.holm import holm
 
-__all__ = ["coverage_tests", "detectable", "overall_coverage"]
-
 
 def coverage_tests(intervals: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFrame:
     """Exact binomial tests of coverage, one row a group of intervals, corrected for their number.
@@ -50,9 +48,7 @@ def coverage_tests(intervals: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFram
     n, hits, within, nominal = (found[name].to_numpy() for name in ("n", "hits", "within", "nominal"))
     found["coverage"] = hits / n
     found["below"], found["above"] = binom.cdf(hits, n, nominal), binom.sf(within - 1, n, nominal)
-    found["adjusted_below"], found["adjusted_above"] = (
-        holm(found[name].to_numpy()) for name in ("below", "above")
-    )
+    found["adjusted_below"], found["adjusted_above"] = (holm(found[name].to_numpy()) for name in ("below", "above"))
     return found[[*by, "n", "coverage", "nominal", "below", "above", "adjusted_below", "adjusted_above"]]
 
 
@@ -88,13 +84,19 @@ def overall_coverage(
     """
     from scipy.stats import norm
 
-    shares = _judged(intervals).groupby([*by, *dataset], sort=False).agg(
-        share=("hit", "mean"), nominal=("prob", "first")
-    )  # fmt: skip
-    rows = shares.groupby(list(by), sort=False).agg(
-        datasets=("share", "size"), coverage=("share", "mean"), spread=("share", "std"),
-        nominal=("nominal", "first"),
-    ).reset_index()  # fmt: skip
+    shares = (
+        _judged(intervals).groupby([*by, *dataset], sort=False).agg(share=("hit", "mean"), nominal=("prob", "first"))
+    )
+    rows = (
+        shares.groupby(list(by), sort=False)
+        .agg(
+            datasets=("share", "size"),
+            coverage=("share", "mean"),
+            spread=("share", "std"),
+            nominal=("nominal", "first"),
+        )
+        .reset_index()
+    )
     # One data set has no spread to speak of either: its bounds are exact too.
     spread = rows.pop("spread").fillna(0.0)
     wide = norm.ppf((1 + prob) / 2) * spread / np.sqrt(rows["datasets"])
@@ -125,5 +127,6 @@ def detectable(n: int, nominal: float, level: float, *, power: float = 0.9) -> f
 def _judged(intervals: pd.DataFrame) -> pd.DataFrame:
     defined = intervals[intervals["lower"].notna() & intervals["upper"].notna()]
     ends = defined["lower"], defined["upper"]
-    return defined.assign(hit=defined["truth"].between(*ends),
-                          interior=defined["truth"].between(*ends, inclusive="neither"))  # fmt: skip
+    return defined.assign(
+        hit=defined["truth"].between(*ends), interior=defined["truth"].between(*ends, inclusive="neither")
+    )

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Truth
 from bayesjudge.simulation.intervals.clustered import clustered_bounds, clustered_tails
 
-__all__ = ["clopper_pearson", "coverage_table"]
-
 
 def coverage_table(
-    estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] | None = None, *,
-    by: Sequence[str] = ("method", "estimand"), prob: float = 0.95, clustered: bool = False,
-) -> pd.DataFrame:  # fmt: skip
+    estimates: Sequence[Estimates],
+    truth: Truth | Sequence[Truth] | None = None,
+    *,
+    by: Sequence[str] = ("method", "estimand"),
+    prob: float = 0.95,
+    clustered: bool = False,
+) -> pd.DataFrame:
     """How intervals did over data sets whose truth is known.
 
     Parameters
@@ -76,15 +77,10 @@ def coverage_table(
     """
     rows = _with_truth(estimates, truth)
     if unknown := [column for column in by if column not in rows]:
-        raise UsageError(
-            f"by={unknown[0]!r} is not a column of estimates: {', '.join(map(str, rows.columns))}"
-        )
+        raise UsageError(f"by={unknown[0]!r} is not a column of estimates: {', '.join(map(str, rows.columns))}")
     rows = rows[rows["truth"].notna()]
     groups = rows.groupby(list(by), sort=False)
-    found = [
-        {**dict(zip(by, key, strict=True)), **_figures(part, prob, clustered=clustered)}
-        for key, part in groups
-    ]  # fmt: skip
+    found = [{**dict(zip(by, key, strict=True)), **_figures(part, prob, clustered=clustered)} for key, part in groups]
     return pd.DataFrame(found)
 
 
@@ -95,9 +91,7 @@ def _with_truth(estimates: Sequence[Estimates], truth: Truth | Sequence[Truth] |
         return _joined(estimates)
     truths = [truth] * len(estimates) if isinstance(truth, Mapping) else list(truth)
     if len(truths) != len(estimates):
-        raise UsageError(
-            f"{len(truths)} truths for {len(estimates)} data sets; give one mapping, or one for each"
-        )
+        raise UsageError(f"{len(truths)} truths for {len(estimates)} data sets; give one mapping, or one for each")
     pairs = zip(estimates, truths, strict=True)
     return _joined([one.with_truth(known) for one, known in pairs])
 
@@ -120,14 +114,20 @@ def _figures(rows: pd.DataFrame, prob: float, *, clustered: bool) -> dict[str, A
     below, _ = clustered_tails(hit, groups, float(nominal[0]), prob=prob)
     _, above = clustered_tails(interior, groups, float(nominal[0]), prob=prob)
     return {
-        "n": len(defined), "undefined": len(rows) - len(defined),
+        "n": len(defined),
+        "undefined": len(rows) - len(defined),
         "unbounded": int((np.isinf(defined["upper"]) | np.isinf(defined["lower"])).sum()),
-        "coverage": _mean(hit), "coverage_lower": low, "coverage_upper": high, "nominal": float(nominal[0]),
-        "interior": _mean(interior), "below": below, "above": above,
+        "coverage": _mean(hit),
+        "coverage_lower": low,
+        "coverage_upper": high,
+        "nominal": float(nominal[0]),
+        "interior": _mean(interior),
+        "below": below,
+        "above": above,
         **_errors(_finite(rows["point"] - rows["truth"])),
         "infinite": int((np.isinf(rows["point"]) | np.isinf(rows["truth"])).sum()),
         **_widths(defined, float(nominal[0])),
-    }  # fmt: skip
+    }
 
 
 def _finite(values: pd.Series[float]) -> pd.Series[float]:
@@ -135,8 +135,12 @@ def _finite(values: pd.Series[float]) -> pd.Series[float]:
 
 
 def _errors(error: pd.Series[float]) -> dict[str, float]:
-    return {"bias": _mean(error), "bias_mcse": float(error.std(ddof=1) / np.sqrt(max(len(error), 1))),
-            "rmse": float(np.sqrt(_mean(error**2))), "mae": _mean(error.abs())}  # fmt: skip
+    return {
+        "bias": _mean(error),
+        "bias_mcse": float(error.std(ddof=1) / np.sqrt(max(len(error), 1))),
+        "rmse": float(np.sqrt(_mean(error**2))),
+        "mae": _mean(error.abs()),
+    }
 
 
 def _widths(rows: pd.DataFrame, nominal: float) -> dict[str, float]:

@@ -8,8 +8,6 @@ import numpy as np
 
 from bayesjudge.estimates import POPULATIONS, Estimates
 
-__all__ = ["accuracy", "elo", "panel", "scores", "soft_elo", "trials", "verified_share"]
-
 
 def accuracy(counts: Any, *, prob: float, seed: int) -> Estimates:
     """All methods for one judge.
@@ -38,8 +36,9 @@ def panel(votes: Any, *, prob: float, seed: int) -> Estimates:
     """
     from bayesjudge.baselines.panel import panel_baselines
 
-    return Estimates.concat([panel_baselines(votes, prob=prob, seed=seed, bootstrap=0, population=population)
-                             for population in POPULATIONS])  # fmt: skip
+    return Estimates.concat(
+        [panel_baselines(votes, prob=prob, seed=seed, bootstrap=0, population=population) for population in POPULATIONS]
+    )
 
 
 def elo(counts: Any, *, prob: float, seed: int) -> Estimates:
@@ -118,13 +117,24 @@ def verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
     from bayesjudge.baselines.common.intervals import clopper_pearson
 
     category = pairs.frame["category"].to_numpy()
-    parts = {"unverified": pairs.verified,
-             **{name: pairs.verified & (category == name) for name in np.unique(category)}}  # fmt: skip
+    parts = {
+        "unverified": pairs.verified,
+        **{name: pairs.verified & (category == name) for name in np.unique(category)},
+    }
     rows = []
     for name, mine in parts.items():
         agreed, seen = int(pairs.agrees[mine].sum()), int(mine.sum())
         low, high = clopper_pearson(agreed, seen, prob=prob)
-        rows.append({"estimand": "consistency", "unit": name, "method": "verified share",
-                     "point": agreed / seen if seen else np.nan, "lower": low, "upper": high, "prob": prob,
-                     "n": seen})  # fmt: skip
+        rows.append(
+            {
+                "estimand": "consistency",
+                "unit": name,
+                "method": "verified share",
+                "point": agreed / seen if seen else np.nan,
+                "lower": low,
+                "upper": high,
+                "prob": prob,
+                "n": seen,
+            }
+        )
     return Estimates.from_rows(rows)

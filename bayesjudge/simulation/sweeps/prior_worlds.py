@@ -20,7 +20,6 @@ from bayesjudge.simulation.sweeps.worlds import consistency
 if TYPE_CHECKING:
     from bayesjudge.simulation.sweeps.worlds import World
 
-__all__ = ["accuracy", "audit", "graded", "judged", "league", "panel", "trials"]
 
 type Floats = NDArray[np.float64]
 
@@ -50,8 +49,15 @@ def accuracy(value: float, seed: int) -> World:
     verdict = rng.random((_ITEMS, 2)) < np.where(label == 1, sensitivity, 1 - specificity)
     item, model = (axis.ravel() for axis in np.indices((_ITEMS, 2)))
     shown = np.where(item < value, label.ravel(), np.nan)
-    frame = pd.DataFrame({"item": item, "model": np.array(_MODELS)[model], "judge": "judge",
-                          "verdict": verdict.ravel().astype(int), "label": shown})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "item": item,
+            "model": np.array(_MODELS)[model],
+            "judge": "judge",
+            "verdict": verdict.ravel().astype(int),
+            "label": shown,
+        }
+    )
     return count_verdicts(Verdicts.from_frame(frame)), by_model("accuracy", "difference", _MODELS, theta)
 
 
@@ -96,8 +102,7 @@ def league(value: float, seed: int) -> World:
 
     rng = np.random.default_rng([seed, 6])
     strengths = rng.rayleigh() * _zero_sum(rng.normal(size=6))
-    design = BattleDesign(strengths=tuple(strengths.tolist()), battles=int(value), judges=0,
-                          log_tie=rng.normal(-1, 2))  # fmt: skip
+    design = BattleDesign(strengths=tuple(strengths.tolist()), battles=int(value), judges=0, log_tie=rng.normal(-1, 2))
     return count_battles(simulate_battles(seed=seed, design=design).battles), design.truth
 
 
@@ -118,9 +123,14 @@ def judged(value: float, seed: int) -> World:
     rng = np.random.default_rng([seed, 11])
     strengths = rng.rayleigh() * _zero_sum(rng.normal(size=6))
     design = BattleDesign(
-        strengths=tuple(strengths.tolist()), battles=int(value), voted=1 / 3, log_tie=-50,
-        slope=rng.normal(1, 1), position=rng.normal(), taste=abs(rng.normal(0, 0.5)),
-    )  # fmt: skip
+        strengths=tuple(strengths.tolist()),
+        battles=int(value),
+        voted=1 / 3,
+        log_tie=-50,
+        slope=rng.normal(1, 1),
+        position=rng.normal(),
+        taste=abs(rng.normal(0, 0.5)),
+    )
     log = simulate_battles(seed=seed, design=design)
     # A key of any length: Elo has two parts, what a judge adds has four.
     truth: dict[tuple[str, ...], float] = {(*key,): value for key, value in design.truth.items()}
@@ -185,14 +195,21 @@ def panel(value: float, seed: int) -> World:
     label = (rng.random((_ITEMS, 2)) < chance[drawn]).astype(float)
     shown = (np.arange(_ITEMS) < value)[:, None] & np.ones(2, bool)
     votes = PanelVotes(
-        models=_MODELS, judges=_JUDGES, groups=("all",), items=tuple(f"{k:03d}" for k in range(_ITEMS)),
-        votes=kinds[drawn], runs=np.ones((_ITEMS, 2, 3), np.int64),
-        label=np.where(shown, label, np.nan), annotations=shown.astype(np.int64),
-        group=np.zeros(_ITEMS, np.int64), cluster=np.arange(_ITEMS),
-    )  # fmt: skip
+        models=_MODELS,
+        judges=_JUDGES,
+        groups=("all",),
+        items=tuple(f"{k:03d}" for k in range(_ITEMS)),
+        votes=kinds[drawn],
+        runs=np.ones((_ITEMS, 2, 3), np.int64),
+        label=np.where(shown, label, np.nan),
+        annotations=shown.astype(np.int64),
+        group=np.zeros(_ITEMS, np.int64),
+        cluster=np.arange(_ITEMS),
+    )
     here = "accuracy (these items)", "difference (these items)"
-    return votes, (by_model("accuracy", "difference", _MODELS, chance.mean(axis=0))
-                   | by_model(*here, _MODELS, label.mean(axis=0)))  # fmt: skip
+    return votes, (
+        by_model("accuracy", "difference", _MODELS, chance.mean(axis=0)) | by_model(*here, _MODELS, label.mean(axis=0))
+    )
 
 
 def _votes(rng: np.random.Generator) -> Floats:
@@ -214,8 +231,7 @@ def _label_logits(kinds: Floats, drawn: Any, rng: np.random.Generator) -> Floats
     yes, size = log.sum(axis=(0, 2)) + 0.5, 3 * len(log) + 1
     rate = _zero_sum(np.log(yes / (size - yes)))
     on_item = kinds.mean(axis=(1, 2)) - log.mean()
-    logit: Floats = (level + of_model * rate + (kinds - log.mean(axis=(0, 1))) @ weights
-                     + of_item * on_item[:, None])  # fmt: skip
+    logit: Floats = level + of_model * rate + (kinds - log.mean(axis=(0, 1))) @ weights + of_item * on_item[:, None]
     return logit
 
 
@@ -237,9 +253,17 @@ def trials(value: float, seed: int) -> World:
         return dict(zip(judges, values.tolist(), strict=True))
 
     log = simulate_trials(
-        seed=seed, items=15, trials=int(value), judges=judges, preference=rng.normal(),
-        item_spread=rng.gamma(2, 1), judge_spread=rng.gamma(2, 0.5), tie_spread=rng.gamma(2, 0.5),
-        position=each(rng.normal(size=2)), decisiveness=each(np.exp(log_kappa - log_kappa.mean())),
-        tie=each(rng.normal(-2, 2, 2)), correlation=each(rng.uniform(size=2)),
-    )  # fmt: skip
+        seed=seed,
+        items=15,
+        trials=int(value),
+        judges=judges,
+        preference=rng.normal(),
+        item_spread=rng.gamma(2, 1),
+        judge_spread=rng.gamma(2, 0.5),
+        tie_spread=rng.gamma(2, 0.5),
+        position=each(rng.normal(size=2)),
+        decisiveness=each(np.exp(log_kappa - log_kappa.mean())),
+        tie=each(rng.normal(-2, 2, 2)),
+        correlation=each(rng.uniform(size=2)),
+    )
     return count_trials(log.trials), log.truth

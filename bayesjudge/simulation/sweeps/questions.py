@@ -25,7 +25,6 @@ from bayesjudge.simulation.sweeps import baselines, prior_worlds, worlds
 if TYPE_CHECKING:
     from bayesjudge.model import Data, Model
 
-__all__ = ["SWEEPS", "Sweep", "prior_sweep", "sweep_of"]
 
 #: Small steps: with two models the spread of the judge's errors is a funnel, see benchmarks/simulation.py.
 _CAREFUL = {"engine": Hmc(draws=500, tune=500, target_accept=0.99)}
@@ -91,13 +90,10 @@ def prior_sweep(model: Model, data: Data) -> Sweep:
     'truths from the prior of bayes:bradley_terry[human]'
     """
     cell = prior_cell(model, data)
-    return Sweep(cells=(cell,), models=lambda: (model,), baselines=None, estimands=None,
-                 from_prior=(cell.swept,))  # fmt: skip
+    return Sweep(cells=(cell,), models=lambda: (model,), baselines=None, estimands=None, from_prior=(cell.swept,))
 
 
-def _cells(
-    swept: str, values: tuple[float, ...], simulate: Callable[[float, int], worlds.World]
-) -> tuple[Cell, ...]:
+def _cells(swept: str, values: tuple[float, ...], simulate: Callable[[float, int], worlds.World]) -> tuple[Cell, ...]:
     return tuple(Cell(swept=swept, value=value, simulate=partial(simulate, value)) for value in values)
 
 
@@ -116,53 +112,81 @@ _JUDGES_OF_PRIOR = "trials of an item in each order, two judges drawn from the p
 
 SWEEPS: Mapping[str, Sweep] = {
     "accuracy": Sweep(
-        cells=(*_cells("mean Youden's J", tuple(k / 10 for k in range(1, 10)), worlds.by_mean),
-               *_cells("difference of J", tuple(k / 10 for k in range(6)), worlds.by_gap),
-               *_cells(_ANSWERS_OF_PRIOR, (40, 150), prior_worlds.accuracy)),
-        models=_models("judge_error"), baselines=baselines.accuracy,
-        estimands=("difference", "accuracy"), sampling=_CAREFUL, from_prior=(_ANSWERS_OF_PRIOR,),
+        cells=(
+            *_cells("mean Youden's J", tuple(k / 10 for k in range(1, 10)), worlds.by_mean),
+            *_cells("difference of J", tuple(k / 10 for k in range(6)), worlds.by_gap),
+            *_cells(_ANSWERS_OF_PRIOR, (40, 150), prior_worlds.accuracy),
+        ),
+        models=_models("judge_error"),
+        baselines=baselines.accuracy,
+        estimands=("difference", "accuracy"),
+        sampling=_CAREFUL,
+        from_prior=(_ANSWERS_OF_PRIOR,),
     ),
     "panel": Sweep(
-        cells=(*_cells("labelled items", (20, 40, 100), worlds.panel),
-               *_cells(_LABELS_OF_PRIOR, (20, 100), prior_worlds.panel)),
-        models=_models("judge_panel"), baselines=baselines.panel, from_prior=(_LABELS_OF_PRIOR,),
+        cells=(
+            *_cells("labelled items", (20, 40, 100), worlds.panel),
+            *_cells(_LABELS_OF_PRIOR, (20, 100), prior_worlds.panel),
+        ),
+        models=_models("judge_panel"),
+        baselines=baselines.panel,
+        from_prior=(_LABELS_OF_PRIOR,),
         estimands=("difference", "accuracy", "difference (these items)", "accuracy (these items)"),
     ),
     "elo": Sweep(
-        cells=(*_cells("battles", (100, 300, 1000), worlds.votes),
-               *_cells("spread of drawn strengths, 100 battles", (0.1, 0.3, 0.6, 1, 2), worlds.leagues),
-               *_cells(_LEAGUES_OF_PRIOR, (100, 1000), prior_worlds.league)),
-        models=_models("bradley_terry"), baselines=baselines.elo, estimands=("difference", "elo"),
+        cells=(
+            *_cells("battles", (100, 300, 1000), worlds.votes),
+            *_cells("spread of drawn strengths, 100 battles", (0.1, 0.3, 0.6, 1, 2), worlds.leagues),
+            *_cells(_LEAGUES_OF_PRIOR, (100, 1000), prior_worlds.league),
+        ),
+        models=_models("bradley_terry"),
+        baselines=baselines.elo,
+        estimands=("difference", "elo"),
         from_prior=(_LEAGUES_OF_PRIOR,),
     ),
     "judge-elo": Sweep(
         cells=_cells(_JUDGED_OF_PRIOR, (100, 300, 1000, 3000), prior_worlds.judged),
-        models=_models("judge_elo"), baselines=baselines.elo, from_prior=(_JUDGED_OF_PRIOR,),
+        models=_models("judge_elo"),
+        baselines=baselines.elo,
+        from_prior=(_JUDGED_OF_PRIOR,),
         estimands=("difference", "elo", "deviation", "effect"),
     ),
     "soft-elo": Sweep(
-        cells=(*_cells("battles, a third of them voted on", (100, 300, 1000), worlds.graded),
-               *_cells(_TEMPERATURES_OF_PRIOR, (100, 300, 1000), prior_worlds.graded)),
-        models=_models("judge_temperature"), baselines=baselines.soft_elo, estimands=("beta", "elo"),
+        cells=(
+            *_cells("battles, a third of them voted on", (100, 300, 1000), worlds.graded),
+            *_cells(_TEMPERATURES_OF_PRIOR, (100, 300, 1000), prior_worlds.graded),
+        ),
+        models=_models("judge_temperature"),
+        baselines=baselines.soft_elo,
+        estimands=("beta", "elo"),
         from_prior=(_TEMPERATURES_OF_PRIOR,),
     ),
     "reliability": Sweep(
-        cells=(*_cells("trials of an item in each order", (3, 5, 10), worlds.trials),
-               *_cells(_JUDGES_OF_PRIOR, (3, 10), prior_worlds.trials)),
-        models=_models("repeated_trials"), baselines=baselines.trials, estimands=None,
-        sampling=_AS_COMMANDS, from_prior=(_JUDGES_OF_PRIOR,),
+        cells=(
+            *_cells("trials of an item in each order", (3, 5, 10), worlds.trials),
+            *_cells(_JUDGES_OF_PRIOR, (3, 10), prior_worlds.trials),
+        ),
+        models=_models("repeated_trials"),
+        baselines=baselines.trials,
+        estimands=None,
+        sampling=_AS_COMMANDS,
+        from_prior=(_JUDGES_OF_PRIOR,),
     ),
     "scores": Sweep(
         cells=_cells("trials, two judges of 30 responses", (2, 5, 10), worlds.scores),
-        models=_models("pointwise_scores"), baselines=baselines.scores,
+        models=_models("pointwise_scores"),
+        baselines=baselines.scores,
         estimands=("icc", "within_share", "score_sd", "mean_score", "icc[judges]"),
     ),
     "audit": Sweep(
-        cells=(*_cells("verified pairs of 300", (30, 60, 120), worlds.pairs),
-               *_cells("spread of drawn effects of question types, 60 verified pairs", (0.1, 0.3, 0.6, 1),
-                       worlds.types),
-               *_cells(_DECISIONS_OF_PRIOR, (30, 120), prior_worlds.audit)),
-        models=_models("verdict_agreement"), baselines=baselines.verified_share, estimands=("consistency",),
+        cells=(
+            *_cells("verified pairs of 300", (30, 60, 120), worlds.pairs),
+            *_cells("spread of drawn effects of question types, 60 verified pairs", (0.1, 0.3, 0.6, 1), worlds.types),
+            *_cells(_DECISIONS_OF_PRIOR, (30, 120), prior_worlds.audit),
+        ),
+        models=_models("verdict_agreement"),
+        baselines=baselines.verified_share,
+        estimands=("consistency",),
         from_prior=(_DECISIONS_OF_PRIOR,),
     ),
-}  # fmt: skip
+}

@@ -11,20 +11,6 @@ from bayesjudge.estimates import Truth
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = [
-    "World",
-    "by_gap",
-    "by_mean",
-    "consistency",
-    "graded",
-    "leagues",
-    "pairs",
-    "panel",
-    "scores",
-    "trials",
-    "types",
-    "votes",
-]
 
 type World = tuple[Any, Truth]
 
@@ -71,8 +57,9 @@ def panel(value: float, seed: int) -> World:
     from bayesjudge.datasets import simulate_verdicts
 
     judges = ("heron", "otter", "tern")
-    log = simulate_verdicts(seed=seed, judges=judges, judge_correlation=0.4, labelled=int(value),
-                            unlabelled=300 - int(value))  # fmt: skip
+    log = simulate_verdicts(
+        seed=seed, judges=judges, judge_correlation=0.4, labelled=int(value), unlabelled=300 - int(value)
+    )
     return panel_votes(log.verdicts), log.truth
 
 
@@ -154,8 +141,9 @@ def scores(value: float, seed: int) -> World:
     from bayesjudge.counts.scores import count_scores
     from bayesjudge.datasets import simulate_scores
 
-    log = simulate_scores(seed=seed, responses=30, trials=int(value), trial_spread=0.2,
-                          noise={"heron": 0.6, "otter": 1.2})  # fmt: skip
+    log = simulate_scores(
+        seed=seed, responses=30, trials=int(value), trial_spread=0.2, noise={"heron": 0.6, "otter": 1.2}
+    )
     return count_scores(log.scores), log.truth
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bayesjudge.counts import ItemPatterns, VerdictCounts
     from bayesjudge.inference import Fit
 
-__all__ = ["LEVEL", "estimated_weights", "looks_chosen", "tipping_table"]
 
 type Array = NDArray[np.float64]
 
@@ -101,26 +100,31 @@ def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
 
     fixed: dict[str, Any] = {"method": model.label, "prob": prob, "n": one.data.units}
     shown = sorted({*FACTORS, *(1 / factor for factor in FACTORS)})
-    found = [{**row, "odds": odds} for odds in shown
-             for row in summary_rows(draws(odds), estimand="accuracy", **fixed)]  # fmt: skip
+    found = [{**row, "odds": odds} for odds in shown for row in summary_rows(draws(odds), estimand="accuracy", **fixed)]
     tail = (1 - prob) / 2
     for a, b in combinations(list(one.data.coords["model"]), 2):
         for odds in shown:
             gap = draws(odds).sel(model=a) - draws(1 / odds).sel(model=b)
             lower, upper = np.quantile(gap, [tail, 1 - tail])
-            found.append({"estimand": "difference", "unit": f"{a} {MINUS} {b}", "odds": odds,
-                          "point": float(gap.mean()), "lower": float(lower), "upper": float(upper),
-                          "p_positive": float((gap > 0).mean()),
-                          "tips at": _tips(draws, a, b, tail) if odds == 1 else np.nan})  # fmt: skip
+            found.append(
+                {
+                    "estimand": "difference",
+                    "unit": f"{a} {MINUS} {b}",
+                    "odds": odds,
+                    "point": float(gap.mean()),
+                    "lower": float(lower),
+                    "upper": float(upper),
+                    "p_positive": float((gap > 0).mean()),
+                    "tips at": _tips(draws, a, b, tail) if odds == 1 else np.nan,
+                }
+            )
     columns = ["estimand", "unit", "odds", "point", "lower", "upper", "p_positive", "tips at"]
     return pd.DataFrame(found).reindex(columns=columns)
 
 
 def _tips(draws: Callable[[float], Any], a: str, b: str, tail: float) -> float:
     """Smallest Γ of the grid against the leading model; the lead shrinks with Γ, so that it is bisected."""
-    first, second = (
-        (a, b) if float((draws(1.0).sel(model=a) - draws(1.0).sel(model=b)).mean()) > 0 else (b, a)
-    )
+    first, second = (a, b) if float((draws(1.0).sel(model=a) - draws(1.0).sel(model=b)).mean()) > 0 else (b, a)
 
     def lost(gamma: float) -> bool:
         lead = draws(1 / gamma).sel(model=first) - draws(gamma).sel(model=second)

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
     from bayesjudge.model import Model
 
-__all__ = [
-    "OWN",
-    "PANEL",
-    "POOLINGS",
-    "JudgeFits",
-    "JudgePlan",
-    "Part",
-    "check_judge",
-    "plan_judge",
-]
 
 #: Name of the model that answers by default, with the pooling and the labels of the options.
 OWN = "judge_error"
@@ -104,17 +94,24 @@ class JudgePlan:
     def fits(self, made: Mapping[str, Fit]) -> JudgeFits:
         """The fits once they are made."""
         return JudgeFits(
-            judge=self.judge, headline=made[next(iter(self.jobs))], by_model=made[self.by_model],
+            judge=self.judge,
+            headline=made[next(iter(self.jobs))],
+            by_model=made[self.by_model],
             reweighted=made.get("reweighted"),
             alternatives={made[name].model.label: made[name] for name in self.compared},
             more=tuple(made[name] for name in self.more),
-        )  # fmt: skip
+        )
 
 
 def plan_judge(
-    counts: VerdictCounts, options: AccuracyOptions, *, labels: Labels, compared: bool,
-    models: Sequence[Model] = (), chosen: VerdictCounts | None = None,
-) -> JudgePlan:  # fmt: skip
+    counts: VerdictCounts,
+    options: AccuracyOptions,
+    *,
+    labels: Labels,
+    compared: bool,
+    models: Sequence[Model] = (),
+    chosen: VerdictCounts | None = None,
+) -> JudgePlan:
     """List every fit that one judge's part of the answer needs.
 
     Parameters
@@ -156,8 +153,9 @@ def plan_judge(
     if chosen is not None:
         model = JudgeError(pooling=options.pooling, labels="reweighted")
         jobs["reweighted"] = Fitting(model=model, table=chosen, **short)
-    return JudgePlan(judge=counts.judges[0], jobs={**jobs, **more}, compared=tuple(pooled),
-                     by_model=by_model, more=tuple(more))  # fmt: skip
+    return JudgePlan(
+        judge=counts.judges[0], jobs={**jobs, **more}, compared=tuple(pooled), by_model=by_model, more=tuple(more)
+    )
 
 
 #: What stands in the column ``judge`` for all judges together.

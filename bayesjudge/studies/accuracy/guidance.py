@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bayesjudge.studies.accuracy.fits import JudgeFits
     from bayesjudge.studies.common.comparison import ChecklistItem
 
-__all__ = ["checklist", "fit_warnings", "warnings_of"]
 
 #: Labelled answers of a model below which the prior still shows.
 FEW_LABELS = 30
@@ -50,9 +49,14 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
 
 
 def warnings_of(
-    counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame],
-    judges: Sequence[str], *, panel: bool = False,
-) -> list[str]:  # fmt: skip
+    counts: VerdictCounts,
+    estimates: Estimates,
+    diagnostics: Estimates,
+    checks: Mapping[str, pd.DataFrame],
+    judges: Sequence[str],
+    *,
+    panel: bool = False,
+) -> list[str]:
     """What a reader must know before the numbers, most serious first."""
     found = list(counts.warnings)
     if len(judges) > 1 and not panel:
@@ -71,13 +75,9 @@ def warnings_of(
     return found + predictive_warnings(checks) + sensitivity_warnings(checks)
 
 
-def _judge_warnings(
-    counts: VerdictCounts, theta: Estimates, diagnostics: Estimates, tested: pd.DataFrame
-) -> list[str]:
+def _judge_warnings(counts: VerdictCounts, theta: Estimates, diagnostics: Estimates, tested: pd.DataFrame) -> list[str]:
     if not (counts.answers.label >= 0).any():
-        return [
-            "no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"
-        ]
+        return ["no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"]
     return [*_label_warnings(counts), *_selection(tested), *_quality_warnings(theta, diagnostics)]
 
 
@@ -130,9 +130,7 @@ def _quality_warnings(theta: Estimates, diagnostics: Estimates) -> list[str]:
     unsigned = rows[(rows["lower"] <= 0) & (rows["upper"] >= 0)]
     out = []
     if len(low):
-        shown = ", ".join(
-            f"{name} ({point:.2f})" for name, point in zip(low["name"], low["point"], strict=True)
-        )
+        shown = ", ".join(f"{name} ({point:.2f})" for name, point in zip(low["name"], low["point"], strict=True))
         out.append(f"low judge quality (J below {LOW_YOUDEN}): corrected estimates are fragile for {shown}")
     if len(inverted):
         named = ", ".join(inverted["name"])
@@ -157,15 +155,19 @@ def _shift_by_sharing(theta: Estimates, diagnostics: Estimates) -> str:
     if not np.isfinite(shift).any():
         return ""
     worst = int(np.nanargmax(np.abs(shift)))
-    return (
-        f"One calibration for all would move the accuracy of {accuracy.index[worst]} by {shift[worst]:+.2f}."
-    )
+    return f"One calibration for all would move the accuracy of {accuracy.index[worst]} by {shift[worst]:+.2f}."
 
 
 def checklist(
-    counts: VerdictCounts, estimates: Estimates, diagnostics: Estimates, selection: pd.DataFrame, *,
-    prob: float, labels: str, population: Population = "superpopulation",
-) -> tuple[ChecklistItem, ...]:  # fmt: skip
+    counts: VerdictCounts,
+    estimates: Estimates,
+    diagnostics: Estimates,
+    selection: pd.DataFrame,
+    *,
+    prob: float,
+    labels: str,
+    population: Population = "superpopulation",
+) -> tuple[ChecklistItem, ...]:
     """The seven items with what these data say."""
     shared, sentence = shared_calibration(diagnostics)
     return (
@@ -187,9 +189,7 @@ def _estimand(population: Population) -> ChecklistItem:
     return "Estimand and correction", "yes", text
 
 
-def _comparison(
-    counts: VerdictCounts, estimates: Estimates, population: Population, prob: float
-) -> ChecklistItem:
+def _comparison(counts: VerdictCounts, estimates: Estimates, population: Population, prob: float) -> ChecklistItem:
     models = len(counts.models)
     rows = len(estimates.where(estimand=estimand_of("difference", population)).frame)
     if models == 1:
@@ -217,8 +217,11 @@ def _labels_needed(counts: VerdictCounts, estimates: Estimates, prob: float) -> 
 
 def _calibration(counts: VerdictCounts, labels: str, selection: pd.DataFrame) -> ChecklistItem:
     labelled, total = _labelled(counts), int(counts.answers.n.sum())
-    kinds = {"random": "a random sample", "chosen-by-verdict": "chosen by the judge's verdicts",
-             "enriched": "chosen by the answer's own label"}  # fmt: skip
+    kinds = {
+        "random": "a random sample",
+        "chosen-by-verdict": "chosen by the judge's verdicts",
+        "enriched": "chosen by the answer's own label",
+    }
     chosen = "drawn with the stated probabilities" if counts.weighted else kinds[labels]
     p = float(selection["p"].min()) if len(selection) else float("nan")
     looks = looks_chosen(selection)
@@ -253,9 +256,7 @@ def _quality(counts: VerdictCounts, diagnostics: Estimates) -> ChecklistItem:
 
 def _strength(*, trouble: bool) -> ChecklistItem:
     if trouble:
-        text = (
-            "The diagnostics show trouble: weaken the claim rather than pick the most favourable estimator."
-        )
+        text = "The diagnostics show trouble: weaken the claim rather than pick the most favourable estimator."
         return "Strength of the claim", "warn", text
     text = "The diagnostics show no trouble; they are warnings, not acceptance criteria."
     return "Strength of the claim", "yes", text

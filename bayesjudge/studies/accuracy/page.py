@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["accuracy_page", "by_judge", "panel_section"]
 
 #: Methods of the main forest plots; every method is in the full figure and the table below it.
-MAIN = ("bayes:", "naive", "labelled", "rogan-gladen[shared]", "ppi++[logit]", "ppi++[best-judge,logit]",
-        "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]", "aipw",
-        "active[panel-logit]")  # fmt: skip
+MAIN = (
+    "bayes:",
+    "naive",
+    "labelled",
+    "rogan-gladen[shared]",
+    "ppi++[logit]",
+    "ppi++[best-judge,logit]",
+    "ppi++[multi-proxy,logit]",
+    "eif[panel-logit,logit]",
+    "aipw",
+    "active[panel-logit]",
+)
 #: Panels of the figure that shows every method, one panel a unit.
 MOST_PANELS = 9
 _METHOD = (
@@ -33,21 +41,23 @@ _METHOD = (
     unlabelled items separately and keep pairs of models together.""",
     "Intervals are equal-tailed; points are posterior means, plug-in estimates, or bootstrap medians.",
 )
-_QUESTION = (
-    "What is each model's true accuracy, and which model is better, when a judge with errors did the grading?"
-)
+_QUESTION = "What is each model's true accuracy, and which model is better, when a judge with errors did the grading?"
 
 
 def accuracy_page(answer: Comparison) -> Page:
     """The report of an accuracy study, not yet written."""
     body = (_accuracies, _differences, _chosen, _ranks, panel_section, _judge, _checks, _tables, _method)
     return Page(
-        title="Accuracy under an imperfect judge", question=_QUESTION,
-        headline=_headline(answer), warnings=[*answer.warnings, *dropped_lines(answer)],
-        gate_passed=answer.gate.passed, gate_reasons=answer.gate.reasons,
+        title="Accuracy under an imperfect judge",
+        question=_QUESTION,
+        headline=_headline(answer),
+        warnings=[*answer.warnings, *dropped_lines(answer)],
+        gate_passed=answer.gate.passed,
+        gate_reasons=answer.gate.reasons,
         sections=[section for part in body if (section := part(answer)) is not None],
-        checklist=answer.checklist, manifest=answer.manifest,
-    )  # fmt: skip
+        checklist=answer.checklist,
+        manifest=answer.manifest,
+    )
 
 
 def _headline(answer: Comparison) -> list[str]:
@@ -93,19 +103,13 @@ def _accuracies(answer: Comparison) -> Section:
     figures = []
     for who, part in _panel_and_alone(overall):
         panels = len(part.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates())
-        caption = (
-            f"Accuracy of each model by the main methods{who}. A diamond is the truth, where it is known."
-        )
+        caption = f"Accuracy of each model by the main methods{who}. A diamond is the truth, where it is known."
         drawing = forest(part, estimand=estimand, methods=_main_methods(answer, part, estimand))
-        figures.append(
-            figure_of(drawing, caption, "Forest plot of accuracies: " + "; ".join(_headline(answer)))
-        )
+        figures.append(figure_of(drawing, caption, "Forest plot of accuracies: " + "; ".join(_headline(answer))))
         if panels <= MOST_PANELS:
             every = forest(part, estimand=estimand, layout="panels")
             alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
-            figures.append(
-                figure_of(every, f"Every method{who}. The band is the first Bayesian interval.", alt)
-            )
+            figures.append(figure_of(every, f"Every method{who}. The band is the first Bayesian interval.", alt))
     return Section(title="Accuracy", tables=_side_by_side(answer, overall, estimand), figures=figures)
 
 
@@ -159,10 +163,13 @@ def _chosen(answer: Comparison) -> Section | None:
         return None
     tables = [
         Table(caption=caption, frame=rows.drop(columns=drop).dropna(axis=1, how="all"))
-        for estimand, caption, drop in (("accuracy", _ODDS, ["estimand", "tips at"]),
-                                        ("difference", _AGAINST, ["estimand"]))
-        for rows in [table[table["estimand"] == estimand]] if len(rows)
-    ]  # fmt: skip
+        for estimand, caption, drop in (
+            ("accuracy", _ODDS, ["estimand", "tips at"]),
+            ("difference", _AGAINST, ["estimand"]),
+        )
+        for rows in [table[table["estimand"] == estimand]]
+        if len(rows)
+    ]
     return Section(title="If labels were chosen", text=[_UNKNOWN], tables=tables)
 
 
@@ -183,14 +190,18 @@ def _judge(answer: Comparison) -> Section:
         "dashed line the judge is no better than a coin."
     )
     bars = "Youden's J on each model, and its difference ΔJ for each pair of models."
-    figures = [figure_of(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
-               figure_of(youden(quality), bars, f"J and ΔJ with intervals. {stability}")]  # fmt: skip
+    figures = [
+        figure_of(judge_quality(quality), plane, f"Judge quality plane. {stability}"),
+        figure_of(youden(quality), bars, f"J and ΔJ with intervals. {stability}"),
+    ]
     # Of the posteriors that answer, not of those they are compared with.
     worth = [
-        f"{label}: {worth_of_labels(one.manifest['shared_items'])}" for label, one in answer.fits.items()
-        if one.manifest.get("shared_items", {}).get("effective_answers") and len(one.data.coords["model"]) > 1
+        f"{label}: {worth_of_labels(one.manifest['shared_items'])}"
+        for label, one in answer.fits.items()
+        if one.manifest.get("shared_items", {}).get("effective_answers")
+        and len(one.data.coords["model"]) > 1
         and f"[{answer.settings['pooling']}" in one.model.label
-    ]  # fmt: skip
+    ]
     return Section(title="The judge", text=[*([stability] if stability else []), *worth], figures=figures)
 
 
@@ -199,9 +210,11 @@ def _checks(answer: Comparison) -> Section:
 
 
 def _tables(answer: Comparison) -> Section:
-    kinds = {"Accuracy": answer.estimates.where(estimand=estimand_in(answer, "accuracy")),
-             "Differences": answer.estimates.where(estimand=estimand_in(answer, "difference")),
-             "Judge quality": answer.diagnostics}  # fmt: skip
+    kinds = {
+        "Accuracy": answer.estimates.where(estimand=estimand_in(answer, "accuracy")),
+        "Differences": answer.estimates.where(estimand=estimand_in(answer, "difference")),
+        "Judge quality": answer.diagnostics,
+    }
     return estimates_section(answer, kinds)
 
 
@@ -257,9 +270,7 @@ def panel_section(answer: Comparison) -> Section | None:
         most = f"the largest is {worst['point']:.2f}, {worst['unit']}"
         alt = f"Correlations of judges' errors given the label; {most}."
         figures.append(figure_of(error_correlation_matrix(pairs.frame), alt, alt))
-    caption = (
-        "Weight of each judge: by how many logits its yes rather than no moves an answer, the others fixed."
-    )
+    caption = "Weight of each judge: by how many logits its yes rather than no moves an answer, the others fixed."
     figures.append(figure_of(forest(weights, estimand="judge weight"), caption, f"Forest plot. {caption}"))
     tables = [Table(caption="Judges of the panel", frame=answer.checks["judges"])]
     if "next_labels" in answer.checks:

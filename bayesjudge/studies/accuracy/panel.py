@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.options import AccuracyOptions
 
-__all__ = ["OF_PANELS", "panel_beats_best", "panel_job", "panel_part", "panel_warnings"]
 
 #: Baselines that answer for all judges together.
 OF_PANELS = (*PANEL_METHODS, "active[panel-logit]")
@@ -53,31 +52,32 @@ def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob, population=population)
     fits = JudgeFits(judge=PANEL, headline=one, by_model=one)
-    quality = [
-        rows.where(estimand="judge weight"),
-        _agreement(model, one, prob),
-        error_correlations(votes, prob=prob),
-    ]
+    quality = [rows.where(estimand="judge weight"), _agreement(model, one, prob), error_correlations(votes, prob=prob)]
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     baselines = panel_baselines if votes.probability is None else active_baselines
     frequentist = baselines(votes, prob=prob, population=population, seed=options.seed)
     if options.baselines is not None:
         frequentist = frequentist.where(method=[name for name in options.baselines if isinstance(name, str)])
     return Part(
-        fits=fits, bayes=rows.where(estimand=names), quality=Estimates.concat(quality),
+        fits=fits,
+        bayes=rows.where(estimand=names),
+        quality=Estimates.concat(quality),
         baselines=frequentist,
         ranks=rank_probabilities(model.accuracy(one.posterior, one.data, population=population)),
-        checks={**check_judge(fits), "judges": _judges(votes, options),
-                **_next_labels(model, one, votes, options)},
-    )  # fmt: skip
+        checks={**check_judge(fits), "judges": _judges(votes, options), **_next_labels(model, one, votes, options)},
+    )
 
 
 def _agreement(model: JudgePanel, one: Fit, prob: float) -> Estimates:
     """How often the panel's verdict and every judge's agree with people, and whether the panel's is best."""
     draws = model.agreement(one.posterior, one.data)
     rows = summary_rows(draws, estimand="agreement", method=model.label, prob=prob)
-    beats = {"estimand": "panel beats best judge", "unit": "panel", "method": model.label,
-             "point": panel_beats_best(draws)}  # fmt: skip
+    beats = {
+        "estimand": "panel beats best judge",
+        "unit": "panel",
+        "method": model.label,
+        "point": panel_beats_best(draws),
+    }
     return Estimates.from_rows([*rows, beats])
 
 
@@ -99,9 +99,7 @@ def panel_beats_best(agreement: xr.DataArray) -> float:
     return float((agreement.isel(judge=0, drop=True) > best).mean())
 
 
-def _next_labels(
-    model: JudgePanel, one: Fit, votes: PanelVotes, options: AccuracyOptions
-) -> dict[str, pd.DataFrame]:
+def _next_labels(model: JudgePanel, one: Fit, votes: PanelVotes, options: AccuracyOptions) -> dict[str, pd.DataFrame]:
     """Items to label next, drawn more often where the panel is unsure; nothing where items were merged.
 
     A greedy plan would promise more and keep less: it trusts the model about the items that it never asks for
@@ -112,13 +110,16 @@ def _next_labels(
     if len(votes.items) > PLANNED_UP_TO or not one.data.facts["items"] or not open_:
         return {}
     probabilities = model.answer_probabilities(one.posterior, one.data, votes, seed=options.seed)
-    drawn = sample_labels(
-        probabilities, size=min(NEXT, open_), labelled=votes.annotations > 0, seed=options.seed
-    )
-    return {"next_labels": pd.DataFrame({
-        "item": np.array(votes.items, dtype=object)[drawn.chosen],
-        "label_probability": drawn.inclusion[drawn.chosen], "against uniform": drawn.efficiency,
-    })}  # fmt: skip
+    drawn = sample_labels(probabilities, size=min(NEXT, open_), labelled=votes.annotations > 0, seed=options.seed)
+    return {
+        "next_labels": pd.DataFrame(
+            {
+                "item": np.array(votes.items, dtype=object)[drawn.chosen],
+                "label_probability": drawn.inclusion[drawn.chosen],
+                "against uniform": drawn.efficiency,
+            }
+        )
+    }
 
 
 def _judges(votes: PanelVotes, options: AccuracyOptions) -> pd.DataFrame:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from bayesjudge.models.judge_error import Labels
     from bayesjudge.report import Page
 
-__all__ = ["accuracy"]
 
 #: Said where the test of even labelling rejects.
 LOOK_CHOSEN = "labels look chosen"
@@ -88,8 +87,10 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     made = run_fits(jobs, executor=options.executor, workers=options.workers)
     parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
-    parts |= {judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
-              for judge, one in plans.items()}  # fmt: skip
+    parts |= {
+        judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
+        for judge, one in plans.items()
+    }
     settings = {
         **options.settings,
         "judges": chosen,
@@ -117,16 +118,17 @@ def _counted(table: Any, options: AccuracyOptions) -> VerdictCounts:
 def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> None:
     """How labels were chosen is said once, by the column or by the option."""
     if counts.weighted and options.labels != "random":
-        raise UsageError(f"labels={options.labels!r}, and the column label_probability says how labels were "
-                         "chosen: give one of them")  # fmt: skip
+        raise UsageError(
+            f"labels={options.labels!r}, and the column label_probability says how labels were chosen: give one of them"
+        )
     if counts.weighted and options.population == "items":
-        raise UsageError("population='items' needs labels that were drawn evenly, without the column "
-                         "label_probability: weights speak of questions like these")  # fmt: skip
+        raise UsageError(
+            "population='items' needs labels that were drawn evenly, without the column "
+            "label_probability: weights speak of questions like these"
+        )
 
 
-def _votes(
-    table: Any, counts: VerdictCounts, judges: Sequence[str], options: AccuracyOptions
-) -> PanelVotes | None:
+def _votes(table: Any, counts: VerdictCounts, judges: Sequence[str], options: AccuracyOptions) -> PanelVotes | None:
     """Votes of every judge by answer, where a panel is requested or has something to learn from."""
     counted, panel = isinstance(table, VerdictCounts), options.panel
     if panel and counted:
@@ -159,9 +161,7 @@ class _Judge:
     plan: JudgePlan
 
 
-def _planned(
-    counts: VerdictCounts, options: AccuracyOptions, models: Sequence[Model], *, compared: bool
-) -> _Judge:
+def _planned(counts: VerdictCounts, options: AccuracyOptions, models: Sequence[Model], *, compared: bool) -> _Judge:
     selection = _even(counts, options)
     chosen, superpopulation = looks_chosen(selection), options.population == "superpopulation"
     labels: Labels = "enriched" if options.labels == "enriched" else "random"
@@ -179,9 +179,7 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
     fits, counts, population = judge.plan.fits(made), judge.counts, options.population
     chosen = looks_chosen(judge.selection)
     bayes = Estimates.concat(_rows(one, options) for one in fits.answering)
-    frequentist: dict[str, Any] = {
-        "prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed,
-    }  # fmt: skip
+    frequentist: dict[str, Any] = {"prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed}
     rates = fits.by_model.estimates(prob=options.prob).where(estimand=_QUALITY)
     model = fits.headline.model
     if not isinstance(model, GivesAccuracy):
@@ -242,9 +240,12 @@ def _named_for(population: Population) -> list[str]:
 
 
 def _assemble(
-    counts: VerdictCounts, parts: Mapping[str, Part], settings: Mapping[str, Any],
-    truth: Mapping[tuple[str, str], float], messages: Sequence[str],
-) -> Comparison:  # fmt: skip
+    counts: VerdictCounts,
+    parts: Mapping[str, Part],
+    settings: Mapping[str, Any],
+    truth: Mapping[tuple[str, str], float],
+    messages: Sequence[str],
+) -> Comparison:
     estimates = _estimates(parts, settings["population"]).with_truth(truth)
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
     diagnostics = diagnostics.with_truth(truth)
@@ -253,16 +254,28 @@ def _assemble(
     warned = warnings_of(counts, estimates, diagnostics, checks, settings["judges"], panel=settings["panel"])
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
     return Comparison(
-        question="accuracy", estimates=estimates, diagnostics=diagnostics,
-        ranks=pd.concat(ranks, ignore_index=True), fits=_named(fits), checks=checks,
+        question="accuracy",
+        estimates=estimates,
+        diagnostics=diagnostics,
+        ranks=pd.concat(ranks, ignore_index=True),
+        fits=_named(fits),
+        checks=checks,
         warnings=(*fit_warnings(fits), *messages, *warned),
         checklist=checklist(
-            counts, estimates, diagnostics, checks["selection"], prob=settings["prob"],
-            labels=settings["labels"], population=settings["population"],
+            counts,
+            estimates,
+            diagnostics,
+            checks["selection"],
+            prob=settings["prob"],
+            labels=settings["labels"],
+            population=settings["population"],
         ),
-        gate=_joint_gate(list(parts.values())), page_of=_page, screen_of=_screen,
-        dropped=counts.dropped, settings=settings,
-    )  # fmt: skip
+        gate=_joint_gate(list(parts.values())),
+        page_of=_page,
+        screen_of=_screen,
+        dropped=counts.dropped,
+        settings=settings,
+    )
 
 
 def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
@@ -302,9 +315,7 @@ def _joint_gate(parts: Sequence[Part]) -> Gate:
     gate = joint_gate(
         {f"{single.model.label}{_by(one, fits)}": single.gate for one in fits for single in one.answering}
     )
-    refused = [
-        f"{name}: {reason}" for name, part in zip(names, parts, strict=True) for reason in part.reasons
-    ]
+    refused = [f"{name}: {reason}" for name, part in zip(names, parts, strict=True) for reason in part.reasons]
     reasons = (*gate.reasons, *refused)
     return replace(gate, passed=not reasons, reasons=reasons)
 

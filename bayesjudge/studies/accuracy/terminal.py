@@ -12,24 +12,25 @@ from rich.table import Table
 
 from bayesjudge.studies.accuracy.fits import PANEL
 from bayesjudge.studies.common.reading import estimand_in, quality_rows
-from bayesjudge.studies.common.terminal import (
-    empty_table,
-    figure,
-    interval_cell,
-    narrowest,
-    percent,
-    unit_name,
-)
+from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["accuracy_screen"]
 
 #: Baselines printed by default beside the Bayesian answer, as far as the terminal is wide.
-MAIN = ("ppi++[best-judge,logit]", "ppi++[multi-proxy,logit]", "eif[panel-logit,logit]", "ppi++[logit]",
-        "active[panel-logit]", "aipw", "naive", "rogan-gladen[shared]", "labelled",
-        "rogan-gladen[specific]")  # fmt: skip
+MAIN = (
+    "ppi++[best-judge,logit]",
+    "ppi++[multi-proxy,logit]",
+    "eif[panel-logit,logit]",
+    "ppi++[logit]",
+    "active[panel-logit]",
+    "aipw",
+    "naive",
+    "rogan-gladen[shared]",
+    "labelled",
+    "rogan-gladen[specific]",
+)
 #: The baseline whose intervals show what a judge is worth to the panel.
 WITHOUT = "ppi++[multi-proxy]"
 #: Widths of a printed interval (with two signs) and of a column with a single figure, gaps included.
@@ -70,9 +71,7 @@ def _accuracies(answer: Comparison, width: int) -> Table:
     best = answer.ranks.set_index("model")["p_best"]
     order = {model: place for place, model in enumerate(answer.ranks["model"])}
     rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
-    last = (
-        ("P(best)", {("", model): f"{share:.3f}" for model, share in best.items()}) if len(best) > 1 else None
-    )
+    last = ("P(best)", {("", model): f"{share:.3f}" for model, share in best.items()}) if len(best) > 1 else None
     title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
     return _side_by_side(answer, rows, title, "model", width=width, last=last)
 
@@ -122,9 +121,7 @@ def _main_methods(answer: Comparison, rows: pd.DataFrame, *, most: int) -> list[
     """The Bayesian rows, then the baselines requested, or the main ones."""
     present = list(dict.fromkeys(rows["method"]))
     bayes = [method for method in present if method.startswith("bayes:")]
-    return [*bayes, *(method for method in answer.settings.get("baselines", MAIN) if method in present)][
-        :most
-    ]
+    return [*bayes, *(method for method in answer.settings.get("baselines", MAIN) if method in present)][:most]
 
 
 def _quality(answer: Comparison, width: int) -> Table:
@@ -133,14 +130,14 @@ def _quality(answer: Comparison, width: int) -> Table:
     by = {estimand: quality_rows(answer.diagnostics, estimand).set_index("name") for estimand in named}
     judge = answer.ranks["judge"].iloc[0]
     wide = width >= narrowest(by["youden"].index) + 3 * CELL
-    headings = [
-        f"{name}{also if wide else ''}".replace("youden", "Youden's J") for name, also in named.items()
-    ]
+    headings = [f"{name}{also if wide else ''}".replace("youden", "Youden's J") for name, also in named.items()]
     table = empty_table(f"Quality of judge {judge}, {percent(answer)} intervals", ["model"], headings)
     for name in by["youden"].index:
         rows = {estimand: frame.loc[name] for estimand, frame in by.items()}
-        cells = [interval_cell(row) if wide or estimand == "youden" else figure(row["point"])
-                 for estimand, row in rows.items()]  # fmt: skip
+        cells = [
+            interval_cell(row) if wide or estimand == "youden" else figure(row["point"])
+            for estimand, row in rows.items()
+        ]
         table.add_row(escape(name), *cells)
     return table
 
@@ -156,9 +153,7 @@ def _panel(answer: Comparison) -> Table:
         judge, change = str(name), float(row.get(wider, math.nan))
         shown = "" if math.isnan(change) else f"{change:+.1%}"
         chosen = f"{row['chosen as best']:.0%}"
-        table.add_row(
-            escape(judge), figure(row["agreement"]), interval_cell(weights.loc[judge]), chosen, shown
-        )
+        table.add_row(escape(judge), figure(row["agreement"]), interval_cell(weights.loc[judge]), chosen, shown)
     beats = answer.diagnostics.where(estimand="panel beats best judge").frame["point"].iloc[0]
     table.caption = escape(
         f"wider without it: the intervals of {WITHOUT}; the panel's own verdicts agree with people more "

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from bayesjudge.tables import Pairs
 
-__all__ = ["Folds", "make_folds"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Folds:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bayesjudge.models.verdict_agreement import VerdictAgreement
     from bayesjudge.tables import Pairs
 
-__all__ = ["Guard", "closed_guard", "fast_audit", "flippable", "guard_of"]
 
 #: Flips are applied when P(their precision is above ½) exceeds this.
 SURE = 0.9
@@ -105,12 +104,14 @@ def fast_audit(pairs: Pairs, model: VerdictAgreement, *, seed: int = 0, guarded:
     if guarded:
         found = guard_of(pairs, data, model, seed=seed)
         flips &= found.open
-        figures = {"wins": found.wins, "losses": found.losses, "open": float(found.open),
-                   "probability": found.probability}  # fmt: skip
+        figures = {
+            "wins": found.wins,
+            "losses": found.losses,
+            "open": float(found.open),
+            "probability": found.probability,
+        }
         warnings = (found.reason,)
-    return Audit(
-        method=model.label, rows=rows, scores=scores, flips=flips, figures=figures, warnings=warnings
-    )
+    return Audit(method=model.label, rows=rows, scores=scores, flips=flips, figures=figures, warnings=warnings)
 
 
 def flippable(pairs: Pairs) -> NDArray[np.bool_]:
@@ -138,20 +139,33 @@ def guard_of(
     if split.by_question:
         sure = min(sure, _over_questions(gain, mean_by_pair(split.question[rows], item), seed))
     refused = _refused(wins, losses, sure, split)
-    counted = (
-        f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) = {sure:.2f}"
-    )
+    counted = f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) = {sure:.2f}"
     reason = f"flip nothing, because {refused}" if refused else f"flip: {counted}"
-    return Guard(open=not refused, reason=reason, wins=wins, losses=losses, probability=sure, folds=split,
-                 trust=trust, flips=flips)  # fmt: skip
+    return Guard(
+        open=not refused,
+        reason=reason,
+        wins=wins,
+        losses=losses,
+        probability=sure,
+        folds=split,
+        trust=trust,
+        flips=flips,
+    )
 
 
 def closed_guard(pairs: Pairs, *, seed: int) -> Guard:
     """The guard where only agreements were recorded: there is no disagreement to check a flip against."""
     reason = "flip nothing, because only agreements were recorded and no flip can be checked"
-    return Guard(open=False, reason=reason, wins=0.0, losses=0.0, probability=0.5,
-                 folds=make_folds(pairs, folds=FOLDS, seed=seed), trust=np.full((len(pairs), 3), np.nan),
-                 flips=np.zeros(len(pairs), dtype=bool))  # fmt: skip
+    return Guard(
+        open=False,
+        reason=reason,
+        wins=0.0,
+        losses=0.0,
+        probability=0.5,
+        folds=make_folds(pairs, folds=FOLDS, seed=seed),
+        trust=np.full((len(pairs), 3), np.nan),
+        flips=np.zeros(len(pairs), dtype=bool),
+    )
 
 
 def _refused(wins: float, losses: float, sure: float, split: Folds) -> str:
@@ -159,11 +173,14 @@ def _refused(wins: float, losses: float, sure: float, split: Folds) -> str:
     if not wins + losses:
         return "no verified verdict looked wrong to a model that had not seen it"
     if split.by_question and split.questions < LEAST_QUESTIONS:
-        return (f"only {split.questions} questions are verified and the others are unseen: verify "
-                f"{LEAST_QUESTIONS} or more")  # fmt: skip
+        return (
+            f"only {split.questions} questions are verified and the others are unseen: verify {LEAST_QUESTIONS} or more"
+        )
     if sure <= SURE:
-        return (f"flipping is not sure to gain: {wins:g} of {wins + losses:g} held-out flips were right, "
-                f"P(more right than wrong) = {sure:.2f}, and {SURE} is needed")  # fmt: skip
+        return (
+            f"flipping is not sure to gain: {wins:g} of {wins + losses:g} held-out flips were right, "
+            f"P(more right than wrong) = {sure:.2f}, and {SURE} is needed"
+        )
     return ""
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bayesjudge.studies.audit.guard import Guard
     from bayesjudge.tables import Pairs
 
-__all__ = ["audit_checklist", "audit_warnings"]
 
 #: Verified pairs, AUC of the best feature and consistency at which an audit is worth its while (METHODS 3.2).
 ENOUGH, GOOD_FEATURE, WORTH_BELOW = 150, 0.7, 0.75
@@ -45,12 +44,15 @@ def _verified(pairs: Pairs, guard: Guard) -> list[str]:
     lost = ~pairs.verified & ~pairs.frame["category"].isin(pairs.frame["category"][pairs.verified])
     if pairs.frame["category"].notna().any() and lost.any():
         count = pairs.frame["item"][lost].nunique()
-        found.append(f"{count} unverified pairs are of categories nobody verified: their trust rests on the "
-                     "other features")  # fmt: skip
+        found.append(
+            f"{count} unverified pairs are of categories nobody verified: their trust rests on the other features"
+        )
     if guard.folds.by_question:
-        found.append("most unverified pairs are about questions nobody verified: whole questions were held "
-                     f"out ({guard.folds.questions} verified), and trust on unseen questions is less sure "
-                     "than its intervals say")  # fmt: skip
+        found.append(
+            "most unverified pairs are about questions nobody verified: whole questions were held "
+            f"out ({guard.folds.questions} verified), and trust on unseen questions is less sure "
+            "than its intervals say"
+        )
     return found
 
 
@@ -70,8 +72,7 @@ def _worth(pairs: Pairs, features: pd.DataFrame) -> list[str]:
     messages = []
     if share > WORTH_BELOW:
         messages.append(
-            f"people agree with {share:.0%} of the verified verdicts: flipping seldom pays above "
-            f"{WORTH_BELOW:.0%}"
+            f"people agree with {share:.0%} of the verified verdicts: flipping seldom pays above {WORTH_BELOW:.0%}"
         )
     if best < GOOD_FEATURE:
         messages.append(
@@ -104,12 +105,17 @@ def audit_checklist(
     checked = f"{guard.reason[:1].upper()}{guard.reason[1:]}."
     about = f"{inside:.0%} of the bins' intervals hold the predicted share." if len(bins) else "Not measured."
     return (
-        ("Enough pairs verified", "yes" if verified >= ENOUGH else "no",
-         f"{verified} of {pairs.frame['item'].nunique()} pairs."),
-        ("Room to gain", "yes" if share <= WORTH_BELOW else "warn",
-         f"Consistency {share:.3f} when verified."),
-        ("A feature that tells right from wrong", "yes" if best >= GOOD_FEATURE else "warn",
-         f"Best AUC of a single feature: {best:.2f}."),
+        (
+            "Enough pairs verified",
+            "yes" if verified >= ENOUGH else "no",
+            f"{verified} of {pairs.frame['item'].nunique()} pairs.",
+        ),
+        ("Room to gain", "yes" if share <= WORTH_BELOW else "warn", f"Consistency {share:.3f} when verified."),
+        (
+            "A feature that tells right from wrong",
+            "yes" if best >= GOOD_FEATURE else "warn",
+            f"Best AUC of a single feature: {best:.2f}.",
+        ),
         ("Flips checked on pairs held out", "yes" if guard.open else "no", checked),
         ("Trust calibrated on pairs held out", "yes" if inside >= 0.8 else "warn", about),
-    )  # fmt: skip
+    )

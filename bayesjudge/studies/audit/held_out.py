@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from bayesjudge.studies.audit.guard import Guard
     from bayesjudge.tables import Pairs
 
-__all__ = [
-    "METHODS", "Method", "compare_methods", "exact_band", "held_out_figures", "methods_of", "quality_rows",
-    "reliability_bins", "summaries",
-]  # fmt: skip
 
 type Method = Callable[[Pairs], Audit]
 
@@ -62,9 +58,13 @@ def methods_of(pairs: Pairs, options: AuditOptions) -> dict[str, Method]:
 
 
 def compare_methods(
-    pairs: Pairs, methods: Mapping[str, Method], guard: Guard, *, label: str,
+    pairs: Pairs,
+    methods: Mapping[str, Method],
+    guard: Guard,
+    *,
+    label: str,
     report: Callable[[int, int], None] | None = None,
-) -> tuple[pd.DataFrame, list[str]]:  # fmt: skip
+) -> tuple[pd.DataFrame, list[str]]:
     """Hide each of the guard's folds in turn, audit, and look what was made of it.
 
     Parameters
@@ -110,15 +110,20 @@ def compare_methods(
     return pd.concat(parts, ignore_index=True), warnings
 
 
-def _of_method(
-    pairs: Pairs, name: str, scores: NDArray[np.float64], flips: NDArray[np.bool_]
-) -> pd.DataFrame:
+def _of_method(pairs: Pairs, name: str, scores: NDArray[np.float64], flips: NDArray[np.bool_]) -> pd.DataFrame:
     rows = np.argsort(pairs.rank)
     rows = rows[pairs.verified[rows]]
     mine = pairs.frame.iloc[rows]
-    return pd.DataFrame({"item": mine["item"].to_numpy(), "category": mine["category"].fillna("").to_numpy(),
-                         "agrees": pairs.agrees[rows], "method": name, "score": scores[rows],
-                         "flip": flips[rows]})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "item": mine["item"].to_numpy(),
+            "category": mine["category"].fillna("").to_numpy(),
+            "agrees": pairs.agrees[rows],
+            "method": name,
+            "score": scores[rows],
+            "flip": flips[rows],
+        }
+    )
 
 
 def summaries(frame: pd.DataFrame, *, prob: float) -> list[dict[str, Any]]:
@@ -126,11 +131,19 @@ def summaries(frame: pd.DataFrame, *, prob: float) -> list[dict[str, Any]]:
     rows = []
     for name, mine in frame.groupby("method", sort=False):
         types = mine["category"].to_numpy()
-        found = consistency(mine["agrees"].to_numpy(), mine["flip"].to_numpy(), method=str(name), prob=prob,
-                            pair=mine["item"].to_numpy(),
-                            category=types if len(set(types)) > 1 else None)  # fmt: skip
-        rows += [{**row, "estimand": f"{row['estimand']} (held out)"} for row in found
-                 if name != JUDGE or row["estimand"] == "consistency"]  # fmt: skip
+        found = consistency(
+            mine["agrees"].to_numpy(),
+            mine["flip"].to_numpy(),
+            method=str(name),
+            prob=prob,
+            pair=mine["item"].to_numpy(),
+            category=types if len(set(types)) > 1 else None,
+        )
+        rows += [
+            {**row, "estimand": f"{row['estimand']} (held out)"}
+            for row in found
+            if name != JUDGE or row["estimand"] == "consistency"
+        ]
     return rows
 
 
@@ -148,20 +161,46 @@ def quality_rows(frame: pd.DataFrame, *, prob: float, seed: int) -> list[dict[st
         if name != JUDGE and len(score) and np.ptp(score) > 0:
             note = "" if 0 < share < 1 else "undefined: people always say the same"
             limits = _bootstrapped(score, right, item, prob=prob, seed=seed)
-            rows.append({**common, "estimand": "auc", "point": auc(score, right), "lower": limits[0],
-                         "upper": limits[1], "note": note, "n": known["item"].nunique()})  # fmt: skip
+            rows.append(
+                {
+                    **common,
+                    "estimand": "auc",
+                    "point": auc(score, right),
+                    "lower": limits[0],
+                    "upper": limits[1],
+                    "note": note,
+                    "n": known["item"].nunique(),
+                }
+            )
         weight = (1 / mine.groupby("item")["item"].transform("size"))[mine["flip"]]
         if len(weight):
             wins = float(np.average(1 - mine["agrees"][mine["flip"]], weights=weight))
             low, high = wilson(np.asarray(wins), np.asarray(float(weight.sum())), normal_quantile(prob))
             pairs = mine["item"][mine["flip"]].nunique()
-            rows.append({**common, "estimand": "precision of flips", "n": pairs, "point": wins,
-                         "lower": float(low), "upper": float(high)})  # fmt: skip
+            rows.append(
+                {
+                    **common,
+                    "estimand": "precision of flips",
+                    "n": pairs,
+                    "point": wins,
+                    "lower": float(low),
+                    "upper": float(high),
+                }
+            )
     if 0.5 < share < 1:
         needed = break_even_auc(share)
-        rows.append({"estimand": "break-even auc", "unit": "held out", "method": "normal scores",
-                     "prob": prob, "n": frame["item"].nunique(), "point": needed, "lower": needed,
-                     "upper": needed})  # fmt: skip
+        rows.append(
+            {
+                "estimand": "break-even auc",
+                "unit": "held out",
+                "method": "normal scores",
+                "prob": prob,
+                "n": frame["item"].nunique(),
+                "point": needed,
+                "lower": needed,
+                "upper": needed,
+            }
+        )
     return rows
 
 
@@ -215,8 +254,16 @@ def reliability_bins(frame: pd.DataFrame, *, methods: Iterable[str], prob: float
             one, share = mine[place == part], weight[place == part]
             hits, n = float(share @ one["agrees"]), float(share.sum())
             low, high = exact_band(hits, n, prob=prob)
-            rows.append({"method": name, "predicted": float(share @ one["score"]) / n, "observed": hits / n,
-                         "lower": low, "upper": high, "n": n})  # fmt: skip
+            rows.append(
+                {
+                    "method": name,
+                    "predicted": float(share @ one["score"]) / n,
+                    "observed": hits / n,
+                    "lower": low,
+                    "upper": high,
+                    "n": n,
+                }
+            )
     return pd.DataFrame(rows, columns=["method", "predicted", "observed", "lower", "upper", "n"])
 
 
@@ -233,10 +280,13 @@ def held_out_figures(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
         error = (bins["predicted"] - bins["observed"]).abs()
         before, now, flips = (mean_by_pair(values, item).mean() for values in (right, after, flip))
         found[str(name)] = {
-            "n": float(mine["item"].nunique()), "before": float(before), "after": float(now),
-            "gain": float(mean_by_pair(after - right, item).mean()), "flips": float(flips),
+            "n": float(mine["item"].nunique()),
+            "before": float(before),
+            "after": float(now),
+            "gain": float(mean_by_pair(after - right, item).mean()),
+            "flips": float(flips),
             "auc": np.nan if name == JUDGE else auc(score, seen),
             "brier": float(mean_by_pair((score - seen) ** 2, scored).mean()) if len(known) else np.nan,
             "ece": float(np.average(error, weights=bins["n"])) if len(bins) else np.nan,
-        }  # fmt: skip
+        }
     return found

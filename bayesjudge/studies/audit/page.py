@@ -5,14 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bayesjudge.plots import (
-    consistency_dots,
-    forest,
-    reliability_diagram,
-    sensitivity_curves,
-    trust_map,
-    trust_scores,
-)
+from bayesjudge.plots import consistency_dots, forest, reliability_diagram, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.report import Figure, Page, Section, Table, comparison_table
 from bayesjudge.studies.audit.terminal import guard_sentence
 from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
@@ -20,7 +13,6 @@ from bayesjudge.studies.common.sections import checks_section, dropped_lines, es
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["audit_page"]
 
 #: Rows of a table that a page holds; `Comparison.save` writes them all.
 MOST_ROWS = 1000
@@ -49,11 +41,16 @@ def audit_page(answer: Comparison) -> Page:
     """The report of an audit, not yet written."""
     body = (_gains, _trust, _drivers, _attacks, _moves, _checks, _tables, _method)
     return Page(
-        title="Audit of single verdicts", question=_QUESTION, headline=_headline(answer),
-        warnings=[*answer.warnings, *dropped_lines(answer)], gate_passed=answer.gate.passed,
-        gate_reasons=answer.gate.reasons, checklist=answer.checklist, manifest=answer.manifest,
+        title="Audit of single verdicts",
+        question=_QUESTION,
+        headline=_headline(answer),
+        warnings=[*answer.warnings, *dropped_lines(answer)],
+        gate_passed=answer.gate.passed,
+        gate_reasons=answer.gate.reasons,
+        checklist=answer.checklist,
+        manifest=answer.manifest,
         sections=[section for part in body if (section := part(answer)) is not None],
-    )  # fmt: skip
+    )
 
 
 def _headline(answer: Comparison) -> list[str]:
@@ -98,9 +95,7 @@ def _trust(answer: Comparison) -> Section:
     mine = None if held is None else held[held["method"] == own]
     kind = "verified" if answer.settings["verified"] == "all" else "unverified"
     caption = f"Distribution of trust, and every {kind} verdict's trust with its interval, in order."
-    figures.append(
-        figure_of(trust_scores(trust, mine, kind=kind), caption, f"{caption} {guard_sentence(answer)}")
-    )
+    figures.append(figure_of(trust_scores(trust, mine, kind=kind), caption, f"{caption} {guard_sentence(answer)}"))
     if "reliability" in answer.checks and len(answer.checks["reliability"]):
         caption = "Share that people agreed with, by the trust of a model that had not seen them."
         drawing = reliability_diagram(answer.checks["reliability"], xlabel="P(people agree)")
@@ -123,8 +118,11 @@ def _drivers(answer: Comparison) -> Section | None:
 
 def _attacks(answer: Comparison) -> Section | None:
     own = ("(held out)", "(flipped)")
-    names = [name for name in dict.fromkeys(answer.estimates.frame["estimand"])
-             if name.startswith("consistency (") and not name.endswith(own)]  # fmt: skip
+    names = [
+        name
+        for name in dict.fromkeys(answer.estimates.frame["estimand"])
+        if name.startswith("consistency (") and not name.endswith(own)
+    ]
     if not names:
         return None
     caption = "Consistency after each attack, as judged and after the audit, by category."
@@ -149,9 +147,15 @@ def _checks(answer: Comparison) -> Section:
     """The shared section; of tables with a row a verdict, the page holds the first rows only."""
     checks = {name: frame for name, frame in answer.checks.items() if len(frame) <= MOST_ROWS}
     section = checks_section(replace(answer, checks=checks))
-    tables = [Table(caption=f"{name.capitalize()}, the first {MOST_ROWS} of {len(frame)} rows", folded=True,
-                    frame=frame.head(MOST_ROWS))
-              for name, frame in answer.checks.items() if name not in checks]  # fmt: skip
+    tables = [
+        Table(
+            caption=f"{name.capitalize()}, the first {MOST_ROWS} of {len(frame)} rows",
+            folded=True,
+            frame=frame.head(MOST_ROWS),
+        )
+        for name, frame in answer.checks.items()
+        if name not in checks
+    ]
     return replace(section, tables=[*section.tables, *tables])
 
 

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.report import Page
 
-__all__ = ["audit"]
-
 
 @takes(AuditOptions)
 def audit(pairs: Any, options: AuditOptions) -> Comparison:
@@ -102,16 +100,27 @@ def _require_people(pairs: Pairs) -> None:
     """Where nobody verified anything, say so with the column that may have been meant."""
     meant = [text for text in pairs.warnings if "looks like reference answers" in text]
     if meant and not pairs.verified.any():
-        raise InputError([Problem(column="human_prefers", found="no verified pair", fix=". ".join(meant),
-                                  allowed="some pairs that people chose between, too")])  # fmt: skip
+        raise InputError(
+            [
+                Problem(
+                    column="human_prefers",
+                    found="no verified pair",
+                    fix=". ".join(meant),
+                    allowed="some pairs that people chose between, too",
+                )
+            ]
+        )
 
 
 def _answer(whole: Pairs, mine: Pairs, fits: Sequence[Fit], options: AuditOptions) -> Comparison:
     model, (single, *further) = agreement_model(options), fits
     found = model.features(mine)
     known = options.labels == "both"
-    guard = (guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
-             if known else closed_guard(mine, seed=options.seed))  # fmt: skip
+    guard = (
+        guard_of(mine, single.data, model, seed=options.seed, folds=options.folds, prob=options.prob)
+        if known
+        else closed_guard(mine, seed=options.seed)
+    )
     transport, messages = transported(mine, options)
     compared, left_out = _compared(mine, guard, options) if known else (pd.DataFrame(), [_UNKNOWN])
     moved, not_moved = sensitivity_tables(mine, options)
@@ -125,27 +134,38 @@ def _answer(whole: Pairs, mine: Pairs, fits: Sequence[Fit], options: AuditOption
         **moved,
         **check_fits(fits, fits),
     }
-    diagnostics = Estimates.concat([
-        single.estimates(prob=options.prob).where(estimand=("effect", "spread", "intercept")),
-        Estimates.from_rows(quality_rows(compared, prob=options.prob, seed=options.seed) if known else []),
-    ])  # fmt: skip
-    attacks, named = _attacks(whole, options), {one.model.label: one for one in fits}
-    estimates = _estimates(
-        mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options
+    diagnostics = Estimates.concat(
+        [
+            single.estimates(prob=options.prob).where(estimand=("effect", "spread", "intercept")),
+            Estimates.from_rows(quality_rows(compared, prob=options.prob, seed=options.seed) if known else []),
+        ]
     )
+    attacks, named = _attacks(whole, options), {one.model.label: one for one in fits}
+    estimates = _estimates(mine, single, guard, checks=checks, compared=compared, attacks=attacks, options=options)
     warnings = audit_warnings(mine, guard, diagnostics=diagnostics, checks=checks)
     return Comparison(
-        question="audit", estimates=_with_further(estimates, mine, further, options),
-        diagnostics=diagnostics, fits=named, checks=checks,
-        warnings=tuple(dict.fromkeys([*warnings, *found.warnings, *messages, *left_out, *not_moved,
-                                      *fallback_warnings(named)])),
+        question="audit",
+        estimates=_with_further(estimates, mine, further, options),
+        diagnostics=diagnostics,
+        fits=named,
+        checks=checks,
+        warnings=tuple(
+            dict.fromkeys([*warnings, *found.warnings, *messages, *left_out, *not_moved, *fallback_warnings(named)])
+        ),
         checklist=audit_checklist(mine, guard, checks["features"], checks.get("reliability", _NO_BINS)),
         gate=joint_gate({name: one.gate for name, one in named.items()}) if further else single.gate,
-        page_of=_page, screen_of=_screen, held_out=held_out_figures(compared),
-        dropped=whole.dropped, settings={**options.settings, "guard": guard.reason, "open": guard.open,
-                                         "verified": "all" if mine.verified.all() else "some",
-                                         "label_source": whole.label_source},
-    )  # fmt: skip
+        page_of=_page,
+        screen_of=_screen,
+        held_out=held_out_figures(compared),
+        dropped=whole.dropped,
+        settings={
+            **options.settings,
+            "guard": guard.reason,
+            "open": guard.open,
+            "verified": "all" if mine.verified.all() else "some",
+            "label_source": whole.label_source,
+        },
+    )
 
 
 _UNKNOWN = "only agreements were recorded: no method's flips can be checked, and nothing is flipped"
@@ -154,23 +174,27 @@ _NO_BINS = pd.DataFrame(columns=["predicted", "lower", "upper"], dtype=float)
 
 def _compared(pairs: Pairs, guard: Guard, options: AuditOptions) -> tuple[pd.DataFrame, list[str]]:
     with bar("audits of held-out pairs") if options.progress else nullcontext() as report:
-        return compare_methods(pairs, methods_of(pairs, options), guard, label=agreement_model(options).label,
-                               report=report)  # fmt: skip
+        return compare_methods(
+            pairs, methods_of(pairs, options), guard, label=agreement_model(options).label, report=report
+        )
 
 
 def _held_out_tables(compared: pd.DataFrame, label: str, options: AuditOptions) -> dict[str, pd.DataFrame]:
     if compared.empty:
         return {}
-    return {
-        "held_out": compared,
-        "reliability": reliability_bins(compared, methods=[label], prob=options.prob),
-    }
+    return {"held_out": compared, "reliability": reliability_bins(compared, methods=[label], prob=options.prob)}
 
 
 def _estimates(
-    pairs: Pairs, single: Fit, guard: Guard, *, checks: Mapping[str, pd.DataFrame], compared: pd.DataFrame,
-    attacks: list[dict[str, Any]], options: AuditOptions,
-) -> Estimates:  # fmt: skip
+    pairs: Pairs,
+    single: Fit,
+    guard: Guard,
+    *,
+    checks: Mapping[str, pd.DataFrame],
+    compared: pd.DataFrame,
+    attacks: list[dict[str, Any]],
+    options: AuditOptions,
+) -> Estimates:
     rows = [] if compared.empty else summaries(compared, prob=options.prob)
     if pairs.verified.all():
         return Estimates.from_rows([*_observed(pairs, options), *rows, *attacks])
@@ -196,11 +220,19 @@ def _with_further(rows: Estimates, pairs: Pairs, fits: Sequence[Fit], options: A
 def _observed(pairs: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
     """Consistency where people verified every pair, over all (unit ``verified``) and by category."""
     types = pairs.frame["category"].fillna("(none)")
-    rows = consistency(pairs.agrees, np.zeros(len(pairs), dtype=bool), method="judge", prob=options.prob,
-                       pair=pairs.frame["item"].to_numpy(),
-                       category=types.to_numpy() if len(set(types)) > 1 else None)  # fmt: skip
-    return [{**row, "unit": "verified" if row["unit"] == "all" else row["unit"]}
-            for row in rows if row["estimand"] == "consistency"]  # fmt: skip
+    rows = consistency(
+        pairs.agrees,
+        np.zeros(len(pairs), dtype=bool),
+        method="judge",
+        prob=options.prob,
+        pair=pairs.frame["item"].to_numpy(),
+        category=types.to_numpy() if len(set(types)) > 1 else None,
+    )
+    return [
+        {**row, "unit": "verified" if row["unit"] == "all" else row["unit"]}
+        for row in rows
+        if row["estimand"] == "consistency"
+    ]
 
 
 def _after_flips(pairs: Pairs, single: Fit, trust: pd.DataFrame, options: AuditOptions) -> Estimates:

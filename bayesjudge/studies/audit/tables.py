@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from bayesjudge.options import AuditOptions
     from bayesjudge.tables import Pairs
 
-__all__ = [
-    "agreement_model",
-    "battle_table",
-    "feature_table",
-    "sensitivity_tables",
-    "transported",
-    "trust_table",
-]
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 FRACTIONS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -45,10 +37,7 @@ ABOUT = {"share": "share s of partial optimal transport", "verified": "share of 
 def agreement_model(options: AuditOptions) -> VerdictAgreement:
     """The model of human agreement."""
     return VerdictAgreement(
-        labels=options.labels,
-        reviewed=options.reviewed,
-        components=options.components,
-        extra=tuple(options.features),
+        labels=options.labels, reviewed=options.reviewed, components=options.components, extra=tuple(options.features)
     )
 
 
@@ -112,9 +101,7 @@ def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard) -> pd.DataFram
     if not pairs.verified.all():
         agree[~pairs.verified] = trust["trust"]
     table = frame[["item", "judge", "model_a", "model_b"]].assign(
-        prompt=frame["question"],
-        human=frame["human_prefers"],
-        prob_a=np.where(pairs.prefers_a, agree, 1 - agree),
+        prompt=frame["question"], human=frame["human_prefers"], prob_a=np.where(pairs.prefers_a, agree, 1 - agree)
     )
     # Verdicts of one pair say the same of it.
     table = table[~table["item"].duplicated()]
@@ -134,9 +121,7 @@ def transported(pairs: Pairs, options: AuditOptions) -> tuple[Audit | None, list
         return None, [f"partial optimal transport left out: {error.problems[0].found}"]
 
 
-def feature_table(
-    pairs: Pairs, model: VerdictAgreement, fit: Fit, found: Features, *, prob: float
-) -> pd.DataFrame:
+def feature_table(pairs: Pairs, model: VerdictAgreement, fit: Fit, found: Features, *, prob: float) -> pd.DataFrame:
     """What drives trust: ``feature, block, auc, effect, lower, upper``, the strongest effects first.
 
     The AUC is that of the feature alone, on verified pairs, turned so that it is at least ½ (NaN where people
@@ -150,10 +135,16 @@ def feature_table(
     of, right = found.of, pairs.agrees[pairs.verified]
     rows = (of.side[:, None] * found.x[of.pair])[pairs.verified]
     alone = np.array([auc(column, right) for column in rows.T])
-    table = pd.DataFrame({
-        "feature": found.names, "block": found.blocks,
-        "auc": np.maximum(alone, 1 - alone), "effect": beta.mean(axis=(0, 1)), "lower": low, "upper": high,
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "feature": found.names,
+            "block": found.blocks,
+            "auc": np.maximum(alone, 1 - alone),
+            "effect": beta.mean(axis=(0, 1)),
+            "lower": low,
+            "upper": high,
+        }
+    )
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
     return table.loc[order, columns].reset_index(drop=True)
 
@@ -166,16 +157,20 @@ def sensitivity_tables(pairs: Pairs, options: AuditOptions) -> tuple[dict[str, p
     held, model = _third(pairs, options.seed), agreement_model(options)
     if options.labels != "both" or not held.any():
         return {}, []
-    makers: dict[str, Callable[[], pd.DataFrame]] = {"verified": lambda: over_verified(
-        pairs, held, fractions=FRACTIONS, seed=options.seed,
-        audit=lambda part: fast_audit(part, model, seed=options.seed))}  # fmt: skip
+    makers: dict[str, Callable[[], pd.DataFrame]] = {
+        "verified": lambda: over_verified(
+            pairs,
+            held,
+            fractions=FRACTIONS,
+            seed=options.seed,
+            audit=lambda part: fast_audit(part, model, seed=options.seed),
+        )
+    }
     tables: dict[str, pd.DataFrame] = {}
     messages = []
     cells = pairs.frame["item"][pairs.verified].nunique() * int((held | ~pairs.verified).sum())
     if pairs.dimensions and cells > MOST_AGAIN:
-        messages.append(
-            f"no sensitivity to the {ABOUT['share']}: {cells:,.0f} cells are too many to solve again"
-        )
+        messages.append(f"no sensitivity to the {ABOUT['share']}: {cells:,.0f} cells are too many to solve again")
     elif pairs.dimensions:
         makers = {"share": lambda: over_share(pairs, held, shares=SHARES), **makers}
     for name, make in makers.items():

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["audit_screen", "guard_sentence"]
 
 #: Features and least trusted verdicts that are printed.
 MOST_FEATURES, MOST_VERDICTS = 8, 8
@@ -28,8 +27,16 @@ _ALL_FLIPS = "The model's row has every held-out flip: by these its guard decide
 def audit_screen(answer: Comparison, _width: int) -> list[Table | str]:
     """What to do, what each method gains, what drives distrust, and the verdicts least trusted."""
     more = "Trust of every verdict: --out FOLDER (check_trust.csv), --json or the report."
-    return [guard_sentence(answer), _expected(answer), *_methods(answer), *_categories(answer),
-            *_attacks(answer), *_features(answer), _verdicts(answer), more]  # fmt: skip
+    return [
+        guard_sentence(answer),
+        _expected(answer),
+        *_methods(answer),
+        *_categories(answer),
+        *_attacks(answer),
+        *_features(answer),
+        _verdicts(answer),
+        more,
+    ]
 
 
 def guard_sentence(answer: Comparison) -> str:
@@ -53,8 +60,9 @@ def _expected(answer: Comparison) -> Table:
     table.caption = _hidden(len(before) - len(shown))
     for _, row in shown.iterrows():
         unit = str(row["unit"])
-        table.add_row(escape(unit), interval_cell(row),
-                      *([interval_cell(after.loc[unit])] if unit in after.index else []))  # fmt: skip
+        table.add_row(
+            escape(unit), interval_cell(row), *([interval_cell(after.loc[unit])] if unit in after.index else [])
+        )
     return table
 
 
@@ -75,8 +83,9 @@ def _methods(answer: Comparison) -> list[Table]:
         at = [(f"{name} (held out)", method) for name in ("consistency", "gain")]
         cells = [interval_cell(by.loc[key]) if key in by.index else "" for key in at]
         cells.append(figure(answer.held_out[method]["flips"]))
-        cells += [figure(points[key]) if key in points else ""
-                  for key in (("precision of flips", method), ("auc", method))]  # fmt: skip
+        cells += [
+            figure(points[key]) if key in points else "" for key in (("precision of flips", method), ("auc", method))
+        ]
         table.add_row(escape(str(method)), *cells)
     needed = points.get(("break-even auc", "normal scores"))
     closing = [_ALL_FLIPS]
@@ -87,8 +96,7 @@ def _methods(answer: Comparison) -> list[Table]:
 
 def _categories(answer: Comparison) -> list[Table]:
     rows = answer.estimates.where(estimand="consistency (held out)").frame
-    return _side_by_side(rows[rows["group"] != ""], f"By category, held out, {percent(answer)} intervals",
-                         "category")  # fmt: skip
+    return _side_by_side(rows[rows["group"] != ""], f"By category, held out, {percent(answer)} intervals", "category")
 
 
 def _attacks(answer: Comparison) -> list[Table]:
@@ -104,8 +112,9 @@ def _hidden(count: int) -> str | None:
 
 def _side_by_side(rows: pd.DataFrame, title: str, first: str) -> list[Table]:
     """One line a unit, the judge beside the model and transport."""
-    shown = [name for name in dict.fromkeys(rows["method"])
-             if name.startswith("bayes:") or name in {"judge", "partial-ot"}]  # fmt: skip
+    shown = [
+        name for name in dict.fromkeys(rows["method"]) if name.startswith("bayes:") or name in {"judge", "partial-ot"}
+    ]
     if rows.empty:
         return []
     table = empty_table(title, [first], shown)
@@ -113,8 +122,7 @@ def _side_by_side(rows: pd.DataFrame, title: str, first: str) -> list[Table]:
     table.caption = _hidden(rows["unit"].nunique() - len(units))
     for unit in units:
         by = rows[rows["unit"] == unit].set_index("method")
-        table.add_row(escape(str(unit)), *(interval_cell(by.loc[name]) if name in by.index else ""
-                                           for name in shown))  # fmt: skip
+        table.add_row(escape(str(unit)), *(interval_cell(by.loc[name]) if name in by.index else "" for name in shown))
     return [table]
 
 
@@ -142,6 +150,11 @@ def _verdicts(answer: Comparison) -> Table:
     table = empty_table(f"Least trusted verdicts, {percent(answer)} intervals", columns, figures)
     for _, row in rows.iterrows():
         trust = f"{figure(row['trust'])} [{figure(row['lower'])}, {figure(row['upper'])}]"
-        table.add_row(escape(str(row["item"])), *(row[name] for name in ordered), str(row["judge_prefers"]),
-                      escape(trust), "yes" if row["flip"] else "no")  # fmt: skip
+        table.add_row(
+            escape(str(row["item"])),
+            *(row[name] for name in ordered),
+            str(row["judge_prefers"]),
+            escape(trust),
+            "yes" if row["flip"] else "no",
+        )
     return table

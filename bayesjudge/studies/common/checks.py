@@ -12,15 +12,6 @@ from bayesjudge.checks.predictive import FLAG_BELOW
 from bayesjudge.inference import Fit
 from bayesjudge.inference.gate import Gate
 
-__all__ = [
-    "check_fits",
-    "fallback_warnings",
-    "joint_gate",
-    "predictive_warnings",
-    "sensitivity_warnings",
-    "stacked_tables",
-]
-
 
 def check_fits(headline: Iterable[Fit], everything: Iterable[Fit]) -> dict[str, pd.DataFrame]:
     """Tables ``predictive`` and ``sensitivity`` of the fits that answer, ``convergence`` of every fit.
@@ -53,8 +44,7 @@ def joint_gate(gates: Mapping[str, Gate]) -> Gate:
     """Passed when every gate passed; reasons name the fit."""
     reasons = tuple(f"{name}: {reason}" for name, gate in gates.items() for reason in gate.reasons)
     # np.max and np.min, since the built-in ones can lose a NaN.
-    known = {name: [gate.figures[name] for gate in gates.values() if name in gate.figures]
-             for name in ("rhat", "ess")}  # fmt: skip
+    known = {name: [gate.figures[name] for gate in gates.values() if name in gate.figures] for name in ("rhat", "ess")}
     figures = {"rhat": float(np.max(known["rhat"])), "ess": float(np.min(known["ess"]))}
     return Gate(passed=all(gate.passed for gate in gates.values()), reasons=reasons, figures=figures)
 
@@ -77,9 +67,7 @@ def predictive_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
     if len(bad) <= FLAG_BELOW * len(table):
         return []
     shown = _first_few(bad, "statistic")
-    return [
-        f"predictive checks: the model does not reproduce {len(bad)} of {len(table)} statistics ({shown})"
-    ]
+    return [f"predictive checks: the model does not reproduce {len(bad)} of {len(table)} statistics ({shown})"]
 
 
 def sensitivity_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:

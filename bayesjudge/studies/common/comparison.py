@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Fit
     from bayesjudge.report import Page
 
-__all__ = ["ChecklistItem", "Comparison", "json_schema"]
 
 #: Where people's labels came from, as the header of a page says it.
 LABELS = {
@@ -92,21 +91,25 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values; its schema is `studies.json_schema`."""
         checks = {name: Estimates.records_of(frame) for name, frame in self.checks.items()}
-        held_out = {method: Estimates.records_of(pd.DataFrame([figures]))[0]
-                    for method, figures in self.held_out.items()}  # fmt: skip
+        held_out = {
+            method: Estimates.records_of(pd.DataFrame([figures]))[0] for method, figures in self.held_out.items()
+        }
         return {
             "bayesjudge": __version__,
             "question": self.question,
             "estimates": self.estimates.to_records(),
             "diagnostics": self.diagnostics.to_records(),
-            "checks": {**checks, "ranks": Estimates.records_of(self.ranks),
-                       "checklist": [list(item) for item in self.checklist]},
+            "checks": {
+                **checks,
+                "ranks": Estimates.records_of(self.ranks),
+                "checklist": [list(item) for item in self.checklist],
+            },
             "warnings": list(self.warnings),
             "gate": {"passed": self.gate.passed, "reasons": list(self.gate.reasons)},
             **({"held_out": held_out} if held_out else {}),
             "dropped": dict(self.dropped),
             "manifest": self.manifest,
-        }  # fmt: skip
+        }
 
     def to_json(self) -> str:
         """`to_dict` as text."""
@@ -115,10 +118,7 @@ class Comparison:
     @property
     def manifest(self) -> dict[str, Any]:
         """Settings of the study and manifest of every fit."""
-        return {
-            "settings": dict(self.settings),
-            "fits": {name: fit.manifest for name, fit in self.fits.items()},
-        }
+        return {"settings": dict(self.settings), "fits": {name: fit.manifest for name, fit in self.fits.items()}}
 
     def plot(self, estimand: str = "accuracy") -> Figure:
         """Forest plot of one estimand, every method."""
@@ -152,18 +152,16 @@ class Comparison:
     def writers(self, folder: str | PathLike[str]) -> list[tuple[Path, Callable[[Path], object]]]:
         """The files of `save`, each with the function that writes it: tables, the answer, then fits."""
         target = Path(folder)
-        tables = {
-            "estimates": self.estimates.frame,
-            "diagnostics": self.diagnostics.frame,
-            "ranks": self.ranks,
-        }
+        tables = {"estimates": self.estimates.frame, "diagnostics": self.diagnostics.frame, "ranks": self.ranks}
         tables |= {f"check_{file_name(name)}": frame for name, frame in self.checks.items()}
         return [
             *((target / f"{name}.csv", partial(_write_csv, frame)) for name, frame in tables.items()),
             (target / "answer.json", lambda path: write_text(path, self.to_json())),
-            *((target / f"fit_{k}_{file_name(name)}.nc", fit.save)
-              for k, (name, fit) in enumerate(self.fits.items(), start=1)),
-        ]  # fmt: skip
+            *(
+                (target / f"fit_{k}_{file_name(name)}.nc", fit.save)
+                for k, (name, fit) in enumerate(self.fits.items(), start=1)
+            ),
+        ]
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> Path:

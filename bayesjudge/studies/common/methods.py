@@ -14,8 +14,6 @@ from bayesjudge.options.registered import named
 if TYPE_CHECKING:
     from bayesjudge.options import QuestionOptions
 
-__all__ = ["baseline_rows", "further_models", "is_requested", "require_distinct"]
-
 
 def is_requested(options: QuestionOptions, own: str) -> bool:
     """Whether a question's own model of that name is to answer: by default, or because it is named."""

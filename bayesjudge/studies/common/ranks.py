@@ -10,8 +10,6 @@ import pandas as pd
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["beats", "rank_probabilities"]
-
 
 def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
     """Posterior probability that each model has each rank (1 is best).
@@ -38,10 +36,7 @@ def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
     order = np.argsort(np.argsort(-draws, axis=1), axis=1)
     models = draws.shape[1]
     share = np.stack([(order == rank).mean(axis=0) for rank in range(models)], axis=1)
-    columns: dict[str, Any] = {
-        "model": [str(name) for name in accuracy["model"].to_numpy()],
-        "p_best": share[:, 0],
-    }
+    columns: dict[str, Any] = {"model": [str(name) for name in accuracy["model"].to_numpy()], "p_best": share[:, 0]}
     columns |= {f"rank_{rank + 1}": share[:, rank] for rank in range(models)}
     expected = share @ np.arange(models)
     return pd.DataFrame(columns).iloc[np.argsort(expected, kind="stable")].reset_index(drop=True)

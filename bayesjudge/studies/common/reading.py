@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["LOW_YOUDEN", "about", "estimand_in", "quality_rows", "shared_calibration", "worth_of_labels"]
 
 #: J below which every corrected estimate is called fragile; the paper's failing cases lie under it.
 LOW_YOUDEN = 0.3
@@ -29,10 +28,7 @@ def about(population: Population) -> str:
     'Intervals are about accuracy on exactly these items: labels count as they are, the rest is predicted.'
     """
     if population == "items":
-        return (
-            "Intervals are about accuracy on exactly these items: labels count as they are, the rest is "
-            "predicted."
-        )
+        return "Intervals are about accuracy on exactly these items: labels count as they are, the rest is predicted."
     return "Intervals are about accuracy on questions like these: the items are a sample of them."
 
 
@@ -73,10 +69,14 @@ def worth_of_labels(facts: Mapping[str, Any]) -> str:
     """
     worth, answers = facts["effective_answers"], facts["labelled_answers"]
     names = {"theta": "accuracies", "sensitivity": "sensitivities", "specificity": "specificities"}
-    ends = {key: f" (95 %: {low:.0f} to {high:.0f})"
-            for key, (low, high) in facts.get("effective_answers_95", {}).items()}  # fmt: skip
-    listed = ", ".join(f"{worth[key]:.0f}{ends.get(key, '')} of {answers[key]:.0f} for {name}"
-                       for key, name in names.items() if key in worth)  # fmt: skip
+    ends = {
+        key: f" (95 %: {low:.0f} to {high:.0f})" for key, (low, high) in facts.get("effective_answers_95", {}).items()
+    }
+    listed = ", ".join(
+        f"{worth[key]:.0f}{ends.get(key, '')} of {answers[key]:.0f} for {name}"
+        for key, name in names.items()
+        if key in worth
+    )
     return (
         f"The {facts['labelled_items']} labelled items carry {answers.get('theta', 0):.0f} labelled answers. "
         "Models share items, so averaged over models these are worth as many independent answers as follows: "

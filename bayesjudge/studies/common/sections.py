@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["checks_section", "dropped_lines", "estimates_section", "figure_of"]
 
 #: Units of one statistic that a figure shows.
 MOST_UNITS = 16
@@ -53,8 +52,10 @@ def checks_section(answer: Comparison) -> Section:
     caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
     alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
     figures.append(figure_of(rank_traces(_worst_chains(answer)), caption, alt))
-    tables = [Table(caption=f"{name.capitalize().replace('_', ' ')}, in full", frame=frame, folded=True)
-              for name, frame in checks.items()]  # fmt: skip
+    tables = [
+        Table(caption=f"{name.capitalize().replace('_', ' ')}, in full", frame=frame, folded=True)
+        for name, frame in checks.items()
+    ]
     return Section(title="Checks", text=text, figures=figures, tables=tables)
 
 
@@ -72,8 +73,9 @@ def _worst_chains(answer: Comparison) -> dict[str, Any]:
 
 def estimates_section(answer: Comparison, kinds: Mapping[str, Estimates]) -> Section:
     """Every row of the estimates, folded, by kind; and the rows of the input that could not be used."""
-    tables = [estimates_table(rows, caption=f"{name}, every method", folded=True)
-              for name, rows in kinds.items() if len(rows)]  # fmt: skip
+    tables = [
+        estimates_table(rows, caption=f"{name}, every method", folded=True) for name, rows in kinds.items() if len(rows)
+    ]
     if answer.dropped:
         dropped = pd.DataFrame({"reason": list(answer.dropped), "rows": list(answer.dropped.values())})
         tables.append(Table(caption="Rows that could not be used", frame=dropped))

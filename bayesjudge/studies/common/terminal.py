@@ -20,8 +20,6 @@ from bayesjudge.text import visible
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["empty_table", "figure", "fitting", "interval_cell", "narrowest", "percent", "show_answer",
-           "unit_name"]  # fmt: skip
 
 #: Columns of text where there is no terminal to ask.
 PAGE_WIDTH = 120
@@ -52,6 +50,7 @@ class Screen(Console):
     """A console on which no text acts, whichever table or message it stands in."""
 
     def render_str(self, text: str, **options: Any) -> Text:
+        """Rich's markup of a text, without what would act on the terminal."""
         return super().render_str(visible(text), **options)
 
     def on_broken_pipe(self) -> None:
@@ -95,8 +94,15 @@ def _long(rows: pd.DataFrame, title: str) -> Table:
 
 def empty_table(title: str, names: Sequence[str], figures: Sequence[str]) -> Table:
     """An empty table: names wrap, figures do not."""
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
-                  padding=(0, 1, 0, 0), pad_edge=False, caption_justify="left")  # fmt: skip
+    table = Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        caption_justify="left",
+    )
     for name in names:
         table.add_column(name, overflow="fold")
     for figure in figures:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-__all__ = ["EloFits", "elo_of", "fit_leaderboards", "joint_model", "named_methods"]
-
-
 #: Models that answer by default, where the data allow them.
 OWN = ("judge_elo", "bradley_terry", "judge_temperature")
 
@@ -123,8 +120,11 @@ def _temperatures(counts: BattleCounts) -> list[tuple[str, JudgeTemperature]]:
     """
     rows = counts.judged
     usable = np.isfinite(rows.gap) & (rows.gap != 0) & (rows.votes[:, [0, 2]].sum(axis=1) > 0)
-    even = [judge for judge in np.unique(rows.judge[np.isfinite(rows.gap)])
-            if not np.any(rows.gap[(rows.judge == judge) & np.isfinite(rows.gap)])]  # fmt: skip
+    even = [
+        judge
+        for judge in np.unique(rows.judge[np.isfinite(rows.gap)])
+        if not np.any(rows.gap[(rows.judge == judge) & np.isfinite(rows.gap)])
+    ]
     # The model refuses a judge that scores every battle even, and β says nothing of it.
     if not usable.any() or even:
         return []

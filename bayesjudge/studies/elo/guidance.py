@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
     from bayesjudge.tables import Battles
 
-__all__ = ["about_intervals", "elo_warnings", "order_warnings"]
 
 #: Share of stated verdicts in conflict with the judge's own scores from which there is a warning.
 CONFLICT = 0.1
@@ -32,9 +31,12 @@ SAME_SCALE = (0.8, 1.25)
 
 
 def elo_warnings(
-    counts: BattleCounts, estimates: Estimates, diagnostics: Estimates, checks: Mapping[str, pd.DataFrame],
+    counts: BattleCounts,
+    estimates: Estimates,
+    diagnostics: Estimates,
+    checks: Mapping[str, pd.DataFrame],
     fits: Mapping[str, Fit],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Most serious first."""
     return [
         *counts.warnings,
@@ -66,9 +68,11 @@ def order_warnings(battles: Battles) -> list[str]:
     for judge, verdicts in decided.groupby("judge")["verdict"]:
         share = float(verdicts.mean())
         if len(verdicts) >= LEAST_VERDICTS and not FAIR[0] <= share <= FAIR[1]:
-            found.append(f"judge {judge} prefers model_a in {share:.0%} of its verdicts, and nothing tells "
-                         "which answer was shown first: if it was always model_a's, say so (order='ab', "
-                         "--order ab); a preference for a place otherwise compresses its scale")  # fmt: skip
+            found.append(
+                f"judge {judge} prefers model_a in {share:.0%} of its verdicts, and nothing tells "
+                "which answer was shown first: if it was always model_a's, say so (order='ab', "
+                "--order ab); a preference for a place otherwise compresses its scale"
+            )
     return found
 
 
@@ -96,9 +100,7 @@ def _plural(column: str) -> str:
 def _scale(counts: BattleCounts) -> list[str]:
     if counts.human.votes.sum():
         return []
-    return [
-        "no human votes: every Elo is on its judge's own scale: what that judge prefers, not what people do"
-    ]
+    return ["no human votes: every Elo is on its judge's own scale: what that judge prefers, not what people do"]
 
 
 def _unseen(counts: BattleCounts) -> list[str]:
@@ -117,20 +119,25 @@ def _penalised(estimates: Estimates) -> list[str]:
     rows = estimates.where(estimand="elo").frame
     noted = rows[rows["note"].str.contains("only the penalty")]
     by = {str(judge): note for judge, note in zip(noted["judge"], noted["note"], strict=True)}
-    return [f"{f'judge {judge}' if judge else 'people'}: {note}; the Bayesian rows rest on the prior there"
-            for judge, note in by.items()]  # fmt: skip
+    return [
+        f"{f'judge {judge}' if judge else 'people'}: {note}; the Bayesian rows rest on the prior there"
+        for judge, note in by.items()
+    ]
 
 
 def _judges(diagnostics: Estimates) -> list[str]:
     overall = diagnostics.where(group="")
     betas = overall.where(estimand="beta").frame
-    found = [f"judge {row['judge']}: low temperature (β {row['point']:.2f}), "
-             f"{str(row['note']).removeprefix('low: ')}"
-             for row in betas.to_dict("records") if str(row["note"]).startswith("low")]  # fmt: skip
+    found = [
+        f"judge {row['judge']}: low temperature (β {row['point']:.2f}), {str(row['note']).removeprefix('low: ')}"
+        for row in betas.to_dict("records")
+        if str(row["note"]).startswith("low")
+    ]
     found += _conflicts(overall)
     flat = overall.where(estimand="gap_agreement_correlation").frame
-    found += [f"judge {row['judge']}: {row['note']}" for row in flat.to_dict("records")
-              if str(row["note"]).startswith("flat")]  # fmt: skip
+    found += [
+        f"judge {row['judge']}: {row['note']}" for row in flat.to_dict("records") if str(row["note"]).startswith("flat")
+    ]
     for row in overall.where(estimand="first_preferred").frame.to_dict("records"):
         if row["lower"] > FAIR[1] or row["upper"] < FAIR[0]:
             share = f"{row['point']:.0%} of battles"
@@ -140,12 +147,17 @@ def _judges(diagnostics: Estimates) -> list[str]:
 
 def _conflicts(overall: Estimates) -> list[str]:
     """Judges whose stated verdicts and scores say different things: the verdict is what counts."""
-    means = {"sign_conflict[decisive]": "of decisive verdicts go against the sign of the score gap",
-             "sign_conflict[tie]": "of verdicts beside a score gap are ties"}  # fmt: skip
+    means = {
+        "sign_conflict[decisive]": "of decisive verdicts go against the sign of the score gap",
+        "sign_conflict[tie]": "of verdicts beside a score gap are ties",
+    }
     rows = overall.where(estimand=list(means)).frame.to_dict("records")
-    return [f"judge {row['judge']}: {row['point']:.0%} {means[row['estimand']]} ({row['note']}): the stated "
-            "verdict is the label, and scores enter soft targets only"
-            for row in rows if row["point"] > CONFLICT]  # fmt: skip
+    return [
+        f"judge {row['judge']}: {row['point']:.0%} {means[row['estimand']]} ({row['note']}): the stated "
+        "verdict is the label, and scores enter soft targets only"
+        for row in rows
+        if row["point"] > CONFLICT
+    ]
 
 
 def _slopes(counts: BattleCounts, diagnostics: Estimates) -> list[str]:

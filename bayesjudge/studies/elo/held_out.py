@@ -25,16 +25,18 @@ from bayesjudge.studies.elo.fits import joint_model, named_methods
 if TYPE_CHECKING:
     from bayesjudge.models.judge_elo import Prediction
 
-__all__ = ["ESTIMAND", "Predicted", "predict_held_out", "scores_of"]
 
 ESTIMAND = "held_out_elo"
 type Kind = Literal["split", "jackknife+"]
 #: Conformal intervals that stand beside the prediction: kind, raw or through a line, by standard errors or
 #: plain.
 CONFORMAL: tuple[tuple[Kind, Literal["raw", "line"], bool], ...] = (
-    ("split", "raw", True), ("split", "line", True), ("jackknife+", "line", True),
-    ("split", "line", False), ("jackknife+", "line", False),
-)  # fmt: skip
+    ("split", "raw", True),
+    ("split", "line", True),
+    ("jackknife+", "line", True),
+    ("split", "line", False),
+    ("jackknife+", "line", False),
+)
 #: Effective draws of the hyperparameters that a prediction needs: given them it is a normal, so that their
 #: own error is a small part of its spread.
 LEAST_DRAWS = 50
@@ -89,21 +91,25 @@ def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOp
     references, messages = _references(counts, chosen, options)
     # The fits to all votes are made once in a job, so that jobs of many models are the cheaper.
     size = -(-len(chosen) // options.workers) if options.executor is None else MODELS_OF_A_JOB
-    jobs = [partial(joint_model(options).held_out, counts, chosen[k : k + size], seed=options.seed)
-            for k in range(0, len(chosen), size)]  # fmt: skip
+    jobs = [
+        partial(joint_model(options).held_out, counts, chosen[k : k + size], seed=options.seed)
+        for k in range(0, len(chosen), size)
+    ]
     made = run_jobs(jobs, executor=options.executor, workers=options.workers)
     predictions = [one for part in made for one in part]
     truth = _truth(references)
     parts = [_rows(chosen, predictions, truth, options)]
     for held in references:
         for kind, on, normalised in CONFORMAL:
-            table = conformal(
-                held, kind=kind, on=on, normalised=normalised, prob=options.prob, seed=options.seed
-            )
+            table = conformal(held, kind=kind, on=on, normalised=normalised, prob=options.prob, seed=options.seed)
             parts.append(_beside(table, held, chosen, kind=f"{kind},{on}", options=options))
     estimates = Estimates.concat(part for part in parts if len(part))
-    return Predicted(estimates=estimates, warnings=messages, gate=_gate(chosen, predictions),
-                     scores=scores_of(estimates, references, seed=options.seed))  # fmt: skip
+    return Predicted(
+        estimates=estimates,
+        warnings=messages,
+        gate=_gate(chosen, predictions),
+        scores=scores_of(estimates, references, seed=options.seed),
+    )
 
 
 def _choose(counts: BattleCounts, models: Sequence[str]) -> list[str]:
@@ -134,20 +140,25 @@ def _references(
 
 
 def _rows(
-    chosen: Sequence[str], predictions: Sequence[Prediction | str], truth: Mapping[str, float],
-    options: EloOptions,
-) -> Estimates:  # fmt: skip
+    chosen: Sequence[str], predictions: Sequence[Prediction | str], truth: Mapping[str, float], options: EloOptions
+) -> Estimates:
     label, rows = joint_model(options).label, []
     for name, one in zip(chosen, predictions, strict=True):
-        row = {"estimand": ESTIMAND, "unit": name, "method": label, "prob": options.prob,
-               "truth": truth.get(name, np.nan)}  # fmt: skip
+        row = {
+            "estimand": ESTIMAND,
+            "unit": name,
+            "method": label,
+            "prob": options.prob,
+            "truth": truth.get(name, np.nan),
+        }
         if isinstance(one, str):
             rows.append({**row, **_nothing(one)})
             continue
         low, high = (one.quantile(level) for level in ((1 - options.prob) / 2, (1 + options.prob) / 2))
         notes = [_not_converged(one), "few wins or losses: closest normal" if one.poor else ""]
-        rows.append({**row, "point": one.point, "lower": low, "upper": high,
-                     "note": "; ".join(note for note in notes if note)})  # fmt: skip
+        rows.append(
+            {**row, "point": one.point, "lower": low, "upper": high, "note": "; ".join(note for note in notes if note)}
+        )
     return Estimates.from_rows(rows)
 
 
@@ -155,16 +166,23 @@ def _nothing(reason: str) -> dict[str, Any]:
     return {"point": np.nan, "lower": -np.inf, "upper": np.inf, "note": f"not predicted: {reason}"}
 
 
-def _beside(
-    table: Estimates, held: HeldOut, chosen: Sequence[str], *, kind: str, options: EloOptions
-) -> Estimates:
+def _beside(table: Estimates, held: HeldOut, chosen: Sequence[str], *, kind: str, options: EloOptions) -> Estimates:
     """Rows of one conformal interval, with the reason where a model has none."""
     rows = table.where(unit=list(chosen)).with_column(estimand=ESTIMAND, judge=held.judge)
     method = str(rows.frame["method"].iloc[0]) if len(rows) else f"conformal[{kind.removesuffix(',raw')}]"
     rows = rows.with_column(method=f"{method} {held.method}")
-    lost = [{"estimand": ESTIMAND, "unit": name, "method": f"{method} {held.method}", "judge": held.judge,
-             "prob": options.prob, **_nothing(held.reasons[name])}
-            for name in chosen if name in held.reasons]  # fmt: skip
+    lost = [
+        {
+            "estimand": ESTIMAND,
+            "unit": name,
+            "method": f"{method} {held.method}",
+            "judge": held.judge,
+            "prob": options.prob,
+            **_nothing(held.reasons[name]),
+        }
+        for name in chosen
+        if name in held.reasons
+    ]
     return Estimates.concat([rows, Estimates.from_rows(lost)]) if lost else rows
 
 
@@ -186,9 +204,7 @@ def _gate(chosen: Sequence[str], predictions: Sequence[Prediction | str]) -> Gat
     made = [(name, one) for name, one in zip(chosen, predictions, strict=True) if not isinstance(one, str)]
     failed = {name: reasons for name, one in made if (reasons := _failures(one))}
     first = [f"{name}: {reasons[0]}" for name, reasons in failed.items()][:3]
-    said = (
-        (f"{len(failed)} of {len(made)} predictions did not converge ({'; '.join(first)})",) if failed else ()
-    )
+    said = (f"{len(failed)} of {len(made)} predictions did not converge ({'; '.join(first)})",) if failed else ()
     figures = {"pareto_k": float(np.max([one.pareto_k for _, one in made], initial=-np.inf))}
     return Gate(passed=not failed, reasons=said, figures=figures)
 

@@ -23,7 +23,6 @@ from bayesjudge.studies.elo.guidance import about_intervals
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["elo_page"]
 
 _QUESTION = "How strong is each model in people's eyes, how sure is that, and what do LLM judges add to it?"
 _METHOD = (
@@ -50,24 +49,18 @@ MOST_METHODS = 5
 
 def elo_page(answer: Comparison) -> Page:
     """The report of an Elo study, not yet written."""
-    body = (
-        _leaderboard,
-        _differences,
-        _beats,
-        _clusters,
-        _judges,
-        _held_out,
-        checks_section,
-        _tables,
-        _method,
-    )
+    body = (_leaderboard, _differences, _beats, _clusters, _judges, _held_out, checks_section, _tables, _method)
     return Page(
-        title="Elo from people and judges", question=_QUESTION, headline=_headline(answer),
+        title="Elo from people and judges",
+        question=_QUESTION,
+        headline=_headline(answer),
         warnings=[*answer.warnings, *dropped_lines(answer)],
-        gate_passed=answer.gate.passed, gate_reasons=answer.gate.reasons,
+        gate_passed=answer.gate.passed,
+        gate_reasons=answer.gate.reasons,
         sections=[section for part in body if (section := part(answer)) is not None],
-        checklist=answer.checklist, manifest=answer.manifest,
-    )  # fmt: skip
+        checklist=answer.checklist,
+        manifest=answer.manifest,
+    )
 
 
 def _headline(answer: Comparison) -> list[str]:
@@ -77,13 +70,17 @@ def _headline(answer: Comparison) -> list[str]:
         row = answer.estimates.where(estimand="elo", unit=best["model"], judge=judge).frame.iloc[0]
         interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.0f} to {row['upper']:.0f}"
         scale = f"By {judge}'s verdicts alone, " if judge else ""
-        found.append(f"{scale}{best['model']} leads with Elo {row['point']:.0f} ({interval}) and is the best "
-                     f"model with probability {best['p_best']:.2f}.")  # fmt: skip
+        found.append(
+            f"{scale}{best['model']} leads with Elo {row['point']:.0f} ({interval}) and is the best "
+            f"model with probability {best['p_best']:.2f}."
+        )
     scores = next(iter(answer.held_out.values()), None)
     if scores is not None and scores["n"] > 1:
         error = f"a mean error of {scores['mae']:.0f} Elo"
-        found.append(f"Hidden votes on {scores['n']:.0f} models were predicted with {error}; "
-                     f"{scores['coverage']:.0%} of the intervals hold them.")  # fmt: skip
+        found.append(
+            f"Hidden votes on {scores['n']:.0f} models were predicted with {error}; "
+            f"{scores['coverage']:.0%} of the intervals hold them."
+        )
     return [*found, f"{about_intervals(answer)}.".capitalize()]
 
 
@@ -96,8 +93,13 @@ def _leaderboard(answer: Comparison) -> Section:
     rows = _named(answer.estimates.where(estimand="elo", group=""))
     # Label smoothing compresses the scale by design: it is in the table, and would fill the figure.
     drawn = Estimates(rows.frame[~rows.frame["method"].str.startswith("label-smoothing")])
-    figures = [figure_of(forest(drawn, estimand="elo", layout="rows"), "Elo of each model by method.",
-                         "Forest plot of Elo: " + " ".join(_headline(answer)))]  # fmt: skip
+    figures = [
+        figure_of(
+            forest(drawn, estimand="elo", layout="rows"),
+            "Elo of each model by method.",
+            "Forest plot of Elo: " + " ".join(_headline(answer)),
+        )
+    ]
     for judge in dict.fromkeys(answer.ranks["judge"]):
         ranks = answer.ranks[answer.ranks["judge"] == judge].head(MOST_RANKED)
         if len(ranks) > 1:
@@ -114,8 +116,9 @@ def _differences(answer: Comparison) -> Section | None:
     bayes = rows.frame[rows.frame["p_positive"].notna()].drop_duplicates("unit")
     decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
     text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences."
-    table = comparison_table(rows, estimand="difference", caption="Differences, side by side",
-                             number_format=".0f", folded=True)  # fmt: skip
+    table = comparison_table(
+        rows, estimand="difference", caption="Differences, side by side", number_format=".0f", folded=True
+    )
     return Section(title="Differences", text=[text], tables=[table])
 
 
@@ -150,14 +153,15 @@ def _judges(answer: Comparison) -> Section | None:
         return None
     figures = []
     if "reliability" in answer.checks:
-        drawing = reliability_diagram(
-            answer.checks["reliability"], xlabel="σ(β|s|)", ylabel="share that agrees"
-        )
+        drawing = reliability_diagram(answer.checks["reliability"], xlabel="σ(β|s|)", ylabel="share that agrees")
         caption = "How often people agree with the answer that a judge scored higher, by what its gap says."
         figures.append(figure_of(drawing, caption, caption))
     shown = rows.frame[~rows.frame["estimand"].isin(["deviation", *CLUSTERS])]
-    title, caption = ("The judges", "What each judge is worth") if shown["judge"].astype(bool).any() else (
-        "The votes", "What the votes say besides strengths")  # fmt: skip
+    title, caption = (
+        ("The judges", "What each judge is worth")
+        if shown["judge"].astype(bool).any()
+        else ("The votes", "What the votes say besides strengths")
+    )
     return Section(title=title, figures=figures, tables=[estimates_table(Estimates(shown), caption=caption)])
 
 
@@ -182,19 +186,17 @@ def _held_out(answer: Comparison) -> Section | None:
         "spearman": ".3f",
         "coverage": ".2f",
     }
-    tables = (
-        [Table(caption="Error and coverage by method", frame=scores, number_format=formats)]
-        if len(scores)
-        else []
-    )
+    tables = [Table(caption="Error and coverage by method", frame=scores, number_format=formats)] if len(scores) else []
     return Section(title="Models that only judges have seen", figures=figures, tables=tables)
 
 
 def _tables(answer: Comparison) -> Section:
-    kinds = {"Elo": answer.estimates.where(estimand="elo"),
-             "Differences": answer.estimates.where(estimand="difference"),
-             "Held-out models": answer.estimates.where(estimand="held_out_elo"),
-             "Judges": answer.diagnostics}  # fmt: skip
+    kinds = {
+        "Elo": answer.estimates.where(estimand="elo"),
+        "Differences": answer.estimates.where(estimand="difference"),
+        "Held-out models": answer.estimates.where(estimand="held_out_elo"),
+        "Judges": answer.diagnostics,
+    }
     return estimates_section(answer, kinds)
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.report import Page
 
-__all__ = ["elo"]
 
 _ESTIMANDS = ("elo", "difference")
 #: After the method of every row whose interval takes battles as independent.
@@ -117,29 +116,41 @@ def _chosen(counts: BattleCounts, judges: Iterable[str] | None) -> BattleCounts:
 
 
 def _assemble(
-    counts: BattleCounts, fits: EloFits, options: EloOptions, *, predicted: Predicted,
-    settings: Mapping[str, Any],
-) -> Comparison:  # fmt: skip
-    bayes = [one.estimates(prob=options.prob).with_column(judge=fits.judge_of[label])
-             if fits.judge_of[label] else one.estimates(prob=options.prob)
-             for label, one in fits.fits.items()]  # fmt: skip
+    counts: BattleCounts, fits: EloFits, options: EloOptions, *, predicted: Predicted, settings: Mapping[str, Any]
+) -> Comparison:
+    bayes = [
+        one.estimates(prob=options.prob).with_column(judge=fits.judge_of[label])
+        if fits.judge_of[label]
+        else one.estimates(prob=options.prob)
+        for label, one in fits.fits.items()
+    ]
     baselines = _baselines(counts, options)
     boards = [rows.where(estimand=kind) for kind in _ESTIMANDS for rows in (*bayes, baselines)]
-    estimates = Estimates.concat(
-        [Estimates.concat(boards).with_truth(options.truth or {}), predicted.estimates]
-    )
+    estimates = Estimates.concat([Estimates.concat(boards).with_truth(options.truth or {}), predicted.estimates])
     diagnostics = _diagnostics(counts, bayes, options)
     if not counts.clusters:
         estimates, diagnostics = (_as_independent(rows) for rows in (estimates, diagnostics))
     checks = {**check_fits(fits.fits.values(), fits.fits.values()), **_tables(counts, fits, options)}
     return Comparison(
-        question="elo", estimates=estimates, diagnostics=diagnostics, ranks=_ranks(fits), fits=fits.fits,
-        checks=checks, held_out=predicted.scores,
+        question="elo",
+        estimates=estimates,
+        diagnostics=diagnostics,
+        ranks=_ranks(fits),
+        fits=fits.fits,
+        checks=checks,
+        held_out=predicted.scores,
         warnings=(*elo_warnings(counts, estimates, diagnostics, checks, fits.fits), *predicted.warnings),
-        gate=joint_gate({**{label: one.gate for label, one in fits.fits.items()},
-                         **({"held out": predicted.gate} if predicted.gate else {})}),
-        page_of=_page, screen_of=_screen, dropped=counts.dropped, settings=settings,
-    )  # fmt: skip
+        gate=joint_gate(
+            {
+                **{label: one.gate for label, one in fits.fits.items()},
+                **({"held out": predicted.gate} if predicted.gate else {}),
+            }
+        ),
+        page_of=_page,
+        screen_of=_screen,
+        dropped=counts.dropped,
+        settings=settings,
+    )
 
 
 def _baselines(counts: BattleCounts, options: EloOptions) -> Estimates:
@@ -161,14 +172,22 @@ def _as_independent(rows: Estimates) -> Estimates:
 
 def _diagnostics(counts: BattleCounts, bayes: Sequence[Estimates], options: EloOptions) -> Estimates:
     """What the models say of ties, slopes, tastes and effects, then every diagnostic of each judge."""
-    own = [rows.where(estimand=[kind for kind in rows.frame["estimand"].unique() if kind not in _ESTIMANDS])
-           for rows in bayes]  # fmt: skip
+    own = [
+        rows.where(estimand=[kind for kind in rows.frame["estimand"].unique() if kind not in _ESTIMANDS])
+        for rows in bayes
+    ]
     families = options.families or None
     judged = [
-        judge_diagnostics(counts, judge, prob=options.prob, bootstrap=max(options.bootstrap, 200),
-                          seed=options.seed, families=families)
+        judge_diagnostics(
+            counts,
+            judge,
+            prob=options.prob,
+            bootstrap=max(options.bootstrap, 200),
+            seed=options.seed,
+            families=families,
+        )
         for judge in counts.judges
-    ]  # fmt: skip
+    ]
     return Estimates.concat([*own, cluster_effects(counts, prob=options.prob), *judged])
 
 
@@ -180,8 +199,10 @@ def _ranks(fits: EloFits) -> pd.DataFrame:
 
 def _tables(counts: BattleCounts, fits: EloFits, options: EloOptions) -> dict[str, pd.DataFrame]:
     """``beats``: P(row's model has the higher Elo); ``reliability``: agreement by predicted probability."""
-    matrices = [beats(elo_of(one)).rename_axis("model").reset_index().assign(judge=judge)
-                for judge, one in fits.headline.items()]  # fmt: skip
+    matrices = [
+        beats(elo_of(one)).rename_axis("model").reset_index().assign(judge=judge)
+        for judge, one in fits.headline.items()
+    ]
     judged = counts.judged
     decided = np.isfinite(judged.gap) & (judged.gap != 0) & (judged.votes[:, [0, 2]].sum(axis=1) > 0)
     scoring = [counts.judges[j] for j in np.unique(judged.judge[decided])]

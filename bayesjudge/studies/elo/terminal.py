@@ -17,25 +17,24 @@ from bayesjudge.studies.elo.guidance import about_intervals
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["elo_screen"]
 
 #: Widths of a printed interval and of a column with a single figure, gaps included.
 CELL, FIGURE = 20, 9
 #: Judges' figures shown by default: estimand to heading.
-JUDGE = {"agreement": "agreement", "kappa": "κ", "slope": "slope", "beta": "β",
-         "first_preferred": "first shown", "flip_rate": "flips"}  # fmt: skip
+JUDGE = {
+    "agreement": "agreement",
+    "kappa": "κ",
+    "slope": "slope",
+    "beta": "β",
+    "first_preferred": "first shown",
+    "flip_rate": "flips",
+}
 
 
 def elo_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Leaderboards, then the judges, then the models whose votes were hidden."""
     boards = [_board(answer, str(judge), width) for judge in dict.fromkeys(answer.ranks["judge"])]
-    return [
-        *boards,
-        about_intervals(answer),
-        *_covariates(answer),
-        *_judges(answer),
-        *_held_out(answer, width),
-    ]
+    return [*boards, about_intervals(answer), *_covariates(answer), *_judges(answer), *_held_out(answer, width)]
 
 
 def _board(answer: Comparison, judge: str, width: int) -> Table:
@@ -55,8 +54,9 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     known = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
     for model, best in zip(map(str, ranks.index), ranks["p_best"], strict=True):
         shown = [figure(known[model], ".0f") if model in known.index else ""] if truth else []
-        shown += [interval_cell(cells.loc[(model, name)], ".0f") if (model, name) in cells.index else ""
-                  for name in columns]  # fmt: skip
+        shown += [
+            interval_cell(cells.loc[(model, name)], ".0f") if (model, name) in cells.index else "" for name in columns
+        ]
         table.add_row(escape(str(model)), *shown, f"{best:.3f}")
     return table
 
@@ -102,8 +102,9 @@ def _held_out(answer: Comparison, width: int) -> list[Table]:
     rows = rows.assign(column=named_methods(rows))
     room = width + 2 - narrowest(rows["unit"]) - FIGURE
     columns = fitting(dict.fromkeys(rows["column"]), room, least=CELL)
-    table = empty_table(f"Held out: Elo by votes that were hidden, {percent(answer)} intervals", ["model"],
-                        ["votes", *columns])  # fmt: skip
+    table = empty_table(
+        f"Held out: Elo by votes that were hidden, {percent(answer)} intervals", ["model"], ["votes", *columns]
+    )
     for model, mine in rows.groupby("unit", sort=False):
         by = mine.drop_duplicates("column").set_index("column")
         truth = mine["truth"].dropna()
@@ -119,18 +120,14 @@ def _cells(by: pd.DataFrame, columns: Iterable[str]) -> list[str]:
 def _scores(answer: Comparison) -> list[Table]:
     if max((scores["n"] for scores in answer.held_out.values()), default=0) < 2:
         return []
-    table = empty_table("Held-out models: error and coverage by method", ["method"],
-                        ["n", "mean |error|", "interval score", "coverage", "median width",
-                         "Spearman"])  # fmt: skip
+    table = empty_table(
+        "Held-out models: error and coverage by method",
+        ["method"],
+        ["n", "mean |error|", "interval score", "coverage", "median width", "Spearman"],
+    )
     for method, scores in answer.held_out.items():
         rank = "" if math.isnan(scores["spearman"]) else f"{scores['spearman']:.3f}"
-        formats = {
-            "n": ".0f",
-            "mae": ".1f",
-            "interval_score": ".0f",
-            "coverage": ".2f",
-            "median_width": ".0f",
-        }
+        formats = {"n": ".0f", "mae": ".1f", "interval_score": ".0f", "coverage": ".2f", "median_width": ".0f"}
         cells = {name: f"{scores[name]:{spec}}" for name, spec in formats.items()}
         if math.isnan(scores["coverage"]):
             cells["coverage"] = "by construction"

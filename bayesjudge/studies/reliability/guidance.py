@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import ChecklistItem
     from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
 
-__all__ = ["HIGH_FLIP", "checklist", "warnings_of"]
 
 #: Flip rate above which the paper calls an item uncertain (section 6.4).
 HIGH_FLIP = 0.20
@@ -21,9 +20,7 @@ HIGH_FLIP = 0.20
 MINIMUM, STANDARD = 10, 20
 
 
-def warnings_of(
-    pair: Pairwise | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]
-) -> list[str]:
+def warnings_of(pair: Pairwise | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]) -> list[str]:
     """What a reader must know before the numbers, most serious first."""
     found: list[str] = []
     for part in (pair, point):
@@ -88,11 +85,7 @@ def _panel(pair: Pairwise | None, point: Pointwise | None) -> ChecklistItem:
     judges = {judge for part in (pair, point) if part is not None for judge in part.counts.judges}
     if len(judges) < 2:
         return "Panel of judges", "warn", "One judge: how much depends on who judges cannot be seen."
-    return (
-        "Panel of judges",
-        "yes",
-        f"{len(judges)} judges; agreement beyond chance is reported for each pair.",
-    )
+    return ("Panel of judges", "yes", f"{len(judges)} judges; agreement beyond chance is reported for each pair.")
 
 
 def _uncertain(items: pd.DataFrame) -> tuple[ChecklistItem, ...]:
@@ -100,9 +93,7 @@ def _uncertain(items: pd.DataFrame) -> tuple[ChecklistItem, ...]:
     shown = ", ".join(dict.fromkeys(high["item"].astype(str)))
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     text = f"{len(high)} of {len(items)} judge–item pairs flip in more than {HIGH_FLIP:.0%} of trials"
-    return (
-        ("Uncertain items", "warn" if len(high) else "yes", f"{text}: {shown}." if len(high) else f"{text}."),
-    )
+    return (("Uncertain items", "warn" if len(high) else "yes", f"{text}: {shown}." if len(high) else f"{text}."),)
 
 
 def _categories(pair: Pairwise) -> tuple[ChecklistItem, ...]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["reliability_page"]
 
 _QUESTION = "If we asked the judge again, would it say the same, and how many times must we ask?"
 _METHOD = (
@@ -47,20 +46,26 @@ MOST_BARS, LEAST_ITEMS = 90, 8
 
 def reliability_page(answer: Comparison) -> Page:
     """The report of a reliability study, not yet written."""
-    body = (_stability, _position, _needed, _plan, _scores, _judges, _conditions, checks_section, _tables,
-            _method)  # fmt: skip
+    body = (_stability, _position, _needed, _plan, _scores, _judges, _conditions, checks_section, _tables, _method)
     return Page(
-        title="How repeatable is the judge?", question=_QUESTION, headline=_headline(answer),
-        warnings=[*answer.warnings, *dropped_lines(answer)], gate_passed=answer.gate.passed,
-        gate_reasons=answer.gate.reasons, checklist=answer.checklist, manifest=answer.manifest,
+        title="How repeatable is the judge?",
+        question=_QUESTION,
+        headline=_headline(answer),
+        warnings=[*answer.warnings, *dropped_lines(answer)],
+        gate_passed=answer.gate.passed,
+        gate_reasons=answer.gate.reasons,
+        checklist=answer.checklist,
+        manifest=answer.manifest,
         sections=[section for part in body if (section := part(answer)) is not None],
-    )  # fmt: skip
+    )
 
 
 def _headline(answer: Comparison) -> list[str]:
     found = []
-    for name, words in (("flip_rate", "{} of its verdicts lie outside the majority"),
-                        ("icc", "one score of a response has an intraclass correlation of {}")):  # fmt: skip
+    for name, words in (
+        ("flip_rate", "{} of its verdicts lie outside the majority"),
+        ("icc", "one score of a response has an intraclass correlation of {}"),
+    ):
         rows = answer.estimates.where(estimand=name).frame.drop_duplicates(["unit", "group"])
         for row in rows.head(MOST_LINES).to_dict("records"):
             share = "{:.1%}" if name == "flip_rate" else "{:.3f}"
@@ -97,9 +102,7 @@ def _position(answer: Comparison) -> Section | None:
     if rows.empty:
         return None
     if rows["point"].notna().any():
-        caption = (
-            "P(first wins) − P(second wins), averaged over both orders: 0 where position does not matter."
-        )
+        caption = "P(first wins) − P(second wins), averaged over both orders: 0 where position does not matter."
         figures = _forest(answer.diagnostics, "position_effect", caption)
         return Section(title="Position", figures=figures)
     return Section(title="Position", text=[str(rows["note"].iloc[0]).capitalize() + "."])
@@ -113,18 +116,11 @@ def _needed(answer: Comparison) -> Section | None:
         "Probability that the majority of K trials is the judge's true majority (Bayesian), and that of all "
         "the trials made (exact; it ends at 1 because it is its own reference)."
     )
-    figure = figure_of(
-        reliability_curves(curves), caption, "Reliability curves rise with the number of trials."
-    )
+    figure = figure_of(reliability_curves(curves), caption, "Reliability curves rise with the number of trials.")
     whole = tiers[tiers["stratum"] == "all"].drop(columns=["stratum"])
     tables = [
         Table(caption="The paper's tiers, checked", frame=whole),
-        Table(
-            caption="Smallest number of trials",
-            frame=answer.checks["minimum"],
-            number_format=".0f",
-            folded=True,
-        ),
+        Table(caption="Smallest number of trials", frame=answer.checks["minimum"], number_format=".0f", folded=True),
     ]
     return Section(title="How many trials", figures=[figure], tables=tables)
 
@@ -134,11 +130,7 @@ def _plan(answer: Comparison) -> Section | None:
         return None
     plan = answer.checks["plan"]
     asked = plan[plan["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
-    tables = (
-        [Table(caption="Items to ask again", frame=asked.drop(columns=["wrong_uniform"]))]
-        if len(asked)
-        else []
-    )
+    tables = [Table(caption="Items to ask again", frame=asked.drop(columns=["wrong_uniform"]))] if len(asked) else []
     return Section(title="Where to ask again", text=plan_sentences(plan), tables=tables)
 
 
@@ -149,8 +141,9 @@ def _scores(answer: Comparison) -> Section | None:
         figures += _forest(answer.estimates, "icc", caption)
     if "score_variance" in answer.checks:
         frame = answer.checks["score_variance"]
-        unit = [f"{judge}, {group}" if group else judge
-                for judge, group in zip(frame["judge"], frame["group"], strict=True)]  # fmt: skip
+        unit = [
+            f"{judge}, {group}" if group else judge for judge, group in zip(frame["judge"], frame["group"], strict=True)
+        ]
         layers = frame.assign(unit=unit, layer=frame["component"]).dropna(subset=["share"])
         if len(layers):
             caption = "Shares of a score's variance: the response, the trial, and the rest."
@@ -159,15 +152,16 @@ def _scores(answer: Comparison) -> Section | None:
         both = answer.checks["gaps"].dropna(subset=["flip_rate"])
         if len(both):
             caption = "Each item's flip rate against the gap between the mean scores of its two responses."
-            figures.append(
-                figure_of(gap_scatter(both), caption, "Scatter plot of flip rates and score gaps.")
-            )
+            figures.append(figure_of(gap_scatter(both), caption, "Scatter plot of flip rates and score gaps."))
     return Section(title="Scores", figures=figures) if figures else None
 
 
 def _judges(answer: Comparison) -> Section | None:
-    figures = [] if answer.diagnostics.where(estimand="kappa").frame.empty else _forest(
-        answer.diagnostics, "kappa", "Cohen's κ of two judges' majorities.")  # fmt: skip
+    figures = (
+        []
+        if answer.diagnostics.where(estimand="kappa").frame.empty
+        else _forest(answer.diagnostics, "kappa", "Cohen's κ of two judges' majorities.")
+    )
     shares = answer.diagnostics.frame
     shares = shares[shares["estimand"].str.startswith("variance_share[")]
     if len(shares):
@@ -182,10 +176,13 @@ def _conditions(answer: Comparison) -> Section | None:
         return None
     changes = answer.checks["ablations"]
     figures = [
-        figure_of(slopegraphs(rows), f"The same items under two settings of the {kind}.",
-                  f"Slopegraphs of flip rates by {kind}.")
+        figure_of(
+            slopegraphs(rows),
+            f"The same items under two settings of the {kind}.",
+            f"Slopegraphs of flip rates by {kind}.",
+        )
         for kind, rows in changes.groupby("kind", sort=False)
-    ]  # fmt: skip
+    ]
     return Section(title="Temperature and prompt", figures=figures)
 
 
@@ -200,9 +197,7 @@ def _forest(estimates: Estimates, estimand: str, caption: str = "") -> list[Figu
 
 
 def _side_by_side(estimates: Estimates, estimand: str) -> list[Table]:
-    return [
-        comparison_table(estimates, estimand=estimand, caption=f"{estimand.replace('_', ' ').capitalize()}")
-    ]
+    return [comparison_table(estimates, estimand=estimand, caption=f"{estimand.replace('_', ' ').capitalize()}")]
 
 
 def _tables(answer: Comparison) -> Section:

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.baselines.reliability import (
-    ScoreReliability,
-    TrialReliability,
-    score_baselines,
-    trial_baselines,
-)
+from bayesjudge.baselines.reliability import ScoreReliability, TrialReliability, score_baselines, trial_baselines
 from bayesjudge.counts.scores import ScoreCounts
 from bayesjudge.counts.trials import TrialCounts
 from bayesjudge.errors import UsageError
@@ -26,18 +21,6 @@ from bayesjudge.planning.trials import allocate
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
-
-__all__ = [
-    "OWN",
-    "Pairwise",
-    "Pointwise",
-    "pairwise",
-    "pairwise_job",
-    "plan_frame",
-    "plan_sentences",
-    "pointwise",
-    "pointwise_job",
-]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,11 +88,15 @@ def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -
     baseline = trial_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
     of = posterior.posterior, posterior.data
     return Pairwise(
-        counts=counts, fit=posterior, baseline=baseline,
+        counts=counts,
+        fit=posterior,
+        baseline=baseline,
         estimates=Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates]),
-        items=model.items(*of, prob=options.prob), curves=model.curves(*of, prob=options.prob),
-        minimum=model.minimum(*of, prob=options.prob), plan=plan_frame(posterior, options),
-    )  # fmt: skip
+        items=model.items(*of, prob=options.prob),
+        curves=model.curves(*of, prob=options.prob),
+        minimum=model.minimum(*of, prob=options.prob),
+        plan=plan_frame(posterior, options),
+    )
 
 
 def pointwise_job(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) -> Fitting | str:
@@ -132,11 +119,11 @@ def pointwise_job(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bo
 
 def pointwise(posterior: Fit | str, counts: ScoreCounts, options: ReliabilityOptions) -> Pointwise:
     """Estimates of the fit, where there is one, and the baselines."""
-    baseline = score_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed,
-                               responses=options.responses)  # fmt: skip
+    baseline = score_baselines(
+        counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed, responses=options.responses
+    )
     if isinstance(posterior, str):
-        return Pointwise(counts=counts, fits=(), baseline=baseline, estimates=baseline.estimates,
-                         unfitted=posterior)  # fmt: skip
+        return Pointwise(counts=counts, fits=(), baseline=baseline, estimates=baseline.estimates, unfitted=posterior)
     rows = Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates])
     return Pointwise(counts=counts, fits=(posterior,), baseline=baseline, estimates=rows)
 
@@ -166,11 +153,20 @@ def plan_frame(fit: Fit, options: ReliabilityOptions) -> pd.DataFrame:
         draws = part.q.reshape(-1, *part.q.shape[2:])
         kept = np.unique(np.linspace(0, len(draws) - 1, min(DRAWS, len(draws))).astype(int))
         plan = allocate(draws[kept], budget=options.budget_of(part.items), counts=part.seen)
-        found.append(pd.DataFrame({
-            "judge": part.name[0], "group": part.name[1], "item": names[part.units[:, 1]],
-            "trials": part.seen.sum(axis=1), "extra": plan.extra, "wrong": plan.before,
-            "wrong_after": plan.after, "wrong_uniform": plan.uniform,
-        }))  # fmt: skip
+        found.append(
+            pd.DataFrame(
+                {
+                    "judge": part.name[0],
+                    "group": part.name[1],
+                    "item": names[part.units[:, 1]],
+                    "trials": part.seen.sum(axis=1),
+                    "extra": plan.extra,
+                    "wrong": plan.before,
+                    "wrong_after": plan.after,
+                    "wrong_uniform": plan.uniform,
+                }
+            )
+        )
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=_COLUMNS)
 
 
@@ -182,11 +178,14 @@ def plan_sentences(plan: pd.DataFrame, *, most: int = 3) -> list[str]:
         who = f"{judge} ({group})" if group else str(judge)
         now, then = rows["wrong"].sum(), rows["wrong_after"].sum()
         if asked.empty:
-            sentences.append(f"{who}: {_expected(now)} of {len(rows)} majorities are expected to be wrong, "
-                             "and no further trial within the budget changes that.")  # fmt: skip
+            sentences.append(
+                f"{who}: {_expected(now)} of {len(rows)} majorities are expected to be wrong, "
+                "and no further trial within the budget changes that."
+            )
             continue
-        shown = ", ".join(f"{item} ({extra} more)" for item, extra in
-                          zip(asked["item"][:most], asked["extra"][:most], strict=True))  # fmt: skip
+        shown = ", ".join(
+            f"{item} ({extra} more)" for item, extra in zip(asked["item"][:most], asked["extra"][:most], strict=True)
+        )
         more = len(asked) - most
         rest = f" and {more} other{'s' * (more > 1)}" if more > 0 else ""
         spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items"

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from bayesjudge.report import Page
 
-__all__ = ["reliability"]
-
 
 @takes(ReliabilityOptions, positional=["scores"])
 def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
@@ -92,9 +90,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     return _assemble(pair, point, options, [made[label] for label in more])
 
 
-def _further_job(
-    model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions
-) -> Fitting:
+def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions) -> Fitting:
     """A further model, of the comparisons where there are some and it takes them, else of the scores."""
     *before, last = counts
     for one in before:
@@ -140,8 +136,10 @@ def _chosen(
         raise UsageError(f"{wrong}; the tables have {', '.join(map(repr, known))}")
     here = [judge for judge in judges if compared is not None and judge in compared.judges]
     there = [judge for judge in judges if scored is not None and judge in scored.judges]
-    return (compared.for_judges(here) if compared is not None and here else None,
-            scored.for_judges(there) if scored is not None and there else None)  # fmt: skip
+    return (
+        compared.for_judges(here) if compared is not None and here else None,
+        scored.for_judges(there) if scored is not None and there else None,
+    )
 
 
 def _assemble(
@@ -155,12 +153,19 @@ def _assemble(
     estimates, diagnostics = arranged(rows.with_truth(options.truth) if options.truth else rows)
     checks = {**own_tables(pair, point), **check_fits(fits.values(), fits.values())}
     return Comparison(
-        question="reliability", estimates=estimates, diagnostics=diagnostics, fits=fits, checks=checks,
+        question="reliability",
+        estimates=estimates,
+        diagnostics=diagnostics,
+        fits=fits,
+        checks=checks,
         warnings=tuple(warnings_of(pair, point, checks)),
-        checklist=checklist(pair, point, checks), gate=joint_gate({k: f.gate for k, f in fits.items()}),
-        page_of=_page, screen_of=_screen, settings=options.settings,
+        checklist=checklist(pair, point, checks),
+        gate=joint_gate({k: f.gate for k, f in fits.items()}),
+        page_of=_page,
+        screen_of=_screen,
+        settings=options.settings,
         dropped={k: n for part in parts for k, n in part.counts.dropped.items()},
-    )  # fmt: skip
+    )
 
 
 def _rows(rows: Estimates, counts: TrialCounts | ScoreCounts, options: ReliabilityOptions) -> Estimates:

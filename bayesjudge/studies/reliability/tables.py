@@ -13,15 +13,38 @@ from bayesjudge.estimates import Estimates
 if TYPE_CHECKING:
     from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
 
-__all__ = ["arranged", "own_tables"]
 
 #: Estimands about repeatability itself, in reading order; a bracket's content does not matter.
-HEADLINE = ("flip_rate", "disagreement", "entropy", "tie_rate", "minimum_trials", "noise_budget", "swap_risk",
-            "icc", "within_share", "score_sd", "score_margin", "score_gap", "mean_score")  # fmt: skip
+HEADLINE = (
+    "flip_rate",
+    "disagreement",
+    "entropy",
+    "tie_rate",
+    "minimum_trials",
+    "noise_budget",
+    "swap_risk",
+    "icc",
+    "within_share",
+    "score_sd",
+    "score_margin",
+    "score_gap",
+    "mean_score",
+)
 #: What else is known about the judges: bias, agreement, layers, conditions; others follow as they come.
-ABOUT = ("position_bias", "position_effect", "position", "position_size", "agreement", "kappa", "ac1",
-         "alpha", "variance_share", "flip_rate_change", "flip_rate_change_size",
-         "majority_changed")  # fmt: skip
+ABOUT = (
+    "position_bias",
+    "position_effect",
+    "position",
+    "position_size",
+    "agreement",
+    "kappa",
+    "ac1",
+    "alpha",
+    "variance_share",
+    "flip_rate_change",
+    "flip_rate_change_size",
+    "majority_changed",
+)
 #: Name of the exact, frequentist curve.
 EXACT = "exact"
 
@@ -40,8 +63,9 @@ def arranged(rows: Estimates) -> tuple[Estimates, Estimates]:
     late = ~frame["method"].str.startswith("bayes:")
     found = []
     for mine, order in ((kind.isin(HEADLINE), HEADLINE), (~kind.isin(HEADLINE), ABOUT)):
-        part = frame[mine].assign(kind=[order.index(k) if k in order else len(order) for k in kind[mine]],
-                                  late=late[mine])  # fmt: skip
+        part = frame[mine].assign(
+            kind=[order.index(k) if k in order else len(order) for k in kind[mine]], late=late[mine]
+        )
         # Within a kind, forms of an estimand stay in the order in which they were made.
         form = pd.factorize(part["estimand"])[0]
         place = np.lexsort((np.arange(len(part)), part["late"], form, part["kind"]))
@@ -55,8 +79,14 @@ def own_tables(pair: Pairwise | None, point: Pointwise | None) -> dict[str, pd.D
     tests = []
     if pair is not None:
         curves = _curves(pair)
-        found |= {"items": _items(pair), "curves": curves, "minimum": _minimum(pair), "tiers": _tiers(curves),
-                  "plan": pair.plan, "ablations": pair.baseline.ablations}  # fmt: skip
+        found |= {
+            "items": _items(pair),
+            "curves": curves,
+            "minimum": _minimum(pair),
+            "tiers": _tiers(curves),
+            "plan": pair.plan,
+            "ablations": pair.baseline.ablations,
+        }
         tests.append(pair.baseline.tests)
     if point is not None:
         found |= {"gaps": _gaps(pair, point), "score_variance": point.baseline.variance}
@@ -73,8 +103,7 @@ def _items(pair: Pairwise) -> pd.DataFrame:
     """Counts and exact tests of every item, and what its flip rate and majority probably are."""
     key = ["judge", "group", "item"]
     seen = pair.baseline.items.drop(columns=["condition", "mean_flip_rate"])
-    seen = seen.rename(columns={"flip_rate": "flip_rate_seen", "majority": "majority_seen",
-                                "stratum": "stratum_seen"})  # fmt: skip
+    seen = seen.rename(columns={"flip_rate": "flip_rate_seen", "majority": "majority_seen", "stratum": "stratum_seen"})
     believed = pair.items.drop(columns=["category", "trials"])
     return seen.merge(believed, on=key, how="left")
 

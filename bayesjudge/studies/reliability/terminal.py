@@ -16,7 +16,6 @@ from bayesjudge.studies.reliability.parts import plan_sentences
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
 
-__all__ = ["reliability_screen"]
 
 #: Shown beside the flip rate where there is room: estimand and heading.
 BESIDE = (("position_effect", "first − second"), ("minimum_trials[95%]", "trials for 95 %"))
@@ -42,8 +41,11 @@ def _verdicts(answer: Comparison, rows: Estimates) -> Table:
     """One line a judge and condition: flip rate by both methods, position effect, fewest trials."""
     flips = rows.where(estimand="flip_rate").frame
     methods = list(dict.fromkeys(flips["method"]))
-    beside = [(name, heading) for name, heading in BESIDE
-              if any(not math.isnan(row["point"]) for row in _best(rows, name).values())]  # fmt: skip
+    beside = [
+        (name, heading)
+        for name, heading in BESIDE
+        if any(not math.isnan(row["point"]) for row in _best(rows, name).values())
+    ]
     title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
     table = empty_table(title, ["judge"], [*methods, *(heading for _, heading in beside)])
     for (unit, group), mine in flips.groupby(["unit", "group"], sort=False):
@@ -51,9 +53,7 @@ def _verdicts(answer: Comparison, rows: Estimates) -> Table:
         cells = [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]
         for name, _ in beside:
             row = _best(rows, name).get((str(unit), str(group)))
-            cells.append(
-                "" if row is None else _trials(row) if name.startswith("minimum") else interval_cell(row)
-            )
+            cells.append("" if row is None else _trials(row) if name.startswith("minimum") else interval_cell(row))
         table.add_row(escape(unit_name(unit, group)), *cells)
     return table
 
@@ -72,12 +72,12 @@ def _scores(answer: Comparison, rows: Estimates) -> Table:
 
 def _agreement(answer: Comparison, rows: Estimates) -> Table:
     """One line a pair of judges: how often their majorities agree, and beyond chance."""
-    table = empty_table(f"Agreement of judges' majorities, {percent(answer)} intervals", ["judges"],
-                        ["agreement", "Cohen's κ"])  # fmt: skip
+    table = empty_table(
+        f"Agreement of judges' majorities, {percent(answer)} intervals", ["judges"], ["agreement", "Cohen's κ"]
+    )
     kappa = _best(rows, "kappa")
     for key, row in list(_best(rows, "agreement").items())[:MOST]:
-        table.add_row(escape(unit_name(*key)), interval_cell(row),
-                      interval_cell(kappa[key]) if key in kappa else "")  # fmt: skip
+        table.add_row(escape(unit_name(*key)), interval_cell(row), interval_cell(kappa[key]) if key in kappa else "")
     hidden = len(_best(rows, "agreement")) - MOST
     table.caption = f"{hidden} more pairs not shown" if hidden > 0 else None
     return table
