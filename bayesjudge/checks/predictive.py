@@ -112,7 +112,7 @@ def predictive_check(
     (True, 'verdict rate')
     """
     require_choice("group", group, GROUPS)
-    data = fit.data
+    data, fit = fit.data, fit if group == "posterior_predictive" else fit.with_prior()
     predicted = _of_data(data, lambda name: _rows(fit.tree[group][name].to_numpy(), np.shape(data[name])))
     note, resampled = _resampled(fit, replicates, seed)
     samples = (_of_data(data, lambda name: np.asarray(data[name])[None]), predicted, resampled)

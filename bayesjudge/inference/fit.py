@@ -19,6 +19,7 @@ from bayesjudge.inference.engines import Engine, Job, engine_of
 from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
 from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs import accelerator, compiled_programs
+from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.storage import write_tree
 from bayesjudge.model import Data, Describes, Model
 
@@ -38,8 +39,8 @@ class Fit:
     data : Data
         What it was fitted to.
     tree : xarray.DataTree
-        ArviZ tree: posterior, sample_stats, log_likelihood, log_prior, posterior_predictive, prior,
-        prior_predictive, observed_data, constant_data.
+        ArviZ tree: posterior, sample_stats, log_likelihood, log_prior, posterior_predictive, observed_data,
+        constant_data; prior and prior_predictive after `with_prior`.
     gate : Gate
         Whether the draws may be read as the posterior.
     """
@@ -68,9 +69,29 @@ class Fit:
         found = self.model.estimates(self.posterior, self.data, prob=prob, **options)
         return found.with_note(self.gate.note)
 
+    def with_prior(self) -> Fit:
+        """The fit with the groups ``prior`` and ``prior_predictive``, as many draws as replicates.
+
+        They are drawn only on request: no answer reads them, and to compile and draw them takes as long as
+        to sample the posterior of a small log.
+        """
+        if "prior" in self.tree:
+            return self
+        sizes = self.tree["posterior_predictive"].sizes
+        found = tree.prior_groups(
+            self.model,
+            self.data,
+            density(self.model, self.data),
+            seed=self.manifest["seed"],
+            draws=sizes["chain"] * sizes["draw"],
+        )
+        more = xr.DataTree.from_dict({**{name: group.dataset for name, group in self.tree.items()}, **found})
+        more.attrs = self.tree.attrs
+        return replace(self, tree=more)
+
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write to one NetCDF file; `load_fit` reads it."""
-        return write_tree(self.tree, path)
+        """Write to one NetCDF file, with draws from the prior; `load_fit` reads it."""
+        return write_tree(self.with_prior().tree, path)
 
 
 def fit(model: Model, table: Any, *, engine: Engine | str = "nuts", seed: int = 0, progress: bool = False) -> Fit:
@@ -124,6 +145,8 @@ class Fitting:
     ----------
     model, table, engine, seed, progress
         As in `fit`, but for the engine, which is no name.
+    compared : bool
+        No answer rests on it, so that an approximation that gives way to NUTS is nothing to warn of.
     """
 
     model: Model
@@ -131,6 +154,7 @@ class Fitting:
     engine: Engine
     seed: int = 0
     progress: bool = False
+    compared: bool = False
 
     def __call__(self) -> Fit:
         """Make the fit."""
@@ -179,8 +203,9 @@ def run_fits[K](jobs: Mapping[K, Fitting], *, executor: Executor | None = None, 
     here = executor is None and workers == 1
     listed = [job if here else replace(job, progress=False) for job in jobs.values()]
     made = run_jobs(listed, executor=executor, workers=workers)
-    for one in made:
-        _warn_of_fallback(one)
+    for job, one in zip(listed, made, strict=True):
+        if not job.compared:
+            _warn_of_fallback(one)
     return dict(zip(jobs, made, strict=True))
 
 

@@ -75,10 +75,10 @@ def assemble(
     seed: int,
     facts: Mapping[str, Any],
 ) -> xr.DataTree:
-    """Every group of the tree from the unconstrained draws."""
+    """Every group of the tree from the unconstrained draws, but for those of the prior."""
     chains, draws = flat.shape[:2]
     keep = np.unique(np.linspace(0, draws - 1, min(PREDICTIVE_DRAWS, draws)).astype(int))
-    key_posterior, key_prior = jax.random.split(jax.random.key(seed + 1))
+    key_posterior, _ = _keys(seed)
     values = _constrained(target, data, flat)
     drawn = {name: value[:, keep].reshape(-1, *value.shape[2:]) for name, value in values.items()}
     replicated, log_likelihood, log_prior = _replicated(model, data, target, key_posterior, drawn)
@@ -91,7 +91,6 @@ def assemble(
         dims = {name: target.dims[name][: v.ndim - 2] for name, v in shaped.items()}
         return to_dataset(shaped, dims, data).assign_coords(thinned)
 
-    prior, prior_predictive = _prior(model, data, target, key=key_prior, draws=chains * len(keep))
     constants = {name: (data.dims[name], np.asarray(a)) for name, a in data.arrays.items()}
     groups = {
         "posterior": posterior,
@@ -99,8 +98,6 @@ def assemble(
         "log_likelihood": dataset(log_likelihood),
         "log_prior": dataset(log_prior),
         "posterior_predictive": dataset(replicated),
-        "prior": prior,
-        "prior_predictive": prior_predictive,
         "observed_data": xr.Dataset({name: constants.pop(name) for name in names}),
         "constant_data": xr.Dataset(constants),
     }
@@ -136,8 +133,14 @@ def _replicated(model: Model, data: Data, target: Density, key: Any, values: Map
     return again(key, values, accelerator.to_device(data.arrays))
 
 
-def _prior(model: Model, data: Data, target: Density, *, key: Any, draws: int) -> tuple[xr.Dataset, xr.Dataset]:
-    """Draws from the prior, and data replicated from them."""
+def _keys(seed: int) -> tuple[Any, Any]:
+    """Random keys of the replicated data, and of the prior."""
+    replicated, prior = jax.random.split(jax.random.key(seed + 1))
+    return replicated, prior
+
+
+def prior_groups(model: Model, data: Data, target: Density, *, seed: int, draws: int) -> dict[str, xr.Dataset]:
+    """Draws from the prior, and data replicated from them: groups ``prior`` and ``prior_predictive``."""
 
     def one(key: Any, arrays: Any) -> dict[str, Any]:
         sites = model.simulate(key, data.with_arrays(arrays))
@@ -146,13 +149,13 @@ def _prior(model: Model, data: Data, target: Density, *, key: Any, draws: int) -
     def many(keys: Any, arrays: Any) -> Any:
         return each_draw(lambda key: one(key, arrays), keys, most=TOGETHER)
 
-    key_values, key_data = jax.random.split(key)
+    key_values, key_data = jax.random.split(_keys(seed)[1])
     simulated = _once((target, "prior"), lambda: jax.jit(many))
     values = simulated(jax.random.split(key_values, draws), accelerator.to_device(data.arrays))
     observed, _, _ = _replicated(model, data, target, key_data, values)
     both = ({name: np.asarray(value)[None] for name, value in part.items()} for part in (values, observed))
     latent, replicated = (to_dataset(part, target.dims, data) for part in both)
-    return latent, replicated
+    return {"prior": latent, "prior_predictive": replicated}
 
 
 def data_hash(data: Data) -> str:

@@ -115,7 +115,7 @@ def test_the_pymc_twin_has_the_exact_quantiles(
 
 def test_equal_seeds_give_equal_draws_and_others_do_not(third_party: ModuleType, nuts: Fit) -> None:
     again, other = (fit(third_party.Coin(), TOSSES, seed=seed) for seed in (1, 2))
-    for group in ("posterior", "posterior_predictive", "prior", "log_likelihood"):
+    for group in ("posterior", "posterior_predictive", "log_likelihood"):
         assert again.tree[group].to_dataset().equals(nuts.tree[group].to_dataset()), group
     assert not other.posterior.equals(nuts.posterior)
 
@@ -153,9 +153,10 @@ def test_replicated_data_follow_the_posterior_predictive(nuts: Fit, agree: Calla
 
 
 def test_prior_draws_follow_the_prior(nuts: Fit, agree: Callable[..., None]) -> None:
-    p = nuts.tree["prior"]["p"].to_numpy().reshape(-1, len(TOSSES))
+    drawn = nuts.with_prior()
+    p = drawn.tree["prior"]["p"].to_numpy().reshape(-1, len(TOSSES))
     agree(p.mean(0), 0.5, np.sqrt(1 / 12 / len(p)))
-    heads = nuts.tree["prior_predictive"]["heads"].to_numpy().reshape(-1, len(TOSSES))
+    heads = drawn.tree["prior_predictive"]["heads"].to_numpy().reshape(-1, len(TOSSES))
     tosses = np.array(TOSSES)[:, 1]
     want = stats.betabinom(tosses, 1, 1)
     agree(heads.mean(0), want.mean(), want.std() / np.sqrt(len(heads)))
@@ -168,12 +169,11 @@ def test_the_tree_has_every_group_with_named_axes(nuts: Fit) -> None:
         "log_likelihood",
         "log_prior",
         "posterior_predictive",
-        "prior",
-        "prior_predictive",
         "observed_data",
         "constant_data",
     }
     assert set(nuts.tree.children) == groups
+    assert set(nuts.with_prior().tree.children) == {*groups, "prior", "prior_predictive"}
     assert nuts.posterior["p"].dims == ("chain", "draw", "coin")
     assert nuts.posterior["coin"].to_numpy().tolist() == ["c0", "c1", "c2"]
     assert nuts.tree["observed_data"]["heads"].to_numpy().tolist() == [7, 45, 0]

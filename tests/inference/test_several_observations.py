@@ -42,9 +42,10 @@ def test_both_kinds_inform_the_posterior(scales: Fit, agree: Callable[..., None]
 
 
 def test_every_group_of_the_tree_holds_both(scales: Fit) -> None:
+    tree = scales.with_prior().tree
     for group in ("log_likelihood", "posterior_predictive", "prior_predictive", "observed_data"):
-        assert set(scales.tree[group].data_vars) == {"heads", "weight"}, group
-    assert set(scales.tree["prior"].data_vars) == {"p"}
+        assert set(tree[group].data_vars) == {"heads", "weight"}, group
+    assert set(tree["prior"].data_vars) == {"p"}
     replicated = scales.tree["posterior_predictive"]["weight"]
     spread = float((replicated - scales.tree["posterior_predictive"]["heads"] / [40, 10, 7]).std())
     assert spread > 0.05, "replicated from one stream of random numbers"

@@ -16,15 +16,16 @@ import jax.numpy as jnp
 def prepare() -> None:
     """Ask JAX for float64 and for a persistent compilation cache; runs once in a process.
 
-    Posterior tails and Hessians need float64. Compiled programs are kept between processes, so only the
-    first fit of a model on a machine pays for compilation. Settings the user made through JAX's own
-    environment variables are left alone. XLA's own optimisation level is left alone too: at level 0 it
-    once compiled a search for modes of `paired_accuracy` into one that did not move (JAX 0.12, CPU).
+    Posterior tails and Hessians need float64. Compiled programs are kept between processes, the small ones
+    too (a study has dozens), so only the first fit of a model on a machine pays for compilation. Settings the
+    user made through JAX's own environment variables are left alone. XLA's own optimisation level is left
+    alone too: at level 0 it once compiled a search for modes into one that did not move (JAX 0.12, CPU).
     """
     jax.config.update("jax_enable_x64", True)
     if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    if not os.environ.get("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"):
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 def cache_folder() -> Path:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
-from bayesjudge.inference import Fit, Fitting
+from bayesjudge.inference import Fit, Fitting, Laplace, Nuts
 from bayesjudge.models.judge_error import JudgeError, Labels, Pooling
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Name of the model that answers by default, with the pooling and the labels of the options.
 OWN = "judge_error"
-#: Draws of each chain for a posterior that is only compared: leave-one-out looks at no more than 250.
+#: Draws of each chain for a posterior that is not the answer: leave-one-out uses no more than 250.
 COMPARED_DRAWS = 500
 
 
@@ -146,10 +146,13 @@ def plan_judge(
     model = JudgeError(pooling=options.pooling, labels=labels)
     jobs = {str(options.pooling): Fitting(model=model, table=counts, **options.sampling)}
     remaining: tuple[Pooling, ...] = (*pooled, by_model)
+    # What is only compared needs no sampler where importance sampling is good enough, which it checks itself.
+    importance = Laplace(**asdict(short["engine"])) if isinstance(engine, Nuts) else short["engine"]
     for name in dict.fromkeys(remaining):
         if name == options.pooling:
             continue
-        jobs[name] = Fitting(model=JudgeError(pooling=name, labels=labels), table=counts, **short)
+        how = short if name == by_model else {**short, "engine": importance, "compared": True}
+        jobs[name] = Fitting(model=JudgeError(pooling=name, labels=labels), table=counts, **how)
     if chosen is not None:
         model = JudgeError(pooling=options.pooling, labels="reweighted")
         jobs["reweighted"] = Fitting(model=model, table=chosen, **short)

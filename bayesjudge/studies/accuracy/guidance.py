@@ -37,6 +37,8 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
     found = []
     for one in fits:
         for label, single in one.everything.items():
+            if label in one.alternatives:
+                continue
             whose = "" if one.judge == PANEL else f", judge {one.judge}"
             found += fallback_warnings({f"{label}{whose}": single})
         found += [
