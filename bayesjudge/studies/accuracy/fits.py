@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -147,7 +147,7 @@ def plan_judge(
     jobs = {str(options.pooling): Fitting(model=model, table=counts, **options.sampling)}
     remaining: tuple[Pooling, ...] = (*pooled, by_model)
     # What is only compared needs no sampler where importance sampling is good enough, which it checks itself.
-    importance = Laplace(**asdict(short["engine"])) if isinstance(engine, Nuts) else short["engine"]
+    importance = Laplace(chains=engine.chains, **fewer) if isinstance(engine, Nuts) else short["engine"]
     for name in dict.fromkeys(remaining):
         if name == options.pooling:
             continue
