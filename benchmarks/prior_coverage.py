@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.command import each_model
+from harness.figures import draw_prior_coverage
 from harness.machine import machine
-from harness.prior_coverage_pages import draw
 from harness.results import holds, report, show
 
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
@@ -33,7 +33,7 @@ def main() -> None:
     """Judge the models asked for, one after another."""
     given = each_model(__doc__, "datasets", RESULTS, _one)
     if any(RESULTS.glob("*.json")) and not given.quick:
-        print(f"drawn: {draw()}")
+        print(f"drawn: {draw_prior_coverage()}")
 
 
 def _one(name: str, options: Namespace) -> None:

@@ -21,9 +21,10 @@ from typing import Any
 
 import pandas as pd
 from harness.command import parser
+from harness.figures import draw_sweep
 from harness.machine import machine
+from harness.pages import ROW_ALARM
 from harness.results import holds, report, show
-from harness.sweep_pages import ROW_ALARM, draw
 
 from bayesjudge.simulation import Coverage, coverage
 from bayesjudge.simulation.holm import both_sides
@@ -103,7 +104,7 @@ def _one(name: str, options: Namespace) -> None:
         cells=rows,
     )
     if options.out is not None:
-        print(f"drawn: {draw(options.out)}")
+        print(f"drawn: {draw_sweep(options.out)}")
 
 
 _SHOWN = (

@@ -107,7 +107,7 @@ def test_the_claims_of_the_simulation_can_fail(benchmark_module: Any) -> None:
 
 
 def test_the_readme_shows_the_committed_results(benchmark_module: Any) -> None:
-    assert benchmark_module("harness.readme").page() == (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    assert benchmark_module("harness.pages").benchmarks() == (BENCHMARKS / "README.md").read_text(encoding="utf-8")
 
 
 def test_fits_need_neither_arviz_nor_a_database() -> None:

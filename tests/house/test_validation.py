@@ -26,7 +26,39 @@ SWEPT = ROOT / "benchmarks" / "results" / "coverage"
 
 def test_the_page_shows_the_stored_results(benchmark_module: Callable[[str], Any]) -> None:
     written = (ROOT / "VALIDATION.md").read_text(encoding="utf-8")
-    assert benchmark_module("harness.validation").page() == written
+    assert benchmark_module("harness.pages").validation() == written
+    # A page to read, not an archive: `benchmarks/show.py` prints every table.
+    assert len(written.encode()) <= 21_000
+
+
+def test_every_table_behind_the_page_can_be_printed(
+    benchmark_module: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show = benchmark_module("show")
+    for name in show.names():
+        monkeypatch.setattr("sys.argv", ["show.py", name])
+        show.main()
+        shown = capsys.readouterr().out
+        stored = json.loads((STORED.parent / f"{name}.json").read_text(encoding="utf-8"))
+        for title, rows in show.tables(stored):
+            assert not title or f"\n{title}\n\n| " in shown
+            assert shown.count("\n| ") > len(rows)
+        assert all(claim["claim"].replace("|", "\\|") in shown for claim in stored.get("must_hold", []))
+
+
+def test_rows_of_a_stored_table_can_be_chosen(
+    benchmark_module: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["show.py", "coverage/elo", "cells", "--where", "method=hard-elo", "--where", "estimand=elo"]
+    monkeypatch.setattr("sys.argv", chosen)
+    benchmark_module("show").main()
+    lines = capsys.readouterr().out.strip().splitlines()[4:]
+    stored = json.loads((SWEPT / "elo.json").read_text(encoding="utf-8"))["cells"]
+    assert len(lines) == sum(row["method"] == "hard-elo" and row["estimand"] == "elo" for row in stored) > 0
+    monkeypatch.setattr("sys.argv", ["show.py", "coverage/elo", "cell"])
+    with pytest.raises(SystemExit):
+        benchmark_module("show").main()
+    assert "it has from_prior, family, overall, by_truth, cells" in capsys.readouterr().err
 
 
 def test_every_registered_model_has_a_small_table() -> None:

@@ -295,7 +295,7 @@ def test_coverage_of_each_truth_that_is_dealt(benchmark_module: Callable[[str], 
 
 
 def test_pages_name_the_rows_outside_the_band(benchmark_module: Callable[[str], ModuleType]) -> None:
-    pages = benchmark_module("harness.sweep_pages")
+    pages = benchmark_module("harness.pages")
 
     def row(hits: int, value: float) -> dict[str, Any]:
         low, high = clopper_pearson(hits, 400)
@@ -337,7 +337,7 @@ def test_infinite_widths_are_stored_and_drawn(
     ]
     stored = tmp_path / "coins.json"
     stored.write_text(json.dumps({"cells": [{**row, "method": "mle", "estimand": "beta"} for row in cells]}))
-    assert benchmark_module("harness.sweep_pages").draw(stored).read_text().startswith("<")
+    assert benchmark_module("harness.figures").draw_sweep(stored).read_text().startswith("<")
 
 
 def test_the_figure_has_coverage_above_width(right: Coverage) -> None:
