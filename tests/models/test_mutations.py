@@ -19,8 +19,7 @@ from mutations import MUTATIONS
 
 from bayesjudge.inference import Hmc
 from bayesjudge.inference.programs.density import density
-from bayesjudge.model import Data, model_names
-from bayesjudge.models.common.pattern_counts import simulate
+from bayesjudge.model import Data, model_names, simulate
 from bayesjudge.simulation import sbc
 from bayesjudge.simulation.calibration.replicates import Simulator
 from bayesjudge.simulation.calibration.score import moments_of, score_program

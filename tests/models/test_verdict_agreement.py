@@ -15,8 +15,7 @@ import twins
 from bayesjudge.datasets import SimulatedPairs, simulate_pairs
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.inference import Hmc, ManyFits, fit_many
-from bayesjudge.model import Data
-from bayesjudge.models.common.pattern_counts import simulate
+from bayesjudge.model import Data, simulate
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.models.verdict_agreement.block_logistic import fit_blocks
 from bayesjudge.models.verdict_agreement.features import features
