@@ -27,23 +27,25 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of its own on which a few tables have room, and neither fits nor a page."""
     place = tmp_path / "disk"
     place.mkdir()
-    if shutil.which("mount") is None or not mounted("-t", "tmpfs", "-o", "size=200k", "tmpfs", place):
+    if not done("mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", place):
         pytest.skip("a disk of its own cannot be mounted here: it takes Linux and root")
     (place / "filled").write_bytes(b"x" * 170_000)
     yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
+    assert done("umount", "--lazy", place)
 
 
-def mounted(*words: str | Path) -> bool:
-    return not subprocess.run(["mount", *words], capture_output=True, check=False).returncode
+def done(tool: str, *words: str | Path) -> bool:
+    """Whether a tool of the system is there and does as asked."""
+    found = shutil.which(tool)
+    return found is not None and not subprocess.run([found, *words], capture_output=True, check=False).returncode
 
 
 def run(folder: Path, line: str, *, to: Path | None = None) -> tuple[int, str, list[str]]:
     """Exit code, standard output (which may be a file) and the lines of standard error of a command."""
     command = [sys.executable, "-m", "bayesjudge", *line.split()]
     with (to or folder / "stdout").open("w") as output:
-        done = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
-    return done.returncode, (folder / "stdout").read_text(), done.stderr.splitlines()
+        ended = subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    return ended.returncode, (folder / "stdout").read_text(), ended.stderr.splitlines()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -68,7 +70,7 @@ def test_a_full_disk_costs_what_does_not_fit_on_it(question: str, tmp_path: Path
         "bayesjudge: cannot write '/dev/full': No space left on device",
     ]
 
-    assert mounted("-o", "remount,ro", disk)
+    assert done("mount", "-o", "remount,ro", disk)
     code, shown, said = run(tmp_path, f"{line} --out disk/out")
     assert (code, shown) == (2, "")  # said before anything is sampled
     assert said == ["bayesjudge: cannot write into 'disk/out': Read-only file system; name another folder"]
