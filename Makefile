@@ -42,7 +42,7 @@ LOWEST := $(VENV)/lowest
 test-lowest: pyproject.toml
 	@command -v uv >/dev/null 2>&1 || { echo "make test-lowest needs uv: https://docs.astral.sh/uv"; exit 1; } >&2
 	uv venv --quiet --allow-existing --python "$(or $(PYTHON),3.12)" $(LOWEST)
-	uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e ".[dev]"
+	uv pip install --quiet --compile-bytecode --python $(LOWEST)/bin/python --resolution lowest-direct -e ".[dev]"
 	$(LOWEST)/bin/python -m pytest -q -n $(WORKERS) --dist loadfile -m "not slow and not spark"
 
 test-spark: $(VENV)/.dev
@@ -77,7 +77,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 define install
 @echo "installing bayesjudge into $(VENV) (a few minutes the first time)"
 @if command -v uv >/dev/null 2>&1; \
-  then uv pip install --quiet --python $(BIN)/python -c constraints.txt -e "$(1)"; \
+  then uv pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt -e "$(1)"; \
   else $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e "$(1)"; fi
 endef
 

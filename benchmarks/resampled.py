@@ -229,7 +229,11 @@ def must_hold(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if row["method"] != MODEL.label:
             continue
         at = f"{row['estimand']}, {row['version']}, {row['n']} labelled"
-        claims.append(holds(f"coverage averaged over judges, {at}", row["coverage"], least=0.93))
+        averaged = holds(f"coverage averaged over judges, {at}", row["coverage"], least=0.93)
+        if row["n"] < 20:  # of so few labels nothing but the accuracies is asked
+            claims += [averaged] * (row["estimand"] == "accuracy")
+            continue
+        claims.append(averaged)
         if row["estimand"] not in {"sensitivity", "specificity"}:
             claims.append(holds(f"coverage of the worst judge, {at}", row["worst_judge"], least=0.9))
         if row["estimand"] in {"sensitivity", "specificity", "youden"}:
