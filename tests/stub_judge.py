@@ -45,10 +45,10 @@ class Stub:
 
 
 def completion(text: str, **changed: Any) -> dict[str, Any]:
-    """A whole reply to a prompt of the rubric: the longer answer is better."""
+    """A whole reply to a prompt of the rubric: the longer answer is better, and what comes first scores .5 more."""
     first, second = text.partition("Answer A:")[2].partition("\n\nScore both")[0].split("Answer B:")
     a, b = len(first.strip()), len(second.strip())
-    scores = [dict.fromkeys(CRITERIA, 8 if mine > other else 6) for mine, other in ((a, b), (b, a))]
+    scores = [dict.fromkeys(CRITERIA, 8.5 if a > b else 6.5), dict.fromkeys(CRITERIA, 8 if b > a else 6)]
     said = {"A": scores[0], "B": scores[1], "preference": "tie" if a == b else "A" if a > b else "B"}
     choice = {"message": {"role": "assistant", "content": json.dumps(said)}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 100, "completion_tokens": 40}

@@ -47,8 +47,8 @@ def ask_all(
     endpoint: Endpoint,
     log: Log,
     *,
-    concurrency: int = 8,
-    max_calls: int | None = None,
+    concurrency: int,
+    max_calls: int | None,
     report: Callable[[], None],
 ) -> Tally:
     """Ask for every reply that is missing, and write each into the log as it comes.
@@ -61,9 +61,9 @@ def ask_all(
         The endpoint cannot be reached, refuses every request, or has not replied to several in a row.
     """
     run = _Run(waiting=waiting, asking=asking, endpoint=endpoint, log=log, max_calls=max_calls, report=report)
-    with ThreadPoolExecutor(max(1, concurrency)) as pool:
+    with ThreadPoolExecutor(concurrency) as pool:
         try:
-            for worker in as_completed([pool.submit(run.work) for _ in range(max(1, concurrency))]):
+            for worker in as_completed([pool.submit(run.work) for _ in range(concurrency)]):
                 worker.result()
         finally:
             run.stopped.set()
@@ -145,7 +145,7 @@ class _Run:
                 return None
             response = self.endpoint.post(body)
             self.heard |= response.reached
-            if not (self.heard or response.reached):
+            if not self.heard:
                 raise UsageError(f"cannot reach {self.endpoint.address} ({response.failure}); check --base-url")
             if not response.again:
                 break

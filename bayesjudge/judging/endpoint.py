@@ -142,9 +142,15 @@ def read_completion(body: Any) -> Response:
     if at(choice, "message") is None:
         return Response(failure="no reply: an answer without choices", again=True)
     content, told = at(choice, "message.content"), {"answer": body, "choice": choice}
-    facts = {name: value for name, path in FACTS.items() if isinstance(value := at(told, path), str | int)}
-    return Response(text=content if isinstance(content, str) else "", facts=facts)
+    found = {name: at(told, path) for name, path in FACTS.items()}
+    facts = {name: _whole(value) for name, value in found.items() if isinstance(value, str | int)}
+    return Response(text=_whole(content) if isinstance(content, str) else "", facts=facts)
+
+
+def _whole[T](value: T) -> T | str:
+    """Text without halves of surrogate pairs, which a cut reply may end in and which no reader takes."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _one_line(said: str) -> str:
-    return " ".join(said.split())[:_MOST_SAID]
+    return " ".join(_whole(said).split())[:_MOST_SAID]

@@ -19,6 +19,11 @@ from bayesjudge.readers.judge_replies import Reply, parse_reply
 #: What names a line, as `Asking.name` names a request.
 NAMED = ("sha256", "item", "model_a", "model_b", "order")
 
+#: How every line begins; a last line that is not whole and begins otherwise is somebody else's.
+_START = b'{"sha256": "'
+#: Columns of the table that are not kept: texts, and those that have the name of something that the log says itself.
+_OURS = frozenset({*TEXTS, *FACTS, "sha256"})
+
 #: Requests by what is sent.
 type Waiting = Mapping[str, Sequence[Request]]
 
@@ -96,8 +101,8 @@ def lines_of(asking: Asking, requests: Iterable[Request], response: Response) ->
     failure = response.failure or _failure(reply, response.facts)
     return [
         {
-            **{name: value for name, value in asking.pairs[one.place].items() if name not in TEXTS},
             "sha256": one.key,
+            **{name: value for name, value in asking.pairs[one.place].items() if name not in _OURS},
             "judge": asking.model,
             "template": asking.prompt,
             "order": one.order,
@@ -142,7 +147,7 @@ def _mend(file: BinaryIO) -> int:
     end, line = 0, b"\n"
     for line in file:
         end += len(line)
-    if line.endswith(b"\n"):
+    if line.endswith(b"\n") or not line.startswith(_START[: len(line)]):
         return 0
     if _record(line) is not None:
         file.write(b"\n")

@@ -25,14 +25,14 @@ TEXTS = ("instruction", "answer_a", "answer_b")
 #: Orders in which the two answers are shown, by what is asked for.
 ORDERS = {"ab": ("ab",), "ba": ("ba",), "both": ("ab", "ba")}
 
-_ITEMS, _WORDS = BATTLE_ALIASES["item"], ("answer", "response", "completion", "output", "text")
+_ITEMS, _WORDS = BATTLE_ALIASES["item"], ("response", "completion", "output", "text")
 _ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     # The instruction is a text here, and names the item only where nothing else does.
     "item": (_ITEMS[0], [name for name in _ITEMS[1] if name != "instruction"]),
     **{name: BATTLE_ALIASES[name] for name in ("model_a", "model_b", "human")},
     "instruction": (["prompt", "question", "question_text", "query"], ["input", "user_input"]),
-    "answer_a": ([f"{word}_{end}" for word in _WORDS for end in "a1"], []),
-    "answer_b": ([f"{word}_{end}" for word in _WORDS for end in "b2"], []),
+    "answer_a": (["answer_1", *(f"{word}_{end}" for word in _WORDS for end in "a1")], []),
+    "answer_b": (["answer_2", *(f"{word}_{end}" for word in _WORDS for end in "b2")], []),
 }
 
 

@@ -126,7 +126,7 @@ def read_replies(texts: Iterable[str | None], *, criteria: Iterable[str] = CRITE
 
 
 #: What stands for the three texts in a prompt.
-PLACES = ("{instruction}", "{answer_a}", "{answer_b}")
+PLACES: tuple[str, ...] = ("{instruction}", "{answer_a}", "{answer_b}")
 
 
 @cache
@@ -148,7 +148,7 @@ def judge_prompt(*, instruction: str, answer_a: str, answer_b: str, prompt: str 
     (True, True)
     """
     system, line, user = (prompt or rubric()).partition("\n---\n")
-    given = dict(zip(PLACES, (instruction, answer_a, answer_b), strict=True))
+    given = {PLACES[0]: instruction, PLACES[1]: answer_a, PLACES[2]: answer_b}
     # All at once: an answer may itself hold the words "{answer_b}".
     filled = re.sub("|".join(map(re.escape, given)), lambda found: given[found[0]], user if line else system)
     return (system.strip() if line else ""), filled.strip()

@@ -85,8 +85,9 @@ def test_every_comparison_is_asked_once_in_each_order(stub: Stub, tmp_path: Path
     assert {(one["item"], one["order"]) for one in found} == {
         (f"q{k}", order) for k in range(6) for order in ("ab", "ba")
     }
-    # Answer a of the table is the longer one, wherever it was shown.
-    assert {(one["verdict"], one["score_a"], one["score_b"], one["failure"]) for one in found} == {(1.0, 8.0, 6.0, "")}
+    # Answer a of the table is the longer one, wherever it was shown; what is shown first scores .5 more.
+    outcomes = {(one["order"], one["verdict"], one["score_a"], one["score_b"], one["failure"]) for one in found}
+    assert outcomes == {("ab", 1.0, 8.5, 6.0, ""), ("ba", 1.0, 8.0, 6.5, "")}
     assert {one["served"] for one in found} == {"stub-1"}
     again = ask(stub, tmp_path)
     assert "0 replies in 0 calls" in again.stdout
@@ -221,6 +222,7 @@ def test_a_slow_reply_is_asked_again(stub: Stub, tmp_path: Path) -> None:
     [
         ({"message": {"content": "I like A."}, "finish_reason": "stop"}, "no JSON object"),
         ({"message": {"content": '{"A": {"adherence": 8'}, "finish_reason": "length"}, "cut off: no JSON object"),
+        ({"message": {"content": "I like \ud83d"}, "finish_reason": "length"}, "cut off: no JSON object"),
         ({"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}, "the model refused"),
     ],
 )
@@ -387,7 +389,8 @@ def test_the_questions_read_the_log(stub: Stub, tmp_path: Path) -> None:
     assert trials is not None
     assert trials.frame.groupby(["item", "order"]).size().eq(2).all()
     assert scores is not None
-    assert set(scores.frame["score"]) == {8.0, 6.0}
+    assert set(scores.frame["score"]) == {8.5, 8.0, 6.5, 6.0}
+    assert len(scores.frame) == 2 * 48
     pairs = read_pairs(log, where={"trial": "1"})
     assert pairs.frame["human_prefers"].value_counts().to_dict() == {"a": 16, "b": 8}
     ran = CliRunner().invoke(app, ["inspect", str(log)])
@@ -424,11 +427,12 @@ def test_mistakes_end_in_one_message(
 
 def test_a_file_that_is_no_log_is_not_written_to(stub: Stub, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    log.write_text('{"item": 1}\n')
-    ran = ask(stub, tmp_path)
-    assert ran.exit_code == 2
-    assert "line 1 of" in ran.stderr
-    assert log.read_text() == '{"item": 1}\n'
+    for content in ('{"item": 1}\n', '{"item": 1}\n{"item": 2}'):
+        log.write_text(content)
+        ran = ask(stub, tmp_path)
+        assert ran.exit_code == 2
+        assert "line 1 of" in ran.stderr
+        assert log.read_text() == content
     assert stub.calls == 0
 
 
