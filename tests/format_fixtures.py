@@ -669,6 +669,41 @@ FIXTURES: Mapping[str, Fixture] = {
             for q, preference in (("say a", 1), ("say b", 2), ("say c", None))
         ],
     ),
+    "judge-log": Fixture(
+        name="replies.jsonl",
+        tool="judge-log",
+        items=("q1", "q2"),
+        models=(),
+        judges=("gpt",),
+        labels=2,
+        dropped={"no reply": 1, "no JSON object": 1},
+        content=[
+            {
+                "item": item,
+                "model_a": "x",
+                "model_b": "y",
+                "human": "a",
+                "sha256": f"{k:064}",
+                "judge": "gpt",
+                "template": "rubric",
+                "order": "ab",
+                "trial": 1,
+                "verdict": verdict,
+                "score_a": score,
+                "score_b": score and 7.5,
+                "failure": failure,
+                "reply": reply,
+            }
+            for k, (item, verdict, score, failure, reply) in enumerate(
+                (
+                    ("q1", 1.0, 8.0, "", "{...}"),
+                    ("q2", None, 6.0, "", "{...}"),
+                    ("q3", None, None, "no reply: HTTP 500 Internal Server Error: busy", None),
+                    ("q4", None, None, "no JSON object", "I like A."),
+                )
+            )
+        ],
+    ),
     "wildbench-pair": Fixture(
         name="pairs.json",
         tool="wildbench-pair",

@@ -14,6 +14,7 @@ from bayesjudge.cli.calibration import calibrate
 from bayesjudge.cli.coverage import cover
 from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, VerdictFile
 from bayesjudge.cli.inspect import inspect
+from bayesjudge.cli.judge import judge
 from bayesjudge.cli.questions import command
 from bayesjudge.cli.simulate import simulate
 from bayesjudge.options import AccuracyOptions, AuditOptions, EloOptions, ReliabilityOptions
@@ -33,6 +34,7 @@ app.command("elo")(command("elo", BattleFile, EloOptions))
 app.command("audit")(command("audit", PairFile, AuditOptions))
 app.command("reliability")(command("reliability", RepeatFile, ReliabilityOptions))
 app.command("demo")(command("accuracy", DemoLog, AccuracyOptions, seed=20, html=Path("bayesjudge-demo.html")))
+app.command()(judge)
 app.command()(models)
 app.command()(doctor)
 simulate.command("sbc")(calibrate)

@@ -11,10 +11,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
+from bayesjudge.errors import UsageError
 from bayesjudge.tables.words import OUTCOMES, code_outcome
 
 #: The rubric, in the order of the paper.
@@ -50,8 +53,8 @@ class Reply:
 
     @property
     def gap(self) -> float:
-        """Mean score of A minus mean score of B; NaN where the reply failed."""
-        if self.failure:
+        """Mean score of A minus mean score of B; NaN where the reply failed or has no scores."""
+        if self.failure or not self.scores_a:
             return float("nan")
         return sum(self.scores_a[name] - self.scores_b[name] for name in self.scores_a) / len(self.scores_a)
 
@@ -81,7 +84,8 @@ def parse_reply(text: str, *, criteria: Iterable[str] = CRITERIA) -> Reply:
     text : str
         The judge's whole answer.
     criteria : iterable of str
-        Criteria that both answers must have, each from 1 to 10; others are ignored.
+        Criteria that both answers must have, each from 1 to 10; others are ignored. Without any, the reply
+        must state a preference.
 
     Examples
     --------
@@ -93,9 +97,9 @@ def parse_reply(text: str, *, criteria: Iterable[str] = CRITERIA) -> Reply:
     objects = list(_objects(text))
     if not objects:
         return _failed("no JSON object")
-    chosen = [value for value in objects if _side(value, "a") is not None and _side(value, "b") is not None]
+    chosen = [value for value in objects if _has_both(value) or (not names and _preference(value) is not None)]
     if not chosen:
-        return _failed("JSON without scores for both answers")
+        return _failed("JSON without scores for both answers" if names else "JSON without a preference")
     if len(chosen) > 1 and any(value != chosen[0] for value in chosen[1:]):
         return _failed("several different JSON objects with scores")
     sides = [_scores(_side(chosen[0], side), names) for side in "ab"]
@@ -121,10 +125,21 @@ def read_replies(texts: Iterable[str | None], *, criteria: Iterable[str] = CRITE
     return Replies(frame=frame, failures={str(key): int(n) for key, n in failed.value_counts().items()})
 
 
-def judge_prompt(*, instruction: str, answer_a: str, answer_b: str) -> tuple[str, str]:
+#: What stands for the three texts in a prompt.
+PLACES: tuple[str, ...] = ("{instruction}", "{answer_a}", "{answer_b}")
+
+
+@cache
+def rubric() -> str:
+    """The prompt of this package: six criteria and a preference, see `CRITERIA`."""
+    return (files("bayesjudge.readers") / "judge_prompt.md").read_text(encoding="utf-8")
+
+
+def judge_prompt(*, instruction: str, answer_a: str, answer_b: str, prompt: str | None = None) -> tuple[str, str]:
     """System and user prompt that ask a judge for the JSON that `parse_reply` reads.
 
-    The three texts are put in as they are; braces in them mean nothing.
+    The three texts are put in as they are; braces in them mean nothing. Of a prompt that is given instead of
+    `rubric`, what stands before the first line ``---`` is the system prompt; without such a line there is none.
 
     Examples
     --------
@@ -132,13 +147,41 @@ def judge_prompt(*, instruction: str, answer_a: str, answer_b: str) -> tuple[str
     >>> "Say {hi}." in user, '"fluency"' in system
     (True, True)
     """
-    from importlib.resources import files
-
-    text = (files("bayesjudge.readers") / "judge_prompt.md").read_text(encoding="utf-8")
-    system, user = (part.strip() for part in text.split("\n---\n"))
-    given = {"{instruction}": instruction, "{answer_a}": answer_a, "{answer_b}": answer_b}
+    system, line, user = (prompt or rubric()).partition("\n---\n")
+    given = {PLACES[0]: instruction, PLACES[1]: answer_a, PLACES[2]: answer_b}
     # All at once: an answer may itself hold the words "{answer_b}".
-    return system, re.sub("|".join(map(re.escape, given)), lambda found: given[found[0]], user)
+    filled = re.sub("|".join(map(re.escape, given)), lambda found: given[found[0]], user if line else system)
+    return (system.strip() if line else ""), filled.strip()
+
+
+def prompt_criteria(prompt: str) -> tuple[str, ...]:
+    """The criteria of the JSON that a prompt shows as the form of a reply; none where it asks for a preference alone.
+
+    Raises
+    ------
+    UsageError
+        A prompt without the three places for texts, or without such JSON.
+
+    Examples
+    --------
+    >>> prompt_criteria(rubric()) == CRITERIA
+    True
+    >>> prompt_criteria('{instruction} {answer_a} {answer_b} Reply with {"preference": "A, B or tie"}')
+    ()
+    """
+    if lost := [place for place in PLACES if place not in prompt]:
+        raise UsageError(f"the prompt has no {' and no '.join(lost)}; write each where that text is to stand")
+    shown = list(_objects(prompt))
+    for value in shown:
+        a, b = _side(value, "a"), _side(value, "b")
+        if a is not None and b is not None:
+            return tuple(str(name).strip().casefold() for name in a if name in b)
+    if any(str(key).casefold() in _PREFERENCE for value in shown for key in value):
+        return ()
+    raise UsageError(
+        'the prompt shows no form of the reply; write it as JSON: {"A": {"clarity": 0}, "B": {"clarity": 0}, '
+        '"preference": "A, B or tie"}, or {"preference": "A, B or tie"} alone'
+    )
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -166,6 +209,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     repeated = {key for key, _ in pairs if [name for name, _ in pairs].count(key) > 1}
     return found | dict.fromkeys(repeated, "given twice")
+
+
+def _has_both(value: Mapping[str, Any]) -> bool:
+    return _side(value, "a") is not None and _side(value, "b") is not None
 
 
 def _side(value: Mapping[str, Any], side: str) -> Mapping[str, Any] | None:

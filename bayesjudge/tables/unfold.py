@@ -62,7 +62,7 @@ def unfold_scores(table: pd.DataFrame) -> Unfolded:
     if columns:
         return _melted(table, columns, "trial")
     if set(SIDE_COLUMNS) <= set(table.columns) and "response" not in table:
-        return _melted(table, dict(zip(SIDE_COLUMNS, OUTCOMES, strict=False)), "response")
+        return _melted(_orders_apart(table), dict(zip(SIDE_COLUMNS, OUTCOMES, strict=False)), "response")
     return _as_it_is(table)
 
 
@@ -101,6 +101,14 @@ def score_columns(found: Iterable[str]) -> dict[str, str]:
 
 def _as_it_is(table: pd.DataFrame) -> Unfolded:
     return Unfolded(table=table, source=np.arange(len(table)), dropped={})
+
+
+def _orders_apart(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the order in the name of each trial: the orders of one trial are two scores of each response."""
+    if not {"trial", "order"} <= set(table):
+        return table
+    both = table["trial"].astype("str") + " " + table["order"].astype("str")
+    return table.assign(trial=both.where(both.notna(), table["trial"]))
 
 
 def _melted(table: pd.DataFrame, columns: Mapping[str, str], name: str) -> Unfolded:

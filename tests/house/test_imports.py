@@ -52,6 +52,7 @@ ROOMS = {
     "maths": {"errors"},
     "readers": {"errors", "tables", "text"},
     "counts": {"errors", "tables", "maths"},
+    "judging": {"errors", "readers", "tables"},
     "planning": {"errors", "estimates"},  # pure functions of draws and probabilities, whoever made them
     "model": {"errors", "estimates"},
     "inference": LEAVES | {"model"},

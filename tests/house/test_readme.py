@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from stub_judge import Stub, stub_judge
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,16 +27,33 @@ def lines() -> list[str]:
     return [line for line in found if line.startswith(".venv/bin/bayesjudge")]
 
 
+def asked_of(stub: Stub, line: str) -> str:
+    """The line, with the judge on loopback in place of the endpoint that it names."""
+    judged = line.replace("https://api.openai.com/v1", stub.url)
+    return f"{judged} --yes" if judged != line else line
+
+
+def answers(folder: Path) -> None:
+    """Texts of three models' answers, which are the user's own; the stub prefers the longer one."""
+    rows = [
+        {"item": f"q{k}", "instruction": f"Question {k}?", "model_a": a, "model_b": b, "human": "b" if k % 3 else "a"}
+        | {"answer_a": f"{k} {a * (1 + k % 5)}", "answer_b": f"{k} {b * (1 + k % 7)}"}
+        for k in range(30)
+        for a, b in [(("one", "three"), ("three", "seven"), ("seven", "one"))[k % 3]]
+    ]
+    pd.DataFrame(rows).to_csv(folder / "answers.csv", index=False)
+
+
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a line without the data beside the checkout, in a folder that has only what came before it."""
     command = line.replace(".venv/bin/bayesjudge", f"{sys.executable} -m bayesjudge", 1)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "104"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "104", "no_proxy": "127.0.0.1"}
     return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)  # noqa: S602, PLW1510 - lines of our own README, whose exit code is what is tested
 
 
 def test_the_lines_are_found() -> None:
     commands = {line.split()[1] for line in lines()}
-    assert commands == {"simulate", "inspect", "accuracy", "elo", "reliability", "audit"}
+    assert commands == {"simulate", "inspect", "accuracy", "elo", "reliability", "audit", "judge"}
     assert len(lines()) >= 14
 
 
@@ -44,15 +63,30 @@ def test_commands_named_in_the_text_run(name: str, tmp_path: Path) -> None:
     assert shell(f".venv/bin/bayesjudge {name}", tmp_path).returncode == 0
 
 
+def test_the_line_that_asks_a_judge_asks_it(tmp_path: Path) -> None:
+    answers(tmp_path)
+    (line,) = (line for line in lines() if line.split()[1] == "judge")
+    with stub_judge(Stub()) as stub:
+        done = shell(asked_of(stub, line), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert stub.calls == 120
+
+
 @pytest.mark.slow
 def test_every_line_runs_on_a_fresh_clone(tmp_path: Path) -> None:
+    answers(tmp_path)
+    with stub_judge(Stub()) as stub:
+        run_every_line(tmp_path, stub)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+
+
+def run_every_line(folder: Path, stub: Stub) -> None:
     for line in lines():
-        done = shell(line, tmp_path)
+        done = shell(asked_of(stub, line), folder)
         # Labels that look chosen, or a chain that is too short, are not what is tested here.
         allowed = {0, 3} if "--strict" in line else {0}
         assert done.returncode in allowed, f"{line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>")
 
 
 @pytest.mark.slow

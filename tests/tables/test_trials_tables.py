@@ -269,3 +269,18 @@ def test_a_name_above_two_columns_is_a_problem_and_no_fault() -> None:
     twice = pd.DataFrame([["q", "a", "b", 7.0]], columns=["item", "outcome", "outcome", "score"])
     with pytest.raises(InputError, match="outcome"):
         read_repeats(twice)
+
+
+def test_the_two_orders_of_a_trial_are_two_scores_of_each_response() -> None:
+    frame = pd.DataFrame(
+        {"item": "q1", "trial": 1, "order": ["ab", "ba", None], "score_a": [8, 7, 9], "score_b": [6, 5, 4]}
+    )
+    found = bj.Scores.from_frame(frame).frame
+    assert sorted(zip(found["trial"], found["response"], found["score"], strict=True)) == [
+        ("1", "a", 9),
+        ("1", "b", 4),
+        ("1 ab", "a", 8),
+        ("1 ab", "b", 6),
+        ("1 ba", "a", 7),
+        ("1 ba", "b", 5),
+    ]

@@ -1,0 +1,1 @@
+"""Asking a judge to compare answers, and the log that its replies are kept in."""
