@@ -52,7 +52,7 @@ def _cut(text: str, most: int = _MOST) -> str:
 
 
 class InputError(ValueError):
-    """A table cannot be used; carries every problem found, not just the first.
+    """A table cannot be used; carries every problem found, not just the first, and options of which one helps.
 
     Examples
     --------
@@ -61,15 +61,20 @@ class InputError(ValueError):
     column 'verdict', row 3: found 'maybe'; allowed: 0 or 1. Recode it.
     """
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
+    def __init__(self, problems: Iterable[Problem], *, options: Sequence[str] = ()) -> None:
+        self.problems, self.options = tuple(problems), tuple(options)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 class UsageError(ValueError):
-    """An option or argument is not one of those allowed; the message says which are."""
+    """An option or argument is not one of those allowed; the message says which are.
 
-    def __init__(self, message: str) -> None:
+    Of a file that a question cannot be put to, ``lacks`` is what it lacks, and ``options`` are those of which
+    one helps.
+    """
+
+    def __init__(self, message: str, *, lacks: str = "", options: Sequence[str] = ()) -> None:
+        self.lacks, self.options = lacks, tuple(options)
         super().__init__(visible(_cut(message, most=4 * _MOST)))
 
 

@@ -26,9 +26,15 @@ class _File(Options):
         Option("Our column = yours; may be given more than once.", flag="--column", metavar="verdict=score"),
     ] = field(default_factory=dict)
     where: Annotated[
-        Mapping[str, Sequence[str]],
-        Option("Only rows where your column = value; may be given more than once.", metavar="prompt=short"),
-    ] = field(default_factory=dict)
+        Sequence[str],
+        Option(
+            "Only rows where your column = value (or != < <= > >=, in quotes); may be given more than once.",
+            metavar="prompt=short",
+        ),
+    ] = ()
+    items: Annotated[
+        str | None, Option("Second file, one row an item: columns that the log lacks, such as category or label.")
+    ] = None
     format: Annotated[str | None, Option("Read as this tool's format (bayesjudge inspect names it), or as table.")] = (
         None
     )
@@ -88,9 +94,6 @@ class PairFile(_File):
     """Which of a judge's pairwise verdicts to trust, and which to reverse, if any."""
 
     reader, names = "read_pairs", ("pairs",)
-    items: Annotated[
-        str | None, Option("Second file, one row an item: human_prefers, lengths, category, models, texts.")
-    ] = None
     embeddings: Annotated[
         str | None, Option("Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists.")
     ] = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bayesjudge.cli.options import Column, File, Json, Where
-from bayesjudge.cli.reading import Format, Label, Put, Threshold, Verdict, reading
+from bayesjudge.cli.reading import Format, Items, Label, Put, Threshold, Verdict, reading
 from bayesjudge.cli.running import mapping, plain_messages
 
 if TYPE_CHECKING:
@@ -28,16 +28,18 @@ def inspect(
     label: Label = None,
     threshold: Threshold = None,
     put: Put = None,
+    items: Items = None,
     as_json: Json = False,
 ) -> None:
     """What a file or folder is, and which command answers which question; nothing is fitted."""
     with plain_messages():
         from bayesjudge.readers.inspection import inspect_source
 
-        said = reading(file_format=file_format, where=where, put=put, verdict=verdict, label=label, threshold=threshold)
+        said = reading(file_format=file_format, where=where, put=put, items=items)
+        said |= {"verdict": verdict, "label": label, "threshold": threshold}
         found = inspect_source(file, columns=mapping(column, "--column", "verdict=score"), **said)
         typer.echo(found.to_json() if as_json else "\n".join(_lines(found)))
-    if not found.possible:
+    if not found.usable:
         raise typer.Exit(2)
 
 
@@ -48,8 +50,8 @@ def _lines(found: Inspection) -> list[str]:
     lines += [f"  {n:<10}  {reason}" for reason, n in list(found.dropped.items())[:MOST_NAMED]]
     lines += [f"  {name:<10}  {text}" for name, text in _told(found) if text]
     for question, answer in found.questions.items():
-        lines.append(f"{question:<12}{'yes' if answer.possible else 'no'}: {_short(answer.why)}")
-        lines += [f"{'':<12}{command}" for command in answer.commands if answer.possible or "--gold" in command]
+        said = f"yes: {answer.why}" if answer.possible else f"no: lacks {'; '.join(answer.lacks) or answer.why}"
+        lines += [f"{question:<12}{_short(said)}", *(f"{'':<12}{one}" for one in answer.commands[:MOST_NAMED])]
     return [*lines[: 24 - min(3, len(found.notes))], *(f"note: {_short(note)}" for note in found.notes[:3])]
 
 

@@ -11,7 +11,7 @@ File = Annotated[str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob
 Column = Annotated[list[str] | None, typer.Option(help="Our column = yours, for instance verdict=score.")]
 Where = Annotated[
     list[str] | None,
-    typer.Option(help="Only rows where your column = value, for instance prompt=short; may be given again."),
+    typer.Option(help="Only rows where your column = value (or != < <= > >=, in quotes); may be given again."),
 ]
 Blocks = Annotated[
     Path | None,

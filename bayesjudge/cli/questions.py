@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from bayesjudge.cli.running import choices, deliver, finish, mapping, plain_messages, require_targets
+from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
 from bayesjudge.options import Option, QuestionOptions
 from bayesjudge.options.option import Options, Stated, alternatives, stated
 
@@ -99,11 +99,8 @@ def _value(one: Stated, given: Any) -> Any:
         return one.default
     kinds = alternatives(one.kind)
     if isinstance(given, list):
-        pairs = [kind for kind in kinds if get_origin(kind) is Mapping]
-        if not pairs:
-            return given
-        read = mapping if get_args(pairs[0])[1] is str else choices
-        return read(given, _flag(one), one.option.metavar)
+        paired = any(get_origin(kind) is Mapping for kind in kinds)
+        return mapping(given, _flag(one), one.option.metavar) if paired else given
     if not isinstance(given, str) or not {int, float} & set(kinds):
         return given
     for number in (int, float):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bayesjudge.cli.running import choices, mapping
+from bayesjudge.cli.running import mapping
 
 if TYPE_CHECKING:
     from bayesjudge.readers.reading import Choices
@@ -21,6 +21,7 @@ Verdict = Annotated[
 ]
 Label = Annotated[str | None, typer.Option(help="The criterion or column that people marked: NAME or NAME=VALUE,...")]
 Threshold = Annotated[str | None, typer.Option(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
+Items = Annotated[str | None, typer.Option(help="Second file, one row an item: columns that the log lacks.")]
 Put = Annotated[
     list[str] | None,
     typer.Option("--set", help="Our column = a value for all rows; {file} and {folder} stand for their names."),
@@ -32,13 +33,8 @@ def reading(
     file_format: str | None = None,
     where: list[str] | None = None,
     put: list[str] | None = None,
-    verdict: str | None = None,
-    label: str | None = None,
-    threshold: str | None = None,
+    items: str | None = None,
 ) -> Choices:
     """The options as keywords of a reader."""
     values: Mapping[str, str] = mapping(put, "--set", "judge=gpt-4")
-    chosen: Mapping[str, Any] = choices(where, "--where", "prompt=short")
-    found: Choices = {"format": file_format, "where": chosen, "put": values}
-    said: Choices = {"verdict": verdict, "label": label, "threshold": threshold}
-    return found | said
+    return {"format": file_format, "where": where, "put": values, "items": items}

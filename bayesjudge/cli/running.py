@@ -23,21 +23,12 @@ if TYPE_CHECKING:
 
 def mapping(pairs: list[str] | None, option: str, example: str) -> dict[str, str]:
     """Read options such as ``--column ours=theirs``."""
-    return {name: values[-1] for name, values in choices(pairs, option, example, both=True).items()}
-
-
-def choices(pairs: list[str] | None, option: str, example: str, *, both: bool = False) -> dict[str, list[str]]:
-    """Read options such as ``--where prompt=short``; a column given twice may have either value.
-
-    With ``both``, neither side of the equals sign may be empty.
-    """
-    found: dict[str, list[str]] = {}
+    found = {}
     for pair in pairs or []:
-        name, equals, value = pair.partition("=")
-        if not (name and equals) or (both and not value):
-            kinds = "two names" if both else "a column and a value"
-            raise UsageError(f"{option} {pair!r}: write {kinds} with = between, as in {option} {example}")
-        found.setdefault(name, []).append(value)
+        name, _, value = pair.partition("=")
+        if not (name and value):
+            raise UsageError(f"{option} {pair!r}: write two names with = between, as in {option} {example}")
+        found[name] = value
     return found
 
 

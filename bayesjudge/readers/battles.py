@@ -8,9 +8,10 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from bayesjudge.errors import InputError, UsageError
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.column_names import BATTLE_ALIASES, reference_answers
-from bayesjudge.readers.parts import Part, located, read_parts, unread
+from bayesjudge.readers.items import of_log, read_items, with_items
+from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_battles
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.wide import one_judge_a_row
@@ -44,7 +45,7 @@ def read_battles(
     order : {"ab", "ba"}, optional
         Which answer was shown first on every row, where the table has no column that says so.
     **choices
-        What else to say of the file, see `Reading`: ``format, put, where``.
+        What else to say of the file, see `Reading`: ``format, put, where, items``.
 
     Returns
     -------
@@ -67,14 +68,19 @@ def read_battles(
     """
     if order is not None and order not in ORDERS:
         raise UsageError(f"order is {order!r}; it is one of {list(ORDERS)}, or left out")
+    reading = Reading(**choices)
+    items = read_items(reading.items, columns, aliases=BATTLE_ALIASES, names=NAMES)
     parts: list[Part] = []
     warnings: tuple[str, ...] = ()
-    read = read_parts(source, Reading(**choices), taken=[*(columns or {}).values(), *(judges or ())])
+    read = read_parts(source, reading, taken=[*(columns or {}).values(), *(judges or ())])
     for part in map(to_battles, read):
-        one, told = _named(part, columns, judges)
+        one, told = _named(part, of_log(part.frame, columns, items), judges)
         parts.append(one)
         warnings += one.notes + told
-    frame = pd.concat([part.frame for part in parts], ignore_index=True)
+    log = pd.concat([part.frame for part in parts], ignore_index=True)
+    frame, joined = with_items(log, items)
+    _require_one_pair(log, frame)
+    warnings += joined
     if order is not None and "order" not in frame:
         frame = frame.assign(order=order)
     try:
@@ -86,13 +92,28 @@ def read_battles(
         battles,
         warnings=tuple(dict.fromkeys(warnings + battles.warnings)),
         dropped={**unread(parts), **battles.dropped},
+        source=origins(parts) + (items.source if items else ()),
         label_source=label_source(columns, battles.frame, "human"),
     )
 
 
-def _named(part: Part, columns: Mapping[str, str] | None, judges: Sequence[str] | None) -> tuple[Part, tuple[str, ...]]:
+def _require_one_pair(log: pd.DataFrame, joined: pd.DataFrame) -> None:
+    """A vote that the items file brings is about one comparison."""
+    if "human" in log or "human" not in joined or not {"model_a", "model_b"} <= set(log.columns):
+        return
+    pairs = log[["item", "model_a", "model_b"]].astype("str").drop_duplicates()
+    if (several := pairs["item"].duplicated()).any():
+        problem = Problem(
+            column="human",
+            found=f"one vote an item, of which {pairs['item'][several].iloc[0]!r} compares several pairs of models",
+            allowed="items of one comparison each, where their file holds votes",
+            fix="Put the votes into the log, one a comparison.",
+        )
+        raise InputError([problem])
+
+
+def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> tuple[Part, tuple[str, ...]]:
     frame = part.frame.rename(columns=str)
-    mapped = dict(columns or {})
     try:
         require_unique(frame.columns)
         told: tuple[str, ...] = ()

@@ -101,6 +101,9 @@ GOLD_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "label_probability": VERDICT_ALIASES["label_probability"],
 }
 
+#: The same for a table of items, whose other columns are groups and clusters.
+ITEM_ALIASES = {name: VERDICT_ALIASES[name] for name in ("item", "label", "label_probability")}
+
 _REPEATS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     # A prompt may be the question or the judge's template: it is the item only where nothing else is.
     "item": (

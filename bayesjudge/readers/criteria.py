@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,11 @@ def _one(part: Part, there: pd.Series[Any], wanted: str | None, option: str) -> 
     if option == "verdict" and wanted is not None:
         raise UsageError(_no_criterion(part, option, wanted, part.frame))
     if len(names) > 1:
-        commands = "; ".join(f"bayesjudge accuracy {part.name} --{option} '{name}'" for name in names[:MOST_NAMED])
+        options = [f"--{option} {shlex.quote(name)}" for name in names[:MOST_NAMED]]
         what = "criteria of a judge" if option == "verdict" else "kinds of mark by people"
-        raise UsageError(f"{part.name} holds {len(names)} {what}; choose one: {commands}")
+        commands = "; ".join(f"bayesjudge accuracy {shlex.quote(part.name)} {one}" for one in options)
+        told = f"{part.name} holds {len(names)} {what}; choose one: {commands}"
+        raise UsageError(told, lacks=f"a choice of one of {len(names)} {what}", options=options)
     return names[0]
 
 
@@ -124,14 +127,14 @@ def binary(
         passed = np.append([float(reading.passes(value)) for value in numbers], np.nan)
         return pd.Series(passed[codes], index=frame.index)
     if (codes >= 0).any() and not (codes == -2).any() and not set(numbers.tolist()) <= {0.0, 1.0}:
-        raise InputError([_no_threshold(name, column, numbers[codes[codes >= 0]])])
+        raise _no_threshold(name, column, numbers[codes[codes >= 0]])
     coded = code_binary(found)
     if (coded < MISSING).any():
         raise InputError([_no_words(column, found[coded < MISSING])])
     return found
 
 
-def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> Problem:
+def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> InputError:
     """Scores without a threshold: their distribution, and what three thresholds would give."""
     low, high = float(scores.min()), float(scores.max())
     # Halves, since the difference of two scores may be too large for a number.
@@ -141,12 +144,13 @@ def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> Proble
     blocks = "".join(_BLOCKS[math.ceil(7 * n / counts.max())] for n in counts)
     bounds = sorted(set(np.quantile(scores, [0.25, 0.5, 0.75], method="nearest").tolist()))
     shares = ", ".join(f"'>={bound:g}' {np.mean(scores >= bound):.0%}" for bound in bounds)
-    return Problem(
+    problem = Problem(
         column=column,
         found=f"scores from {low:g} to {high:g} ({blocks}) in {name}",
         allowed="0 and 1, yes and no, or a threshold",
         fix=f"Say which scores mean yes, by --threshold; shares of yes: {shares}.",
     )
+    return InputError([problem], options=[f"--threshold '>={bound:g}'" for bound in bounds])
 
 
 def _no_words(column: str, values: pd.Series[Any]) -> Problem:

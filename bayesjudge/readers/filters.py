@@ -1,8 +1,11 @@
-"""Some rows of a log: one prompt, one run, whatever a column tells apart."""
+"""Some rows of a log: one prompt, one run, scores from a bound on, whatever a column tells apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,19 +21,94 @@ ROW = "row of the file"
 #: Values of a column that a message names.
 MOST_NAMED = 12
 
+_ORDERED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
-def keep_where(
-    parts: Iterable[tuple[str, pd.DataFrame]], where: Mapping[str, Any] | None
-) -> list[tuple[str, pd.DataFrame]]:
-    """The rows whose columns have these values, with their places in the file as index.
+#: What a choice of rows may be: conditions in words, or columns with their values.
+type Where = str | Iterable[str] | Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """What a row's value of a column must be: one of some values, or on one side of each.
+
+    Examples
+    --------
+    >>> str(Condition(column="prompt", sign="=", wanted=("short", "long")))
+    'prompt = short or long'
+    """
+
+    column: str
+    sign: str
+    wanted: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.sign} {' or '.join(map(str, self.wanted))}"
+
+    @property
+    def typed(self) -> list[str]:
+        """As a command has it."""
+        return [f"{self.column}{self.sign}{value}" for value in self.wanted]
+
+    def holds(self, column: pd.Series[Any]) -> NDArray[np.bool_]:
+        """Rows for which it holds; a missing value is on no side of a bound, and is not equal to any."""
+        found = [_compared(column, self.sign, value) for value in self.wanted]
+        return ~np.any(found, axis=0) if self.sign == "!=" else np.any(found, axis=0)
+
+
+def conditions(where: Where) -> tuple[Condition, ...]:
+    """Conditions that must all hold; equal signs on one column are alternatives.
+
+    Raises
+    ------
+    UsageError
+        A text that is no condition.
+
+    Examples
+    --------
+    >>> [str(one) for one in conditions(["run=0", "score>=7", "run=1", "judge!=gpt-4"])]
+    ['run = 0 or 1', 'score >= 7', 'judge != gpt-4']
+    """
+    if where is None:
+        return ()
+    if isinstance(where, Mapping):
+        several = (list, tuple, set)
+        found = [
+            Condition(column=name, sign="=", wanted=tuple(value) if isinstance(value, several) else (value,))
+            for name, value in where.items()
+        ]
+    else:
+        found = [_parsed(text) for text in ([where] if isinstance(where, str) else where)]
+    values: dict[tuple[str, str, int], tuple[Any, ...]] = {}
+    for place, one in enumerate(found):
+        key = (one.column, one.sign, 0 if one.sign == "=" else place)
+        values[key] = values.get(key, ()) + one.wanted
+    return tuple(Condition(column=column, sign=sign, wanted=every) for (column, sign, _), every in values.items())
+
+
+def _parsed(text: str) -> Condition:
+    found = re.fullmatch(r"\s*(.*?[^\s<>!=])\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", text, re.DOTALL)
+    if found is None:
+        raise UsageError(
+            f"--where {text!r}: write a column, one of = != < <= > >=, and a value, as in --where prompt=short"
+        )
+    return Condition(column=found[1], sign=found[2], wanted=(found[3],))
+
+
+def keep_where(parts: Iterable[tuple[str, pd.DataFrame]], where: Where) -> list[tuple[str, pd.DataFrame]]:
+    """The rows for which every condition holds, with their places in the file as index.
 
     Parameters
     ----------
     parts : iterable of (str, pandas.DataFrame)
         As from `bayesjudge.readers.parts.read_parts`.
-    where : mapping of str to value or list of values, optional
-        The file's own column to what it must be, compared as text, numbers as numbers; a list means any of
-        them.
+    where : str, iterable of str or mapping, optional
+        Conditions on the file's own columns, ``"score>=7"``, or a mapping of column to value or list of
+        values, any of which it may have. Compared as numbers where both are, else as text.
 
     Raises
     ------
@@ -42,35 +120,65 @@ def keep_where(
     >>> log = pd.DataFrame({"item": [1, 1, 2], "run": [0, 1, 0]})
     >>> keep_where([("log", log)], {"run": "0"})[0][1].index.tolist()
     [0, 2]
+    >>> keep_where([("log", log)], "run>0")[0][1].index.tolist()
+    [1]
     """
-    found = list(parts)
-    for column, wanted in (where or {}).items():
-        values = list(wanted) if isinstance(wanted, (list, tuple, set)) else [wanted]
-        found = [(name, _chosen(frame, column, values, name)) for name, frame in found]
+    whole = found = list(parts)
+    for condition in conditions(where):
+        columns = [_column(frame, condition.column, name) for name, frame in found]
+        # What other conditions have left out already may be left out once more.
+        among = [frame[condition.column] for _, frame in whole] if condition.sign == "!=" else columns
+        _require_values(condition, among, found[0][0] if len(found) == 1 else "the files")
+        found = [
+            (name, _numbered(frame)[condition.holds(column)])
+            for (name, frame), column in zip(found, columns, strict=True)
+        ]
         if not sum(len(frame) for _, frame in found):
-            raise UsageError(f"no row has {column} = {' or '.join(map(str, values))}")
+            raise UsageError(f"no row has {condition}")
     return found
 
 
-def _chosen(frame: pd.DataFrame, column: str, values: list[Any], name: str) -> pd.DataFrame:
+def _column(frame: pd.DataFrame, column: str, name: str) -> pd.Series[Any]:
     if column not in frame:
         near = near_names(column, map(str, frame.columns))
         hint = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
         raise UsageError(f"no column {column!r} to choose rows by; {name} has {list(frame.columns)}.{hint}")
-    rows = frame if frame.index.name == ROW else frame.set_axis(pd.RangeIndex(len(frame), name=ROW))
-    missing = [value for value in values if not _equal(frame[column], value).any()]
+    found = frame[column]
+    if not isinstance(found, pd.Series):
+        raise UsageError(f"{name} has {found.shape[1]} columns {column!r} to choose rows by; rename all but one")
+    return found
+
+
+def _numbered(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame if frame.index.name == ROW else frame.set_axis(pd.RangeIndex(len(frame), name=ROW))
+
+
+def _require_values(condition: Condition, columns: Sequence[pd.Series[Any]], name: str) -> None:
+    """A value that is nowhere is misspelt, whether its rows are to be kept or left out."""
+    named = condition.wanted if condition.sign in {"=", "!="} else ()
+    missing = [value for value in named if not any(_compared(column, "=", value).any() for column in columns)]
     if missing:
-        there = sorted(map(str, distinct_values(frame[column])[1]))
+        there = sorted({str(value) for column in columns for value in distinct_values(column)[1]})
         told = ", ".join(there[:MOST_NAMED]) + (", ..." if len(there) > MOST_NAMED else "")
-        raise UsageError(f"no row of {name} has {column} = {missing[0]}; the column has {told or 'no value'}")
-    return rows[np.any([_equal(frame[column], value) for value in values], axis=0)]
+        raise UsageError(f"no row of {name} has {condition.column} = {missing[0]}; the column has {told or 'no value'}")
 
 
-def _equal(column: pd.Series[Any], value: Any) -> NDArray[np.bool_]:
-    same = (column.astype("str") == str(value)).to_numpy(dtype=bool, na_value=False)
+def _compared(column: pd.Series[Any], sign: str, value: Any) -> NDArray[np.bool_]:
+    words = column.astype("str")
     try:
         number = float(value)
     except (TypeError, ValueError):
-        return np.asarray(same)
-    numbers = pd.to_numeric(column.astype("str"), errors="coerce").to_numpy(dtype=float)
-    return np.asarray(same | (numbers == number))
+        number = float("nan")
+    if sign in _ORDERED and not np.isnan(number):
+        with np.errstate(invalid="ignore"):
+            return np.asarray(_ORDERED[sign](_numbers(words), number))
+    if sign in _ORDERED:
+        return np.asarray(_ORDERED[sign](words, str(value)).to_numpy(dtype=bool, na_value=False))
+    if pd.api.types.is_bool_dtype(column.dtype):
+        words, value = words.str.casefold(), str(value).casefold()
+    same = (words == str(value)).to_numpy(dtype=bool, na_value=False)
+    return np.asarray(same | (_numbers(words) == number))
+
+
+def _numbers(words: pd.Series[str]) -> NDArray[np.float64]:
+    return pd.to_numeric(words, errors="coerce").to_numpy(dtype=float)

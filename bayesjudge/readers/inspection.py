@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
@@ -16,9 +15,11 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.battles import read_battles
+from bayesjudge.readers.filters import conditions
 from bayesjudge.readers.pairs import read_pairs
 from bayesjudge.readers.parts import Part, read_parts, unread
 from bayesjudge.readers.reading import Choices, Reading
+from bayesjudge.readers.recognition import FORMAT, TABLE
 from bayesjudge.readers.trials import read_repeats
 from bayesjudge.readers.verdicts import read_verdicts
 
@@ -33,12 +34,15 @@ class QuestionAnswer:
         Whether the command gives an answer.
     why : str
         What it would be of, or why there is none.
+    lacks : list of str
+        What the file lacks for it.
     commands : list of str
         What to type.
     """
 
     possible: bool
     why: str
+    lacks: list[str]
     commands: list[str]
 
 
@@ -53,7 +57,7 @@ class Inspection:
     identity, people : str
         What an item is, and what marks a person's judgement.
     files : list of dict
-        ``name``, and of files ``size`` and ``sha256``.
+        ``file``, ``bytes``, ``sha256``, and what was read of each.
     records, rows : int
         Read, and judgements made of them.
     dropped : dict of str to int
@@ -92,9 +96,9 @@ class Inspection:
     notes: list[str]
 
     @property
-    def possible(self) -> bool:
-        """Whether any question can be asked."""
-        return any(question.possible for question in self.questions.values())
+    def usable(self) -> bool:
+        """Whether any question can be asked, or could be with what can be added: labels, a threshold, repeats."""
+        return self.format != TABLE or self.items > 0 or any(one.commands for one in self.questions.values())
 
     def to_json(self) -> str:
         """One JSON object; its schema is `inspection_schema`."""
@@ -125,7 +129,7 @@ def inspect_source(source: Any, *, columns: Mapping[str, str] | None = None, **c
     parts = read_parts(source, Reading(**choices), taken=(columns or {}).values())
     name = shlex.quote(str(source)) if isinstance(source, str | Path) else "FILE"
     asked = {
-        key: _asked(f"bayesjudge {key} {name}", partial(ask, parts, columns, choices))
+        key: _asked(f"bayesjudge {key} {name}{_typed(columns, choices, key)}", partial(ask, parts, columns, choices))
         for key, ask in _QUESTIONS.items()
     }
     tables = [table for _, found in asked.values() for table in found]
@@ -136,11 +140,11 @@ def inspect_source(source: Any, *, columns: Mapping[str, str] | None = None, **c
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
     counted = unread(parts) if tool else {key: n for table in tables[:1] for key, n in table.dropped.items()}
     return Inspection(
-        format=tool.name if tool else "table",
+        format=tool.name if tool else TABLE,
         title=tool.title if tool else "a table",
         identity=tool.identity if tool else "column item, or one of its other names",
         people=tool.people if tool else "columns label, human and other names of people",
-        files=[_file(part) for part in parts],
+        files=[dict(part.origin) or {"file": part.name} for part in parts],
         records=sum(part.rows.records if part.rows else len(part.frame) for part in parts),
         rows=sum(len(part.frame) for part in parts),
         dropped=counted,
@@ -175,62 +179,77 @@ def _names(frame: pd.DataFrame, *columns: str) -> list[str]:
     return sorted(found)
 
 
-def _file(part: Part) -> dict[str, Any]:
-    path = Path(part.name)
-    if not path.is_file():
-        return {"name": part.name}
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"name": part.name, "size": path.stat().st_size, "sha256": digest}
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What a question found: its tables, what they hold, what they lack, and what to add to its command."""
+
+    tables: Sequence[Any]
+    why: str
+    lacks: str = ""
+    options: str = ""
 
 
-type _Answer = tuple[bool, str, str, list[Any]]
-
-
-def _asked(command: str, ask: Callable[[], _Answer]) -> tuple[QuestionAnswer, list[Any]]:
+def _asked(command: str, ask: Callable[[], _Asked]) -> tuple[QuestionAnswer, Sequence[Any]]:
     """Whether the question can be asked, and the tables that it would be asked of."""
     try:
-        possible, why, options, tables = ask()
+        found = ask()
     except (InputError, UsageError) as error:
-        return QuestionAnswer(possible=False, why=str(error).splitlines()[0], commands=[]), []
-    return QuestionAnswer(possible=possible, why=why, commands=[command + options]), tables
+        why, *_ = str(error).splitlines()
+        problems = [] if isinstance(error, UsageError) else [one for one in error.problems if one.column != FORMAT]
+        lacks = [error.lacks] if isinstance(error, UsageError) else [one.allowed for one in problems]
+        commands = [f"{command} {option}" for option in error.options]
+        return QuestionAnswer(possible=False, why=why, lacks=list(filter(None, lacks)), commands=commands), []
+    lost = [found.lacks] if found.lacks else []
+    commands = [command + found.options] if found.options or not lost else []
+    return QuestionAnswer(possible=not lost, why=found.why, lacks=lost, commands=commands), found.tables
 
 
-def _accuracy(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
+def _typed(columns: Mapping[str, str] | None, choices: Choices, question: str) -> str:
+    """What was typed of how to read the file, as a command has it."""
+    kept = choices if question == "accuracy" else _of_rows(choices)
+    pairs = {"column": columns or {}, "set": kept.get("put") or {}}
+    given = [(option, f"{name}={value}") for option, each in pairs.items() for name, value in each.items()]
+    given += [("where", text) for one in conditions(kept.get("where")) for text in one.typed]
+    given += [(name, str(value)) for name, value in kept.items() if name not in {"put", "where"} and value is not None]
+    return "".join(f" --{option} {shlex.quote(value)}" for option, value in given)
+
+
+def _accuracy(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
     table = read_verdicts(parts, columns=columns, **choices)
     labels = int(table.frame["label"].notna().sum())
-    if labels:
-        return True, f"{len(table)} verdicts, {labels} of them on answers with a label", "", [table]
-    return False, "after some labels", " --gold LABELS.csv   # item, model, label", [table]
+    why = f"{len(table)} verdicts, {labels} of them on answers with a label"
+    gold = "" if labels else " --gold LABELS.csv   # item, model, label"
+    return _Asked(tables=[table], why=why, lacks="" if labels else "people's labels on some answers", options=gold)
 
 
-def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
+def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
     table = read_battles(parts, columns=columns, **_of_rows(choices))
     votes = int(table.frame["human"].notna().sum())
-    return True, f"{len(table)} comparisons, {votes} with a person's vote", "", [table]
+    return _Asked(tables=[table], why=f"{len(table)} comparisons, {votes} with a person's vote")
 
 
-def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
+def _reliability(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
     tables = [table for table in read_repeats(parts, columns=columns, **_of_rows(choices)) if table is not None]
     counts = [
         table.frame.groupby([name for name in ("item", "judge", "response") if name in table.frame]).size()
         for table in tables
     ]
     again = max((int((count > 1).sum()) for count in counts), default=0)
-    why = f"{again} items judged more than once" if again else "every item was judged once"
-    return again > 0, why, "", tables
+    lacks = "" if again else "a second judgement of any item by one judge"
+    return _Asked(tables=tables, why=f"{again or 'no'} items judged more than once", lacks=lacks)
 
 
-def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
+def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
     table = read_pairs(parts, columns=columns, **_of_rows(choices))
     known = int(table.frame["human_prefers"].notna().sum())
     why = f"{len(table.frame)} decisions, {known} with what people preferred"
-    return known > 0, why if known else "no decision with what people preferred", "", [table]
+    items = "" if known else " --items ITEMS.csv   # item, human_prefers"
+    return _Asked(tables=[table], why=why, lacks="" if known else "what people preferred", options=items)
 
 
 def _of_rows(choices: Choices) -> Choices:
     """The choices that are not about verdicts on single answers."""
-    kept = {key: value for key, value in choices.items() if key in {"format", "put", "where"}}
+    kept = {key: value for key, value in choices.items() if key in {"format", "put", "where", "items"}}
     return cast("Choices", kept)
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
-import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import InputError, Problem, UsageError
-from bayesjudge.readers.column_names import PAIR_ALIASES, recognise, reference_answers
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers.column_names import PAIR_ALIASES, reference_answers
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
-from bayesjudge.readers.parts import located, read_parts, unread
+from bayesjudge.readers.items import of_log, read_items, with_items
+from bayesjudge.readers.parts import located, origins, read_parts, unread
 from bayesjudge.readers.questions import to_pairs
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.tables import Pairs
-from bayesjudge.tables.coding import code_names, shown
-from bayesjudge.tables.columns import label_source, name_columns, require_columns
+from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.pair_rows import NAMES
 
 
@@ -27,7 +26,6 @@ def read_pairs(
     embeddings: Any = None,
     encoder: Encoder | str | None = None,
     columns: Mapping[str, str] | None = None,
-    items: Any = None,
     **choices: Unpack[Choices],
 ) -> Pairs:
     """Read pairs from a file, several files, standard input or a table in memory.
@@ -49,12 +47,10 @@ def read_pairs(
         Our name to yours: ``{"human_prefers": "gold"}`` says that the column gold holds people's choices.
         Common names of known formats need no mapping, see `bayesjudge.readers.column_names.PAIR_ALIASES`.
         Columns of either file may be named.
-    items : path or table, optional
-        One row an item: what people preferred, lengths, categories, models, texts, whatever the log does not
-        say; joined by item.
     **choices
         What else to say of the log, see `Reading`: ``format, put, where``, as in
-        ``where={"prompt": "Vanilla", "run": 0}``.
+        ``where=["prompt=Vanilla", "run=0"]``; and ``items``, a second file with one row an item: what people
+        preferred, lengths, categories, models, texts, whatever the log does not say.
 
     Returns
     -------
@@ -83,133 +79,35 @@ def read_pairs(
     """
     if embeddings is not None and encoder is not None:
         raise UsageError("give embeddings= or encoder=, not both")
-    known = named_items(items, columns, aliases=PAIR_ALIASES, names=NAMES) if items is not None else None
+    reading = Reading(**choices)
+    items = read_items(reading.items, columns, aliases=PAIR_ALIASES, names=NAMES)
     frames = []
-    warnings: tuple[str, ...] = () if known is None else known[2]
-    parts = read_parts(source, Reading(**choices), taken=(columns or {}).values())
-    parts = [to_pairs(part) for part in parts]
+    warnings: tuple[str, ...] = ()
+    parts = [to_pairs(part) for part in read_parts(source, reading, taken=(columns or {}).values())]
     for part in parts:
-        mine = _of_log(part.frame, columns, frozenset() if known is None else known[1])
-        mapping, doubts = part.recognised(mine, PAIR_ALIASES)
+        mapping, doubts = part.recognised(of_log(part.frame, columns, items), PAIR_ALIASES)
         named, moved = name_columns(part.frame, mapping, names=NAMES)
         frames.append(named.set_axis(part.frame.index))
         warnings += part.notes + doubts + moved
     whole = pd.concat(frames, ignore_index=True)
     try:
-        if known is not None and "item" in whole:
-            whole, lost = with_items(whole, known[0])
-            warnings += lost
+        whole, told = with_items(whole, items)
+        warnings += told
         warnings += () if parts[0].tool else reference_answers(whole, "human_prefers")
         arrays = embed_texts(whole, encoder) if encoder is not None else _embeddings(embeddings, whole)
         pairs = Pairs.from_frame(whole, **arrays)
     except InputError as error:
-        told = located(error.problems, [part.name for part in parts], frames)
-        raise parts[0].explained(InputError(told)) from error
+        found = located(error.problems, [part.name for part in parts], frames)
+        raise parts[0].explained(InputError(found)) from error
     return replace(
         pairs,
         warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),
         dropped={**unread(parts), **pairs.dropped},
+        source=origins(parts) + (items.source if items else ()),
         label_source=label_source(columns, pairs.frame, "human_prefers"),
     )
-
-
-def _of_log(frame: pd.DataFrame, columns: Mapping[str, str] | None, elsewhere: frozenset[str]) -> dict[str, str]:
-    """The part of a mapping that is not about the items file alone."""
-    return {
-        name: column for name, column in (columns or {}).items() if column in frame.columns or column not in elsewhere
-    }
 
 
 def _embeddings(given: Any, frame: pd.DataFrame) -> dict[str, Any]:
     # Without an item column the table is refused by its own rules, which say so better.
     return find_embeddings(given, frame) if "item" in frame else {}
-
-
-WHERE = "the items file"
-
-
-def named_items(
-    source: Any,
-    columns: Mapping[str, str] | None,
-    *,
-    aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]],
-    names: Sequence[str],
-) -> tuple[pd.DataFrame, frozenset[str], tuple[str, ...]]:
-    """The items under our names, the names they came with, and what was guessed.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, no column of items, an item on two rows.
-    """
-    frame = pd.concat([part.frame for part in read_parts(source)], ignore_index=True)
-    mine = {name: column for name, column in (columns or {}).items() if column in frame}
-    mapping, doubts = recognise(map(str, frame.columns), mine, aliases=aliases)
-    named, moved = name_columns(frame, mapping, names=names)
-    problems = require_columns(named.columns, ("item",), where=WHERE)
-    if problems:
-        raise InputError(problems)
-    # By name, as they are joined: 1 and "1" are one item, and a list is none.
-    codes, _ = code_names(named["item"])
-    twice = np.flatnonzero(pd.Series(codes).duplicated(keep=False)).tolist()
-    if twice:
-        raise InputError(
-            [
-                Problem(
-                    column="item",
-                    found=f"items on several rows of {WHERE}",
-                    allowed="one row an item",
-                    rows=tuple(row + 1 for row in twice),
-                    fix="Keep one row of each.",
-                )
-            ]
-        )
-    nameless = int((codes < 0).sum())
-    lost = (f"rows of {WHERE} that name no item, left out: {nameless}",) if nameless else ()
-    return named, frozenset(map(str, frame.columns)), doubts + moved + lost
-
-
-def with_items(frame: pd.DataFrame, items: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The decisions with every column of their item that they do not have themselves.
-
-    Returns
-    -------
-    frame : pandas.DataFrame
-        The decisions' rows, in their order.
-    warnings : tuple of str
-        How many decisions have no item, where some have none.
-
-    Raises
-    ------
-    InputError
-        Not one decision is about an item of the file.
-
-    Examples
-    --------
-    >>> decisions = pd.DataFrame({"item": [1, 2, 1], "judge_prefers": ["a", "b", "b"]})
-    >>> items = pd.DataFrame({"item": ["1", "2"], "human_prefers": ["a", None], "judge_prefers": "?"})
-    >>> with_items(decisions, items)[0]["human_prefers"].tolist()
-    ['a', nan, 'a']
-    """
-    both = pd.concat([items["item"].astype(object), frame["item"].astype(object)], ignore_index=True)
-    codes, _ = code_names(both)
-    theirs, ours = codes[: len(items)], codes[len(items) :]
-    at = pd.Index(np.where(theirs >= 0, theirs, -2 - np.arange(len(items)))).get_indexer(pd.Index(ours))
-    lost = int((at < 0).sum())
-    if lost == len(frame):
-        there, here = (shown(rows["item"].iloc[0]) if len(rows) else "none" for rows in (items, frame))
-        told = f"no decision about an item of {WHERE} (items: {there} there and {here} here)"
-        raise InputError(
-            [
-                Problem(
-                    column="item",
-                    found=told,
-                    allowed="one name for an item in both files",
-                    fix="Make the names the same, or say which column has them.",
-                )
-            ]
-        )
-    new = [name for name in items.columns if name not in frame]
-    brought = items[new].reindex(pd.Index(at)).set_axis(frame.index)
-    warnings = (f"{lost} of {len(frame)} decisions are about no item of {WHERE}",) if lost else ()
-    return pd.concat([frame, brought], axis=1), warnings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.archives import archive_records
 from bayesjudge.readers.column_names import recognise
 from bayesjudge.readers.databases import is_database, open_table
-from bayesjudge.readers.filters import ROW, keep_where
+from bayesjudge.readers.filters import ROW, conditions, keep_where
 from bayesjudge.readers.format import File, Format, Record
 from bayesjudge.readers.formats import known_formats
 from bayesjudge.readers.json_records import json_records
 from bayesjudge.readers.reading import Reading
-from bayesjudge.readers.recognition import FIRST, near_formats, recognise_format
+from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise_format
 from bayesjudge.readers.rows import Rows, collect_rows, frame_records
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
@@ -49,6 +49,8 @@ class Part:
         What was left out or assumed.
     cluster : str, optional
         The column of items that belong together, where the tool's records say so.
+    origin : mapping
+        The file's name, size and SHA-256, and what was read of it; empty for a table in memory.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Part:
     near: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     cluster: str | None = None
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
     def recognised(
         self,
@@ -117,7 +120,13 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection
         )
     parts = [_put(part, reading) for part in parts]
     kept = keep_where([(part.name, part.frame) for part in parts], reading.where)
-    return [replace(part, frame=frame) for part, (_, frame) in zip(parts, kept, strict=True)]
+    return [_chosen(part, frame) for part, (_, frame) in zip(parts, kept, strict=True)]
+
+
+def _chosen(part: Part, frame: pd.DataFrame) -> Part:
+    lost = len(part.frame) - len(frame)
+    origin = {**part.origin, "left_out_by_where": lost} if lost and part.origin else part.origin
+    return replace(part, frame=frame, origin=origin)
 
 
 def _together(source: str, parts: list[Part]) -> list[Part]:
@@ -150,19 +159,36 @@ def _put(part: Part, reading: Reading) -> Part:
 
 def _read(source: Source, reading: Reading, taken: Collection[str]) -> Part:
     try:
-        if source.format == "zip":
-            header, records = archive_records(source)
-            return _of_records(source.name, records, reading, taken, header=header)
-        if source.format == "json":
-            return _of_records(source.name, json_records(source), reading, taken)
-        if source.format == "parquet":
-            frame = read_parquet(source, lambda names: _projected(names, reading, taken))
-        else:
-            frame = read_delimited(source)
+        part = _parsed(source, reading, taken)
+        origin = {**source.identity, **_counts(part)}
     except (OSError, EOFError, zlib.error) as error:
         found, fix = f"a file that cannot be read ({error})", "Check that it is whole, and its permissions."
         raise InputError([file_problem(source.name, found, fix)]) from error
+    return replace(part, origin=origin)
+
+
+def _parsed(source: Source, reading: Reading, taken: Collection[str]) -> Part:
+    if source.format == "zip":
+        header, records = archive_records(source)
+        return _of_records(source.name, records, reading, taken, header=header)
+    if source.format == "json":
+        return _of_records(source.name, json_records(source), reading, taken)
+    if source.format == "parquet":
+        frame = read_parquet(source, lambda names: _projected(names, reading, taken))
+    else:
+        frame = read_delimited(source)
     return _of_frame(source.name, frame, reading, taken)
+
+
+def _counts(part: Part) -> dict[str, Any]:
+    """The format, records read, rows made of them, and records without a row by reason."""
+    made = {"format": part.tool.name if part.tool else TABLE, "records": len(part.frame), "rows": len(part.frame)}
+    if part.rows is None:
+        return made
+    dropped = {
+        reason: {"records": n, "first": list(part.rows.places[reason])} for reason, n in part.rows.dropped.items()
+    }
+    return {**made, "records": part.rows.records, "dropped": dropped}
 
 
 def _projected(columns: Sequence[str], reading: Reading, taken: Collection[str]) -> list[str] | None:
@@ -175,7 +201,7 @@ def _projected(columns: Sequence[str], reading: Reading, taken: Collection[str])
     ]
     if len(fit) != 1 or not fit[0].columns:
         return None
-    wanted = (*fit[0].columns, *fit[0].marks, *taken, *(reading.where or {}))
+    wanted = (*fit[0].columns, *fit[0].marks, *taken, *(one.column for one in conditions(reading.where)))
     return [column for column in columns if any(fnmatchcase(column, pattern) for pattern in wanted)]
 
 
@@ -231,6 +257,11 @@ _CHUNK = 100_000
 def _table(records: Iterator[Record]) -> pd.DataFrame:
     frames = [pd.DataFrame(list(chunk)) for chunk in itertools.batched(records, _CHUNK)]
     return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
+def origins(parts: Sequence[Part]) -> tuple[Mapping[str, Any], ...]:
+    """Where rows came from: files, and what was read of each."""
+    return tuple(part.origin for part in parts if part.origin)
 
 
 def unread(parts: Sequence[Part]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from bayesjudge.tables.coding import MISSING, code_binary
 _HELPERS = ("criterion", "threshold", "answer", "error")
 _COMPARISONS = "comparisons of two models"
 _SINGLE = "verdicts on single answers, no comparisons"
+_VERDICTS = "verdicts on single answers"
 #: The item that several answers of one model belong to.
 QUESTION = "question"
 
@@ -37,9 +39,9 @@ def to_verdicts(part: Part, reading: Reading, *, mapped: Collection[str] = ()) -
     if part.tool is None:
         names = {str(name).casefold() for name in part.frame}
         if {"model_a", "model_b"} <= names and not {"model", "item"} & {*names, *mapped}:
-            raise UsageError(f"{part.name} holds {_COMPARISONS}; ask: bayesjudge elo {part.name}")
+            raise _other(part, holds=_COMPARISONS, lacks=_VERDICTS, instead="elo")
         return part
-    _require_kind(part, "model_a", absent=True, instead="elo", what=_COMPARISONS)
+    _require_kind(part, compared=False)
     frame, notes = chosen_rows(part, reading)
     frame, cluster = _answers_apart(frame)
     return replace(_part(part, _named(frame, {"trial": "run"}), notes), cluster=cluster)
@@ -79,7 +81,7 @@ def to_battles(part: Part) -> Part:
     """
     if part.tool is None:
         return part
-    _require_kind(part, "model_a", absent=False, instead="accuracy", what=_SINGLE)
+    _require_kind(part, compared=True)
     return _part(part, _named(part.frame, {"trial": "run", "annotator": "voter"}))
 
 
@@ -108,7 +110,7 @@ def repeated(parts: Sequence[Part], *, mapped: Collection[str] = ()) -> list[Par
     """
     for part in parts:
         if part.tool is None and not mapped and _single_verdicts(part):
-            raise UsageError(f"{part.name} holds {_SINGLE}; ask: bayesjudge accuracy {part.name}")
+            raise _other(part, holds=_SINGLE, lacks="repeated comparisons or scores", instead="accuracy")
     compared = [part.tool is None or "model_a" in part.frame for part in parts]
     return [
         to_trials(part) if one or not _has_scores(part) else to_scores(part)
@@ -156,7 +158,7 @@ def to_scores(part: Part) -> Part:
     if part.tool is None:
         return part
     if not _has_scores(part):
-        raise UsageError(f"{part.name}: {part.tool.title} holds no scores")
+        raise UsageError(f"{part.name}: {part.tool.title} holds no scores", lacks="scores")
     frame = part.frame[part.frame["score"].notna()]
     response = frame["model"].astype(str) if "model" in frame else "response"
     return _part(part, _named(frame.assign(response=response), {}, ("model", "verdict", "label", "annotator")))
@@ -176,21 +178,28 @@ def _part(part: Part, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Part:
     return replace(part, frame=frame, notes=(*part.notes, *notes))
 
 
-def _require_kind(part: Part, column: str, *, absent: bool, instead: str, what: str) -> None:
-    there = column in part.frame and bool(part.frame[column].notna().any())
-    if there == absent:
-        title = part.tool.title if part.tool else "the table"
-        raise UsageError(f"{part.name}: {title} holds {what}; ask: bayesjudge {instead} {part.name}")
+def _require_kind(part: Part, *, compared: bool) -> None:
+    there = "model_a" in part.frame and bool(part.frame["model_a"].notna().any())
+    if there and not compared:
+        raise _other(part, holds=_COMPARISONS, lacks=_VERDICTS, instead="elo")
+    if compared and not there:
+        raise _other(part, holds=_SINGLE, lacks=_COMPARISONS, instead="accuracy")
+
+
+def _other(part: Part, *, holds: str, lacks: str, instead: str) -> UsageError:
+    title = f"{part.name}: {part.tool.title}" if part.tool else part.name
+    return UsageError(f"{title} holds {holds}; ask: bayesjudge {instead} {shlex.quote(part.name)}", lacks=lacks)
 
 
 def _judged(part: Part) -> pd.DataFrame:
     """Comparisons that a judge made."""
-    _require_kind(part, "model_a", absent=False, instead="accuracy", what=_SINGLE)
+    _require_kind(part, compared=True)
     frame = part.frame
     verdict = frame["verdict"] if "verdict" in frame else pd.Series(np.nan, index=frame.index, dtype=object)
     if not verdict.notna().any():
         raise UsageError(
             f"{part.name}: only people judged here, no judge whose verdicts repeat or could be "
-            f"audited; ask: bayesjudge elo {part.name}"
+            f"audited; ask: bayesjudge elo {shlex.quote(part.name)}",
+            lacks="a judge's verdicts",
         )
     return frame[verdict.notna()]

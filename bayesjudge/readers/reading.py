@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from bayesjudge.errors import UsageError
+from bayesjudge.readers.filters import Where, conditions
 
 
 class Choices(TypedDict, total=False):
@@ -19,7 +20,8 @@ class Choices(TypedDict, total=False):
     label: str | None
     threshold: str | float | None
     put: Mapping[str, str]
-    where: Mapping[str, Any] | None
+    where: Where
+    items: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +42,12 @@ class Reading:
     put : mapping of str to str
         Values for all rows by our names; ``{file}`` and ``{folder}`` stand for the file's name without its
         ending and for that of its folder.
-    where : mapping of str to value or list of values, optional
-        Use only rows whose columns have these values.
+    where : str, list of str or mapping, optional
+        Use only rows for which all of this holds: ``"prompt=short"``, ``["score>=7", "judge!=gpt-4"]`` (with
+        ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``; equal signs on one column are alternatives), or a
+        mapping of the file's own columns to a value or a list of values.
+    items : path or table, optional
+        One row an item: columns that the log does not have, joined by item.
 
     Examples
     --------
@@ -54,11 +60,13 @@ class Reading:
     label: str | None = None
     threshold: str | float | None = None
     put: Mapping[str, str] = field(default_factory=dict)
-    where: Mapping[str, Any] | None = None
+    where: Where = None
+    items: Any = None
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
             threshold(self.threshold)
+        conditions(self.where)
 
     def passes(self, score: float) -> bool:
         """Whether a score means yes, by the threshold."""

@@ -15,6 +15,8 @@ from bayesjudge.readers.values import at
 FIRST = 20
 #: What ``format=`` calls a table whose columns have our names or common ones.
 TABLE = "table"
+#: The column of a problem that names the nearest formats.
+FORMAT = "(format)"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,7 +118,7 @@ def near_formats(first: Sequence[Record], *, alone: bool = False) -> list[Proble
     told = "; ".join(f"{name} lacks {', '.join(map(repr, lacked))}" for _, name, lacked in sorted(lost)[:3])
     return [
         Problem(
-            column="(format)",
+            column=FORMAT,
             found=f"no known tool's records; nearest: {told}",
             allowed="records with all fields of one tool, or a table with our column names",
             fix="Export the records again, or map the columns with --column ours=yours.",

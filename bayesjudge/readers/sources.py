@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import gzip
+import hashlib
 import io
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -47,11 +49,21 @@ class Source:
         A value of `FORMATS`.
     open : callable
         Gives the bytes from the start, every time it is called.
+    raw : callable
+        The same without unpacking.
     """
 
     name: str
     format: str
     open: Callable[[], BinaryIO]
+    raw: Callable[[], io.BufferedReader | io.BytesIO]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Name, size and SHA-256 of the file as it lies there."""
+        with self.raw() as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            return {"file": self.name, "bytes": stream.tell(), "sha256": digest}
 
 
 def find_sources(source: str | Path) -> list[Source]:
@@ -129,11 +141,12 @@ def _file(path: Path) -> Source:
         )
     if path.stat().st_size == 0:
         raise InputError([file_problem(str(path), "an empty file", "Check how it was written.")])
-    if ending in FORMATS:
-        return Source(name=str(path), format=FORMATS[ending], open=lambda: _open(path, packed=packed))
-    with _open(path, packed=packed) as stream:
-        sniffed = _sniff(stream.read(4096))
-    return Source(name=str(path), format=sniffed, open=lambda: _open(path, packed=packed))
+    found = FORMATS.get(ending)
+    if found is None:
+        with _open(path, packed=packed) as stream:
+            found = _sniff(stream.read(4096))
+    unpacked = partial(_open, path, packed=packed)
+    return Source(name=str(path), format=found, open=unpacked, raw=lambda: path.open("rb"))
 
 
 def _open(path: Path, *, packed: bool) -> BinaryIO:
@@ -158,7 +171,8 @@ def _standard_input() -> Source:
     content = sys.stdin.buffer.read()
     if not content.strip():
         raise InputError([file_problem("standard input", "nothing", "Pipe a table in, or name a file.")])
-    return Source(name="standard input", format=_sniff(content), open=lambda: io.BytesIO(content))
+    stream = partial(io.BytesIO, content)
+    return Source(name="standard input", format=_sniff(content), open=stream, raw=stream)
 
 
 def _sniff(content: bytes) -> str:

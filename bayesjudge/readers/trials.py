@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_names import SCORE_ALIASES, TRIAL_ALIASES, recognise
-from bayesjudge.readers.parts import Part, located, read_parts
+from bayesjudge.readers.items import Items, of_log, read_items, with_items
+from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.tables import Scores, Trials
@@ -20,6 +22,8 @@ from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
 
 _TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS)
 _SCORE_NAMES = (*SCORES.columns, *SIDE_COLUMNS)
+
+_REPEATED_ITEMS = {name: TRIAL_ALIASES[name] for name in ("item", "category")}
 
 type _Aliases = Mapping[str, tuple[Sequence[str], Sequence[str]]]
 
@@ -106,8 +110,8 @@ def read_repeats(
     columns : mapping of str to str, optional
         Our name to yours, of either.
     **choices
-        What else to say of the first table, see `Reading`: ``format, put, where``, as in
-        ``where={"prompt": "base"}``.
+        What else to say of the first table, see `Reading`: ``format, put, where, items``, as in
+        ``where="prompt=base"``.
 
     Returns
     -------
@@ -131,10 +135,12 @@ def read_repeats(
     (1, ['a', 'b'])
     """
     mapped = dict(columns or {})
-    parts = repeated(read_parts(source, Reading(**choices), taken=mapped.values()), mapped=mapped)
+    reading = Reading(**choices)
+    parts = repeated(read_parts(source, reading, taken=mapped.values()), mapped=mapped)
     if scores is not None:
         beside = [to_scores(part) for part in read_parts(scores, taken=mapped.values())]
-        return _trials(parts, _here(mapped, parts, beside)), _scores(beside, _here(mapped, beside, parts))
+        first, second = _here(mapped, parts, beside), _here(mapped, beside, parts)
+        return _trials(parts, first, reading.items), _scores(beside, second)
     found = [str(column) for column in parts[0].frame.columns]
     compared, scored = _outcome_columns(found, mapped), _score_columns(found, mapped)
     if not (compared or scored):
@@ -145,11 +151,11 @@ def read_repeats(
     said = (f"no value in {' or '.join(left_out)} of the rows used: not looked at",) if left_out else ()
     trials = scores = None
     if compared and compared is not left_out:
-        trials = _trials(parts, _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES))
-        trials = Trials(trials.frame, trials.dropped, said + trials.warnings)
+        trials = _trials(parts, _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES), reading.items)
+        trials = replace(trials, warnings=said + trials.warnings)
     if scored and scored is not left_out:
-        scores = _scores(parts, _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES))
-        scores = Scores(scores.frame, scores.dropped, said + scores.warnings)
+        scores = _scores(parts, _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES), reading.items)
+        scores = replace(scores, warnings=said + scores.warnings)
     return trials, scores
 
 
@@ -204,26 +210,34 @@ def _neither(found: Sequence[str]) -> Problem:
     )
 
 
-def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None) -> Trials:
-    frame, named, warnings = _named(parts, columns, TRIAL_ALIASES, _TRIAL_NAMES)
+def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None) -> Trials:
+    items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_TRIAL_NAMES)
+    frame, named, warnings = _named(parts, columns, TRIAL_ALIASES, _TRIAL_NAMES, items)
     try:
         trials = Trials.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, *named)) from error
-    return Trials(trials.frame, trials.dropped, tuple(dict.fromkeys(warnings + trials.warnings)))
+    told = tuple(dict.fromkeys(warnings + trials.warnings))
+    return replace(trials, dropped={**unread(parts), **trials.dropped}, warnings=told, source=origins(parts))
 
 
-def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None) -> Scores:
-    frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES)
+def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None) -> Scores:
+    items = read_items(beside, columns, aliases=_REPEATED_ITEMS, names=_SCORE_NAMES)
+    frame, named, warnings = _named(parts, columns, SCORE_ALIASES, _SCORE_NAMES, items)
     try:
         scores = Scores.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, *named)) from error
-    return Scores(scores.frame, scores.dropped, tuple(dict.fromkeys(warnings + scores.warnings)))
+    told = tuple(dict.fromkeys(warnings + scores.warnings))
+    return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=told, source=origins(parts))
 
 
 def _named(
-    parts: Sequence[Part], columns: Mapping[str, str] | None, aliases: _Aliases, names: Sequence[str]
+    parts: Sequence[Part],
+    columns: Mapping[str, str] | None,
+    aliases: _Aliases,
+    names: Sequence[str],
+    items: Items | None,
 ) -> tuple[pd.DataFrame, tuple[list[str], list[pd.DataFrame]], tuple[str, ...]]:
     """All rows under our names, the name and frame of each file, and what was guessed."""
     files, frames = [], []
@@ -232,9 +246,10 @@ def _named(
         # A numbered column is a trial's scores, not the name of a trial or an item.
         numbered = score_columns(map(str, part.frame.columns)) if "score" in names else {}
         found = [column for column in map(str, part.frame.columns) if column not in numbered]
-        mapping, doubts = part.recognised(columns, aliases, found=found)
+        mapping, doubts = part.recognised(of_log(part.frame, columns, items), aliases, found=found)
         named, moved = name_columns(part.frame, mapping, names=names)
         files.append(part.name)
         frames.append(named.set_axis(part.frame.index))
         warnings += part.notes + doubts + moved
-    return pd.concat(frames, ignore_index=True), (files, frames), warnings
+    frame, joined = with_items(pd.concat(frames, ignore_index=True), items)
+    return frame, (files, frames), warnings + joined

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.column_names import GOLD_ALIASES, VERDICT_ALIASES, reference_answers
-from bayesjudge.readers.parts import Part, located, read_parts, unread
+from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, reference_answers
+from bayesjudge.readers.items import Items, of_log, read_items, with_items
+from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.single import judge_as_verdict, meaning_yes, one_system
@@ -38,7 +39,7 @@ def read_verdicts(
         Gold labels by item and model, or by item alone; the same mapping applies where it names their
         columns. By default the marks of people that a tool's log holds.
     **choices
-        What else to say of the file, see `Reading`: ``format, verdict, label, threshold, put, where``.
+        What else to say of the file, see `Reading`: ``format, verdict, label, threshold, put, where, items``.
 
     Returns
     -------
@@ -61,19 +62,23 @@ def read_verdicts(
     [1]
     """
     reading = Reading(**choices)
-    gold, warnings = (None, ()) if labels is None else _read_gold(labels, columns)
+    gold = None if labels is None else _read_gold(labels, columns)
+    items = read_items(reading.items, columns, aliases=ITEM_ALIASES, names=NAMES)
+    warnings = () if gold is None else gold.notes
     parts = read_parts(source, reading, taken=(columns or {}).values())
     parts = [to_verdicts(part, reading, mapped=columns or ()) for part in parts]
     frames = []
     for part in parts:
-        mapping, doubts = part.recognised(_of_verdicts(part, columns, gold, reading), VERDICT_ALIASES)
+        mine = of_log(part.frame, columns, gold, items)
+        mapping, doubts = part.recognised(_chosen(part, reading) | mine, VERDICT_ALIASES)
         named, moved = name_columns(part.frame, mapping, names=NAMES)
         named, assumed = one_system(named.set_axis(part.frame.index), part.stem)
+        named, joined = with_items(named, items)
         frames.append(named if part.tool else meaning_yes(named, part.name, reading))
-        warnings += part.notes + doubts + moved + assumed
+        warnings += part.notes + doubts + moved + assumed + joined
         warnings += () if gold or part.tool else reference_answers(named, "label")
     frame = frames[0] if len(frames) == 1 else pd.concat(frames)
-    frame, people = (frame, gold.named) if gold else marks_apart(frame, parts)
+    frame, people = (frame, gold.frame) if gold else marks_apart(frame, parts)
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
@@ -83,20 +88,14 @@ def read_verdicts(
         verdicts,
         warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),
         dropped={**unread(parts), **verdicts.dropped},
+        source=origins(parts) + tuple(one for other in (gold, items) if other for one in other.source),
         cluster=parts[0].cluster,
         label_source=label_source(columns, verdicts.frame, "label"),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Gold:
-    """A labels table under our names, and the names it came with."""
-
-    named: pd.DataFrame
-    came_with: frozenset[str]
-
-
-def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> tuple[_Gold, tuple[str, ...]]:
+def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> Items:
+    """A labels table under our names."""
     parts = read_parts(labels)
     frame = parts[0].frame if len(parts) == 1 else pd.concat([part.frame for part in parts])
     frame = frame.reset_index(drop=True)
@@ -118,18 +117,12 @@ def _read_gold(labels: Any, columns: Mapping[str, str] | None) -> tuple[_Gold, t
                 for text in doubtful
             ]
         )
-    return _Gold(named, frozenset(frame.columns)), doubts + moved
+    return Items(frame=named, came_with=frozenset(frame.columns), notes=doubts + moved, source=origins(parts))
 
 
-def _of_verdicts(part: Part, columns: Mapping[str, str] | None, gold: _Gold | None, reading: Reading) -> dict[str, str]:
-    """The part of a mapping that is not about the labels table alone; of a table, with the user's choices."""
-    elsewhere = frozenset() if gold is None else gold.came_with
+def _chosen(part: Part, reading: Reading) -> dict[str, str]:
+    """Of a plain table, the columns of the user's choices, and a column ``judge`` that holds verdicts."""
+    if part.tool:
+        return {}
     chosen = {"verdict": reading.criterion[0], "label": reading.label_criterion[0]}
-    said = {name: column for name, column in chosen.items() if column and not part.tool}
-    said |= {} if part.tool else judge_as_verdict(part.frame)
-    mine = {
-        name: column
-        for name, column in (columns or {}).items()
-        if column in part.frame.columns or column not in elsewhere
-    }
-    return said | mine
+    return {name: column for name, column in chosen.items() if column} | judge_as_verdict(part.frame)

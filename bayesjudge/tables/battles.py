@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 
@@ -28,6 +29,8 @@ class Battles:
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
+    source : tuple of mapping
+        The files that it was read from: name, size, SHA-256, format, records and rows.
     label_source : {"human", "mapped"}, optional
         How people's labels were known as such: by their column's name, or because the user named the column.
 
@@ -41,6 +44,7 @@ class Battles:
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     label_source: str | None = None
+    source: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, columns: Mapping[str, str] | None = None) -> Battles:

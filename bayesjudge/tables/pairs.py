@@ -48,6 +48,8 @@ class Pairs:
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
+    source : tuple of mapping
+        The files that it was read from: name, size, SHA-256, format, records and rows.
     label_source : {"human", "mapped"}, optional
         How people's labels were known as such: by their column's name, or because the user named the column.
     """
@@ -59,6 +61,7 @@ class Pairs:
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     label_source: str | None = None
+    source: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def from_frame(

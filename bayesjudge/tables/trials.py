@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -32,11 +33,14 @@ class Trials:
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
+    source : tuple of mapping
+        The files that it was read from: name, size, SHA-256, format, records and rows.
     """
 
     frame: pd.DataFrame
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    source: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, columns: Mapping[str, str] | None = None) -> Trials:

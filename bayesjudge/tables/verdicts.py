@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -30,6 +30,8 @@ class Verdicts:
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
+    source : tuple of mapping
+        The files that it was read from: name, size, SHA-256, format, records and rows.
     annotations : pandas.DataFrame, optional
         Where the labels table names annotators: ``item, model, annotator, label``, one row a mark. ``label``
         of the frame is then their majority, missing where it is a tie.
@@ -45,6 +47,7 @@ class Verdicts:
     annotations: pd.DataFrame | None = None
     label_source: str | None = None
     cluster: str | None = None
+    source: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def from_frame(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import warnings
@@ -221,8 +222,14 @@ def test_the_output_folder_holds_tables_answer_and_fits(log, tmp_path):
     assert {"answer.json", "estimates.csv", "diagnostics.csv", "ranks.csv", "report.html"} <= names
     assert sum(name.endswith(".nc") for name in names) == 2
     assert not any(name.endswith(".part") for name in names)
-    jsonschema.validate(json.loads((out / "answer.json").read_text()), json_schema())
-    assert (out / "report.html").read_text().startswith("<!doctype html>")
+    answer, page = json.loads((out / "answer.json").read_text()), (out / "report.html").read_text()
+    jsonschema.validate(answer, json_schema())
+    assert page.startswith("<!doctype html>")
+    (source,) = answer["manifest"]["source"]
+    assert source["sha256"] == hashlib.sha256(log.read_bytes()).hexdigest()
+    assert (source["file"], source["bytes"], source["format"]) == (str(log), log.stat().st_size, "table")
+    assert source["records"] == source["rows"] == len(pd.read_csv(log))
+    assert f"{log} ({source['bytes']:,} bytes, SHA-256 {source['sha256']})" in page
 
 
 def test_standard_input_and_mapped_columns(log):

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pandas as pd
@@ -32,7 +33,8 @@ def test_every_file_is_named_and_counted(name: str, tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["inspect", str(path), "--json", *SAID.get(name, [])])
     found = json.loads(ran.stdout)
     jsonschema.validate(found, inspection_schema())
-    assert ran.exit_code == (0 if any(one["possible"] for one in found["questions"].values()) else 2)
+    assert ran.exit_code == 0
+    assert all(one["possible"] != bool(one["lacks"]) for one in found["questions"].values())
     assert (found["format"], found["items"]) == (fixture.tool, len(fixture.items))
     assert set(fixture.judges) == set(found["judges"])
     assert found["labels"] == fixture.labels
@@ -41,6 +43,39 @@ def test_every_file_is_named_and_counted(name: str, tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["inspect", str(path), *SAID.get(name, [])])
     assert found["title"] in shown.stdout
     assert len(shown.stdout.splitlines()) <= 25
+
+
+def run_inspect(*arguments: str) -> dict[str, Any]:
+    ran = CliRunner().invoke(app, ["inspect", "--json", *arguments])
+    assert ran.exit_code == 0
+    questions: dict[str, Any] = json.loads(ran.stdout)["questions"]
+    return questions
+
+
+def test_what_a_file_lacks_is_said_with_what_to_type(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log = pd.DataFrame({"item": [1, 2], "model": "m", "judge": "j", "points": [1, 0], "prompt": ["x y", "z"]})
+    log.to_csv(path, index=False)
+    found = run_inspect(str(path), "--column", "verdict=points", "--where", "prompt=x y", "--where", "item<2")
+    assert found["accuracy"]["lacks"] == ["people's labels on some answers"]
+    typed = f"bayesjudge accuracy {path} --column verdict=points --where 'prompt=x y' --where 'item<2'"
+    assert found["accuracy"]["commands"] == [f"{typed} --gold LABELS.csv   # item, model, label"]
+    assert "a column named 'model_b'" in found["elo"]["lacks"]
+    assert not any("one tool" in text for text in found["elo"]["lacks"])
+    scores = tmp_path / "scores.csv"
+    pd.DataFrame({"item": [1, 2, 3], "model": "m", "verdict": [7, 8, 9]}).to_csv(scores, index=False)
+    found = run_inspect(str(scores))["accuracy"]
+    assert found["lacks"] == ["0 and 1, yes and no, or a threshold"]
+    assert found["commands"] == [f"bayesjudge accuracy {scores} --threshold '>={bound}'" for bound in (7, 8, 9)]
+
+
+def test_several_criteria_are_listed_with_their_commands(tmp_path: Path) -> None:
+    records = [{"span_id": k, "root_span_id": k, "input": k, "scores": {"a b": 1, "c": 0}} for k in "12"]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(records))
+    found = run_inspect(str(path))["accuracy"]
+    assert found["lacks"] == ["a choice of one of 2 criteria of a judge"]
+    assert found["commands"] == [f"bayesjudge accuracy {path} --verdict {name}" for name in ("'a b'", "c")]
 
 
 def test_a_table_that_answers_nothing_exits_with_2(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -48,10 +49,15 @@ def expected(fixture: Fixture) -> dict[str, Any]:
 @pytest.mark.parametrize("name", FIXTURES)
 def test_a_file_gives_what_it_says(name: str, tmp_path: Path) -> None:
     (part,) = read_parts(FIXTURES[name].write(tmp_path), Reading())
+    assert part.tool is not None
     assert said(part) == expected(FIXTURES[name])
     assert part.rows is not None
     used = part.frame.index.nunique()
     assert part.rows.records == used + sum(part.rows.dropped.values())
+    origin = part.origin
+    assert (origin["format"], origin["records"], origin["rows"]) == (part.tool.name, part.rows.records, len(part.frame))
+    assert {reason: lost["records"] for reason, lost in origin["dropped"].items()} == FIXTURES[name].dropped
+    assert origin["sha256"] == hashlib.sha256(FIXTURES[name].bytes).hexdigest()
 
 
 #: Fixtures whose file's name, or the files beside it, name the task or the model.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.counts import count_verdicts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
+from bayesjudge.readers.filters import keep_where
 
 
 def lines(path: Path, records: list[dict[str, Any]]) -> Path:
@@ -153,7 +155,7 @@ def test_several_criteria_are_a_choice_with_commands(tmp_path: Path) -> None:
         for k in range(4)
     ]
     path = lines(tmp_path / "experiment.jsonl", records)
-    with pytest.raises(UsageError, match=r"bayesjudge accuracy .*experiment.jsonl --verdict 'Relevance'"):
+    with pytest.raises(UsageError, match=r"bayesjudge accuracy .*experiment.jsonl --verdict Relevance"):
         read_verdicts(path)
     table = read_verdicts(path, verdict="Relevance", label="Human")
     assert table.frame["verdict"].tolist() == [0, 1, 0, 1]
@@ -321,3 +323,92 @@ def test_epochs_say_no_more_than_they_add(tmp_path: Path) -> None:
     apart = width(inspect_log(tmp_path / "apart.json", "m", samples("m", epochs=5, items=400, seed=6)))
     many = width(inspect_log(tmp_path / "many.json", "m", samples("m", epochs=1, items=2000, seed=7)))
     assert apart == pytest.approx(many, rel=0.1)
+
+
+LOG = pd.DataFrame(
+    {
+        "item": ["1", "2", "3", "4"],
+        "model": ["m", "m", "k", None],
+        "verdict": ["1", "0", "1", "1"],
+        "hard": ["0.5", "2", "10", None],
+        "day": ["2026-01-02", "2026-02-01", "2025-12-31", None],
+        "kept": [True, False, True, True],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        (["hard>=2"], [2, 3]),
+        (["hard < 2"], [1]),
+        (["hard!=2"], [1, 3, 4]),
+        (["hard=2", "hard=10.0"], [2, 3]),
+        (["hard>0", "hard<=2", "model!=k"], [1, 2]),
+        (["day>=2026-01-01"], [1, 2]),
+        ("kept=true", [1, 3, 4]),
+        ({"kept": True, "hard": [0.5, "10"]}, [1, 3]),
+        ({"model": "m"}, [1, 2]),
+    ],
+)
+def test_rows_are_chosen_by_conditions(where: Any, kept: list[int]) -> None:
+    """Numbers as numbers, other text as text; a missing value is on no side of a bound."""
+    (found,) = keep_where([("log", LOG)], where)
+    assert (found[1].index + 1).tolist() == kept
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("hard", "--where 'hard': write a column, one of = != < <= > >=, and a value"),
+        (">=7", "write a column"),
+        ("model!=gpt", "no row of the table has model = gpt; the column has k, m"),
+        ("hard>10", "no row has hard > 10"),
+        ("hrd>=1", "no column 'hrd' to choose rows by.*Did you mean 'hard'"),
+    ],
+)
+def test_conditions_that_choose_nothing_are_refused(where: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said) if ".*" not in said else said):
+        read_verdicts(LOG, where=where)
+
+
+def test_a_value_may_be_in_another_of_several_files(tmp_path: Path) -> None:
+    for name, rows in (("a", LOG.iloc[:2]), ("b", LOG.iloc[2:3])):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    assert read_verdicts(tmp_path, where="model!=m").frame["item"].tolist() == ["3"]
+    with pytest.raises(UsageError, match="no row of the files has model = z; the column has k, m"):
+        read_verdicts(tmp_path, where="model=z")
+
+
+ABOUT = pd.DataFrame({"id": [3, 1, 2], "subject": ["law", "law", "code"], "human": ["1", None, "0"], "verdict": 9})
+
+
+def test_items_bring_groups_and_labels_to_verdicts(tmp_path: Path) -> None:
+    """Joined by name, whatever the order; a column that the log has stays the log's."""
+    ABOUT.to_csv(tmp_path / "items.csv", index=False)
+    table = read_verdicts(LOG, items=tmp_path / "items.csv", where="model=m")
+    assert table.frame[["item", "subject", "verdict"]].to_numpy().tolist() == [["1", "law", 1], ["2", "code", 0]]
+    assert table.frame["label"].tolist() == [pd.NA, 0]
+    (source,) = table.source
+    assert source["file"] == str(tmp_path / "items.csv")
+    with pytest.raises(InputError, match="no row about an item of the items file"):
+        read_verdicts(LOG, items=ABOUT.assign(id=[7, 8, 9]))
+
+
+def test_items_bring_votes_and_groups_to_battles() -> None:
+    log = pd.DataFrame({"item": [1, 1, 2], "judge": ["j", "k", "j"], "verdict": ["a", "b", "tie"]})
+    about = pd.DataFrame({"item": [1, 2], "model_1": "x", "model_2": "y", "human": ["a", "b"], "language": "en"})
+    battles = read_battles(log, items=about).frame
+    assert battles["human"].tolist() == [1.0, 1.0, 0.0]
+    assert battles["language"].tolist() == ["en"] * 3
+    with pytest.raises(InputError, match="'1' compares several pairs of models"):
+        read_battles(log.assign(model_a=["x", "y", "x"], model_b="z"), items=about[["item", "human"]])
+
+
+def test_items_bring_categories_to_trials() -> None:
+    log = pd.DataFrame({"item": [1, 1, 2], "winner": ["a", "b", "tie"], "score": [1, 2, 3]})
+    trials, scores = read_repeats(log, items=pd.DataFrame({"qid": [2, 1], "task": ["maths", "code"]}))
+    assert trials is not None
+    assert scores is not None
+    for frame in (trials.frame, scores.frame):
+        assert frame.sort_values("item")["category"].tolist() == ["code", "code", "maths"]

@@ -22,7 +22,6 @@ from rich.console import Console
 
 from bayesjudge.baselines.audit import flip_nothing, partial_ot
 from bayesjudge.baselines.elo.leaderboard import fit_judge, judge_beta
-from bayesjudge.cli.running import choices
 from bayesjudge.counts.battles.counts import count_battles
 from bayesjudge.datasets import simulate_pairs
 from bayesjudge.errors import InputError, UsageError
@@ -450,16 +449,6 @@ def test_figures_say_that_there_is_nothing_to_draw(draw: Callable[[], object]) -
 
 
 # The command
-
-
-def test_a_column_chosen_by_twice_may_have_either_value() -> None:
-    assert choices(["run=0", "prompt=a=b", "run=1"], "--where", "prompt=short") == {
-        "run": ["0", "1"],
-        "prompt": ["a=b"],
-    }
-    assert choices(None, "--where", "prompt=short") == {}
-    with pytest.raises(UsageError, match="--where 'run': write a column and a value"):
-        choices(["run"], "--where", "prompt=short")
 
 
 def test_simulated_pairs_can_be_read_back(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_the_answer_follows_its_schema_in_a_stable_order(answer):
     assert list(found) == KEYS
     assert list(found["checks"]) == ["predictive", "sensitivity", "convergence", "selection", "ranks", "checklist"]
     assert len(found["checks"]["checklist"]) == 7
-    assert list(found["manifest"]) == ["settings", "fits"]
+    assert list(found["manifest"]) == ["settings", "source", "fits"]
 
 
 def test_numbers_that_json_has_not_are_named(answer):

@@ -334,7 +334,7 @@ def test_items_may_be_named_by_the_same_mapping() -> None:
     columns = {"item": "key", "human_prefers": "people"}
     pairs = read_pairs(LOG, items=items, columns=columns, where={"prompt": "short"})
     np.testing.assert_array_equal(pairs.agrees, [0, np.nan])
-    assert "1 of 2 decisions are about no item of the items file" in pairs.warnings
+    assert "1 of 2 rows are about no item of the items file" in pairs.warnings
 
 
 def test_items_without_a_name_are_counted() -> None:
@@ -347,7 +347,7 @@ def test_items_without_a_name_are_counted() -> None:
 @pytest.mark.parametrize(
     ("items", "said"),
     [
-        (pd.DataFrame({"id": ["q9"], "human": ["a"]}), "no decision about an item of the items file"),
+        (pd.DataFrame({"id": ["q9"], "human": ["a"]}), "no row about an item of the items file"),
         (pd.DataFrame({"id": ["p1", "p1"], "human": ["a", "b"]}), "row 1, 2: found items on several rows"),
         (pd.DataFrame({"human": ["a"]}), "no such column; the items file has"),
     ],

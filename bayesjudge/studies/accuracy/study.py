@@ -98,7 +98,8 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         "panel": votes is not None,
         "label_source": counts.label_source,
     }
-    return _assemble(counts, parts, settings, options.truth or {}, messages)
+    answer = _assemble(counts, parts, settings, options.truth or {}, messages)
+    return replace(answer, source=getattr(table, "source", ()))
 
 
 def _table(verdicts: Any) -> Any:

@@ -158,6 +158,7 @@ def _answer(whole: Pairs, mine: Pairs, fits: Sequence[Fit], options: AuditOption
         screen_of=_screen,
         held_out=held_out_figures(compared),
         dropped=whole.dropped,
+        source=whole.source,
         settings={
             **options.settings,
             "guard": guard.reason,

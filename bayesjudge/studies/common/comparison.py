@@ -64,6 +64,8 @@ class Comparison:
         Rows that could not be used, by reason.
     settings : mapping
         The options of the study.
+    source : sequence of mapping
+        The files that its tables were read from: name, size, SHA-256, format, records and rows.
     page_of, screen_of : callable
         How the study lays its answer out as a page, and as tables (or lines) on a terminal of some width.
     ranks : pandas.DataFrame
@@ -87,6 +89,7 @@ class Comparison:
     held_out: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    source: Sequence[Mapping[str, Any]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values; its schema is `studies.json_schema`."""
@@ -117,8 +120,9 @@ class Comparison:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Settings of the study and manifest of every fit."""
-        return {"settings": dict(self.settings), "fits": {name: fit.manifest for name, fit in self.fits.items()}}
+        """Settings of the study, its files, and manifest of every fit."""
+        fits = {name: fit.manifest for name, fit in self.fits.items()}
+        return {"settings": dict(self.settings), "source": [dict(one) for one in self.source], "fits": fits}
 
     def plot(self, estimand: str = "accuracy") -> Figure:
         """Forest plot of one estimand, every method."""
@@ -128,8 +132,9 @@ class Comparison:
 
     def page(self) -> Page:
         """The report, not yet written."""
-        page, source = self.page_of(self), self.settings.get("label_source")
-        return replace(page, facts=[LABELS[source]]) if source else page
+        page, labels = self.page_of(self), self.settings.get("label_source")
+        facts = [_file_fact(one) for one in self.source] + ([LABELS[labels]] if labels else [])
+        return replace(page, facts=facts)
 
     def to_html(self, path: str | PathLike[str]) -> Path:
         """Write the self-contained page; returns its path."""
@@ -162,6 +167,11 @@ class Comparison:
                 for k, (name, fit) in enumerate(self.fits.items(), start=1)
             ),
         ]
+
+
+def _file_fact(source: Mapping[str, Any]) -> str:
+    """A file as the header of a page names it."""
+    return "Data: {file} ({bytes:,} bytes, SHA-256 {sha256}).".format(**source)
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> Path:

@@ -78,7 +78,8 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
         "clusters": {rows.column: rows.count() for rows in counts.clusters},
         "label_source": table.label_source if isinstance(table, Battles) else None,
     }
-    return _assemble(counts, fits, options, predicted=predicted, settings=settings)
+    answer = _assemble(counts, fits, options, predicted=predicted, settings=settings)
+    return replace(answer, source=getattr(table, "source", ()))
 
 
 def _table(battles: Any) -> Any:

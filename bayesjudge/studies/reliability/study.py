@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.counts.scores import ScoreCounts, count_scores
@@ -68,7 +69,8 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     Traceback (most recent call last):
     bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
     """
-    compared, scored = _counted(trials, options.scores)
+    tables = _tables(trials, options.scores)
+    compared, scored = _count(tables[0], TrialCounts, count_trials), _count(tables[1], ScoreCounts, count_scores)
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
     further = further_models(options, own=OWN, needs=Model)
@@ -87,7 +89,10 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if scored is not None:
         unfitted = planned["scores"]
         point = pointwise(unfitted if isinstance(unfitted, str) else made["scores"], scored, options)
-    return _assemble(pair, point, options, [made[label] for label in more])
+    answer = _assemble(pair, point, options, [made[label] for label in more])
+    # One file may hold both.
+    files = {one["file"]: one for table in tables for one in getattr(table, "source", ())}
+    return replace(answer, source=tuple(files.values()))
 
 
 def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions) -> Fitting:
@@ -101,27 +106,26 @@ def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], opti
     return Fitting(model=model, table=last, **options.sampling)
 
 
-def _counted(trials: Any, scores: Any) -> tuple[TrialCounts | None, ScoreCounts | None]:
+def _tables(trials: Any, scores: Any) -> tuple[Any, Any]:
+    """Comparisons and scores: tables, counts, or Ibis tables, which are counted where they live."""
     if trials is None and scores is None:
         raise UsageError("give trials= (comparisons), scores= (scores of single responses), or both")
     if isinstance(trials, (Scores, ScoreCounts)) and scores is None:
         trials, scores = None, trials
-    if scores is None and not isinstance(trials, (Trials, TrialCounts)) and not _lives_elsewhere(trials):
-        trials, scores = read_repeats(trials)
-    return _count(trials, TrialCounts, Trials, read_trials, count_trials), _count(
-        scores, ScoreCounts, Scores, read_scores, count_scores
+    if scores is None and not _is_ready(trials, Trials, TrialCounts):
+        return read_repeats(trials)
+    return (
+        trials if _is_ready(trials, Trials, TrialCounts) else read_trials(trials),
+        scores if _is_ready(scores, Scores, ScoreCounts) else read_scores(scores),
     )
 
 
-def _count(source: Any, counts: type[Any], table: type[Any], read: Any, count: Any) -> Any:
-    if source is None or isinstance(source, counts):
-        return source
-    # An Ibis table is counted where it lives; everything else is read into a validated table first.
-    return count(source if isinstance(source, table) or _lives_elsewhere(source) else read(source))
+def _is_ready(source: Any, *kinds: type[Any]) -> bool:
+    return source is None or isinstance(source, kinds) or type(source).__module__.startswith("ibis.")
 
 
-def _lives_elsewhere(source: Any) -> bool:
-    return type(source).__module__.startswith("ibis.")
+def _count(table: Any, counts: type[Any], count: Callable[[Any], Any]) -> Any:
+    return table if table is None or isinstance(table, counts) else count(table)
 
 
 def _chosen(

@@ -1,0 +1,143 @@
+"""What a second file says of each item, joined to a log by item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.errors import InputError, Problem
+from bayesjudge.readers.column_names import recognise
+from bayesjudge.readers.parts import origins, read_parts
+from bayesjudge.tables.coding import code_names, shown
+from bayesjudge.tables.columns import name_columns, require_columns
+
+WHERE = "the items file"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Items:
+    """One row an item, under our names; the names it came with, what was guessed, and its files."""
+
+    frame: pd.DataFrame
+    came_with: frozenset[str]
+    notes: tuple[str, ...]
+    source: tuple[Mapping[str, Any], ...]
+
+
+def read_items(
+    source: Any,
+    columns: Mapping[str, str] | None,
+    *,
+    aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]],
+    names: Sequence[str],
+) -> Items | None:
+    """The items, where there is a file of them.
+
+    Parameters
+    ----------
+    source : path or table, optional
+        As every reader takes it.
+    columns : mapping of str to str, optional
+        Our name to the user's column, of the items or of the log.
+    aliases : mapping
+        As `bayesjudge.readers.column_names.VERDICT_ALIASES`.
+    names : sequence of str
+        Our names.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, no column of items, an item on two rows.
+    """
+    if source is None:
+        return None
+    parts = read_parts(source)
+    frame = pd.concat([part.frame for part in parts], ignore_index=True)
+    mine = {name: column for name, column in (columns or {}).items() if column in frame}
+    mapping, doubts = recognise(map(str, frame.columns), mine, aliases=aliases)
+    named, moved = name_columns(frame, mapping, names=names)
+    problems = require_columns(named.columns, ("item",), where=WHERE)
+    if problems:
+        raise InputError(problems)
+    # By name, as they are joined: 1 and "1" are one item, and a list is none.
+    codes, _ = code_names(named["item"])
+    twice = np.flatnonzero(pd.Series(codes).duplicated(keep=False)).tolist()
+    if twice:
+        raise InputError([_twice(twice)])
+    nameless = int((codes < 0).sum())
+    lost = (f"rows of {WHERE} that name no item, left out: {nameless}",) if nameless else ()
+    came_with = frozenset(map(str, frame.columns))
+    return Items(frame=named, came_with=came_with, notes=doubts + moved + lost, source=origins(parts))
+
+
+def _twice(rows: Sequence[int]) -> Problem:
+    return Problem(
+        column="item",
+        found=f"items on several rows of {WHERE}",
+        allowed="one row an item",
+        rows=tuple(row + 1 for row in rows),
+        fix="Keep one row of each.",
+    )
+
+
+def of_log(frame: pd.DataFrame, columns: Mapping[str, str] | None, *others: Items | None) -> dict[str, str]:
+    """The part of a mapping that is not about columns of other files alone."""
+    elsewhere = {name for other in others if other is not None for name in other.came_with}
+    return {
+        name: column for name, column in (columns or {}).items() if column in frame.columns or column not in elsewhere
+    }
+
+
+def with_items(frame: pd.DataFrame, items: Items | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The log's rows with every column of their item that they do not have themselves.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        The log's rows, in their order.
+    warnings : tuple of str
+        How many rows are about no item of the file, where some are.
+
+    Raises
+    ------
+    InputError
+        A log without a column of items; not one row about an item of the file.
+
+    Examples
+    --------
+    >>> log = pd.DataFrame({"item": [1, 2, 1], "judge_prefers": ["a", "b", "b"]})
+    >>> file = pd.DataFrame({"item": ["1", "2"], "human_prefers": ["a", None], "judge_prefers": "?"})
+    >>> items = read_items(file, None, aliases={}, names=["item", "human_prefers", "judge_prefers"])
+    >>> with_items(log, items)[0]["human_prefers"].tolist()
+    ['a', nan, 'a']
+    """
+    if items is None:
+        return frame, ()
+    if problems := require_columns(frame.columns, ("item",)):
+        raise InputError(problems)
+    known = items.frame
+    both = pd.concat([known["item"].astype(object), frame["item"].astype(object)], ignore_index=True)
+    codes, _ = code_names(both)
+    theirs, ours = codes[: len(known)], codes[len(known) :]
+    at = pd.Index(np.where(theirs >= 0, theirs, -2 - np.arange(len(known)))).get_indexer(pd.Index(ours))
+    lost = int((at < 0).sum())
+    if lost == len(frame):
+        raise InputError([_strangers(known, frame)])
+    new = [name for name in known.columns if name not in frame]
+    brought = known[new].reindex(pd.Index(at)).set_axis(frame.index)
+    warnings = (f"{lost} of {len(frame)} rows are about no item of {WHERE}",) if lost else ()
+    return pd.concat([frame, brought], axis=1), items.notes + warnings
+
+
+def _strangers(items: pd.DataFrame, frame: pd.DataFrame) -> Problem:
+    there, here = (shown(rows["item"].iloc[0]) if len(rows) else "none" for rows in (items, frame))
+    return Problem(
+        column="item",
+        found=f"no row about an item of {WHERE} (items: {there} there and {here} here)",
+        allowed="one name for an item in both files",
+        fix="Make the names the same, or say which column has them.",
+    )
