@@ -17,6 +17,7 @@ from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.conditions import with_conditions
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
@@ -87,7 +88,8 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if scored is not None:
         unfitted = planned["scores"]
         point = pointwise(unfitted if isinstance(unfitted, str) else made["scores"], scored, options)
-    return _assemble(pair, point, options, [made[label] for label in more])
+    rows = sum(float(one.n.sum() if isinstance(one, TrialCounts) else one.cells.n.sum()) for one in counts)
+    return with_conditions(_assemble(pair, point, options, [made[label] for label in more]), options, rows=rows)
 
 
 def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions) -> Fitting:
