@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -80,6 +81,12 @@ class UsageError(ValueError):
 
 class EngineError(RuntimeError):
     """An inference engine could not produce draws; the message says why and what to try."""
+
+
+def did_you_mean(word: object, words: Iterable[object]) -> str:
+    """The nearest word as a question, where one is near."""
+    near = difflib.get_close_matches(str(word), list(map(str, words)), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def require_choice(option: str, value: object, allowed: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from bayesjudge.cli.running import deliver, finish, mapping, plain_messages, require_targets
+from bayesjudge.cli.running import choices, ci_reports, deliver, finish, mapping, plain_messages, require_targets
 from bayesjudge.options import Option, QuestionOptions
 from bayesjudge.options.option import Options, Stated, alternatives, stated
 
@@ -24,6 +24,11 @@ class Delivery(Options):
     html: Annotated[Path | None, Option("Write the report as one self-contained page.")] = None
     as_json: Annotated[bool, Option("Print one JSON object instead of tables.", flag="--json")] = False
     every: Annotated[bool, Option("Print every method, not the main ones.", flag="--all")] = False
+    junit: Annotated[Path | None, Option("Write what became of every condition as JUnit XML.")] = None
+    markdown: Annotated[Path | None, Option("Write conditions and one table as Markdown.")] = None
+    github: Annotated[
+        bool, Option("Annotate the run on GitHub; the Markdown is added to $GITHUB_STEP_SUMMARY where that is set.")
+    ] = False
     strict: Annotated[bool, Option("Exit with 3 when a gate fails: convergence, or labels that look selected.")] = False
     quiet: Annotated[bool, Option("No progress bars.")] = False
 
@@ -50,13 +55,14 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
 
             where, chosen, how = ({one.name: _value(one, given[one.name]) for one in part} for part in parts)
             delivery, checked = Delivery(**how), options(**chosen)
-            require_targets(delivery.out, delivery.html)
+            require_targets(delivery.out, html=delivery.html, junit=delivery.junit, markdown=delivery.markdown)
             tune = min(checked.draws, options.warm_up_most or checked.draws)
             tables = source(**where).tables(checked)
             ask = getattr(bayesjudge.studies, question)
             answer = ask(**{**chosen, **tables}, tune=tune, progress=not delivery.quiet)
+            reports = ci_reports(answer, junit=delivery.junit, markdown=delivery.markdown, github=delivery.github)
             targets = {"out": delivery.out, "html": delivery.html}
-            deliver(answer, **targets, as_json=delivery.as_json, every=delivery.every)
+            deliver(answer, **targets, as_json=delivery.as_json, every=delivery.every, reports=reports)
         finish(answer, strict=delivery.strict, as_json=delivery.as_json)
 
     run.__doc__ = source.__doc__

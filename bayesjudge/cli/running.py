@@ -6,8 +6,9 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from bayesjudge.errors import EngineError, InputError, UsageError
 from bayesjudge.text import visible
 
 if TYPE_CHECKING:
+    from bayesjudge.files import Job
     from bayesjudge.studies import Comparison
 
 
@@ -32,17 +34,18 @@ def mapping(pairs: list[str] | None, option: str, example: str) -> dict[str, str
     return found
 
 
-def require_targets(out: Path | None, html: Path | None) -> None:
+def require_targets(out: Path | None, **files: Path | None) -> None:
     """Refuse places that the answer cannot be written to, before minutes of sampling."""
     from bayesjudge.files import require_writable
 
     if out is not None:
         require_writable(out)
-    if html is not None:
-        require_no_folder(html, "--html ")
-        if not html.absolute().parent.is_dir():
-            raise UsageError(f"--html {str(html)!r}: there is no folder {str(html.parent)!r}; make it first")
-        require_writable(html.absolute().parent)
+    for option, file in files.items():
+        if file is not None:
+            require_no_folder(file, f"--{option} ")
+            if not file.absolute().parent.is_dir():
+                raise UsageError(f"--{option} {str(file)!r}: there is no folder {str(file.parent)!r}; make it first")
+            require_writable(file.absolute().parent)
 
 
 def require_no_folder(file: Path, option: str) -> None:
@@ -77,12 +80,38 @@ def say(message: str) -> None:
     typer.echo(f"bayesjudge: {visible(message)}", err=True)
 
 
-def deliver(answer: Comparison, *, out: Path | None, html: Path | None, as_json: bool, every: bool) -> None:
+def ci_reports(answer: Comparison, *, junit: Path | None, markdown: Path | None, github: bool) -> list[Job]:
+    """What continuous integration reads, each to be written; annotations go to standard error at once."""
+    from bayesjudge.conditions import reports
+    from bayesjudge.files import write_text
+
+    jobs: list[Job] = []
+    if junit is not None:
+        xml = reports.junit(answer.question, answer.conditions, at=datetime.now(UTC))
+        jobs.append((junit, partial(write_text, text=xml)))
+    if markdown is not None:
+        jobs.append((markdown, partial(write_text, text=answer.to_markdown())))
+    if github:
+        for line in reports.workflow_commands(answer.conditions, gate=answer.gate.reasons):
+            typer.echo(line, err=True)
+        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+            jobs.append((Path(summary), partial(_append, text=answer.to_markdown())))
+    return jobs
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def deliver(
+    answer: Comparison, *, out: Path | None, html: Path | None, as_json: bool, every: bool, reports: Sequence[Job] = ()
+) -> None:
     """Show the answer, then write tables, fits and pages one by one: what fails costs nothing but itself."""
     from bayesjudge.files import try_each
 
     failures = _show(answer, as_json=as_json, every=every)
-    jobs = answer.writers(out) if out else []
+    jobs = [*(answer.writers(out) if out else []), *reports]
     pages = [path for path in (html, out / "report.html" if out else None) if path is not None]
     failures += try_each([*jobs, *((path, partial(_write_page, answer, quiet=as_json)) for path in pages)])
     for failure in failures:
@@ -102,6 +131,8 @@ def _show(answer: Comparison, *, as_json: bool, every: bool) -> list[str]:
 
     try:
         _print_json(answer) if as_json else show_answer(answer, every=every)
+        for one in answer.conditions:
+            typer.echo(visible(f"condition {one.line}"), err=as_json)
         sys.stdout.flush()
     except OSError as error:
         # What is left in the buffer would fail again when Python ends, with a traceback.
@@ -118,9 +149,15 @@ def _print_json(answer: Comparison) -> None:
 
 
 def finish(answer: Comparison, *, strict: bool, as_json: bool) -> None:
-    """Tell of a failed gate where the tables have not, and exit with 3 when that was asked for."""
+    """Tell of a failed gate where the tables have not; exit with 2, 3 or 4 where conditions or the gate ask for it."""
     if as_json:  # the tables have told of it already
         for reason in answer.gate.reasons:
             say(f"gate failed: {reason}")
+    if unknown := [one for one in answer.conditions if one.result == "unknown"]:
+        for one in unknown:
+            say(f"condition {one.condition!r}: {one.figures}")
+        raise typer.Exit(2)
     if strict and not answer.gate.passed:
         raise typer.Exit(3)
+    if any(one.fails for one in answer.conditions):
+        raise typer.Exit(4)

@@ -122,9 +122,22 @@ def _rows(
     draws: xr.DataArray, estimand: str, method: str, prob: float
 ) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
     """Rows of one quantity with the group and the judge that are axes of it."""
+    says = draws.attrs
+    common: dict[str, Any] = {"method": method, "prob": prob, "signed": says.get("signed", False)}
+    for group, judge, part in _parts(draws, prob):
+        found = summary_rows(part, estimand=estimand, **common)
+        named = _named(part, len(found))
+        for k, row in enumerate(found):
+            key = f"{row['unit']} | {group}" if group else row["unit"]
+            said = {**_words(row, key, says), **{name: labels[k] for name, labels in named.items()}}
+            yield (group, judge), {**row, **said}
+
+
+def _parts(draws: xr.DataArray, prob: float) -> Iterator[tuple[str, str, xr.DataArray]]:
+    """Draws of one quantity's units for each group and judge that are axes of it."""
     from scipy.special import ndtri
 
-    says, unit_dim = draws.attrs, _unit_dim(draws)
+    unit_dim = _unit_dim(draws)
     if "group" in draws.dims and draws.sizes["group"] == 1:
         draws = draws.isel(group=0, drop=True)  # all items, which need no name
     outer = [dim for dim in ("group", "judge") if dim in draws.dims and dim != unit_dim]
@@ -133,19 +146,44 @@ def _rows(
         part, group = draws.sel(at), str(at.get("group", ""))
         if group and unit_dim:
             part = part.isel({unit_dim: np.isfinite(part.isel(chain=0, draw=0).to_numpy())})
-        if says.get("margin"):
-            part = float(ndtri((1 + prob) / 2)) * part
-        common: dict[str, Any] = {"method": method, "prob": prob, "signed": says.get("signed", False)}
-        found = summary_rows(part, estimand=estimand, **common)
-        named = {
-            name: np.broadcast_to(part[name], len(found))
-            for name in ("unit", "judge", "group", "n")
-            if name in part.coords and name not in part.dims
-        }
-        for k, row in enumerate(found):
-            key = f"{row['unit']} | {group}" if group else row["unit"]
-            said = {**_words(row, key, says), **{name: labels[k] for name, labels in named.items()}}
-            yield (group, str(at.get("judge", ""))), {**row, **said}
+        scale = float(ndtri((1 + prob) / 2)) if draws.attrs.get("margin") else 1.0
+        yield group, str(at.get("judge", "")), scale * part if scale != 1 else part
+
+
+def _named(part: xr.DataArray, count: int) -> dict[str, NDArray[Any]]:
+    """Coordinates along the axis of units that say more of each than its label."""
+    found = (name for name in ("unit", "judge", "group", "n") if name in part.coords and name not in part.dims)
+    return {name: np.broadcast_to(part[name], count) for name in found}
+
+
+def draws_by_unit(
+    draws: xr.DataArray, *, estimand: str, prob: float
+) -> dict[tuple[str, str, str], NDArray[np.float64]]:
+    """Draws (chains × draws,) behind every row of a quantity, by its unit, judge and group.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> draws = xr.DataArray(np.ones((1, 3, 1)), dims=("chain", "draw", "model"), coords={"model": ["m"]})
+    >>> draws_by_unit(draws, estimand="accuracy", prob=0.95)
+    {('m', '', ''): array([1., 1., 1.])}
+    """
+    found = {}
+    for group, judge, part in _parts(draws, prob):
+        names, values = _units_of(part, estimand)
+        named = _named(part, len(names))
+        for k, name in enumerate(names):
+            key = {"unit": name, "judge": judge, "group": group} | {what: str(of[k]) for what, of in named.items()}
+            found[key["unit"], key["judge"], key["group"]] = values[..., k].reshape(-1)
+    return found
+
+
+def _units_of(draws: xr.DataArray, estimand: str) -> tuple[list[str], NDArray[np.float64]]:
+    """Names of the units, and draws (chain, draw, unit); a single quantity is named after its estimand."""
+    unit_dim = next((str(dim) for dim in draws.dims if dim not in {"chain", "draw"}), None)
+    if unit_dim is None:
+        draws, unit_dim = draws.expand_dims(unit=[estimand]), "unit"
+    return list(map(str, draws[unit_dim].to_numpy())), draws.transpose("chain", "draw", unit_dim).to_numpy()
 
 
 def _words(row: Mapping[str, Any], key: str, says: Mapping[Any, Any]) -> dict[str, Any]:
@@ -201,14 +239,11 @@ def summary_rows(
     >>> row["unit"], bool(row["lower"] < row["point"] < row["upper"])
     ('m', True)
     """
-    unit_dim = next((str(dim) for dim in draws.dims if dim not in {"chain", "draw"}), None)
-    if unit_dim is None:
-        draws, unit_dim = draws.expand_dims(unit=[estimand]), "unit"
-    values = draws.transpose("chain", "draw", unit_dim).to_numpy()
+    units, values = _units_of(draws, estimand)
     ess, rhat = _convergence(values)
     low, high = np.quantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
     rows = []
-    for k, unit in enumerate(str(label) for label in draws[unit_dim].to_numpy()):
+    for k, unit in enumerate(units):
         row = {
             "estimand": estimand,
             "unit": unit,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -133,12 +132,6 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
     if get_origin(kind) in {UnionType, Union}:
         return tuple(part for one in get_args(kind) for part in alternatives(one))
     return (kind,)
-
-
-def did_you_mean(word: Any, words: Iterable[Any]) -> str:
-    """The nearest word as a question, where one is near."""
-    near = difflib.get_close_matches(str(word), list(map(str, words)), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _taken(value: Any, kind: Any) -> Any:

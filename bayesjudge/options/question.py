@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args, get_origin, runtime_checkable
 
-from bayesjudge.errors import EngineError, UsageError
-from bayesjudge.options.option import Option, Options, Stated, alternatives, did_you_mean, stated
+from bayesjudge.conditions import condition_of
+from bayesjudge.errors import EngineError, UsageError, did_you_mean
+from bayesjudge.options.option import Option, Options, Stated, alternatives, stated
 
 #: Fewest draws of a chain whose R-hat is defined: it compares the chain's two halves.
 LEAST_DRAWS = 4
@@ -89,6 +90,30 @@ class QuestionOptions(Options):
             recorded="given",
         ),
     ] = None
+    fail_if: Annotated[
+        Sequence[str],
+        Option(
+            "Condition under which the run fails; may be given more than once: ESTIMAND(UNIT) or "
+            "ESTIMAND(UNIT, UNIT), < or >, a number, as in 'difference(new, old) < 0', with * for every unit; "
+            "dropped > .05; labels < 40; or gate.",
+            metavar="<condition>",
+            recorded="given",
+        ),
+    ] = ()
+    fail_prob: Annotated[
+        float, Option("Posterior probability from which a condition holds.", above=0.5, below=1, recorded="given")
+    ] = 0.95
+    fail_by: Annotated[
+        str | None,
+        Option(
+            "Method that decides conditions, by its interval where it is a baseline; by default the posterior.",
+            metavar="<method>",
+            recorded="given",
+        ),
+    ] = None
+    undecided: Annotated[
+        Literal["pass", "fail"], Option("What a condition does that neither holds nor does not hold.", recorded="given")
+    ] = "pass"
     progress: Annotated[bool, Option("Show progress bars.", flag="", recorded="never")] = False
     executor: Annotated[
         Executor | None,
@@ -100,6 +125,8 @@ class QuestionOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for text in self.fail_if:
+            condition_of(text)
         if self.engine == "pymc" and importlib.util.find_spec("pymc") is None:
             raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'")
 

@@ -8,8 +8,7 @@ from dataclasses import fields
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAliasType, Union, get_args, get_origin, get_type_hints
 
-from bayesjudge.errors import UsageError
-from bayesjudge.options.option import did_you_mean
+from bayesjudge.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from bayesjudge.model import Model

@@ -283,7 +283,7 @@ def test_a_warning_is_one_plain_line_on_standard_error(capsys):
 def test_gate_reasons_are_told_once(capsys):
     from types import SimpleNamespace
 
-    answer: Any = SimpleNamespace(gate=Gate(passed=False, reasons=("R-hat is 2",), figures={}))
+    answer: Any = SimpleNamespace(gate=Gate(passed=False, reasons=("R-hat is 2",), figures={}), conditions=())
     finish(answer, strict=False, as_json=True)
     assert capsys.readouterr().err == "bayesjudge: gate failed: R-hat is 2\n"
     finish(answer, strict=False, as_json=False)

@@ -45,7 +45,8 @@ ROOMS = {
     "errors": {"text"},
     "files": {"errors", "text"},
     "version": set(),
-    "options": {"errors", "inference", "model"},
+    "conditions": {"errors", "estimates", "text"},
+    "options": {"conditions", "errors", "inference", "model"},
     "baseline": {"errors", "estimates"},
     "tables": {"errors"},
     "estimates": {"errors"},
@@ -64,7 +65,7 @@ ROOMS = {
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates", "text"},
     "report": {"errors", "estimates", "files", "plots", "text"},
-    "studies": BEFORE_CHECKS | {"checks", "options", "plots", "report", "version"},
+    "studies": BEFORE_CHECKS | {"checks", "conditions", "options", "plots", "report", "version"},
     "simulation": (BEFORE_CHECKS | {"checks", "datasets", "options", "studies"}) - {"planning", "readers"},
 }
 ROOMS["cli"] = set(ROOMS)

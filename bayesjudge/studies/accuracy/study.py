@@ -27,6 +27,7 @@ from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnin
 from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.conditions import with_conditions
 from bayesjudge.studies.common.methods import baseline_rows, further_models
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.studies.common.reading import shared_calibration
@@ -99,7 +100,10 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         "label_source": counts.label_source,
     }
     answer = _assemble(counts, parts, settings, options.truth or {}, messages)
-    return replace(answer, source=getattr(table, "source", ()))
+    answer = replace(answer, source=getattr(table, "source", ()))
+    answers = counts.answers
+    labels = float(answers.n[answers.label >= 0].sum())
+    return with_conditions(answer, options, rows=float(answers.n @ answers.runs.sum(axis=1)), labels=labels)
 
 
 def _table(verdicts: Any) -> Any:

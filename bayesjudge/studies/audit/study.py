@@ -43,6 +43,7 @@ from bayesjudge.studies.audit.tables import (
 )
 from bayesjudge.studies.common.checks import check_fits, fallback_warnings, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.conditions import with_conditions
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.tables import Pairs
 
@@ -93,7 +94,8 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
     require_distinct(models)
     jobs = {model.label: Fitting(model=model, table=mine, **options.sampling) for model in models}
     made = run_fits(jobs, executor=options.executor, workers=options.workers)
-    return _answer(table, mine, list(made.values()), options)
+    answer = _answer(table, mine, list(made.values()), options)
+    return with_conditions(answer, options, rows=len(table), labels=float(mine.verified.sum()))
 
 
 def _require_people(pairs: Pairs) -> None:

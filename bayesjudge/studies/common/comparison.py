@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesjudge.conditions.decision import Outcome
 from bayesjudge.estimates import Estimates
 from bayesjudge.files import csv_text, file_name, try_each, write_text
 from bayesjudge.inference.gate import Gate
@@ -73,6 +74,8 @@ class Comparison:
         where the question ranks nothing.
     held_out : mapping of str to mapping
         Where something was held out: by method, its error and coverage.
+    conditions : tuple of Outcome
+        What became of the conditions under which the run is to fail.
     """
 
     question: str
@@ -90,6 +93,7 @@ class Comparison:
     dropped: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     source: Sequence[Mapping[str, Any]] = ()
+    conditions: tuple[Outcome, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values; its schema is `studies.json_schema`."""
@@ -97,6 +101,7 @@ class Comparison:
         held_out = {
             method: Estimates.records_of(pd.DataFrame([figures]))[0] for method, figures in self.held_out.items()
         }
+        conditions = Estimates.records_of(pd.DataFrame([asdict(one) for one in self.conditions]))
         return {
             "bayesjudge": __version__,
             "question": self.question,
@@ -110,6 +115,7 @@ class Comparison:
             "warnings": list(self.warnings),
             "gate": {"passed": self.gate.passed, "reasons": list(self.gate.reasons)},
             **({"held_out": held_out} if held_out else {}),
+            **({"conditions": conditions} if conditions else {}),
             "dropped": dict(self.dropped),
             "manifest": self.manifest,
         }
@@ -141,6 +147,13 @@ class Comparison:
         from bayesjudge.report import write_page
 
         return write_page(self.page(), path)
+
+    def to_markdown(self) -> str:
+        """Conditions and one table, at most 60 lines, for the summary of a job in continuous integration."""
+        from bayesjudge.conditions import reports
+
+        rows = reports.table_of(self.estimates, converged=self.gate.passed)
+        return reports.markdown(self.question, self.conditions, rows, gate=self.gate.reasons)
 
     def save(self, folder: str | PathLike[str]) -> Path:
         """Write every fit (NetCDF), the tables (CSV) and the answer (JSON) into a folder; returns it.

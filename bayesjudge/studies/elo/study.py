@@ -19,6 +19,7 @@ from bayesjudge.options import EloOptions, takes
 from bayesjudge.readers import read_battles
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.conditions import with_conditions
 from bayesjudge.studies.common.methods import baseline_rows
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
@@ -79,7 +80,9 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
         "label_source": table.label_source if isinstance(table, Battles) else None,
     }
     answer = _assemble(counts, fits, options, predicted=predicted, settings=settings)
-    return replace(answer, source=getattr(table, "source", ()))
+    answer = replace(answer, source=getattr(table, "source", ()))
+    rows = len(table) if isinstance(table, Battles) else None
+    return with_conditions(answer, options, rows=rows, labels=float(counts.human.votes.sum()))
 
 
 def _table(battles: Any) -> Any:

@@ -18,6 +18,7 @@ from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.conditions import with_conditions
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
@@ -92,7 +93,9 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     answer = _assemble(pair, point, options, [made[label] for label in more])
     # One file may hold both.
     files = {one["file"]: one for table in tables for one in getattr(table, "source", ())}
-    return replace(answer, source=tuple(files.values()))
+    answer = replace(answer, source=tuple(files.values()))
+    rows = sum(float(one.n.sum() if isinstance(one, TrialCounts) else one.cells.n.sum()) for one in counts)
+    return with_conditions(answer, options, rows=rows)
 
 
 def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions) -> Fitting:

@@ -1,0 +1,119 @@
+"""How a command ends, and that everything it was to write is there however it ends."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner, Result
+
+from bayesjudge import cli
+from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.report import Page
+from bayesjudge.studies import json_schema
+
+#: As in tests/studies/test_study.py, so that both compile the same programs.
+CHEAP = (
+    *("--engine", "laplace", "--draws", "300"),
+    *("--pooling", "shared", "--no-compare", "--bootstrap", "200"),
+    "--quiet",
+)
+#: Of models a and b, .72 and .65 in truth.
+HOLDS, FAILS_NOT, OPEN = "accuracy(a) > .2", "accuracy(*) < .1", "difference(a, b) > .16"
+
+
+def run(*arguments: Any) -> Result:
+    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("logs") / "log.csv"
+    simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts.frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("conditions", "options", "converged", "code"),
+    [
+        ([], "", True, 0),
+        ([], "--strict", False, 3),
+        ([HOLDS], "", True, 4),
+        ([FAILS_NOT], "--strict", True, 0),
+        ([OPEN], "", True, 0),
+        ([OPEN], "--undecided fail", True, 4),
+        ([FAILS_NOT, HOLDS], "--fail-by labelled", True, 4),
+        ([HOLDS, "accuracy(c) > .2"], "", True, 2),
+        ([HOLDS], "--fail-by ppi+++", True, 2),
+        (["gate"], "", False, 4),
+        ([HOLDS], "", False, 0),
+        ([HOLDS], "--fail-by labelled --strict", False, 3),
+    ],
+)
+def test_exit_codes_and_everything_written(
+    *,
+    log: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    conditions: list[str],
+    options: str,
+    converged: bool,
+    code: int,
+) -> None:
+    if not converged:  # fewer draws would fail the gate as it is, but need programs of their own
+        monkeypatch.setattr("bayesjudge.inference.gate.LEAST_ESS", 10**6)
+    # What a page shows is tested elsewhere, and takes seconds to draw.
+    page = importlib.import_module("bayesjudge.studies.accuracy.page")
+    monkeypatch.setattr(page, "accuracy_page", lambda _: Page(title="", question=""))
+    words = [word for text in conditions for word in ("--fail-if", text)] + options.split()
+    files = {name: tmp_path / name for name in ("out/report.html", "junit.xml", "summary.md")}
+    to = ["--junit", files["junit.xml"], "--markdown", files["summary.md"]]
+    result = run("accuracy", log, *CHEAP, *words, *to, "--out", tmp_path / "out", "--github")
+    assert result.exit_code == code, result.stderr
+    assert all(path.stat().st_size for path in files.values())
+    answer = json.loads((tmp_path / "out" / "answer.json").read_text())
+    jsonschema.validate(answer, json_schema())
+    assert [one["condition"] for one in answer.get("conditions", [])] == conditions
+    cases = ET.parse(files["junit.xml"]).findall(".//testcase")  # noqa: S314 - made a moment ago
+    assert [case.get("name") for case in cases] == conditions
+    assert result.stderr.count("::") >= 2 * len(conditions)
+    assert all(f"condition {text}: " in result.stdout for text in conditions)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--fail-if", "accuracy(a) = 1"], "expected < or >"),
+        (["--fail-if", HOLDS, "--fail-prob", ".5"], "fail_prob=0.5 must lie between 0.5 and 1"),
+        (["--fail-if", HOLDS, "--undecided", "maybe"], "is not one of pass, fail"),
+        (["--junit", "no/such/junit.xml"], "--junit 'no/such/junit.xml': there is no folder 'no/such'"),
+        (["--markdown", "."], "--markdown '.' is a folder"),
+    ],
+)
+def test_what_cannot_be_meant_ends_before_sampling(log: Path, words: list[str], said: str) -> None:
+    result = run("accuracy", log, *CHEAP, *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+
+
+def test_a_job_s_summary_grows_by_the_page_and_json_stays_alone(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("what a step before said\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    result = run("accuracy", log, *CHEAP, "--fail-if", HOLDS, "--github", "--json")
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["conditions"][0]["fails"] is True
+    assert result.stderr.startswith("::error title=accuracy(a) > .2::accuracy(a) > .2: holds, P > .999; accuracy a")
+    text = summary.read_text()
+    assert text.startswith("what a step before said\n### bayesjudge: accuracy\n")
+    assert run("accuracy", log, *CHEAP, "--fail-if", HOLDS).exit_code == 4
+    assert summary.read_text() == text  # only where --github asks for it
