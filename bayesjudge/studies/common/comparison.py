@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from bayesjudge.report import Page
 
 
-#: Where people's labels came from, as the header of a page says it.
-LABELS = {
-    "human": "Human labels: recognised by the name of their column.",
-    "mapped": "Human labels: the user named the column.",
-}
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
 type ChecklistItem = tuple[str, str, str]
 
@@ -128,8 +123,7 @@ class Comparison:
 
     def page(self) -> Page:
         """The report, not yet written."""
-        page, source = self.page_of(self), self.settings.get("label_source")
-        return replace(page, facts=[LABELS[source]]) if source else page
+        return self.page_of(self)
 
     def to_html(self, path: str | PathLike[str]) -> Path:
         """Write the self-contained page; returns its path."""
