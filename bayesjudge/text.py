@@ -1,7 +1,8 @@
-"""What is shown, and written, of text that came out of somebody's file: it is read, and never acts."""
+"""What is shown, and written, of text that came out of somebody's file: it is read, and never acts. And of numbers."""
 
 from __future__ import annotations
 
+import math
 import re
 
 #: What a terminal or a browser obeys instead of showing: control characters, marks that change the reading
@@ -36,3 +37,40 @@ def json_visible(text: str) -> str:
     ["\u202e"]
     """
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def number(value: float, spec: str = ".3f") -> str:
+    """A number with a real minus, and no sign on a zero.
+
+    Examples
+    --------
+    >>> number(-0.25), number(-1e-9), number(-3.0, ".0f")
+    ('−0.250', '0.000', '−3')
+    """
+    return f"{value:z{spec}}".replace("-", "−")
+
+
+def chance(p: float, draws: float = math.inf) -> str:
+    """A probability estimated from so many (effective) draws, never as 0 or 1.
+
+    Where fewer than three draws speak against it, it lies with 95 % probability beyond the bound that is shown (3
+    divided by the number of draws, Louis 1981), or beyond .999.
+
+    Examples
+    --------
+    >>> [chance(p, 4000) for p in (0.0, 0.0101, 0.5, 1.0)], chance(1.0, 500), chance(math.nan)
+    (['< .001', '.010', '.500', '> .999'], '> .994', '–')
+    """
+    if math.isnan(p):
+        return "–"
+    draws = math.inf if math.isnan(draws) else draws
+    rest = min(p, 1 - p)
+    bound = max(0.001, math.ceil(3000 / draws) / 1000) if draws > 0 else 1.0
+    if rest < 0.0005 or rest * draws < 3:
+        return f"< {bound:.3f}".replace("0.", ".") if p < 0.5 else f"> {1 - bound:.3f}".replace("0.", ".")
+    return f"{p:.3f}".replace("0.", ".", 1)
+
+
+def monte_carlo_error(p: float, draws: float) -> float:
+    """Standard error of a probability that was estimated from so many (effective) draws."""
+    return math.sqrt(p * (1 - p) / draws)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
 from bayesjudge.cli.running import choices, ci_reports, deliver, finish, mapping, plain_messages, require_targets
 from bayesjudge.options import Option, QuestionOptions
 from bayesjudge.options.option import Options, Stated, alternatives, stated
+
+if TYPE_CHECKING:
+    from bayesjudge.estimates import Estimates
+    from bayesjudge.studies import Comparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +66,7 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
             tables = source(**where).tables(checked)
             ask = getattr(bayesjudge.studies, question)
             answer = ask(**{**chosen, **tables}, tune=tune, progress=not delivery.quiet)
+            answer = as_typed(answer, question, [one for part in parts[:2] for one in part], given)
             reports = ci_reports(answer, junit=delivery.junit, markdown=delivery.markdown, github=delivery.github)
             targets = {"out": delivery.out, "html": delivery.html}
             deliver(answer, **targets, as_json=delivery.as_json, every=delivery.every, reports=reports)
@@ -69,6 +76,46 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
     signature = inspect.Signature([_parameter(one) for part in parts for one in part])
     vars(run)["__signature__"] = signature
     return run
+
+
+def as_typed(answer: Comparison, question: str, known: Sequence[Stated], given: Mapping[str, Any]) -> Comparison:
+    """The answer as who typed the command reads it: options by their flags, and the command among its settings."""
+    flags = {rf"(?<![\[,])\b{one.name}= ?": f"{_flag(one)} " for one in known}
+
+    def typed(text: str) -> str:
+        for option, flag in flags.items():
+            text = re.sub(rf"{option}(?:'([^']*)')?", rf"{flag}\1", text)
+        return text
+
+    def noted(rows: Estimates) -> Estimates:
+        return rows.with_column(note=rows.frame["note"].map(typed))
+
+    file = {"file": Path(given["file"]).name} if "file" in given else {}
+    return replace(
+        answer,
+        warnings=tuple(map(typed, answer.warnings)),
+        gate=replace(answer.gate, reasons=tuple(map(typed, answer.gate.reasons))),
+        estimates=noted(answer.estimates),
+        diagnostics=noted(answer.diagnostics),
+        settings={**answer.settings, **file, "command": _command(question, known, given)},
+    )
+
+
+def _command(question: str, known: Sequence[Stated], given: Mapping[str, Any]) -> str:
+    """The command that asks this question again."""
+    words = ["bayesjudge", question if "file" in given else "demo"]
+    for one in known:
+        value = given[one.name]
+        if one.default is Parameter.empty:
+            words.append(str(value))
+        elif value in (None, []) or str(value) == str(one.default):
+            continue
+        elif isinstance(value, bool):
+            words.append(_flag(one) if value else f"--no-{_flag(one)[2:]}")
+        else:
+            values = value if isinstance(value, list) else [value]
+            words += [word for single in values for word in (_flag(one), str(single))]
+    return shlex.join(words)
 
 
 def _offered(options: type[Any], defaults: Mapping[str, Any]) -> list[Stated]:

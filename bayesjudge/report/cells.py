@@ -10,7 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.report.page import Table
+from bayesjudge.plots.palette import is_bayesian
+from bayesjudge.report.page import Chance, Interval, Table
+from bayesjudge.text import chance, number
 
 #: Tables longer than this are folded unless told otherwise.
 LONG = 24
@@ -18,17 +20,26 @@ LONG = 24
 FLAGS = ("flagged", "prior_sensitive")
 
 
+@dataclass(frozen=True)
+class Cell:
+    """Words of a cell, the number it is sorted by (empty where there is none), and its kind: ``bayes`` or nothing."""
+
+    text: str
+    value: str = ""
+    kind: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """Cells of a row, and its kind: ``bayes``, ``flagged`` or nothing."""
 
-    cells: tuple[str, ...]
+    cells: tuple[Cell, ...]
     kind: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """A table ready for the template: headings, which of them are numbers, rows of text."""
+    """A table ready for the template: headings, which of them are numbers, rows of cells."""
 
     caption: str
     headings: tuple[str, ...]
@@ -44,12 +55,11 @@ def grid_of(table: Table) -> Grid:
     --------
     >>> frame = pd.DataFrame({"unit": ["a"], "p_best": [0.25], "upper": [math.inf]})
     >>> grid = grid_of(Table(caption="", frame=frame))
-    >>> grid.headings, grid.rows[0].cells
-    (('unit', 'p best', 'upper'), ('a', '0.250', '∞'))
+    >>> grid.headings, [(cell.text, cell.value) for cell in grid.rows[0].cells]
+    (('unit', 'p best', 'upper'), [('a', ''), ('0.250', '0.25'), ('∞', 'Infinity')])
     """
     frame = table.frame
-    formats = [_format(table.number_format, str(name)) for name in frame.columns]
-    columns = [[cell_of(value, spec) for value in frame.iloc[:, k]] for k, spec in enumerate(formats)]
+    columns = [_cells(frame.iloc[:, k], str(name), table) for k, name in enumerate(frame.columns)]
     rows = tuple(
         Row(cells=cells, kind=kind) for cells, kind in zip(zip(*columns, strict=True), _kinds(frame), strict=True)
     )
@@ -62,25 +72,55 @@ def grid_of(table: Table) -> Grid:
     )
 
 
+def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
+    """Cells of one column; those of a posterior's method, or of a probability, are Bayesian."""
+    spec, whose = _format(table.number_format, name), "bayes" if is_bayesian(name) else ""
+    return [
+        Cell(text=cell_of(value, spec), value=_value(value), kind="bayes" if isinstance(value, Chance) else whose)
+        for value in column
+    ]
+
+
 def cell_of(value: Any, spec: str = ".3f") -> str:
     """One value in words: a dash where there is none, a real minus, ∞ for infinities.
 
     Examples
     --------
-    >>> [cell_of(value) for value in (-0.5, math.nan, None, -math.inf, True, 1200, "x")]
-    ['−0.500', '–', '–', '−∞', 'yes', '1,200', 'x']
+    >>> [cell_of(value) for value in (-0.5, math.nan, None, -math.inf, True, 1200, "x", Chance(1.0))]
+    ['−0.500', '–', '–', '−∞', 'yes', '1,200', 'x', '> .999']
+    >>> cell_of(Interval(5, 4, math.inf), ".1f"), cell_of(Interval(math.inf, math.inf, math.inf))
+    ('5.0 [4.0, ∞]', 'cannot be reached')
     """
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | Chance):
+        return value if isinstance(value, str) else chance(value.p, value.draws)
+    if isinstance(value, Interval):
+        return _interval(value, spec)
     value = value.item() if hasattr(value, "item") else value
     if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
         return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, float):
-        shown = "∞" if value > 0 else "-∞"
-        return (format(value, spec) if math.isfinite(value) else shown).replace("-", "−")
-    return f"{value:,}".replace("-", "−") if isinstance(value, int) else str(value)
+        shown = "∞" if value > 0 else "−∞"
+        return number(value, spec) if math.isfinite(value) else shown
+    words = {True: "yes", False: "no"} if isinstance(value, bool) else {}
+    return words.get(value) or (f"{value:,}".replace("-", "−") if isinstance(value, int) else str(value))
+
+
+def _interval(value: Interval, spec: str) -> str:
+    if math.isnan(value.point):
+        return "undefined"
+    if value.lower == math.inf:
+        return "cannot be reached"
+    point, lower, upper = (cell_of(float(number), spec) for number in (value.point, value.lower, value.upper))
+    return f"{point} [{lower}, {upper}]"
+
+
+def _value(value: Any) -> str:
+    """The number that a cell is sorted by, as a script reads it; empty where there is none."""
+    value = value.p if isinstance(value, Chance) else value.point if isinstance(value, Interval) else value
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        return ""
+    return repr(value) if math.isfinite(value) else f"{'-' * (value < 0)}Infinity"
 
 
 def _heading(name: str) -> str:
@@ -93,16 +133,17 @@ def _format(formats: str | Mapping[str, str], column: str) -> str:
 
 
 def _is_number(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if pd.api.types.is_bool_dtype(column):
+        return False
+    return pd.api.types.is_numeric_dtype(column) or any(isinstance(value, Chance | Interval) for value in column)
 
 
 def _kinds(frame: pd.DataFrame) -> list[str]:
-    """Which rows stand out: flagged ones, and those of a posterior beside baselines."""
+    """Which rows stand out: flagged ones, and those of a posterior among baselines."""
     flagged = pd.Series(data=False, index=range(len(frame)))
     for name in FLAGS:
         if name in frame:
             flagged |= frame[name].fillna(value=False).astype(bool).to_numpy()
     methods = frame["method"].astype(str) if "method" in frame else pd.Series("", index=range(len(frame)))
     bayes = methods.str.startswith("bayes:").to_numpy(dtype=bool)
-    mixed = bayes.any() and not bayes.all()
-    return ["flagged" if bad else "bayes" if good and mixed else "" for bad, good in zip(flagged, bayes, strict=True)]
+    return ["flagged" if bad else "bayes" if good else "" for bad, good in zip(flagged, bayes, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,23 @@ STATUSES = {"yes": "yes", "warn": "with care", "no": "no"}
 
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
 type ChecklistItem = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A cell: an estimate with its interval."""
+
+    point: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Chance:
+    """A cell: a probability from so many effective draws, written by `bayesjudge.text.chance`."""
+
+    p: float
+    draws: float = math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +63,7 @@ class Table:
     caption : str
         What it holds.
     frame : pandas.DataFrame
-        Columns as they are shown; the index is not shown.
+        Columns as they are shown, of texts, numbers, `Interval` and `Chance`; the index is not shown.
     number_format : str or mapping of str to str
         Format of floating-point numbers, for all columns or by column (others get ``".3f"``).
     folded : bool, optional
@@ -60,9 +78,10 @@ class Table:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Section:
-    """A heading with paragraphs, figures and tables, in that order; folded, it opens on a click."""
+    """A heading with warnings, paragraphs, figures and tables, in that order; folded, it opens on a click."""
 
     title: str
+    warnings: Sequence[str] = ()
     text: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
@@ -76,23 +95,25 @@ class Page:
     Parameters
     ----------
     title, question : str
-        Its name, and the question it answers in a sentence.
+        Of which data it is, and the question it answers.
+    facts : sequence of str
+        What there is to say of the data, below the title.
     headline : sequence of str
         The answer, in sentences.
+    table, figure : Table, Figure, optional
+        What the answer rests on, on the first screen.
     warnings : sequence of str
-        What a reader must know before the numbers, most serious first.
-    gate_passed : bool
-        Whether the draws may be read as the posterior.
+        What a reader must know of the answer, most serious first; those about other numbers are in sections.
     gate_reasons : sequence of str
-        If not, why not.
+        Why the draws must not be read as the posterior, where that is so.
+    doubtful : bool
+        Whether Bayesian figures are greyed.
     sections : sequence of Section
         The body.
     checklist : sequence of (item, status, text)
         Status is ``yes``, ``warn`` or ``no``.
     manifest : mapping
         How it was computed: settings, versions, seeds.
-    facts : sequence of str
-        What the header says of the data, below the question.
 
     Raises
     ------
@@ -101,20 +122,22 @@ class Page:
 
     Examples
     --------
-    >>> Page(title="A report", question="Which model is best?", headline=["It is a."]).gate_passed
-    True
+    >>> Page(title="A report", question="Which model is best?", headline=["It is a."]).doubtful
+    False
     """
 
     title: str
     question: str
+    facts: Sequence[str] = ()
     headline: Sequence[str] = ()
+    table: Table | None = None
+    figure: Figure | None = None
     warnings: Sequence[str] = ()
-    gate_passed: bool = True
     gate_reasons: Sequence[str] = ()
+    doubtful: bool = False
     sections: Sequence[Section] = ()
     checklist: Sequence[ChecklistItem] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
-    facts: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         wrong = [status for _, status, _ in self.checklist if status not in STATUSES]

@@ -13,18 +13,19 @@ function sortBy(heading) {
   for (const other of heading.parentNode.children) other.removeAttribute("aria-sort");
   heading.setAttribute("aria-sort", down ? "descending" : "ascending");
   const body = heading.closest("table").tBodies[0];
-  const rows = [...body.rows].map((row) => [keyOf(row.cells[heading.cellIndex].textContent), row]);
+  const rows = [...body.rows].map((row) => [keyOf(row.cells[heading.cellIndex]), row]);
   rows.sort(([a], [b]) => compare(a, b) * (down ? -1 : 1));
   body.append(...rows.map(([, row]) => row));
 }
 
-function keyOf(text) {
-  const plain = text.trim().replaceAll("−", "-").replaceAll(",", "").replace("∞", "Infinity");
-  return plain === "" || Number.isNaN(Number(plain)) ? text.trim() : Number(plain);
+// Numbers by their value, whatever their cell says of them; nothing comes after them, words among words.
+function keyOf(cell) {
+  const text = cell.textContent.trim();
+  return "value" in cell.dataset ? Number(cell.dataset.value) : text === "–" || text === "undefined" ? "\uffff" : text;
 }
 
 function compare(a, b) {
-  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (typeof a === "number" && typeof b === "number") return a === b ? 0 : a - b;
   if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
   return a.localeCompare(b);
 }

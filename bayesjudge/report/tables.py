@@ -9,8 +9,7 @@ import pandas as pd
 
 from bayesjudge.estimates import COLUMNS, Estimates
 from bayesjudge.plots.selection import select
-from bayesjudge.report.cells import cell_of
-from bayesjudge.report.page import Table
+from bayesjudge.report.page import Chance, Interval, Table
 
 
 def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None = None) -> Table:
@@ -30,13 +29,13 @@ def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None =
     >>> rows = [{"estimand": "accuracy", "unit": "a", "method": "naive", "point": 0.5, "n": 10, "prob": 0.9}]
     >>> table = estimates_table(Estimates.from_rows(rows), caption="All")
     >>> table.caption, list(table.frame.columns)
-    ('All (90% intervals)', ['unit', 'method', 'point', 'lower', 'upper', 'n'])
+    ('All (90 % intervals)', ['unit', 'method', 'point', 'lower', 'upper', 'n'])
     """
     frame = estimates.frame
     empty = {name for name in frame.columns if name not in COLUMNS[:6] and _is_empty(frame[name])}
     same = {name for name in ("estimand", "prob") if len(frame[name].unique()) == 1}
     if "prob" in same and not math.isnan(frame["prob"].iloc[0]):
-        caption = f"{caption} ({100 * frame['prob'].iloc[0]:.4g}% intervals)"
+        caption = f"{caption} ({100 * frame['prob'].iloc[0]:.4g} % intervals)"
     kept = [name for name in frame.columns if name not in empty | same]
     formats = {"n": ",.0f", "ess": ",.0f", "prob": ".4g"}
     return Table(caption=caption, frame=frame[kept], number_format=formats, folded=folded)
@@ -87,26 +86,19 @@ def comparison_table(
     >>> row = {"estimand": "elo", "unit": "a", "method": "mle", "point": 5, "lower": 4, "upper": math.inf}
     >>> made = comparison_table(Estimates.from_rows([row]), estimand="elo", caption="", number_format=".1f")
     >>> made.frame.to_dict("records")
-    [{'unit': 'a', 'mle': '5.0 [4.0, ∞]'}]
+    [{'unit': 'a', 'mle': Interval(point=5.0, lower=4.0, upper=inf)}]
     """
     chosen = select(estimates, estimand=estimand, methods=methods)
     rows = chosen.frame.drop_duplicates(["label", "method"]).set_index(["label", "method"])
-    words = {
-        key: _words(point, lower, upper, number_format)
-        for key, point, lower, upper in zip(rows.index, rows["point"], rows["lower"], rows["upper"], strict=True)
-    }
+    values = zip(rows["point"], rows["lower"], rows["upper"], strict=True)
+    cells = {key: Interval(*value) for key, value in zip(rows.index, values, strict=True)}
     columns: dict[str, list[object]] = {"unit": list(chosen.labels)}
     if chosen.truths:
         columns["truth"] = [chosen.truths.get(label, math.nan) for label in chosen.labels]
     for method in chosen.methods:
-        columns[method] = [words.get((label, method), "–") for label in chosen.labels]
-    positive = chosen.frame.dropna(subset=["p_positive"]).drop_duplicates("label").set_index("label")["p_positive"]
+        columns[method] = [cells.get((label, method), "–") for label in chosen.labels]
+    positive = chosen.frame.dropna(subset=["p_positive"]).drop_duplicates("label").set_index("label")
     if len(positive):
-        columns["P(> 0)"] = list(positive.reindex(list(chosen.labels)))
+        known = {label: Chance(row["p_positive"], row["ess"]) for label, row in positive.iterrows()}
+        columns["P(> 0)"] = [known.get(label, "–") for label in chosen.labels]
     return Table(caption=caption, frame=pd.DataFrame(columns), number_format=number_format, folded=folded)
-
-
-def _words(point: float, lower: float, upper: float, spec: str) -> str:
-    if math.isnan(point):
-        return "undefined"
-    return f"{cell_of(point, spec)} [{cell_of(lower, spec)}, {cell_of(upper, spec)}]"

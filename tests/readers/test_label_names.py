@@ -11,7 +11,8 @@ import pytest
 from bayesjudge.errors import InputError
 from bayesjudge.readers import read_battles, read_pairs, read_verdicts
 from bayesjudge.studies import accuracy, audit, elo
-from bayesjudge.studies.common.comparison import LABELS, Comparison
+from bayesjudge.studies.common.comparison import Comparison
+from bayesjudge.studies.common.sections import LABELS
 
 FRAME = pd.DataFrame(
     {

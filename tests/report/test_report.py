@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +16,19 @@ from bayesjudge import plots
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots.palette import NAMED
-from bayesjudge.report import Figure, Page, Section, Table, comparison_table, estimates_table, render_page, write_page
+from bayesjudge.report import (
+    Chance,
+    Figure,
+    Interval,
+    Page,
+    Section,
+    Table,
+    comparison_table,
+    estimates_table,
+    render_page,
+    write_page,
+)
+from bayesjudge.report.cells import grid_of
 from bayesjudge.report.drawing import inline_svg
 
 HOSTILE = '<script>alert(1)</script>"onload="alert(2)" <img src=x onerror=alert(3)> \'}}{{ 7*7 }}'
@@ -85,8 +98,8 @@ def test_the_page_needs_no_other_file() -> None:
 
 
 def test_no_name_becomes_markup_anywhere() -> None:
-    read = Reader(render_page(page(HOSTILE, gate_passed=False)))
-    plain = Reader(render_page(page("plain", gate_passed=False)))
+    read = Reader(render_page(page(HOSTILE, doubtful=True)))
+    plain = Reader(render_page(page("plain", doubtful=True)))
     assert [tag for tag, _ in read.tags] == [tag for tag, _ in plain.tags]
     assert [sorted(attrs) for _, attrs in read.tags] == [sorted(attrs) for _, attrs in plain.tags]
     assert read.words.count(HOSTILE) >= 8
@@ -103,14 +116,45 @@ def test_names_in_any_script_are_kept(tmp_path: Path) -> None:
     assert "模型 🧪 é" in write_page(page("模型 🧪 é"), tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_warnings_and_a_failed_gate_come_before_everything_else() -> None:
-    text = render_page(page(gate_passed=False, gate_reasons=["R-hat of 1.2"], warnings=["low J"], headline=["Best: a"]))
-    places = [text.index(part) for part in ("Not converged", "R-hat of 1.2", "low J", "Best: a", "<nav")]
+def test_the_answer_comes_first_then_its_table_then_why_not_then_warnings() -> None:
+    table = Table(caption="Accuracy", frame=pd.DataFrame({"model": ["a"], "x": [0.125]}))
+    text = render_page(page(gate_reasons=["R-hat of 1.2"], warnings=["low J"], headline=["Best: a"], table=table))
+    places = [text.index(part) for part in ("<h1", "Best: a", "0.125", "R-hat of 1.2", "low J", "<nav")]
     assert places == sorted(places)
 
 
 def test_a_passed_gate_is_not_mentioned() -> None:
-    assert "Not converged" not in render_page(page(gate_passed=True))
+    assert "Do not use" not in render_page(page(gate_reasons=[]))
+
+
+def test_a_warning_stands_in_the_section_it_is_about_and_the_answer_leads_there() -> None:
+    sections = [Section(title="One"), Section(title="Two", warnings=["mind the two"])]
+    text = render_page(page(sections=sections, warnings=[]))
+    assert text.index('<a href="#section-2">Two (1)</a>') < text.index('id="section-2"') < text.index("mind the two")
+
+
+@pytest.mark.parametrize("doubtful", [True, False])
+def test_bayesian_figures_are_greyed_where_they_must_not_be_used(doubtful: bool) -> None:
+    text = render_page(page(doubtful=doubtful))
+    assert ('<body class="doubtful">' in text) == doubtful
+
+
+def test_cells_are_sorted_by_their_number_whatever_their_words() -> None:
+    shown = [Interval(-0.3, -0.4, -0.2), Interval(1733.0, 1.0, math.inf), Interval(math.nan, 0, 0), Chance(1.0), 0.25]
+    frame = pd.DataFrame({"x": [*shown, "–", "b"]})
+    grid = grid_of(Table(caption="", frame=frame))
+    cells = [(row.cells[0].text, row.cells[0].value) for row in grid.rows]
+    assert cells == [
+        ("−0.300 [−0.400, −0.200]", "-0.3"),
+        ("1733.000 [1.000, ∞]", "1733.0"),
+        ("undefined", ""),
+        ("> .999", "1.0"),
+        ("0.250", "0.25"),
+        ("–", ""),
+        ("b", ""),
+    ]
+    page_of_it = render_page(Page(title="t", question="q", table=Table(caption="c", frame=frame)))
+    assert 'data-value="-0.3">−0.300 [' in page_of_it
 
 
 def test_an_empty_page_is_a_page() -> None:
@@ -137,13 +181,13 @@ def test_long_tables_are_folded_with_their_size() -> None:
     assert "100 rows" in folds(100)
 
 
-def test_bayesian_rows_stand_out_beside_baselines_only() -> None:
+def test_bayesian_rows_stand_out() -> None:
     def kinds(shown: Estimates) -> int:
         section = Section(title="s", tables=[estimates_table(shown, caption="c")])
         return render_page(Page(title="t", question="q", sections=[section])).count('<tr class="bayes"')
 
     assert kinds(estimates()) == 1
-    assert kinds(estimates().where(method="bayes:x")) == 0
+    assert kinds(estimates().where(method="naive")) == 0
 
 
 def test_the_comparison_table_has_a_line_a_unit() -> None:
@@ -151,8 +195,8 @@ def test_the_comparison_table_has_a_line_a_unit() -> None:
     frame = comparison_table(both, estimand="accuracy", caption="c").frame
     assert frame.to_dict("list") == {
         "unit": ["a", "b"],
-        "bayes:x": ["0.500 [0.400, 0.600]", "–"],
-        "naive": ["0.500 [0.400, 0.600]"] * 2,
+        "bayes:x": [Interval(0.5, 0.4, 0.6), "–"],
+        "naive": [Interval(0.5, 0.4, 0.6)] * 2,
     }
 
 

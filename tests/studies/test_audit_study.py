@@ -110,7 +110,11 @@ def test_the_answer_is_json_of_the_schema(answer: Comparison) -> None:
 
 def test_the_screen_says_what_to_do(answer: Comparison) -> None:
     text = screen_of(answer)
-    assert "unverified verdicts are turned around" in " ".join(text.split())
+    said = " ".join(text.split())
+    assert "unverified verdicts are reversed" in said
+    # The answer is no warning, and comes before them all.
+    assert said.index("unverified verdicts are reversed") < said.index("warning")
+    assert str(answer.settings["guard"]) not in answer.warnings
     for part in ("held-out flips", "right flips", "What drives trust", "Least trusted", "By category"):
         assert part in text
     assert "effect" in screen_of(answer, every=True).casefold()
@@ -379,7 +383,7 @@ def test_a_wholly_verified_log_is_answered_and_nothing_is_flipped(wholly_verifie
 
 def test_a_wholly_verified_log_has_its_screen_and_page(wholly_verified: Comparison, tmp_path: Path) -> None:
     said = " ".join(screen_of(wholly_verified).split())
-    assert "Every pair is verified: nothing is turned around. Of other pairs like these, flip:" in said
+    assert "Every pair is verified: no verdict is reversed. Of other pairs like these, flip:" in said
     assert "Consistency when verified" in said
     assert "unverified verdicts" not in said
     text = wholly_verified.to_html(tmp_path / "page.html").read_text(encoding="utf-8")

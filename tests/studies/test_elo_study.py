@@ -69,8 +69,9 @@ def test_the_answer_keeps_its_schema(people: Comparison) -> None:
 
 def test_the_screen_is_a_leaderboard(people: Comparison) -> None:
     text = shown(people)
-    lines = [line.split()[0] for line in text.splitlines() if line.strip().startswith("m")]
+    lines = [line.split()[0] for line in text.splitlines() if line.strip().startswith("m") and "[" in line]
     assert [name for name in lines if name != "model"] == ["m0", "m1", "m2"]
+    assert text.index("leads with Elo") < text.index("on the human scale")
     assert "on the human scale" in text
     assert "P(best)" in text
     assert "difference" in shown(people, every=True).lower()
@@ -112,7 +113,9 @@ def test_a_judge_who_prefers_a_column_is_told_when_the_order_is_not_known() -> N
     always = Battles.from_frame(frame.assign(verdict=1.0, order=pd.NA))
     (told,) = order_warnings(always)
     assert told.startswith("judge j0 prefers model_a in 100% of its verdicts")
-    assert "--order ab" in told
+    assert "order='ab'" in told
+    assert order_warnings(always, judges=["another"]) == order_warnings(always, judges="another") == []
+    assert order_warnings(always, judges=["j0"]) == [told]
     assert order_warnings(Battles.from_frame(frame)) == []
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference.gate import Gate
 from bayesjudge.report import Page
+from bayesjudge.studies.accuracy.headline import headline
 from bayesjudge.studies.accuracy.terminal import MOST_PAIRS, accuracy_screen
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.terminal import empty_table, fitting, narrowest, show_answer
@@ -110,8 +111,8 @@ def test_no_figure_is_broken_at_any_width(width, judges, every):
 
 def test_eighty_columns_hold_bayes_beside_a_frequentist_interval_truth_and_rank():
     text = screen(answer_of(["otter-8b", "heron-large"], truth=True), 80)
-    line = next(line for line in text.splitlines() if "otter-8b" in line)
-    row = "otter-8b 0.900 0.900 [0.850, 0.950] 0.900 [0.850, 0.950] 1.000"
+    line = next(line for line in text.splitlines() if "otter-8b" in line and "[" in line)
+    row = "otter-8b 0.900 0.900 [0.850, 0.950] 0.900 [0.850, 0.950] > .999"
     assert " ".join(line.split()) == row
     assert "ppi++" in text
 
@@ -135,7 +136,7 @@ def test_differences_come_largest_first_and_say_what_is_hidden():
     assert shown[0].split()[:3] == ["m0", "−", "m8"]
     assert len(shown) == MOST_PAIRS
     assert f"{36 - MOST_PAIRS} smaller differences not shown" in text
-    assert "0.987" in shown[0]
+    assert ".987" in shown[0]
 
 
 def test_one_model_has_neither_differences_nor_a_rank():
@@ -178,11 +179,44 @@ def test_every_row_shows_every_method_and_its_note():
     assert "Youden" in text
 
 
-def test_warnings_dropped_rows_and_a_failed_gate_come_first():
+def test_the_answer_and_its_table_come_first_then_what_must_be_known_of_them():
     gate = Gate(passed=False, reasons=("R-hat is 2",), figures={})
     answer = answer_of(["a", "b"], gate=gate, warnings=("few labels",), dropped={"verdict missing": 3})
-    lines = screen(answer).splitlines()
-    assert lines[:3] == ["gate failed R-hat is 2", "warning few labels", "dropped 3 rows: verdict missing"]
+    text = screen(answer)
+    parts = ["By ppi++[logit], the best", "Accuracy,", "gate failed R-hat", "warning few", "dropped 3", "Difference,"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_with_a_failed_gate_the_best_valid_baseline_answers():
+    gate = Gate(passed=False, reasons=("bayes:x: R-hat of 2.000 is above 1.01: run longer chains",), figures={})
+    frame = answer_of(["a", "b"]).estimates.frame
+    shifted = frame.assign(point=frame["point"].where(frame["method"] != METHODS[0], 0.123))
+    said = headline(answer_of(["a", "b"], gate=gate, estimates=Estimates(shifted)))
+    assert said[0] == "A gate failed, so the Bayesian figures must not be used: bayes:x: R-hat of 2.000 is above 1.01."
+    best = "has the highest accuracy, 0.900 (95 % interval 0.850 to 0.950)."
+    assert said[1] == f"By ppi++[logit], the best valid baseline here, a {best}"
+    assert not any("0.123" in text or "probability" in text for text in said)
+
+
+def test_with_a_failed_gate_an_undefined_baseline_does_not_answer():
+    gate = Gate(passed=False, reasons=("R-hat is 2",), figures={})
+    frame = answer_of(["a", "b"]).estimates.frame
+    undefined = frame["method"].eq("ppi++[logit]") & frame["unit"].eq("b")
+    holes = Estimates(frame.assign(point=frame["point"].mask(undefined)))
+    assert headline(answer_of(["a", "b"], gate=gate, estimates=holes))[1].startswith("By labelled, the best valid")
+    naive = holes.where(method=[METHODS[0], "naive"])
+    assert headline(answer_of(["a", "b"], gate=gate, estimates=naive))[1].startswith("No baseline has")
+
+
+def test_without_labels_no_model_is_best_and_the_next_command_is_named():
+    data = {"data": {"labelled answers": 0}, "judges": ["judge"], "command": "bayesjudge accuracy log.csv"}
+    answer = answer_of(["a", "b"], settings=SETTINGS | data)
+    said = headline(answer)
+    assert said[0].startswith("Not yet: no answer has a human label")
+    assert "90.0 % of a's, 85.0 % of b's answers correct" in said[1]
+    assert said[2].endswith("bayesjudge accuracy log.csv --gold labels.csv")
+    assert "best" not in screen(answer, 120)
 
 
 def test_names_are_printed_as_they_are_not_read_as_markup():

@@ -117,7 +117,7 @@ def _selection(table: pd.DataFrame) -> list[str]:
         f"judge calls {row['labelled']:.0%} of the answers to labelled items correct and "
         f"{row['unlabelled']:.0%} of the others. If they were drawn with known probabilities, give them in a "
         "column label_probability. If items were chosen by the judge's verdicts and nothing else, say "
-        "--labels chosen-by-verdict: labels are then weighed by probabilities estimated from the verdicts, "
+        "labels='chosen-by-verdict': labels are then weighed by probabilities estimated from the verdicts, "
         "as in rows [reweighted]; labelled, ppi and ppi++ are not valid. If answers were chosen by whether "
         "they are right, or items by how hard they are, no method repairs it: the table of sensitivity to "
         "chosen labels says how strong that choice would have to be to matter. (Rows [reweighted] and that "

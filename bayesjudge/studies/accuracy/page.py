@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report import Page, Section, Table, comparison_table
 from bayesjudge.studies.accuracy.fits import PANEL
-from bayesjudge.studies.common.reading import about, estimand_in, worth_of_labels
-from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
+from bayesjudge.studies.accuracy.headline import headline
+from bayesjudge.studies.common.lead import counted, oriented, usable
+from bayesjudge.studies.common.reading import estimand_in, worth_of_labels
+from bayesjudge.studies.common.sections import checks_section, estimates_section, figure_of, judges_words, page_of
+from bayesjudge.text import chance
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
@@ -41,61 +44,28 @@ _METHOD = (
     unlabelled items separately and keep pairs of models together.""",
     "Intervals are equal-tailed; points are posterior means, plug-in estimates, or bootstrap medians.",
 )
-_QUESTION = "What is each model's true accuracy, and which model is better, when a judge with errors did the grading?"
+_QUESTION = "What is each model's accuracy, and which is better?"
+#: Parts of warnings that are about the judge's quality.
+_ABOUT_JUDGE = (
+    "judge quality",
+    "than a coin",
+    "labels of one class",
+    "labelled answers of a class",
+    "Shared calibration",
+)
 
 
 def accuracy_page(answer: Comparison) -> Page:
     """The report of an accuracy study, not yet written."""
-    body = (_accuracies, _differences, _chosen, _ranks, panel_section, _judge, _checks, _tables, _method)
-    return Page(
-        title="Accuracy under an imperfect judge",
+    names = list(dict.fromkeys(answer.ranks["model"]))
+    return page_of(
+        answer,
+        title=f"Accuracy of {names[0] if len(names) == 1 else f'{len(names)} models'} by {judges_words(answer)}",
         question=_QUESTION,
-        headline=_headline(answer),
-        warnings=[*answer.warnings, *dropped_lines(answer)],
-        gate_passed=answer.gate.passed,
-        gate_reasons=answer.gate.reasons,
-        sections=[section for part in body if (section := part(answer)) is not None],
-        checklist=answer.checklist,
-        manifest=answer.manifest,
+        headline=headline(answer),
+        body=(_accuracies, _differences, _chosen, _ranks, panel_section, _judge, checks_section, _tables, _method),
+        places={"The judge": _ABOUT_JUDGE, "The panel of judges": ("judges err together",)},
     )
-
-
-def _headline(answer: Comparison) -> list[str]:
-    sentences = []
-    judges = list(dict.fromkeys(answer.ranks["judge"]))
-    for judge in judges:
-        ranks = answer.ranks[answer.ranks["judge"] == judge]
-        best = ranks.iloc[0]
-        by = "By all judges together" if judge == PANEL else f"By judge {judge}"
-        who = f"{by}: " if len(judges) > 1 else ""
-        rows = _bayes(answer.estimates, judge)
-        row = rows.where(estimand=estimand_in(answer, "accuracy"), unit=best["model"], group="").frame.iloc[0]
-        interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
-        rank = f" and is the best model with probability {best['p_best']:.2f}" if len(ranks) > 1 else ""
-        sentences.append(f"{who}{best['model']} has accuracy {row['point']:.3f} ({interval}){rank}.")
-    return [*sentences, *_naive_gap(answer), about(answer.settings["population"])]
-
-
-def _naive_gap(answer: Comparison) -> list[str]:
-    """How far the raw verdict rate lies from the corrected accuracy, at its worst."""
-    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="").frame
-    key = ["judge", "unit"]
-    naive = rows[rows["method"] == "naive"].set_index(key)["point"]
-    bayes = rows[rows["method"].str.startswith("bayes:")].drop_duplicates(key).set_index(key)
-    bayes = bayes.reindex(naive.index)
-    gap = (naive - bayes["point"]).dropna()
-    if gap.empty:
-        return []
-    at = gap.index[int(gap.abs().to_numpy().argmax())]
-    outside = int(((naive < bayes["lower"]) | (naive > bayes["upper"])).sum())
-    worst = f"{at[1]}: {naive[at]:.3f} raw, {bayes['point'][at]:.3f} corrected"
-    spread = f"off by up to {abs(gap[at]):.3f} ({worst})"
-    return [f"Raw verdict rates are {spread}; {outside} of {len(gap)} lie outside the Bayesian interval."]
-
-
-def _bayes(estimates: Estimates, judge: str) -> Estimates:
-    names = [name for name in dict.fromkeys(estimates.frame["method"]) if name.startswith("bayes:")]
-    return estimates.where(method=names, judge=["", judge])
 
 
 def _accuracies(answer: Comparison) -> Section:
@@ -105,7 +75,7 @@ def _accuracies(answer: Comparison) -> Section:
         panels = len(part.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates())
         caption = f"Accuracy of each model by the main methods{who}. A diamond is the truth, where it is known."
         drawing = forest(part, estimand=estimand, methods=_main_methods(answer, part, estimand))
-        figures.append(figure_of(drawing, caption, "Forest plot of accuracies: " + "; ".join(_headline(answer))))
+        figures.append(figure_of(drawing, caption, "Forest plot of accuracies: " + " ".join(headline(answer))))
         if panels <= MOST_PANELS:
             every = forest(part, estimand=estimand, layout="panels")
             alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
@@ -114,20 +84,23 @@ def _accuracies(answer: Comparison) -> Section:
 
 
 def _differences(answer: Comparison) -> Section | None:
-    overall, estimand = answer.estimates.where(group=""), estimand_in(answer, "difference")
+    overall, estimand = (
+        oriented(answer.estimates.where(group=""), answer.ranks["model"]),
+        estimand_in(answer, "difference"),
+    )
     rows = overall.where(estimand=estimand).frame
     if rows.empty:
         return None
     bayes = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"])
     decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
-    text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences."
+    text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences." if usable(answer) else ""
     figures = []
     for who, part in _panel_and_alone(overall):
         drawing = forest(part, estimand=estimand, methods=_main_methods(answer, part, estimand))
         caption = f"Differences between models on the same items{who}, largest first."
         figures.append(figure_of(drawing, caption, f"Forest plot. {text}"))
     tables = _side_by_side(answer, overall, estimand)
-    return Section(title="Differences", text=[text], figures=figures, tables=tables)
+    return Section(title="Differences", text=[text] if text else [], figures=figures, tables=tables)
 
 
 def _panel_and_alone(overall: Estimates) -> list[tuple[str, Estimates]]:
@@ -174,10 +147,10 @@ def _chosen(answer: Comparison) -> Section | None:
 
 
 def _ranks(answer: Comparison) -> Section | None:
-    if len(set(answer.ranks["model"])) < 2:
+    if len(set(answer.ranks["model"])) < 2 or not counted(answer, "labelled answers"):
         return None
     best = answer.ranks.iloc[0]
-    alt = f"Heat map of rank probabilities; {best['model']} is first with probability {best['p_best']:.2f}."
+    alt = f"Heat map of rank probabilities; {best['model']} is first with probability {chance(best['p_best'])}."
     caption = "Posterior probability that each model has each rank."
     return Section(title="Ranks", figures=[figure_of(rank_probabilities(answer.ranks), caption, alt)])
 
@@ -205,14 +178,12 @@ def _judge(answer: Comparison) -> Section:
     return Section(title="The judge", text=[*([stability] if stability else []), *worth], figures=figures)
 
 
-def _checks(answer: Comparison) -> Section:
-    return checks_section(answer)
-
-
 def _tables(answer: Comparison) -> Section:
     kinds = {
         "Accuracy": answer.estimates.where(estimand=estimand_in(answer, "accuracy")),
-        "Differences": answer.estimates.where(estimand=estimand_in(answer, "difference")),
+        "Differences": oriented(
+            answer.estimates.where(estimand=estimand_in(answer, "difference")), answer.ranks["model"]
+        ),
         "Judge quality": answer.diagnostics,
     }
     return estimates_section(answer, kinds)
@@ -287,5 +258,5 @@ def _beats(quality: Estimates) -> str:
     return (
         f"The panel's own verdicts agree with people on {rows.iloc[0]:.1%} of the answers, those of its best "
         f"judge ({alone.index[0]}) on {alone.iloc[0]:.1%}; the panel is better than every judge with "
-        f"probability {prob:.2f}."
+        f"probability {chance(prob)}."
     )

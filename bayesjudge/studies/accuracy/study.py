@@ -28,6 +28,7 @@ from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, 
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import with_conditions
+from bayesjudge.studies.common.lead import data_facts, file_fact
 from bayesjudge.studies.common.methods import baseline_rows, further_models
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.studies.common.reading import shared_calibration
@@ -94,7 +95,8 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     }
     settings = {
         **options.settings,
-        "judges": chosen,
+        **_facts(counts, chosen),
+        **file_fact(verdicts),
         "compare": compared,
         "panel": votes is not None,
         "label_source": counts.label_source,
@@ -104,6 +106,19 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     answers = counts.answers
     labels = float(answers.n[answers.label >= 0].sum())
     return with_conditions(answer, options, rows=float(answers.n @ answers.runs.sum(axis=1)), labels=labels)
+
+
+def _facts(counts: VerdictCounts, judges: Sequence[str]) -> dict[str, Any]:
+    """How much the chosen judges judged, and how much of it is labelled."""
+    answers, codes = counts.answers, [counts.judges.index(judge) for judge in judges]
+    judged = (answers.runs[:, codes] > 0).any(axis=1)
+    return data_facts(
+        judges,
+        items=max(counts.items[judge].n.sum() for judge in judges),
+        models=len(set(answers.model[judged].tolist())),
+        answers=answers.n[judged].sum(),
+        labelled_answers=answers.n[judged & (answers.label >= 0)].sum(),
+    )
 
 
 def _table(verdicts: Any) -> Any:

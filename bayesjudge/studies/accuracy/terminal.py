@@ -11,8 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.studies.accuracy.fits import PANEL
+from bayesjudge.studies.accuracy.headline import headline
+from bayesjudge.studies.common.lead import counted, oriented
 from bayesjudge.studies.common.reading import estimand_in, quality_rows
 from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name
+from bayesjudge.text import chance
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
@@ -43,14 +46,15 @@ def accuracy_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Accuracies, differences and the judge's quality; for several judges the panel, then each of them."""
     alone = [judge for judge in dict.fromkeys(answer.ranks["judge"]) if judge != PANEL]
     panel: list[Table | str] = []
+    sentences = [escape(text) for text in headline(answer)]
     if answer.settings["panel"]:
         joint = _of_judges(answer, [PANEL])
         panel = [_accuracies(joint, width), *_differences(joint, width), _panel(answer)]
         answer = _of_judges(answer, alone)
     if len(alone) > 1:
         more = "Every method and difference: --all, --json or the report."
-        return [*panel, _judges(answer), _agreement(answer), more]
-    return [*panel, _accuracies(answer, width), *_differences(answer, width), _quality(answer, width)]
+        return [*sentences, *panel, _judges(answer), _agreement(answer), more]
+    return [*sentences, *panel, _accuracies(answer, width), *_differences(answer, width), _quality(answer, width)]
 
 
 def _of_judges(answer: Comparison, judges: list[str]) -> Comparison:
@@ -71,20 +75,23 @@ def _accuracies(answer: Comparison, width: int) -> Table:
     best = answer.ranks.set_index("model")["p_best"]
     order = {model: place for place, model in enumerate(answer.ranks["model"])}
     rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
-    last = ("P(best)", {("", model): f"{share:.3f}" for model, share in best.items()}) if len(best) > 1 else None
+    draws = rows[rows["p_positive"].isna() & rows["ess"].notna()].drop_duplicates("unit").set_index("unit")["ess"]
+    shares = {("", model): chance(share, draws.get(model, math.inf)) for model, share in best.items()}
+    last = ("P(best)", shares) if len(best) > 1 and counted(answer, "labelled answers") else None
     title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
     return _side_by_side(answer, rows, title, "model", width=width, last=last)
 
 
 def _differences(answer: Comparison, width: int) -> list[Table]:
     """One line a pair, the largest differences first."""
-    rows = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="").frame
+    found = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="")
+    rows = oriented(found, answer.ranks["model"]).frame
     if rows.empty:
         return []
     paired = rows[rows["p_positive"].notna()].drop_duplicates("unit").set_index("unit")
     order = paired["point"].abs().sort_values(ascending=False, kind="stable").index
     rows = rows.set_index("unit").loc[list(order[:MOST_PAIRS])].reset_index()
-    last = ("P(> 0)", {("", unit): f"{p:.3f}" for unit, p in paired["p_positive"].items()})
+    last = ("P(> 0)", {("", unit): chance(row["p_positive"], row["ess"]) for unit, row in paired.iterrows()})
     title = f"{_title(answer, 'difference')}, {percent(answer)} intervals"
     table = _side_by_side(answer, rows, title, "difference", width=width, last=last)
     hidden = len(order) - MOST_PAIRS
@@ -157,7 +164,7 @@ def _panel(answer: Comparison) -> Table:
     beats = answer.diagnostics.where(estimand="panel beats best judge").frame["point"].iloc[0]
     table.caption = escape(
         f"wider without it: the intervals of {WITHOUT}; the panel's own verdicts agree with people more "
-        f"often than every judge's with probability {beats:.2f}"
+        f"often than every judge's with probability {chance(beats)}"
     )
     return table
 
@@ -176,14 +183,19 @@ def _judges(answer: Comparison) -> Table:
         table.add_section()
         for model, best in zip(ranks["model"], ranks["p_best"], strict=True):
             at = (judge, model)
-            figures = [f"{naive.get(at, math.nan):.3f}", f"{youden.get(at, math.nan):.3f}", f"{best:.3f}"]
+            figures = [
+                f"{naive.get(at, math.nan):.3f}",
+                f"{youden.get(at, math.nan):.3f}",
+                chance(best, bayes["ess"].get(at, math.inf)),
+            ]
             table.add_row(escape(str(judge)), escape(str(model)), interval_cell(bayes.loc[at]), *figures)
     return table
 
 
 def _agreement(answer: Comparison) -> Table:
     """Several judges: for each pair of models, how many judges' intervals lie on which side of 0."""
-    rows = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="").frame
+    found = answer.estimates.where(estimand=estimand_in(answer, "difference"), group="")
+    rows = oriented(found, answer.ranks["model"]).frame
     rows = rows[rows["p_positive"].notna()].drop_duplicates(["judge", "unit"])
     title = f"Differences by judge: how many {percent(answer)} intervals lie above, around and below 0"
     table = empty_table(title, ["difference"], ["mean", "above", "around", "below"])

@@ -14,6 +14,7 @@ from bayesjudge.baselines.audit.evidence import mean_by_pair
 from bayesjudge.baselines.common.intervals import normal_quantile
 from bayesjudge.counts.pairs import directions, presentations
 from bayesjudge.studies.audit.folds import Folds, make_folds
+from bayesjudge.text import chance
 
 if TYPE_CHECKING:
     from bayesjudge.model import Data
@@ -139,7 +140,7 @@ def guard_of(
     if split.by_question:
         sure = min(sure, _over_questions(gain, mean_by_pair(split.question[rows], item), seed))
     refused = _refused(wins, losses, sure, split)
-    counted = f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) = {sure:.2f}"
+    counted = f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) = {chance(sure)}"
     reason = f"flip nothing, because {refused}" if refused else f"flip: {counted}"
     return Guard(
         open=not refused,
@@ -179,7 +180,7 @@ def _refused(wins: float, losses: float, sure: float, split: Folds) -> str:
     if sure <= SURE:
         return (
             f"flipping is not sure to gain: {wins:g} of {wins + losses:g} held-out flips were right, "
-            f"P(more right than wrong) = {sure:.2f}, and {SURE} is needed"
+            f"P(more right than wrong) = {chance(sure)}, and {SURE} is needed"
         )
     return ""
 

@@ -27,7 +27,6 @@ def audit_warnings(
 ) -> list[str]:
     """Most serious first."""
     found = [*pairs.warnings, *_verified(pairs, guard)]
-    found += [] if guard.open else [guard.reason]
     found += _worth(pairs, checks["features"])
     found += _transport(diagnostics, pairs)
     return found + predictive_warnings(checks) + sensitivity_warnings(checks)
@@ -37,7 +36,7 @@ def _verified(pairs: Pairs, guard: Guard) -> list[str]:
     verified, right = _verified_pairs(pairs), pairs.agrees[pairs.verified]
     found = []
     if verified < ENOUGH:
-        found.append(f"only {verified} pairs are verified: {ENOUGH} are a start")
+        found.append(f"only {verified} pairs are verified: at least {ENOUGH} are recommended")
     if len(set(right.tolist())) == 1:
         said = "agree with every" if right[0] else "disagree with every"
         found.append(f"people {said} verified verdict: nothing tells right from wrong verdicts")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bayesjudge.plots import consistency_dots, forest, reliability_diagram, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.report import Figure, Page, Section, Table, comparison_table
-from bayesjudge.studies.audit.terminal import guard_sentence
-from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
+from bayesjudge.studies.audit.headline import guard_sentence, headline
+from bayesjudge.studies.common.sections import checks_section, estimates_section, figure_of, judges_words, page_of
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Rows of a table that a page holds; `Comparison.save` writes them all.
 MOST_ROWS = 1000
-_QUESTION = "Which of a judge's single verdicts would people agree with, and which should be turned around?"
+_QUESTION = "Which single verdicts would people agree with, and which should be reversed?"
 _HELD = ("consistency (held out)", "gain (held out)")
 _METHOD = (
     """verdict_agreement is a regression of people's agreement on what is known of a verdict: lengths, order,
@@ -39,35 +39,18 @@ _METHOD = (
 
 def audit_page(answer: Comparison) -> Page:
     """The report of an audit, not yet written."""
-    body = (_gains, _trust, _drivers, _attacks, _moves, _checks, _tables, _method)
-    return Page(
-        title="Audit of single verdicts",
+    return page_of(
+        answer,
+        title=f"Audit of single verdicts{f' of {who}' if (who := judges_words(answer)) else ''}",
         question=_QUESTION,
-        headline=_headline(answer),
-        warnings=[*answer.warnings, *dropped_lines(answer)],
-        gate_passed=answer.gate.passed,
-        gate_reasons=answer.gate.reasons,
-        checklist=answer.checklist,
-        manifest=answer.manifest,
-        sections=[section for part in body if (section := part(answer)) is not None],
+        headline=headline(answer),
+        body=(_gains, _trust, _drivers, _attacks, _moves, _checks, _tables, _method),
+        places={
+            "What each method gains": ("partial-ot", "partial optimal transport", "flipping seldom pays"),
+            "What drives distrust": ("no single feature",),
+            "How the answer moves": ("no sensitivity to",),
+        },
     )
-
-
-def _headline(answer: Comparison) -> list[str]:
-    if answer.settings["verified"] == "all":
-        share = _share_of(answer, "consistency", "verified", "as they are")
-        return [guard_sentence(answer), f"People agree with {share}."]
-    shares = [_share_of(answer, "consistency", "unverified", "as they are")]
-    after = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
-    if len(after) and answer.checks["trust"]["flip"].any():
-        shares.append(_share_of(answer, "consistency (flipped)", "unverified", "after the flips"))
-    return [guard_sentence(answer), f"People are expected to agree with {', and '.join(shares)}."]
-
-
-def _share_of(answer: Comparison, estimand: str, unit: str, when: str) -> str:
-    row = answer.estimates.where(estimand=estimand, unit=unit).frame.iloc[0]
-    interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f}"
-    return f"{row['point']:.1%} of the {unit} verdicts {when} ({interval})"
 
 
 def _gains(answer: Comparison) -> Section | None:

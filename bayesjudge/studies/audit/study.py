@@ -44,6 +44,7 @@ from bayesjudge.studies.audit.tables import (
 from bayesjudge.studies.common.checks import check_fits, fallback_warnings, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import with_conditions
+from bayesjudge.studies.common.lead import data_facts, file_fact
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.tables import Pairs
 
@@ -94,7 +95,7 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
     require_distinct(models)
     jobs = {model.label: Fitting(model=model, table=mine, **options.sampling) for model in models}
     made = run_fits(jobs, executor=options.executor, workers=options.workers)
-    answer = _answer(table, mine, list(made.values()), options)
+    answer = _answer(table, mine, list(made.values()), options, file=file_fact(pairs))
     return with_conditions(answer, options, rows=len(table), labels=float(mine.verified.sum()))
 
 
@@ -114,7 +115,9 @@ def _require_people(pairs: Pairs) -> None:
         )
 
 
-def _answer(whole: Pairs, mine: Pairs, fits: Sequence[Fit], options: AuditOptions) -> Comparison:
+def _answer(
+    whole: Pairs, mine: Pairs, fits: Sequence[Fit], options: AuditOptions, *, file: Mapping[str, str]
+) -> Comparison:
     model, (single, *further) = agreement_model(options), fits
     found = model.features(mine)
     known = options.labels == "both"
@@ -163,6 +166,13 @@ def _answer(whole: Pairs, mine: Pairs, fits: Sequence[Fit], options: AuditOption
         source=whole.source,
         settings={
             **options.settings,
+            **data_facts(
+                [options.judge] if options.judge else mine.frame["judge"].unique(),
+                pairs=mine.frame["item"].nunique(),
+                verdicts=len(mine),
+                verified_pairs=mine.frame["item"][mine.verified].nunique(),
+            ),
+            **file,
             "guard": guard.reason,
             "open": guard.open,
             "verified": "all" if mine.verified.all() else "some",

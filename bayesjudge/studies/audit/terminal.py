@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
+from bayesjudge.studies.audit.headline import headline
 from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, percent
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def audit_screen(answer: Comparison, _width: int) -> list[Table | str]:
     """What to do, what each method gains, what drives distrust, and the verdicts least trusted."""
     more = "Trust of every verdict: --out FOLDER (check_trust.csv), --json or the report."
     return [
-        guard_sentence(answer),
+        *map(escape, headline(answer)),
         _expected(answer),
         *_methods(answer),
         *_categories(answer),
@@ -37,15 +38,6 @@ def audit_screen(answer: Comparison, _width: int) -> list[Table | str]:
         _verdicts(answer),
         more,
     ]
-
-
-def guard_sentence(answer: Comparison) -> str:
-    """Flip so many, or flip nothing, because."""
-    reason, trust = str(answer.settings["guard"]), answer.checks["trust"]
-    if answer.settings["verified"] == "all":
-        return f"Every pair is verified: nothing is turned around. Of other pairs like these, {reason}."
-    flips = int(trust["flip"].sum())
-    return f"{reason[:1].upper()}{reason[1:]}. {flips} of {len(trust)} unverified verdicts are turned around."
 
 
 def _expected(answer: Comparison) -> Table:
@@ -146,7 +138,7 @@ def _verdicts(answer: Comparison) -> Table:
     shown = response["order"].agg(lambda orders: ", ".join(sorted(orders.dropna()))).to_numpy()
     rows = response.head(1).assign(shown=shown).head(MOST_VERDICTS)
     ordered = ["shown"] if (rows["shown"] != "").any() else []
-    columns, figures = ["item", *ordered, "judge prefers"], ["P(people agree)", "turned around"]
+    columns, figures = ["item", *ordered, "judge prefers"], ["P(people agree)", "reversed"]
     table = empty_table(f"Least trusted verdicts, {percent(answer)} intervals", columns, figures)
     for _, row in rows.iterrows():
         trust = f"{figure(row['trust'])} [{figure(row['lower'])}, {figure(row['upper'])}]"

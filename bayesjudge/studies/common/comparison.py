@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from bayesjudge.report import Page
 
 
-#: Where people's labels came from, as the header of a page says it.
-LABELS = {
-    "human": "Human labels: recognised by the name of their column.",
-    "mapped": "Human labels: the user named the column.",
-}
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
 type ChecklistItem = tuple[str, str, str]
 
@@ -138,9 +133,7 @@ class Comparison:
 
     def page(self) -> Page:
         """The report, not yet written."""
-        page, labels = self.page_of(self), self.settings.get("label_source")
-        facts = [_file_fact(one) for one in self.source] + ([LABELS[labels]] if labels else [])
-        return replace(page, facts=facts)
+        return self.page_of(self)
 
     def to_html(self, path: str | PathLike[str]) -> Path:
         """Write the self-contained page; returns its path."""
@@ -180,11 +173,6 @@ class Comparison:
                 for k, (name, fit) in enumerate(self.fits.items(), start=1)
             ),
         ]
-
-
-def _file_fact(source: Mapping[str, Any]) -> str:
-    """A file as the header of a page names it."""
-    return "Data: {file} ({bytes:,} bytes, SHA-256 {sha256}).".format(**source)
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> Path:

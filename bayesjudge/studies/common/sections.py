@@ -1,14 +1,16 @@
-"""Sections that the pages of all questions share: checks, every estimate, rows that were dropped."""
+"""What the pages of all questions share: the frame of the page, checks, every estimate, rows that were dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from bayesjudge.plots import loo_comparison, predictive, rank_traces, to_svg, worst_mixing
-from bayesjudge.report import Figure, Section, Table, estimates_table
+from bayesjudge.report import Figure, Page, Section, Table, estimates_table
+from bayesjudge.studies.common.lead import usable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -19,6 +21,65 @@ if TYPE_CHECKING:
 
 #: Units of one statistic that a figure shows.
 MOST_UNITS = 16
+
+
+#: Where people's labels came from, as the header of a page says it.
+LABELS = {"human": "human labels by their column's name", "mapped": "human labels in a column that the user named"}
+#: Beginnings and parts of warnings that are about checks.
+ABOUT_CHECKS = ("predictive checks", "prior sensitivity", "comparison of poolings", "Laplace approximation")
+
+
+def page_of(
+    answer: Comparison,
+    *,
+    title: str,
+    question: str,
+    headline: Sequence[str],
+    body: Sequence[Callable[[Comparison], Section | None]],
+    places: Mapping[str, Sequence[str]],
+    table: Table | None = None,
+) -> Page:
+    """The page of an answer: its sections, each with the warnings that are about it.
+
+    ``places`` has parts of warnings by the title of the section where they belong; others stay with the answer.
+    """
+    sections = [section for part in body if (section := part(answer)) is not None]
+    parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("rows could not be used",)}
+    placed: dict[str, list[str]] = {}
+    for text in [*answer.warnings, *dropped_lines(answer)]:
+        found = [name for name, words in parts.items() if any(word in text for word in words)]
+        there = {section.title for section in sections}
+        placed.setdefault(next((name for name in found if name in there), ""), []).append(text)
+    return Page(
+        title=title,
+        question=question,
+        facts=facts_of(answer),
+        headline=headline,
+        table=table,
+        warnings=placed.get("", []),
+        gate_reasons=answer.gate.reasons,
+        doubtful=not usable(answer),
+        sections=[replace(section, warnings=placed.get(section.title, ())) for section in sections],
+        checklist=answer.checklist,
+        manifest=answer.manifest,
+    )
+
+
+def facts_of(answer: Comparison) -> list[str]:
+    """Which data an answer is of: file, counts, judges, labels, day."""
+    settings = answer.settings
+    counts = [f"{n:,} {what[:-1] if n == 1 else what}" for what, n in settings.get("data", {}).items()]
+    files = [f"{one['file']} (SHA-256 {one['sha256'][:12]}…)" for one in answer.source]
+    facts = [*(files or [settings.get("file")]), *counts, judges_words(answer), LABELS.get(settings.get("label_source", ""))]
+    return [fact for fact in [*facts, settings.get("date")] if fact]
+
+
+def judges_words(answer: Comparison) -> str:
+    """The judges by name, or how many there are."""
+    judges = answer.settings.get("judges") or []
+    if len(judges) > 2:
+        return f"{len(judges)} judges"
+    return " and ".join(f"judge {judge}" for judge in judges)
 
 
 def figure_of(drawing: Drawing, caption: str, alt: str) -> Figure:

@@ -26,24 +26,29 @@ PAGE_WIDTH = 120
 
 
 def show_answer(answer: Comparison, *, every: bool = False, console: Console | None = None) -> None:
-    """Print warnings, then the question's own tables.
+    """Print the answer in sentences with its first table, then warnings, then the other tables.
 
     Parameters
     ----------
     answer : Comparison
-        Of any question; its ``screen_of`` chooses what is shown.
+        Of any question; its ``screen_of`` chooses what is shown, the sentences first.
     every : bool
         One line an estimate, every method and group, instead of the main ones side by side.
     console : rich.console.Console, optional
         Where to; by default standard output, as wide as its terminal.
     """
     screen = console or _console()
+    parts = [part for part in answer.screen_of(answer, screen.width) if isinstance(part, str) or part.row_count]
+    # Sentences and one table, which the warnings follow.
+    first = next((k for k, part in enumerate(parts) if not isinstance(part, str)), len(parts)) + 1
+    _print(parts[:first], screen)
     _warn(answer, screen)
-    for part in _every_row(answer) if every else answer.screen_of(answer, screen.width):
-        if isinstance(part, str):
-            screen.print(part, highlight=False)
-        elif part.row_count:
-            screen.print(part)
+    _print(_every_row(answer) if every else parts[first:], screen)
+
+
+def _print(parts: Sequence[Table | str], screen: Console) -> None:
+    for part in parts:
+        screen.print(part, highlight=False)
 
 
 class Screen(Console):

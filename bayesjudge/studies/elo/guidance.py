@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,8 +51,8 @@ def elo_warnings(
     ]
 
 
-def order_warnings(battles: Battles) -> list[str]:
-    """Judges who prefer one column whatever the models, where nothing says which answer was shown first.
+def order_warnings(battles: Battles, *, judges: Iterable[str] | None = None) -> list[str]:
+    """Which of the judges (by default all) prefer one column whatever the models, where no order is recorded.
 
     Examples
     --------
@@ -64,14 +64,16 @@ def order_warnings(battles: Battles) -> list[str]:
     """
     frame = battles.frame
     decided = frame[frame["order"].isna() & frame["verdict"].isin([0.0, 1.0])]
+    if judges is not None:
+        decided = decided[decided["judge"].isin([judges] if isinstance(judges, str) else list(judges))]
     found = []
     for judge, verdicts in decided.groupby("judge")["verdict"]:
         share = float(verdicts.mean())
         if len(verdicts) >= LEAST_VERDICTS and not FAIR[0] <= share <= FAIR[1]:
             found.append(
-                f"judge {judge} prefers model_a in {share:.0%} of its verdicts, and nothing tells "
-                "which answer was shown first: if it was always model_a's, say so (order='ab', "
-                "--order ab); a preference for a place otherwise compresses its scale"
+                f"judge {judge} prefers model_a in {share:.0%} of its verdicts, and the order of presentation is "
+                "not recorded: if model_a was always shown first, say order='ab'; a preference for a position "
+                "otherwise compresses the judge's scale"
             )
     return found
 

@@ -16,15 +16,16 @@ from bayesjudge.plots import (
     residuals_by_strength,
 )
 from bayesjudge.report import Page, Section, Table, comparison_table, estimates_table
-from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
+from bayesjudge.studies.common.lead import counted, oriented, usable
+from bayesjudge.studies.common.sections import checks_section, estimates_section, figure_of, judges_words, page_of
 from bayesjudge.studies.elo.fits import named_methods
-from bayesjudge.studies.elo.guidance import about_intervals
+from bayesjudge.studies.elo.headline import headline
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
 
 
-_QUESTION = "How strong is each model in people's eyes, how sure is that, and what do LLM judges add to it?"
+_QUESTION = "Which Elo does each model have, and how sure is that?"
 _METHOD = (
     """Battles are reduced to counts of outcomes for each pair of models. bradley_terry gives each model a
     strength and ties their own parameter (Davidson); judge_elo also gives every judge a slope, which says how
@@ -49,39 +50,16 @@ MOST_METHODS = 5
 
 def elo_page(answer: Comparison) -> Page:
     """The report of an Elo study, not yet written."""
-    body = (_leaderboard, _differences, _beats, _clusters, _judges, _held_out, checks_section, _tables, _method)
-    return Page(
-        title="Elo from people and judges",
+    names = set(answer.ranks["model"])
+    scale = "human votes" if counted(answer, "human votes") else "judges' verdicts"
+    return page_of(
+        answer,
+        title=f"Elo of {len(names)} models by {scale}{f' and {who}' if (who := judges_words(answer)) else ''}",
         question=_QUESTION,
-        headline=_headline(answer),
-        warnings=[*answer.warnings, *dropped_lines(answer)],
-        gate_passed=answer.gate.passed,
-        gate_reasons=answer.gate.reasons,
-        sections=[section for part in body if (section := part(answer)) is not None],
-        checklist=answer.checklist,
-        manifest=answer.manifest,
+        headline=headline(answer),
+        body=(_leaderboard, _differences, _beats, _clusters, _judges, _held_out, checks_section, _tables, _method),
+        places={"The judges": ("judge ",), "The votes": ("judge ",)},
     )
-
-
-def _headline(answer: Comparison) -> list[str]:
-    found = []
-    for judge in dict.fromkeys(answer.ranks["judge"]):
-        best = answer.ranks[answer.ranks["judge"] == judge].iloc[0]
-        row = answer.estimates.where(estimand="elo", unit=best["model"], judge=judge).frame.iloc[0]
-        interval = f"{answer.settings['prob']:.0%} interval {row['lower']:.0f} to {row['upper']:.0f}"
-        scale = f"By {judge}'s verdicts alone, " if judge else ""
-        found.append(
-            f"{scale}{best['model']} leads with Elo {row['point']:.0f} ({interval}) and is the best "
-            f"model with probability {best['p_best']:.2f}."
-        )
-    scores = next(iter(answer.held_out.values()), None)
-    if scores is not None and scores["n"] > 1:
-        error = f"a mean error of {scores['mae']:.0f} Elo"
-        found.append(
-            f"Hidden votes on {scores['n']:.0f} models were predicted with {error}; "
-            f"{scores['coverage']:.0%} of the intervals hold them."
-        )
-    return [*found, f"{about_intervals(answer)}.".capitalize()]
 
 
 def _named(estimates: Estimates) -> Estimates:
@@ -97,7 +75,7 @@ def _leaderboard(answer: Comparison) -> Section:
         figure_of(
             forest(drawn, estimand="elo", layout="rows"),
             "Elo of each model by method.",
-            "Forest plot of Elo: " + " ".join(_headline(answer)),
+            "Forest plot of Elo: " + " ".join(headline(answer)),
         )
     ]
     for judge in dict.fromkeys(answer.ranks["judge"]):
@@ -110,16 +88,16 @@ def _leaderboard(answer: Comparison) -> Section:
 
 
 def _differences(answer: Comparison) -> Section | None:
-    rows = _named(answer.estimates.where(estimand="difference", group=""))
+    rows = _named(oriented(answer.estimates.where(estimand="difference", group=""), answer.ranks["model"]))
     if not len(rows):
         return None
     bayes = rows.frame[rows.frame["p_positive"].notna()].drop_duplicates("unit")
     decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
-    text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences."
+    text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences." if usable(answer) else ""
     table = comparison_table(
         rows, estimand="difference", caption="Differences, side by side", number_format=".0f", folded=True
     )
-    return Section(title="Differences", text=[text], tables=[table])
+    return Section(title="Differences", text=[text] if text else [], tables=[table])
 
 
 def _beats(answer: Comparison) -> Section:
@@ -193,7 +171,7 @@ def _held_out(answer: Comparison) -> Section | None:
 def _tables(answer: Comparison) -> Section:
     kinds = {
         "Elo": answer.estimates.where(estimand="elo"),
-        "Differences": answer.estimates.where(estimand="difference"),
+        "Differences": oriented(answer.estimates.where(estimand="difference"), answer.ranks["model"]),
         "Held-out models": answer.estimates.where(estimand="held_out_elo"),
         "Judges": answer.diagnostics,
     }

@@ -20,6 +20,7 @@ from bayesjudge.readers import read_battles
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import with_conditions
+from bayesjudge.studies.common.lead import data_facts, file_fact
 from bayesjudge.studies.common.methods import baseline_rows
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
@@ -75,7 +76,13 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
     fits = fit_leaderboards(counts, options)
     settings = {
         **options.settings,
-        "judges": list(counts.judges),
+        **data_facts(
+            counts.judges,
+            models=len(counts.models),
+            battles=counts.battles.count(),
+            human_votes=counts.human.votes.sum(),
+        ),
+        **file_fact(battles),
         "clusters": {rows.column: rows.count() for rows in counts.clusters},
         "label_source": table.label_source if isinstance(table, Battles) else None,
     }
@@ -106,7 +113,7 @@ def _counted(table: Any, options: EloOptions) -> BattleCounts:
         lengths=options.length_effect or few,
         covariates=tuple(options.covariates),
     )
-    messages = order_warnings(table) if isinstance(table, Battles) else []
+    messages = order_warnings(table, judges=options.judges) if isinstance(table, Battles) else []
     return replace(counts, warnings=(*counts.warnings, *messages))
 
 

@@ -10,9 +10,11 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
+from bayesjudge.studies.common.lead import counted
 from bayesjudge.studies.common.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
 from bayesjudge.studies.elo.fits import named_methods
-from bayesjudge.studies.elo.guidance import about_intervals
+from bayesjudge.studies.elo.headline import headline
+from bayesjudge.text import chance
 
 if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
@@ -34,7 +36,7 @@ JUDGE = {
 def elo_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Leaderboards, then the judges, then the models whose votes were hidden."""
     boards = [_board(answer, str(judge), width) for judge in dict.fromkeys(answer.ranks["judge"])]
-    return [*boards, about_intervals(answer), *_covariates(answer), *_judges(answer), *_held_out(answer, width)]
+    return [*map(escape, headline(answer)), *boards, *_covariates(answer), *_judges(answer), *_held_out(answer, width)]
 
 
 def _board(answer: Comparison, judge: str, width: int) -> Table:
@@ -48,16 +50,18 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     room = width + 2 - narrowest(ranks.index) - FIGURE * (1 + truth)
     columns = fitting(dict.fromkeys(rows["column"]), room, least=CELL)
     scale = f"by {judge}" if judge else "on the human scale"
-    headings = [*(["truth"] if truth else []), *columns, "P(best)"]
+    last = "P(best)" if counted(answer, "human votes") else "P(first)"
+    headings = [*(["truth"] if truth else []), *columns, last]
     table = empty_table(f"Elo {scale}, {percent(answer)} intervals", ["model"], headings)
     cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
     known = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
+    draws = cells.xs(columns[0], level="column")["ess"]
     for model, best in zip(map(str, ranks.index), ranks["p_best"], strict=True):
         shown = [figure(known[model], ".0f") if model in known.index else ""] if truth else []
         shown += [
             interval_cell(cells.loc[(model, name)], ".0f") if (model, name) in cells.index else "" for name in columns
         ]
-        table.add_row(escape(str(model)), *shown, f"{best:.3f}")
+        table.add_row(escape(str(model)), *shown, chance(best, draws.get(model, math.inf)))
     return table
 
 

@@ -14,7 +14,8 @@ from bayesjudge.plots import (
     variance_layers,
 )
 from bayesjudge.report import Figure, Page, Section, Table, comparison_table
-from bayesjudge.studies.common.sections import checks_section, dropped_lines, estimates_section, figure_of
+from bayesjudge.studies.common.sections import checks_section, estimates_section, figure_of, judges_words, page_of
+from bayesjudge.studies.reliability.headline import headline
 from bayesjudge.studies.reliability.parts import plan_sentences
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bayesjudge.studies.common.comparison import Comparison
 
 
-_QUESTION = "If we asked the judge again, would it say the same, and how many times must we ask?"
+_QUESTION = "Asked again, does the judge decide the same, and how often must it be asked?"
 _METHOD = (
     """Trials are reduced to counts of a, b and tie for each judge, item, prompt, temperature and order. The
     model repeated_trials gives every item a preference shared by the judges, lets judges and prompts disagree
@@ -36,8 +37,6 @@ _METHOD = (
     """The plan spends a budget of further trials where it saves most wrong majorities, by exact expected
     errors under the posterior.""",
 )
-#: Judges and conditions told of in short.
-MOST_LINES = 4
 #: Panels and rows that a figure of estimates has room for.
 MOST_UNITS = 30
 #: Bars that a reader can still tell apart, and the fewest items shown whatever the number of judges.
@@ -46,36 +45,14 @@ MOST_BARS, LEAST_ITEMS = 90, 8
 
 def reliability_page(answer: Comparison) -> Page:
     """The report of a reliability study, not yet written."""
-    body = (_stability, _position, _needed, _plan, _scores, _judges, _conditions, checks_section, _tables, _method)
-    return Page(
-        title="How repeatable is the judge?",
+    return page_of(
+        answer,
+        title=f"Repeatability of {judges_words(answer)}",
         question=_QUESTION,
-        headline=_headline(answer),
-        warnings=[*answer.warnings, *dropped_lines(answer)],
-        gate_passed=answer.gate.passed,
-        gate_reasons=answer.gate.reasons,
-        checklist=answer.checklist,
-        manifest=answer.manifest,
-        sections=[section for part in body if (section := part(answer)) is not None],
+        headline=headline(answer),
+        body=(_position, _stability, _needed, _plan, _scores, _judges, _conditions, checks_section, _tables, _method),
+        places={"Scores": ("scores",)},
     )
-
-
-def _headline(answer: Comparison) -> list[str]:
-    found = []
-    for name, words in (
-        ("flip_rate", "{} of its verdicts lie outside the majority"),
-        ("icc", "one score of a response has an intraclass correlation of {}"),
-    ):
-        rows = answer.estimates.where(estimand=name).frame.drop_duplicates(["unit", "group"])
-        for row in rows.head(MOST_LINES).to_dict("records"):
-            share = "{:.1%}" if name == "flip_rate" else "{:.3f}"
-            numbers = [share.format(row[key]) for key in ("point", "lower", "upper")]
-            who = f"{row['unit']} ({row['group']})" if row["group"] else row["unit"]
-            interval = f"({answer.settings['prob']:.0%} interval {numbers[1]} to {numbers[2]})"
-            found.append(f"{who}: {words.format(numbers[0])} {interval}.")
-        if len(rows) > MOST_LINES:
-            found.append(f"{len(rows) - MOST_LINES} more are below.")
-    return found + (plan_sentences(answer.checks["plan"])[:2] if "plan" in answer.checks else [])
 
 
 def _stability(answer: Comparison) -> Section | None:

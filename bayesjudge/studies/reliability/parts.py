@@ -170,8 +170,8 @@ def plan_frame(fit: Fit, options: ReliabilityOptions) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=_COLUMNS)
 
 
-def plan_sentences(plan: pd.DataFrame, *, most: int = 3) -> list[str]:
-    """What to ask again, a sentence a judge and condition."""
+def plan_sentences(plan: pd.DataFrame) -> list[str]:
+    """What to ask again, a sentence a judge and condition; the items are in the table."""
     sentences = []
     for (judge, group), rows in plan.groupby(["judge", "group"], sort=False):
         asked = rows[rows["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
@@ -183,15 +183,10 @@ def plan_sentences(plan: pd.DataFrame, *, most: int = 3) -> list[str]:
                 "and no further trial within the budget changes that."
             )
             continue
-        shown = ", ".join(
-            f"{item} ({extra} more)" for item, extra in zip(asked["item"][:most], asked["extra"][:most], strict=True)
-        )
-        more = len(asked) - most
-        rest = f" and {more} other{'s' * (more > 1)}" if more > 0 else ""
-        spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items"
+        spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items, listed below,"
         gain = f"bring the expected wrong majorities from {_expected(now)} to {_expected(then)}"
         even = f"spread evenly they would leave {_expected(rows['wrong_uniform'].iloc[0])}"
-        sentences.append(f"{who}: {spent}, {shown}{rest}, {gain}; {even}.")
+        sentences.append(f"{who}: {spent} {gain}; {even}.")
     return sentences
 
 

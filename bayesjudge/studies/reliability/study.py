@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import with_conditions
+from bayesjudge.studies.common.lead import data_facts, file_fact
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
@@ -90,12 +91,24 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if scored is not None:
         unfitted = planned["scores"]
         point = pointwise(unfitted if isinstance(unfitted, str) else made["scores"], scored, options)
-    answer = _assemble(pair, point, options, [made[label] for label in more])
+    answer = _assemble(pair, point, options, [made[label] for label in more], file=file_fact(trials))
     # One file may hold both.
     files = {one["file"]: one for table in tables for one in getattr(table, "source", ())}
     answer = replace(answer, source=tuple(files.values()))
     rows = sum(float(one.n.sum() if isinstance(one, TrialCounts) else one.cells.n.sum()) for one in counts)
     return with_conditions(answer, options, rows=rows)
+
+
+def _facts(counts: Sequence[TrialCounts | ScoreCounts]) -> dict[str, Any]:
+    """How much was asked of which judges."""
+    judges = dict.fromkeys(judge for one in counts for judge in one.judges)
+    numbers: dict[str, int] = {"items": len({item for one in counts for item in one.items})}
+    for one in counts:
+        if isinstance(one, TrialCounts):
+            numbers["trials"] = int(one.n.sum())
+        else:
+            numbers["scores"] = int(one.cells.n.sum())
+    return data_facts(judges, **numbers)
 
 
 def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions) -> Fitting:
@@ -150,7 +163,12 @@ def _chosen(
 
 
 def _assemble(
-    pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions, further: Sequence[Fit]
+    pair: Pairwise | None,
+    point: Pointwise | None,
+    options: ReliabilityOptions,
+    further: Sequence[Fit],
+    *,
+    file: Mapping[str, str],
 ) -> Comparison:
     parts = [part for part in (pair, point) if part is not None]
     fits = {one.model.label: one for one in (*(one for part in parts for one in part.fits), *further)}
@@ -170,7 +188,7 @@ def _assemble(
         gate=joint_gate({k: f.gate for k, f in fits.items()}),
         page_of=_page,
         screen_of=_screen,
-        settings=options.settings,
+        settings={**options.settings, **_facts([part.counts for part in parts]), **file},
         dropped={k: n for part in parts for k, n in part.counts.dropped.items()},
     )
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, percent, unit_name
+from bayesjudge.studies.reliability.headline import headline
 from bayesjudge.studies.reliability.parts import plan_sentences
 
 if TYPE_CHECKING:
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 
 
 #: Shown beside the flip rate where there is room: estimand and heading.
-BESIDE = (("position_effect", "first − second"), ("minimum_trials[95%]", "trials for 95 %"))
+BESIDE = (
+    ("flip_rate[same order]", "same order"),
+    ("position_effect", "first − second"),
+    ("minimum_trials[95%]", "trials for 95 %"),
+)
 SCORES = (("icc", "ICC(2,1)"), ("score_margin", "margin of one score"), ("score_gap", "gap a to b"))
 #: Pairs of judges and sentences of the plan printed by default.
 MOST = 12
@@ -28,7 +33,12 @@ def reliability_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Flip rates and what follows for each judge, scores, agreement of judges, and where to ask again."""
     del width  # four columns of figures at most: narrow enough for any terminal
     rows = Estimates.concat([answer.estimates, answer.diagnostics])
-    tables: list[Table | str] = [_verdicts(answer, rows), _scores(answer, rows), _agreement(answer, rows)]
+    tables: list[Table | str] = [
+        *map(escape, headline(answer)),
+        _verdicts(answer, rows),
+        _scores(answer, rows),
+        _agreement(answer, rows),
+    ]
     if "plan" in answer.checks:
         sentences = plan_sentences(answer.checks["plan"])
         tables += [escape(f"• {sentence}") for sentence in sentences[:MOST]]
@@ -93,6 +103,8 @@ def _best(rows: Estimates, estimand: str) -> dict[tuple[str, str], pd.Series]:
 
 def _trials(row: pd.Series) -> str:
     """Numbers of trials, which are whole or without end."""
+    if math.isinf(row["lower"]):
+        return "cannot be reached"
     point, lower, upper = (_whole(row[name]) for name in ("point", "lower", "upper"))
     return escape(f"{point} [{lower}, {upper}]")
 

@@ -1,0 +1,126 @@
+"""The accuracy answer in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bayesjudge.studies.accuracy.fits import PANEL
+from bayesjudge.studies.common.lead import chance_words, counted, interval_words, leading, refusal
+from bayesjudge.studies.common.reading import about, estimand_in
+from bayesjudge.text import number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesjudge.studies.common.comparison import Comparison
+
+
+#: Baselines that answer where the posterior may not, the best first.
+VALID = (
+    "eif[panel-logit,logit]",
+    "ppi++[multi-proxy,logit]",
+    "ppi++[best-judge,logit]",
+    "active[panel-logit]",
+    "aipw",
+    "ppi++[logit]",
+    "ppi++",
+    "eif[logit]",
+    "eif",
+    "labelled",
+)
+#: Of these, the ones that hold where labels were chosen by the judge's verdict.
+CHOSEN_BY_VERDICT = ("eif[panel-logit,logit]", "eif[logit]", "eif", "mle")
+#: Models whose rates are named where nothing is labelled.
+MOST_RATES = 4
+
+
+def headline(answer: Comparison) -> list[str]:
+    """Who is best, how sure that is, and how far off the raw verdicts are."""
+    if not counted(answer, "labelled answers"):
+        return _unlabelled(answer)
+    judges = list(dict.fromkeys(answer.ranks["judge"]))
+    shown = [PANEL] if PANEL in judges else judges
+    sentences = [_best(answer, judge, several=len(judges) > 1, first=k == 0) for k, judge in enumerate(shown)]
+    refused = [] if answer.gate.passed else [refusal(answer)]
+    return [*refused, *sentences, *_alone(answer, judges), *_raw(answer), about(answer.settings["population"])]
+
+
+def accuracies(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
+    """The method that answers for one judge or all together, and its rows, the highest accuracy first."""
+    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="", judge=["", judge]).frame
+    chosen = any("labels look chosen" in reason for reason in answer.gate.reasons)
+    method = leading(answer, rows, CHOSEN_BY_VERDICT if chosen else VALID)
+    mine = rows[rows["method"] == method].drop_duplicates("unit").set_index("unit")
+    if not answer.gate.passed:
+        return method, mine.sort_values("point", ascending=False, kind="stable")
+    ranks = answer.ranks[answer.ranks["judge"] == judge]
+    return method, mine.reindex([name for name in ranks["model"] if name in mine.index])
+
+
+def _best(answer: Comparison, judge: str, *, several: bool, first: bool) -> str:
+    by = "By all judges together, " if judge == PANEL else f"By judge {judge}, "
+    who = by if several else ""
+    method, rows = accuracies(answer, judge)
+    if rows.empty:
+        return f"{who}{'no' if who else 'No'} baseline has an interval for every model either."
+    if not answer.gate.passed:
+        who += f"by {method}, the best valid baseline here, "
+    row: Any = rows.iloc[0]
+    model, prob = rows.index[0], answer.settings["prob"] if first else None
+    interval = interval_words(row, prob=prob)
+    claim = "has the highest accuracy," if len(rows) > 1 else "has accuracy"
+    text = f"{who}{model} {claim} {number(row['point'])} ({interval})"
+    if len(rows) > 1 and answer.gate.passed:
+        best = answer.ranks[answer.ranks["judge"] == judge].iloc[0]
+        text += f"; it is the best model with probability {chance_words(best['p_best'], row['ess'])}"
+    return f"{text[:1].upper() if who else text[:1]}{text[1:]}."
+
+
+def _alone(answer: Comparison, judges: list[str]) -> list[str]:
+    """With a panel, whom each judge alone puts first."""
+    alone = [judge for judge in judges if judge != PANEL]
+    if PANEL not in judges or not answer.gate.passed:
+        return []
+    first = answer.ranks.drop_duplicates("judge").set_index("judge")["model"]
+    same = sum(first[judge] == first[PANEL] for judge in alone)
+    return [f"{same} of {len(alone)} judges alone put the same model first."] if first.size > 1 else []
+
+
+def _raw(answer: Comparison) -> list[str]:
+    """How far the raw verdict rate lies from the accuracy that answers, at its worst."""
+    judges = [judge for judge in dict.fromkeys(answer.ranks["judge"]) if judge != PANEL]
+    found = []
+    for judge in judges:
+        rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="", judge=["", judge])
+        naive = rows.where(method="naive").frame.drop_duplicates("unit").set_index("unit")["point"]
+        _, mine = accuracies(answer, judge)
+        rates = {str(model): float(rate) for model, rate in naive.items()}
+        found += [(abs(rates[str(k)] - row["point"]), rates[str(k)], row) for k, row in mine.iterrows() if k in rates]
+    if not found:
+        return []
+    gap, raw, row = max(found, key=lambda one: one[0])
+    outside = sum(not one["lower"] <= rate <= one["upper"] for _, rate, one in found)
+    worst = f"{row.name}: {number(raw)} raw, {number(row['point'])} corrected"
+    return [
+        f"Raw rates are off by up to {number(gap)} ({worst}); {outside} of {len(found)} lie outside their interval."
+    ]
+
+
+def _unlabelled(answer: Comparison) -> list[str]:
+    """What can be said without a label, and how to get some."""
+    rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="", method="naive").frame
+    rows = rows.sort_values("point", ascending=False, kind="stable")
+    judges = answer.settings["judges"]
+    who = f"Judge {judges[0]} calls" if len(judges) == 1 else "The judges call"
+    shares = [
+        f"{row['point']:.1%} of {row['unit']}'s{f' ({judge})' if (judge := row['judge']) else ''}".replace("%", " %")
+        for row in rows.head(MOST_RATES).to_dict("records")
+    ]
+    more = f" ({len(rows) - MOST_RATES} more below)" if len(rows) > MOST_RATES else ""
+    return [
+        "Not yet: no answer has a human label, so the judge's errors are unknown and no model can be called better.",
+        f"{who} {', '.join(shares)} answers correct{more}: these are rates of verdicts, not accuracies.",
+        "Label the answers to some items that are drawn at random, write item, model and label (1 or 0) into a CSV "
+        f"file, and ask again: {answer.settings.get('command', 'bj.accuracy(bj.read_verdicts(FILE, ')}"
+        + (" --gold labels.csv" if "command" in answer.settings else "labels='labels.csv'))"),
+    ]

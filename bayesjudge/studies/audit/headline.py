@@ -1,0 +1,48 @@
+"""The audit's answer in sentences: flip so many verdicts, or none, and what people are expected to agree with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayesjudge.studies.common.lead import interval_words, refusal
+
+if TYPE_CHECKING:
+    from bayesjudge.studies.common.comparison import Comparison
+
+
+def headline(answer: Comparison) -> list[str]:
+    """What to do, and how far people agree before and after."""
+    if answer.settings["verified"] == "all":
+        return [guard_sentence(answer), f"People agree with {_share(answer, 'verified', 'as they are', prob=True)}."]
+    if not answer.gate.passed:
+        return [refusal(answer), *_measured(answer)]
+    shares = [_share(answer, "unverified", "as they are", prob=True)]
+    after = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
+    if len(after) and answer.checks["trust"]["flip"].any():
+        shares.append(_share(answer, "unverified", "after the flips", estimand="consistency (flipped)"))
+    return [guard_sentence(answer), f"People are expected to agree with {', and '.join(shares)}."]
+
+
+def guard_sentence(answer: Comparison) -> str:
+    """Flip so many, or flip nothing, because."""
+    reason, trust = str(answer.settings["guard"]), answer.checks["trust"]
+    if answer.settings["verified"] == "all":
+        return f"Every pair is verified: no verdict is reversed. Of other pairs like these, {reason}."
+    flips = int(trust["flip"].sum())
+    return f"{reason[:1].upper()}{reason[1:]}. {flips} of {len(trust)} unverified verdicts are reversed."
+
+
+def _share(answer: Comparison, unit: str, when: str, *, estimand: str = "consistency", prob: bool = False) -> str:
+    row = answer.estimates.where(estimand=estimand, unit=unit).frame.iloc[0]
+    interval = interval_words(row, prob=answer.settings["prob"] if prob else None)
+    return f"{100 * row['point']:.1f} % of the {unit} verdicts {when} ({interval})"
+
+
+def _measured(answer: Comparison) -> list[str]:
+    """Agreement on the verified pairs, which needs no posterior."""
+    rows = answer.estimates.where(estimand="consistency (held out)", method="judge", group="").frame
+    if rows.empty:
+        return []
+    row = rows.iloc[0]
+    interval = interval_words(row, prob=answer.settings["prob"])
+    return [f"Reverse nothing: people agree with {100 * row['point']:.1f} % of the verified verdicts ({interval})."]

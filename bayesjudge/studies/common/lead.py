@@ -1,0 +1,135 @@
+"""Which row answers: a posterior's where it may be used, else the best valid baseline's; how differences are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.estimates import Estimates
+from bayesjudge.text import chance, monte_carlo_error, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesjudge.studies.common.comparison import Comparison
+
+
+#: What is to be done, at the end of a gate's reason.
+_REMEDY = re.compile(r": (run|draw|raise|use|reparameterise) .*$")
+#: Between the two units of a difference.
+MINUS = " − "
+
+
+def data_facts(judges: Iterable[str], **counts: Any) -> dict[str, Any]:
+    """Settings that say of which data an answer is: counts by what is counted, the judges, the day.
+
+    Examples
+    --------
+    >>> data_facts(["gpt-4"], labelled_answers=12)["data"]
+    {'labelled answers': 12}
+    """
+    data = {name.replace("_", " "): int(count) for name, count in counts.items()}
+    return {"judges": list(judges), "data": data, "date": datetime.now(UTC).date().isoformat()}
+
+
+def file_fact(source: Any) -> dict[str, str]:
+    """Setting that names the file of an answer, where a file was given."""
+    return {"file": PurePath(source).name} if isinstance(source, str | PurePath) else {}
+
+
+def counted(answer: Comparison, what: str) -> int:
+    """How many of something the data hold; 1 where an answer does not say."""
+    return int(answer.settings.get("data", {}).get(what, 1))
+
+
+def usable(answer: Comparison) -> bool:
+    """Whether the Bayesian figures may be used: the gate passed, and there were labels where they are needed."""
+    return answer.gate.passed and counted(answer, "labelled answers") > 0
+
+
+def leading(answer: Comparison, rows: pd.DataFrame, baselines: Sequence[str]) -> str:
+    """Method of the row that answers; empty where none may.
+
+    With a failed gate the first of these ``baselines`` (method as in the rows) with a finite interval for every unit.
+    """
+    present = list(dict.fromkeys(rows["method"]))
+    if answer.gate.passed:
+        return next((name for name in present if name.startswith("bayes:")), "")
+    for name in (name for name in baselines if name in present):
+        mine = rows[rows["method"] == name]
+        if len(mine) == len(rows["unit"].unique()) and np.isfinite(mine[["point", "lower", "upper"]]).all(axis=None):
+            return name
+    return ""
+
+
+def refusal(answer: Comparison) -> str:
+    """Why no Bayesian figure is among the answer."""
+    reasons = "; ".join(_REMEDY.sub("", reason) for reason in answer.gate.reasons[:2])
+    more = f" and {len(answer.gate.reasons) - 2} more" if len(answer.gate.reasons) > 2 else ""
+    return f"A gate failed, so the Bayesian figures must not be used: {reasons}{more}."
+
+
+def interval_words(row: Any, words: Callable[[float], str] = number, *, prob: float | None = None) -> str:
+    """An interval in words, with its probability where that is to be said.
+
+    Examples
+    --------
+    >>> interval_words({"lower": -0.25, "upper": 0.5}, prob=0.95)
+    '95 % interval −0.250 to 0.500'
+    """
+    ends = f"{words(row['lower'])} to {words(row['upper'])}"
+    return ends if prob is None else f"{100 * prob:g} % interval {ends}"
+
+
+def chance_words(p: float, draws: float) -> str:
+    """A posterior probability with its Monte-Carlo error, where it is no bound.
+
+    Examples
+    --------
+    >>> chance_words(0.25, 1200), chance_words(1.0, 4000)
+    ('.250 (Monte-Carlo error .013)', '> .999')
+    """
+    shown = chance(p, draws)
+    if shown.startswith((">", "<", "–")) or not draws > 0:
+        return shown
+    return f"{shown} (Monte-Carlo error {monte_carlo_error(p, draws):.3f})".replace("error 0", "error ")
+
+
+def oriented(rows: Estimates, models: Iterable[str]) -> Estimates:
+    """Differences of two models turned so that the first row of each is positive; others as they are.
+
+    Examples
+    --------
+    >>> row = {"estimand": "difference", "unit": "a − b", "point": -0.2, "lower": -0.3, "upper": 0.1, "p_positive": 0.1}
+    >>> oriented(Estimates.from_rows([row]), ["a", "b"]).frame[["unit", "point", "lower", "p_positive"]].values.tolist()
+    [['b − a', 0.2, -0.1, 0.9]]
+    """
+    frame = rows.frame
+    names = set(models)
+    pairs = frame[frame["estimand"].str.startswith("difference")].dropna(subset=["point"]).drop_duplicates("unit")
+    splits = {
+        unit: [(MINUS.join(parts[:k]), MINUS.join(parts[k:])) for k in range(1, len(parts))]
+        for unit in pairs.loc[pairs["point"] < 0, "unit"]
+        for parts in [unit.split(MINUS)]
+    }
+    turned = {
+        unit: f"{second}{MINUS}{first}"
+        for unit, found in splits.items()
+        for first, second in found
+        if {first, second} <= names
+    }
+    chosen = frame["unit"].isin(list(turned)) & frame["estimand"].str.startswith("difference")
+    if not chosen.any():
+        return rows
+    frame, mine = frame.copy(), frame[chosen]
+    negated = {"point": mine["point"], "lower": mine["upper"], "upper": mine["lower"], "truth": mine["truth"]}
+    for name, values in negated.items():
+        frame.loc[chosen, name] = -values
+    frame.loc[chosen, "p_positive"] = 1 - mine["p_positive"]
+    frame.loc[chosen, "unit"] = mine["unit"].map(turned)
+    return Estimates(frame)

@@ -1,0 +1,62 @@
+"""The Elo answer in sentences."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bayesjudge.studies.common.lead import chance_words, counted, interval_words, leading, refusal
+from bayesjudge.studies.elo.guidance import about_intervals
+from bayesjudge.text import number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesjudge.studies.common.comparison import Comparison
+
+
+#: Baselines that answer where the posterior may not, the best first; without clusters they are ``[independent]``.
+VALID = tuple(name + how for name in ("hard-elo", "soft-elo") for how in ("", "[independent]"))
+
+
+def headline(answer: Comparison) -> list[str]:
+    """Who leads on which scale, how sure that is, and how well hidden votes were predicted."""
+    found = [] if answer.gate.passed else [refusal(answer)]
+    if not counted(answer, "human votes"):
+        found.insert(0, "Not yet: no battle has a human vote, so this is what each judge prefers, not what people do.")
+    found += [_leader(answer, judge, first=k == 0) for k, judge in enumerate(dict.fromkeys(answer.ranks["judge"]))]
+    return [*found, *_held_out(answer), f"{about_intervals(answer)}.".capitalize()]
+
+
+def board(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
+    """The method that answers on one scale (a judge's, or the human one), and its rows, the highest Elo first."""
+    rows = answer.estimates.where(estimand="elo", group="", judge=judge).frame
+    method = leading(answer, rows, VALID)
+    mine = rows[rows["method"] == method].drop_duplicates("unit").set_index("unit")
+    return method, mine.sort_values("point", ascending=False, kind="stable")
+
+
+def _leader(answer: Comparison, judge: str, *, first: bool) -> str:
+    method, rows = board(answer, judge)
+    scale = f"by {judge}'s verdicts alone, " if judge else ""
+    if rows.empty:
+        return f"{scale}no baseline has an interval for every model either.".capitalize()
+    how = "" if answer.gate.passed else f"by {method}, the best valid baseline here, "
+    row: Any = rows.iloc[0]
+    interval = interval_words(row, partial(number, spec=".0f"), prob=answer.settings["prob"] if first else None)
+    text = f"{rows.index[0]} leads with Elo {number(row['point'], '.0f')} ({interval})"
+    if answer.gate.passed and counted(answer, "human votes") and len(rows) > 1:
+        best = answer.ranks[answer.ranks["judge"] == judge].set_index("model")["p_best"][rows.index[0]]
+        text += f"; it is the best model with probability {chance_words(best, row['ess'])}"
+    before = f"{scale}{how}"
+    return f"{before[:1].upper()}{before[1:]}{text}."
+
+
+def _held_out(answer: Comparison) -> list[str]:
+    scores = next(iter(answer.held_out.values()), None)
+    if scores is None or not scores["n"] > 1 or not answer.gate.passed:
+        return []
+    found = f"{100 * scores['coverage']:.0f} % of their intervals contain them"
+    return [
+        f"Predictions of {scores['n']:.0f} models' hidden votes err by {scores['mae']:.0f} Elo on average; {found}."
+    ]

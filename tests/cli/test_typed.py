@@ -1,0 +1,69 @@
+"""What to type is what was typed: messages of Python in the words of the command, and the command itself."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bayesjudge.cli.files import BattleFile, VerdictFile
+from bayesjudge.cli.questions import _offered, as_typed
+from bayesjudge.estimates import Estimates
+from bayesjudge.inference.gate import Gate
+from bayesjudge.options import AccuracyOptions, EloOptions
+from bayesjudge.studies import Comparison
+
+SAID = {
+    "more draws, for instance draws=600": "more draws, for instance --draws 600",
+    "say order='ab'; a preference": "say --order ab; a preference",
+    "use engine='nuts'": "use --engine nuts",
+    "bayes:x[engine=nuts,draws=3]: name it by judges= (there are two)": (
+        "bayes:x[engine=nuts,draws=3]: name it by --judge (there are two)"
+    ),
+    "redraws=3 and model=x": "redraws=3 and model=x",
+}
+
+
+def typed(source: type[Any], options: type[Any], **given: Any) -> Comparison:
+    known = [*_offered(source, {}), *_offered(options, {})]
+    every = {one.name: [] if one.default in ((), None, {}) else one.default for one in known} | given
+    none = Estimates.from_rows([{"estimand": "elo", "note": "draws=600"}])
+    answer = Comparison(
+        question="elo",
+        estimates=none,
+        diagnostics=none,
+        fits={},
+        checks={},
+        warnings=tuple(SAID),
+        gate=Gate(passed=False, reasons=tuple(SAID), figures={}),
+        page_of=SimpleNamespace,
+        screen_of=SimpleNamespace,
+    )
+    return as_typed(answer, "elo", known, every)
+
+
+def test_options_are_named_by_their_flags() -> None:
+    answer = typed(BattleFile, EloOptions, file="log.csv")
+    assert answer.warnings == answer.gate.reasons == tuple(SAID.values())
+    assert answer.estimates.frame["note"].tolist() == ["--draws 600"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, []),
+        ({"draws": "400", "seed": "0"}, ["--draws", "400"]),
+        ({"judges": ["a b", "c"]}, ["--judge", "a b", "--judge", "c"]),
+        ({"compare": False}, ["--no-compare"]),
+        ({"where": ["prompt=short"]}, ["--where", "prompt=short"]),
+    ],
+)
+def test_the_command_is_what_was_typed_without_what_is_default(given: dict[str, Any], words: list[str]) -> None:
+    answer = typed(VerdictFile, AccuracyOptions, file=str(Path("a folder", "log.csv")), **given)
+    command = shlex.split(answer.settings["command"])
+    assert command[:3] == ["bayesjudge", "elo", "a folder/log.csv"]
+    assert sorted(command[3:]) == sorted(words)
+    assert answer.settings["file"] == "log.csv"
