@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesjudge.cli.options import Column, Quiet, Where
-from bayesjudge.cli.running import choices, mapping, plain_messages, require_no_folder, say
+from bayesjudge.cli.running import mapping, plain_messages, require_no_folder, say
 from bayesjudge.errors import UsageError
 from bayesjudge.text import visible
 
@@ -75,8 +75,8 @@ def judge(
         # What can be checked without the table is checked first.
         endpoint = Endpoint(url=base_url, secret=_secret(), timeout=timeout) if base_url else None
         prices, sent, (name, template) = _prices(price), _parameters(parameter), _prompt(prompt)
-        columns, chosen = mapping(column, "--column", "answer_a=output"), choices(where, "--where", "language=en")
-        pairs, notes = read_comparisons(file, columns=columns, where=chosen)
+        columns = mapping(column, "--column", "answer_a=output")
+        pairs, notes = read_comparisons(file, columns=columns, where=where)
         for note in notes:
             say(note)
         asking = Asking(

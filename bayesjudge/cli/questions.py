@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from bayesjudge.cli.running import choices, ci_reports, deliver, finish, mapping, plain_messages, require_targets
+from bayesjudge.cli.running import ci_reports, deliver, finish, mapping, plain_messages, require_targets
 from bayesjudge.options import Option, QuestionOptions
 from bayesjudge.options.option import Options, Stated, alternatives, stated
 

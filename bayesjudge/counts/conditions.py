@@ -104,6 +104,13 @@ def condition_codes(frame: pd.DataFrame) -> tuple[tuple[Condition, ...], NDArray
     return conditions, code.reshape(-1).astype(np.int64)
 
 
+def stood_in(frame: pd.DataFrame) -> pd.DataFrame:
+    """A validated table with stand-ins for conditions that were not recorded, as `condition_codes` takes them."""
+    return frame.assign(
+        prompt=frame["prompt"].fillna(_NO_PROMPT), temperature=frame["temperature"].fillna(_NO_TEMPERATURE)
+    )
+
+
 def group_names(conditions: Sequence[Condition]) -> list[str]:
     """Conditions as groups of estimates: in words, and empty where there is only one.
 

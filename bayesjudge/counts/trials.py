@@ -24,7 +24,7 @@ from bayesjudge.counts.conditions import (
     used_codes,
 )
 from bayesjudge.counts.rows import IbisTable, fetch, require_names
-from bayesjudge.errors import InputError, Problem
+from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Trials
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.words import OUTCOME, OUTCOMES
@@ -110,6 +110,8 @@ def count_trials(trials: Trials | ir.Table) -> TrialCounts:
     ------
     InputError
         No rows, other outcomes or orders, an item with several categories.
+    UsageError
+        Trials among three options or more.
 
     Examples
     --------
@@ -120,6 +122,8 @@ def count_trials(trials: Trials | ir.Table) -> TrialCounts:
     >>> counts.order.tolist(), counts.n.tolist()
     ([-1, 1], [[1, 1, 0], [1, 0, 1]])
     """
+    if isinstance(trials, Trials) and trials.options:
+        raise UsageError("these trials are choices among three options or more: use count_choices")
     rows = event_rows(trials, TRIALS)
     table = rows.table
     if not isinstance(trials, Trials):

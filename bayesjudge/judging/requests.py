@@ -11,6 +11,7 @@ from typing import Any
 
 from bayesjudge.errors import InputError, Problem, UsageError, require_choice
 from bayesjudge.readers.column_names import BATTLE_ALIASES, recognise
+from bayesjudge.readers.filters import Where
 from bayesjudge.readers.format import Record
 from bayesjudge.readers.judge_replies import judge_prompt, prompt_criteria
 from bayesjudge.readers.parts import read_parts
@@ -112,7 +113,7 @@ class Asking:
 
 
 def read_comparisons(
-    source: Any, *, columns: Mapping[str, str] | None = None, where: Mapping[str, Any] | None = None
+    source: Any, *, columns: Mapping[str, str] | None = None, where: Where = None
 ) -> tuple[list[Record], tuple[str, ...]]:
     """Comparisons of a table with their texts, and what was assumed or left out.
 

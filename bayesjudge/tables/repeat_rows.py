@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.errors import InputError, Problem
+from bayesjudge.tables.choices import EXPLAINED
 from bayesjudge.tables.coding import MISSING, code_names, joint_codes
 from bayesjudge.tables.columns import name_columns, require_columns
 from bayesjudge.tables.schema import Rule, broken_rules, readable, readable_as, same_within
@@ -51,12 +52,15 @@ class Layout:
         Some of `CONDITIONS`.
     unfold : callable
         From a table under our names to one row an event, for count and wide forms.
+    labels : tuple of str
+        Columns that hold names where others hold words that are known.
     """
 
     value: str
     keys: tuple[str, ...]
     conditions: tuple[str, ...]
     unfold: Callable[[pd.DataFrame], Unfolded]
+    labels: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -109,19 +113,20 @@ def _code(table: pd.DataFrame, layout: Layout) -> _Coded:
     codes: dict[str, NDArray[Any]] = {}
     values: dict[str, pd.Index[Any]] = {}
     for key in layout.columns:
-        codes[key], values[key] = _code_column(table, key, default=key in layout.keys[1:])
+        words = key in _WORDS and key not in layout.labels
+        codes[key], values[key] = _code_column(table, key, default=key in layout.keys[1:], words=words)
     return _Coded(pd.DataFrame(codes), values, table)
 
 
-def _code_column(table: pd.DataFrame, key: str, *, default: bool) -> tuple[NDArray[Any], pd.Index[Any]]:
+def _code_column(table: pd.DataFrame, key: str, *, default: bool, words: bool) -> tuple[NDArray[Any], pd.Index[Any]]:
     if key not in table or not (table[key].notna().any() or key == "item"):
         # Where nobody said which judge, there was one; where nobody said which order, it is not known.
         nothing = np.full(len(table), 0 if default else MISSING, dtype=np.int32)
         kind = "float64" if key in _NUMBERS else "str"
         return nothing, pd.Index([key] if default else [], dtype=kind)
-    if key in _WORDS:
-        coder, words, _ = _WORDS[key]
-        return coder(table[key]), pd.Index(words, dtype="str")
+    if words:
+        coder, known, _ = _WORDS[key]
+        return coder(table[key]), pd.Index(known, dtype="str")
     if key in _NUMBERS:
         codes, numbers = code_numbers(table[key])
         return codes, pd.Index(numbers)
@@ -163,7 +168,7 @@ def _counted(cell: NDArray[np.int64], layout: Layout, *, quiet: bool) -> tuple[N
 def _rules(coded: _Coded, layout: Layout) -> list[Rule]:
     whole = (*layout.keys, "trial", *layout.conditions)
     return [
-        *(_readable(key, coded.table[key]) for key in layout.columns if key in coded.table),
+        *(_readable(key, coded.table[key], key in layout.labels) for key in layout.columns if key in coded.table),
         same_within(
             "category",
             "subject",
@@ -183,9 +188,10 @@ def _rules(coded: _Coded, layout: Layout) -> list[Rule]:
     ]
 
 
-def _readable(key: str, values: pd.Series[Any]) -> Rule:
-    if key in _WORDS:
-        return readable_as(key, values, allowed=_WORDS[key][2], fix=_FIX)
+def _readable(key: str, values: pd.Series[Any], label: bool) -> Rule:
+    if key in _WORDS and not label:
+        fix = f"{_FIX} Of other options than a and b: {EXPLAINED}" if key == "outcome" else _FIX
+        return readable_as(key, values, allowed=_WORDS[key][2], fix=fix)
     if key in _NUMBERS:
         return readable_as(key, values, allowed=NUMBER, fix=_FIX)
     return readable(key, values, binary=False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from bayesjudge.errors import UsageError
+from bayesjudge.tables.choices import CHOICE_COLUMNS, choices_of
+from bayesjudge.tables.columns import name_columns
 from bayesjudge.tables.repeat_rows import Layout, validate_events
 from bayesjudge.tables.unfold import COUNT_COLUMNS, unfold_outcomes
 
@@ -16,11 +18,13 @@ from bayesjudge.tables.unfold import COUNT_COLUMNS, unfold_outcomes
 TRIALS = Layout(
     value="outcome", keys=("item", "judge"), conditions=("order", "prompt", "temperature"), unfold=unfold_outcomes
 )
+#: The same where outcomes are labels of three options or more.
+CHOICES = replace(TRIALS, labels=("outcome", "order"))
 
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Repeated verdicts of judges on comparisons of two responses, a and b.
+    """Repeated verdicts of judges on comparisons of two responses, a and b, or among more options.
 
     Parameters
     ----------
@@ -28,19 +32,24 @@ class Trials:
         Columns ``item, judge, trial`` (str), ``outcome`` (str: a, b or tie, the response that won, wherever
         it was shown), ``order`` (str: ab where response a was shown first, ba, or missing), ``prompt`` (str
         or missing), ``temperature`` (float, NaN where not recorded), ``category`` (str or missing), then any
-        extra columns as they came. Treat it as read-only.
+        extra columns as they came. Of three options or more, ``outcome`` is a label or tie, ``order`` the labels
+        as shown with commas between them, and ``slot`` (float, 1 for the first), ``options`` (all labels) and
+        ``truth`` (the right one) are among the extra columns. Treat it as read-only.
     dropped : mapping of str to int
         Rows of the input that could not be used: reason to count.
     warnings : tuple of str
         What was assumed on the way in.
     source : tuple of mapping
         The files that it was read from: name, size, SHA-256, format, records and rows.
+    options : mapping of str to tuple of str
+        Labels of each item's options where some item has three or more; empty where all are a and b.
     """
 
     frame: pd.DataFrame
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     source: tuple[Mapping[str, Any], ...] = ()
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, columns: Mapping[str, str] | None = None) -> Trials:
@@ -51,7 +60,9 @@ class Trials:
         frame : pandas.DataFrame
             One row a trial: ``item``, ``outcome``, and where known ``judge``, ``trial``, ``order``,
             ``prompt``, ``temperature``, ``category``; or one row a cell with the counts ``n_a``, ``n_b`` and,
-            where ties were possible, ``n_tie`` in place of ``outcome``.
+            where ties were possible, ``n_tie`` in place of ``outcome``. An outcome may be the label of any option
+            (``order`` then has the options as they were shown, ``"c,a,b"``, or ``options`` lists them, or ``slot``
+            says where the chosen one stood), or the letter of a slot beside ``order``; ``truth`` is the right one.
         columns : mapping of str to str, optional
             Our name to yours: ``{"outcome": "winner"}`` reads outcomes from your column ``winner``.
 
@@ -87,7 +98,17 @@ class Trials:
                 f"from_frame takes a pandas DataFrame, not {type(frame).__name__}; "
                 "bayesjudge.readers.read_trials takes files and other tables"
             )
-        return cls(*validate_events(frame, columns, TRIALS, also=COUNT_COLUMNS))
+        names = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
+        table, moved = name_columns(frame, columns, names=names)
+        chosen = choices_of(table)
+        if chosen is None or not chosen.several:
+            said = () if chosen is None else chosen.said
+            found, dropped, warnings = validate_events(table if chosen is None else chosen.table, None, TRIALS)
+            return cls(found, dropped, (*moved, *said, *warnings))
+        found, dropped, warnings = validate_events(chosen.table, None, CHOICES)
+        by_item = found.drop_duplicates("item")
+        options = {item: tuple(text.split(",")) for item, text in zip(by_item["item"], by_item["options"], strict=True)}
+        return cls(found, dropped, (*moved, *chosen.said, *warnings), options=options)
 
     def __len__(self) -> int:
         return len(self.frame)

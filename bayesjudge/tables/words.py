@@ -45,6 +45,8 @@ _OUTCOME_WORDS = {
     "bothbad": 2,
     "both_bad": 2,
 }
+#: Words for a tie whatever the options are called: "c" is one of a and b alone.
+TIES = frozenset(word for word, code in _OUTCOME_WORDS.items() if code == 2) - {"c"} | {"0.5"}
 _ORDER_WORDS = {"ab": 0, "a,b": 0, "a-b": 0, "a_b": 0, "ba": 1, "b,a": 1, "b-a": 1, "b_a": 1}
 
 
@@ -70,6 +72,17 @@ def code_order(values: pd.Series[Any]) -> NDArray[np.int8]:
     [0, 1, -1, -2]
     """
     return _code(values, _ORDER_WORDS, {})
+
+
+def is_nothing(text: str) -> bool:
+    """Whether a text stands for a missing value.
+
+    Examples
+    --------
+    >>> is_nothing(" NA "), is_nothing("b")
+    (True, False)
+    """
+    return text.strip().casefold() in _NOTHING
 
 
 def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -15,8 +15,6 @@ from bayesjudge.counts.trials import TrialCounts
 
 type Counts = NDArray[np.int64]
 type Array = NDArray[np.float64]
-#: Code of a tie among the outcomes a, b, tie.
-TIE = 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,7 +135,7 @@ def entropy(n: Counts) -> Array:
 
 
 def majority(n: Counts) -> tuple[Counts, NDArray[np.bool_]]:
-    """Most frequent outcome (I,) as a code, and where several are equally frequent, which counts as a tie.
+    """Most frequent outcome (I,) as a code, and where several are equally frequent, which counts as a tie (the last).
 
     Examples
     --------
@@ -146,7 +144,7 @@ def majority(n: Counts) -> tuple[Counts, NDArray[np.bool_]]:
     ([0, 2], [False, True])
     """
     shared = (n == n.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    return np.where(shared, TIE, n.argmax(axis=1)), shared
+    return np.where(shared, n.shape[1] - 1, n.argmax(axis=1)), shared
 
 
 def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Array:

@@ -70,7 +70,12 @@ def facts_of(answer: Comparison) -> list[str]:
     settings = answer.settings
     counts = [f"{n:,} {what[:-1] if n == 1 else what}" for what, n in settings.get("data", {}).items()]
     files = [f"{one['file']} (SHA-256 {one['sha256'][:12]}…)" for one in answer.source]
-    facts = [*(files or [settings.get("file")]), *counts, judges_words(answer), LABELS.get(settings.get("label_source", ""))]
+    facts = [
+        *(files or [settings.get("file")]),
+        *counts,
+        judges_words(answer),
+        LABELS.get(settings.get("label_source", "")),
+    ]
     return [fact for fact in [*facts, settings.get("date")] if fact]
 
 

@@ -1,0 +1,272 @@
+"""Everything that repeated choices among several options say about judges without a model (METHODS 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.common.columns import rows
+from bayesjudge.baselines.reliability.outcomes import (
+    bootstrap_column,
+    disagreement,
+    entropy,
+    flip_rate,
+    item_means,
+    majority,
+    resampled_means,
+)
+from bayesjudge.counts.choices import ChoiceCounts
+from bayesjudge.counts.conditions import group_names
+from bayesjudge.estimates import Estimates
+
+type Array = NDArray[np.float64]
+type Counts = NDArray[np.int64]
+
+#: Why the slots say nothing.
+UNRECORDED = "neither the order of the options nor the chosen slot was recorded: what slots add is not identified"
+_NO_TRUTH = "no column truth says which option is right"
+_ONCE = "no arrangement has two trials"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Part:
+    """Trials of one judge under one condition on I items, in C cells (item and arrangement).
+
+    Attributes
+    ----------
+    judge, group : str
+    item : int array (I,)
+    options : int array (I,)
+        Number of options.
+    n : int array (I, K + 1)
+        Trials by option, then ties.
+    slot_n : int array (I, K)
+        Trials by slot of the chosen option.
+    truth : int array (I,)
+        Place of the right option, −1 where it is not known.
+    cell_item : int array (C,)
+    cells : int array (C, K + 1)
+    slots : int array (C, K)
+        As in `ChoiceCounts`.
+    """
+
+    judge: str
+    group: str
+    item: Counts
+    options: Counts
+    n: Counts
+    slot_n: Counts
+    truth: Counts
+    cell_item: Counts
+    cells: Counts
+    slots: Counts
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChoiceReliability:
+    """Frequentist answers about repeated choices: by judge and condition, by pair of judges, and by item."""
+
+    estimates: Estimates
+    items: pd.DataFrame
+    warnings: tuple[str, ...]
+
+
+def choice_baselines(
+    counts: ChoiceCounts, *, prob: float = 0.95, bootstrap: int = 10_000, seed: int = 0
+) -> ChoiceReliability:
+    """Flip rates, shares of slots, accuracy by slot and agreement of judges, with bootstrap intervals over items.
+
+    Returns
+    -------
+    ChoiceReliability
+        ``estimates``: ``flip_rate[N=…]``, ``disagreement``, ``disagreement[same arrangement]``, ``entropy``,
+        ``slot_share[1]``, ..., ``accuracy``, ``accuracy[slot 1]``, ...; by pair of judges ``agreement``.
+
+    Examples
+    --------
+    >>> from bayesjudge.counts.choices import count_choices
+    >>> from bayesjudge.tables import Trials
+    >>> frame = pd.DataFrame({"item": ["q", "q"], "outcome": ["x", "z"], "order": ["x,y,z", "z,x,y"]})
+    >>> found = choice_baselines(count_choices(Trials.from_frame(frame)), bootstrap=100)
+    >>> found.estimates.where(estimand=["flip_rate[N=2]", "slot_share[1]"]).frame["point"].tolist()
+    [0.5, 1.0]
+    """
+    parts = list(_parts(counts))
+    stream = np.random.SeedSequence(seed)
+    found = [row for part in parts for row in _rows(part, prob, bootstrap, np.random.default_rng(stream))]
+    for left, right in combinations(parts, 2):
+        if left.group == right.group:
+            found += _agreement(left, right, prob, bootstrap, np.random.default_rng(stream))
+    frames = [_frame(counts, part) for part in parts]
+    return ChoiceReliability(
+        estimates=Estimates.from_rows(found), items=pd.concat(frames, ignore_index=True), warnings=_warnings(parts)
+    )
+
+
+def trials_label(trials: Counts) -> str:
+    """Numbers of trials as an estimand's bracket says them.
+
+    Examples
+    --------
+    >>> trials_label(np.array([6, 6])), trials_label(np.array([2, 6]))
+    ('N=6', 'N=2-6')
+    """
+    low, high = int(trials.min()), int(trials.max())
+    return f"N={low}" if low == high else f"N={low}-{high}"
+
+
+def _parts(counts: ChoiceCounts) -> Iterator[Part]:
+    groups = group_names(counts.conditions)
+    size = np.array([len(labels) for labels in counts.options])
+    for j, c, cells in counts.parts():
+        item, place = np.unique(counts.item[cells], return_inverse=True)
+        place = place.reshape(-1)
+        yield Part(
+            judge=counts.judges[j],
+            group=groups[c],
+            item=item,
+            options=size[item],
+            n=_sums(counts.n[cells], place, len(item)),
+            slot_n=_sums(counts.slot_n[cells], place, len(item)),
+            truth=counts.truth[item],
+            cell_item=place,
+            cells=counts.n[cells],
+            slots=counts.slots[cells],
+        )
+
+
+def _sums(values: NDArray[Any], place: Counts, size: int) -> NDArray[Any]:
+    out = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
+    np.add.at(out, place, values)
+    return out
+
+
+def _rows(part: Part, prob: float, bootstrap: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+    values = _item_values(part)
+    stacked = np.stack([column for column, *_ in values.values()], axis=1)
+    replicates = resampled_means(stacked, replicates=bootstrap, rng=rng)
+    found = []
+    for k, (name, (column, bounds, reason)) in enumerate(values.items()):
+        known = int((~np.isnan(column)).sum())
+        made = bootstrap_column(
+            item_means(column[:, None]),
+            replicates[:, [k]],
+            n=np.array([float(known)]),
+            prob=prob,
+            bounds=bounds,
+            reasons=["" if known else reason],
+        )
+        found += rows(
+            made, [part.judge], method="bootstrap", prob=prob, judge=part.judge, group=part.group, estimand=name
+        )
+    return found
+
+
+def _item_values(part: Part) -> dict[str, tuple[Array, tuple[float, float], str]]:
+    """Values (I,) of every mean over items, its bounds, and why there may be none."""
+    most, share = part.n.shape[1], (0.0, 1.0)
+    found = {
+        f"flip_rate[{trials_label(part.n.sum(axis=1))}]": (flip_rate(part.n), (0.0, 1 - 1 / most), ""),
+        "disagreement": (disagreement(part.n), share, "no item has two trials"),
+        "disagreement[same arrangement]": (_within(part), share, _ONCE),
+        "entropy": (entropy(part.n), (0.0, float(np.log2(most))), ""),
+    }
+    if part.n[:, -1].any():
+        found["tie_rate"] = (part.n[:, -1] / part.n.sum(axis=1), share, "")
+    for k, column in enumerate(_share(part.slot_n, part.slot_n.sum(axis=1, keepdims=True)).T):
+        found[f"slot_share[{k + 1}]"] = (np.where(part.options > k, column, np.nan), share, UNRECORDED)
+    if (part.truth >= 0).any():
+        slot = _right_slot(part)
+        found["accuracy"] = (_accuracy(part, np.ones_like(slot)), share, _NO_TRUTH)
+        for k in np.unique(slot[slot >= 0]).tolist():
+            found[f"accuracy[slot {k + 1}]"] = (_accuracy(part, slot == k), share, _NO_TRUTH)
+    return found
+
+
+def _accuracy(part: Part, cells: NDArray[Any]) -> Array:
+    """Share of each item's trials (I,) that chose the right option, in some of the cells."""
+    hits, tried = (_sums(one * cells, part.cell_item, len(part.item)) for one in (_right(part), part.cells.sum(axis=1)))
+    return np.where(part.truth < 0, np.nan, _share(hits, tried))
+
+
+def _right(part: Part) -> Array:
+    """Trials (C,) that chose the right option."""
+    truth = np.maximum(part.truth[part.cell_item], 0)
+    return part.cells[np.arange(len(truth)), truth].astype(np.float64)
+
+
+def _right_slot(part: Part) -> Counts:
+    """Slot (C,) of the right option, −1 where it is not known."""
+    truth = part.truth[part.cell_item]
+    slot = part.slots[np.arange(len(truth)), np.maximum(truth, 0)]
+    return np.where((truth >= 0) & (slot < part.slots.shape[1]), slot, -1)
+
+
+def _within(part: Part) -> Array:
+    """Mean over an item's arrangements (I,) of the probability that two trials in one of them differ."""
+    own = disagreement(part.cells)
+    known = ~np.isnan(own)
+    totals = (_sums(np.where(known, one, 0.0), part.cell_item, len(part.item)) for one in (own, np.ones(len(own))))
+    return _share(*totals)
+
+
+def _share(part: NDArray[Any], whole: NDArray[Any]) -> Array:
+    shape = np.broadcast_shapes(part.shape, whole.shape)
+    return np.asarray(np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0))
+
+
+def _agreement(left: Part, right: Part, prob: float, bootstrap: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Share of common items on which two judges chose the same option most often."""
+    _, ours, theirs = np.intersect1d(left.item, right.item, return_indices=True)
+    if not len(ours):
+        return []
+    same = (majority(left.n[ours])[0] == majority(right.n[theirs])[0]).astype(np.float64)[:, None]
+    made = bootstrap_column(
+        item_means(same),
+        resampled_means(same, replicates=bootstrap, rng=rng),
+        n=np.array([float(len(ours))]),
+        prob=prob,
+        bounds=(0.0, 1.0),
+    )
+    unit = f"{left.judge} × {right.judge}"
+    return rows(made, [unit], method="bootstrap", prob=prob, group=left.group, estimand="agreement")
+
+
+def _frame(counts: ChoiceCounts, part: Part) -> pd.DataFrame:
+    """One row an item: trials, flip rate, majority and how often the right option was chosen."""
+    names = np.array([*counts.categories, None], dtype=object)
+    most, shared = majority(part.n)
+    labels = [counts.options[i] for i in part.item]
+    return pd.DataFrame(
+        {
+            "judge": part.judge,
+            "group": part.group,
+            "item": np.asarray(counts.items, dtype=object)[part.item],
+            "category": names[counts.category[part.item]],
+            "options": part.options,
+            "trials": part.n.sum(axis=1),
+            "flip_rate_seen": flip_rate(part.n),
+            "majority_seen": [mine[k] if k < len(mine) else "tie" for mine, k in zip(labels, most, strict=True)],
+            "shared": shared,
+            "truth": [mine[k] if k >= 0 else None for mine, k in zip(labels, part.truth, strict=True)],
+        }
+    )
+
+
+def _warnings(parts: Sequence[Part]) -> tuple[str, ...]:
+    """What cannot be said from this table, and why."""
+    trials = np.concatenate([part.n.sum(axis=1) for part in parts])
+    found = []
+    if (trials == 1).all():
+        found.append("one trial of each item, so nothing is repeated: observed flip rates are 0 by definition")
+    if not any(part.slot_n.any() for part in parts):
+        found.append(UNRECORDED)
+    if np.ptp(np.concatenate([part.options for part in parts])):
+        found.append("items have different numbers of options: a slot's share is over the items that have it")
+    return tuple(found)

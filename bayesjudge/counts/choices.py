@@ -1,0 +1,171 @@
+"""Sufficient statistics of repeated choices among several options: outcomes by judge, item and arrangement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesjudge.counts.conditions import (
+    Condition,
+    category_codes,
+    chosen_judges,
+    codes_of,
+    condition_codes,
+    stood_in,
+    used_codes,
+)
+from bayesjudge.counts.rows import require_names
+from bayesjudge.errors import UsageError
+from bayesjudge.tables import Trials
+
+type Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChoiceCounts:
+    """How often each option was chosen in each of R cells (judge, item, condition, arrangement).
+
+    Attributes
+    ----------
+    items, judges, categories : tuple of str
+        Names in the order of the codes.
+    conditions : tuple of Condition
+    options : tuple of tuple of str
+        Labels of each item's options; K is the largest number of them.
+    category, truth : int array (I,)
+        Code into ``categories`` and place of the right option, −1 where there is none.
+    item, judge, condition : int array (R,)
+        Codes.
+    slots : int array (R, K)
+        Slot of each option, from 0; K where the order was not recorded, −1 where the item has fewer options.
+    n : int array (R, K + 1)
+        Trials that ended with each option, then ties.
+    slot_n : int array (R, K)
+        Trials whose chosen option is known to have stood in each slot.
+    dropped, warnings
+        As in `TrialCounts`.
+    """
+
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    categories: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    options: tuple[tuple[str, ...], ...]
+    category: Codes
+    truth: Codes
+    item: Codes
+    judge: Codes
+    condition: Codes
+    slots: Codes
+    n: Codes
+    slot_n: Codes
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def recorded(self) -> NDArray[np.bool_]:
+        """Whether each cell's order was recorded (R,)."""
+        return np.asarray((self.slots < self.slots.shape[1]).all(axis=1))
+
+    def for_judges(self, judges: Sequence[str]) -> ChoiceCounts:
+        """Counts of some judges alone; items and conditions that none of them saw are left out."""
+        keep = np.isin(self.judge, chosen_judges(self.judges, judges))
+        items, item = used_codes(self.items, self.item[keep])
+        names, judge = used_codes(self.judges, self.judge[keep])
+        conditions, condition = used_codes(self.conditions, self.condition[keep])
+        used = np.unique(self.item[keep])
+        cells = {name: getattr(self, name)[keep] for name in ("slots", "n", "slot_n")}
+        own = {
+            "options": tuple(self.options[i] for i in used),
+            "category": self.category[used],
+            "truth": self.truth[used],
+        }
+        coded: dict[str, Any] = {"item": item, "judge": judge, "condition": condition, **cells, **own}
+        return replace(self, items=items, judges=names, conditions=conditions, **coded)
+
+    def parts(self) -> Iterator[tuple[int, int, NDArray[np.bool_]]]:
+        """Every judge under every condition that it was asked under, and its cells (R,)."""
+        for j, c in np.unique(np.column_stack([self.judge, self.condition]), axis=0).tolist():
+            yield j, c, (self.judge == j) & (self.condition == c)
+
+
+def count_choices(trials: Trials) -> ChoiceCounts:
+    """Count what was chosen in every arrangement.
+
+    Parameters
+    ----------
+    trials : Trials
+        With labels of options.
+
+    Raises
+    ------
+    UsageError
+        Trials of two options, a and b.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": ["q", "q"], "outcome": ["x", "z"], "order": ["y,x,z", "x,z,y"]})
+    >>> counts = count_choices(Trials.from_frame(frame))
+    >>> counts.slots.tolist(), counts.n.tolist()
+    ([[0, 2, 1], [1, 0, 2]], [[0, 0, 1, 0], [1, 0, 0, 0]])
+    """
+    if not trials.options:
+        raise UsageError("these trials are comparisons of two responses, a and b: use count_trials")
+    frame = stood_in(trials.frame)
+    items, item = codes_of(frame["item"])
+    judges, judge = codes_of(frame["judge"])
+    conditions, condition = condition_codes(frame)
+    require_names(judge=judges, item=items, prompt=[one.prompt or "" for one in conditions])
+    order, arrangement = np.unique(frame["order"].fillna(""), return_inverse=True)
+    options = tuple(trials.options[name] for name in items)
+    slot = frame["slot"].to_numpy()
+    most = int(max(*map(len, options), np.nanmax(slot, initial=0)))
+    keys = np.column_stack([judge, item, condition, arrangement.reshape(-1)])
+    cells, cell = np.unique(keys, axis=0, return_inverse=True)
+    cell = cell.reshape(-1)
+    n, slot_n = np.zeros((len(cells), most + 1), dtype=np.int64), np.zeros((len(cells), most), dtype=np.int64)
+    np.add.at(n, (cell, _places(options, item, frame["outcome"], most)), 1)
+    known = ~np.isnan(slot)
+    np.add.at(slot_n, (cell[known], slot[known].astype(np.int64) - 1), 1)
+    named = frame[["item", "category"]].dropna().drop_duplicates("item")
+    categories, category = category_codes(items, dict(zip(named["item"], named["category"], strict=True)))
+    right = frame.dropna(subset=["truth"]).drop_duplicates("item").set_index("item")["truth"]
+    return ChoiceCounts(
+        items=items,
+        judges=judges,
+        categories=categories,
+        conditions=conditions,
+        options=options,
+        category=category,
+        truth=np.array([_found(labels, right.get(name)) for name, labels in zip(items, options, strict=True)]),
+        judge=cells[:, 0],
+        item=cells[:, 1],
+        condition=cells[:, 2],
+        slots=np.array([_slots(options[i], str(order[a]), most) for _, i, _, a in cells]),
+        n=n,
+        slot_n=slot_n,
+        dropped=trials.dropped,
+        warnings=trials.warnings,
+    )
+
+
+def _places(options: Sequence[tuple[str, ...]], item: Codes, outcome: pd.Series[Any], tie: int) -> Codes:
+    """Place of each row's outcome among its item's options; the last is a tie."""
+    place = [{**{label: k for k, label in enumerate(labels)}, "tie": tie} for labels in options]
+    return np.array([place[i][label] for i, label in zip(item, outcome, strict=True)], dtype=np.int64)
+
+
+def _found(labels: tuple[str, ...], label: object) -> int:
+    return labels.index(label) if label in labels else -1
+
+
+def _slots(labels: tuple[str, ...], order: str, most: int) -> list[int]:
+    """Slot of each option in an order; see `ChoiceCounts.slots`."""
+    shown = order.split(",")
+    places = [shown.index(label) if order else most for label in labels]
+    return places + [-1] * (most - len(places))

@@ -1,0 +1,63 @@
+"""Repeated choices among several options without a model: figures worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bayesjudge.baselines.reliability.choices import choice_baselines
+from bayesjudge.counts.choices import count_choices
+from bayesjudge.tables import Trials
+
+
+def found(**columns: Any) -> tuple[dict[tuple[str, str], float], Any]:
+    answer = choice_baselines(count_choices(Trials.from_frame(pd.DataFrame(columns))), bootstrap=200)
+    frame = answer.estimates.frame
+    return {(row["estimand"], row["unit"]): row["point"] for row in frame.to_dict("records")}, answer
+
+
+def test_figures_by_hand() -> None:
+    # The first item's right option, x, is chosen twice when it is first and once of two when it is last.
+    values, answer = found(
+        item=["p"] * 4 + ["q"] * 3,
+        outcome=["x", "x", "x", "z", "y", "y", "tie"],
+        order=["x,y,z", "x,y,z", "y,z,x", "y,z,x", "x,y,z", "z,x,y", "y,x,z"],
+        truth=["x"] * 4 + ["y"] * 3,
+    )
+    assert values["flip_rate[N=3-4]", "judge"] == pytest.approx((1 / 4 + 1 / 3) / 2)
+    assert values["disagreement", "judge"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert values["disagreement[same arrangement]", "judge"] == pytest.approx(1 / 2)
+    assert values["tie_rate", "judge"] == pytest.approx(1 / 6)
+    # Slots: x first, x first, x third, z second; y second, y third.
+    assert [values[f"slot_share[{k}]", "judge"] for k in (1, 2, 3)] == pytest.approx([1 / 4, 3 / 8, 3 / 8])
+    assert values["accuracy", "judge"] == pytest.approx((3 / 4 + 2 / 3) / 2)
+    assert values["accuracy[slot 1]", "judge"] == pytest.approx((1 + 0) / 2)
+    assert values["accuracy[slot 2]", "judge"] == pytest.approx(1)
+    assert values["accuracy[slot 3]", "judge"] == pytest.approx((1 / 2 + 1) / 2)
+    assert answer.items["majority_seen"].tolist() == ["x", "y"]
+
+
+def test_judges_agree_where_their_majorities_do_and_names_move_nothing() -> None:
+    columns: dict[str, Any] = {
+        "item": ["p", "p", "q", "q"] * 2,
+        "judge": ["g"] * 4 + ["h"] * 4,
+        "outcome": ["x", "x", "y", "z", "x", "x", "x", "x"],
+        "order": ["x,y,z", "z,y,x"] * 4,
+    }
+    values, answer = found(**columns)
+    assert values["agreement", "g × h"] == pytest.approx(1 / 2)
+    renamed = columns | {"outcome": [{"x": "w", "y": "v", "z": "u"}[one] for one in columns["outcome"]]}
+    renamed["order"] = ["w,v,u", "u,v,w"] * 4
+    other = found(**renamed)[1].estimates.frame
+    pd.testing.assert_frame_equal(answer.estimates.frame, other)
+
+
+def test_what_was_not_recorded_has_a_reason() -> None:
+    _, answer = found(item=["p", "p", "q"], outcome=["x", "y", "z"], options=["x,y,z"] * 3)
+    shares = answer.estimates.where(estimand="slot_share[1]").frame.iloc[0]
+    assert pd.isna(shares["point"])
+    assert "not identified" in shares["note"]
+    assert any("was recorded" in text for text in answer.warnings)
+    assert "accuracy" not in set(answer.estimates.frame["estimand"])
