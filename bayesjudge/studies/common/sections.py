@@ -24,7 +24,10 @@ MOST_UNITS = 16
 
 
 #: Where people's labels came from, as the header of a page says it.
-LABELS = {"human": "human labels by their column's name", "mapped": "human labels in a column that the user named"}
+LABELS = {
+    "human": "human labels, by the name of their column",
+    "mapped": "human labels in a column that the user named",
+}
 #: Beginnings and parts of warnings that are about checks.
 ABOUT_CHECKS = ("predictive checks", "prior sensitivity", "comparison of poolings", "Laplace approximation")
 
@@ -69,14 +72,9 @@ def facts_of(answer: Comparison) -> list[str]:
     """Which data an answer is of: file, counts, judges, labels, day."""
     settings = answer.settings
     counts = [f"{n:,} {what[:-1] if n == 1 else what}" for what, n in settings.get("data", {}).items()]
-    files = [f"{one['file']} (SHA-256 {one['sha256'][:12]}…)" for one in answer.source]
-    facts = [
-        *(files or [settings.get("file")]),
-        *counts,
-        judges_words(answer),
-        LABELS.get(settings.get("label_source", "")),
-    ]
-    return [fact for fact in [*facts, settings.get("date")] if fact]
+    files = ["{file} ({bytes:,} bytes, SHA-256 {sha256})".format(**one) for one in answer.source]
+    named = [judges_words(answer), LABELS.get(settings.get("label_source", "")), settings.get("date")]
+    return [str(fact) for fact in [*(files or [settings.get("file", "")]), *counts, *named] if fact]
 
 
 def judges_words(answer: Comparison) -> str:
