@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
+    from bayesjudge.adapters import as_model, data_view
     from bayesjudge.counts import count_verdicts
     from bayesjudge.counts.battles.counts import count_battles
     from bayesjudge.errors import InputError, UsageError
@@ -47,9 +48,11 @@ _WHERE = {
     "UsageError": "errors",
     "Verdicts": "tables",
     "accuracy": "studies",
+    "as_model": "adapters",
     "audit": "studies",
     "count_battles": "counts.battles.counts",
     "count_verdicts": "counts",
+    "data_view": "adapters",
     "elo": "studies",
     "find_model": "model",
     "fit": "inference",
@@ -81,9 +84,11 @@ __all__ = [
     "Verdicts",
     "__version__",
     "accuracy",
+    "as_model",
     "audit",
     "count_battles",
     "count_verdicts",
+    "data_view",
     "elo",
     "find_model",
     "fit",

@@ -57,13 +57,14 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
 
     def run(**given: Any) -> None:
         with plain_messages():
-            import bayesjudge.studies
-
             where, chosen, how = ({one.name: _value(one, given[one.name]) for one in part} for part in parts)
             delivery, checked = Delivery(**how), options(**chosen)
             require_targets(delivery.out, html=delivery.html, junit=delivery.junit, markdown=delivery.markdown)
             tune = min(checked.draws, options.warm_up_most or checked.draws)
             tables = source(**where).tables(checked)
+            # JAX and what goes with it take seconds to import: what is wrong with a file is said before.
+            import bayesjudge.studies
+
             ask = getattr(bayesjudge.studies, question)
             answer = ask(**{**chosen, **tables}, tune=tune, progress=not delivery.quiet)
             answer = as_typed(answer, question, [one for part in parts[:2] for one in part], given)

@@ -171,6 +171,8 @@ def manifest(model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]) -
     """What was fitted, with which options, seed, data and versions."""
     described: Any = model
     options: dict[str, Any] = dataclasses.asdict(described) if dataclasses.is_dataclass(model) else {}
+    # A function is known by its name: JSON has no functions.
+    options = {name: _name_of(value) if callable(value) else value for name, value in options.items()}
     return {
         "model": model.name,
         "options": options,
@@ -179,6 +181,10 @@ def manifest(model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]) -
         "versions": {name: v for name in _PACKAGES if (v := _version(name))},
         **facts,
     }
+
+
+def _name_of(function: Any) -> str:
+    return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__name__)}"
 
 
 def _version(name: str) -> str | None:

@@ -71,10 +71,10 @@ class QuestionOptions(Options):
         Option("Known truth by ``(estimand, unit)``, for simulated data.", flag="", recorded="never"),
     ] = None
     models: Annotated[
-        Sequence[str | Named] | None,
+        Sequence[str | Named | Callable[[Any], Any]] | None,
         Option(
-            "Model: a registered name, with options in brackets, or in Python an object; may be given more "
-            "than once. By default the question's own.",
+            "Model: a registered name, with options in brackets, or file.py:name of a NumPyro function; in "
+            "Python also an object; may be given more than once. By default the question's own.",
             flag="--model",
             metavar="<name[option=value,...]>",
             recorded="given",
@@ -151,7 +151,10 @@ class QuestionOptions(Options):
 
 
 def _plain(value: Any) -> Any:
-    return value.name if isinstance(value, Named) else value
+    """A model or baseline by its name, a function by that of it."""
+    if isinstance(value, Named):
+        return value.name
+    return value.__name__ if callable(value) else value
 
 
 class Question[**P, R](Protocol):

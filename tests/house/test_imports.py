@@ -38,7 +38,7 @@ HEAVY = {
 
 LEAVES = {"errors", "files", "text", "tables", "estimates", "maths"}
 BEFORE_CHECKS = LEAVES | {"readers", "counts", "planning", "model", "inference", "models"}
-BEFORE_CHECKS |= {"baseline", "baselines", "options"}
+BEFORE_CHECKS |= {"adapters", "baseline", "baselines", "options"}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
 ROOMS = {
     "text": set(),
@@ -61,6 +61,7 @@ ROOMS = {
     "baselines": LEAVES | {"counts"},
     "datasets": LEAVES | {"counts"},
     "models": LEAVES | {"counts", "model"},
+    "adapters": {"counts", "errors", "estimates", "maths", "model", "models", "tables"},
     "checks": {"errors", "estimates", "model", "inference"},
     # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
     "plots": {"errors", "estimates", "text"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
+from bayesjudge.adapters import as_model
 from bayesjudge.baseline import QuestionName, chosen_baselines
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
@@ -34,12 +35,7 @@ def further_models(options: QuestionOptions, *, own: Collection[str], needs: typ
     for one in options.models or ():
         if isinstance(one, str) and one in own:
             continue
-        model = named(one) if isinstance(one, str) else one
-        if not isinstance(model, Model):
-            raise UsageError(
-                f"{one!r} is no model: give a registered name, or an object with the methods of "
-                "bayesjudge.model.Model, as examples/own_model.py does"
-            )
+        model = named(one) if isinstance(one, str) and ".py:" not in one else as_model(one)
         if not isinstance(model, needs):
             raise lacks(model, needs)
         found.append(model)

@@ -1,0 +1,184 @@
+"""A NumPyro function is a model like any other: rows, checks, ranks, page, JSON; what it lacks is one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpyro
+import pytest
+from numpyro import distributions as dist
+
+import bayesjudge as bj
+from bayesjudge.adapters import FunctionModel, as_model, data_view
+from bayesjudge.datasets import simulate_battles, simulate_verdicts
+from bayesjudge.errors import UsageError
+from bayesjudge.simulation import sbc
+
+LOG = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=60, unlabelled=300)
+SHORT = {"draws": 300, "tune": 300, "bootstrap": 0, "compare": False}
+
+
+def validated_judge(data: Any) -> None:
+    """The judge's rates are known from an earlier study."""
+    q1 = numpyro.sample("sensitivity", dist.Beta(161, 41))
+    q0 = numpyro.sample("specificity", dist.Beta(161, 41))
+    with numpyro.plate("system", data.size("system")):
+        theta = numpyro.sample("accuracy", dist.Beta(1, 1))
+        p = theta * q1 + (1 - theta) * (1 - q0)
+        numpyro.sample("positives", dist.Binomial(data["n"], p), obs=data["positives"])
+
+
+def on_the_logit_scale(data: Any) -> None:
+    """The same posterior, but that the accuracy is computed."""
+    q1 = numpyro.sample("sensitivity", dist.Beta(161, 41))
+    q0 = numpyro.sample("specificity", dist.Beta(161, 41))
+    with numpyro.plate("system", data.size("system")):
+        logit = numpyro.sample("logit", dist.Logistic(0, 1))
+        theta = numpyro.deterministic("accuracy", 1 / (1 + np.e ** (-logit)))
+        p = theta * q1 + (1 - theta) * (1 - q0)
+        numpyro.sample("positives", dist.Binomial(data["n"], p), obs=data["positives"])
+
+
+def strengths(data: Any) -> None:
+    """Bradley and Terry without ties."""
+    with numpyro.plate("system", data.size("system")):
+        theta = numpyro.sample("strength", dist.Normal(0, 1))
+    with numpyro.plate("pair", data.size("pair")):
+        gap = theta[data["first"]] - theta[data["second"]]
+        decided = data["wins"] + data["losses"]
+        numpyro.sample("wins", dist.Binomial(decided, logits=gap), obs=data["wins"])
+
+
+@pytest.fixture(scope="module")
+def answer() -> bj.Comparison:
+    return bj.accuracy(LOG.verdicts, models=["judge_error", validated_judge], **SHORT)
+
+
+def test_counts_are_those_of_the_rows() -> None:
+    view, frame = data_view(LOG.verdicts), LOG.verdicts.frame
+    for code, system in enumerate(view.coords["system"]):
+        mine = frame[frame["model"] == system]
+        assert view["n"][code] == len(mine)
+        assert view["positives"][code] == mine["verdict"].sum()
+        for label, verdict in np.ndindex(2, 2):
+            here = (mine["label"] == label) & (mine["verdict"] == verdict)
+            assert view["labelled"][code, label, verdict] == here.sum()
+        assert view["unlabelled"][code].tolist() == [
+            int((mine["label"].isna() & (mine["verdict"] == verdict)).sum()) for verdict in (0, 1)
+        ]
+
+
+def test_it_has_rows_checks_ranks_a_page_and_json(answer: bj.Comparison, tmp_path: Path) -> None:
+    label = "bayes:validated_judge"
+    assert set(answer.estimates.where(method=label).frame["estimand"]) == {"accuracy", "difference"}
+    for name in ("predictive", "sensitivity", "convergence"):
+        assert label in set(answer.checks[name]["method"]), name
+    predicted = answer.checks["predictive"].query(f"method == {label!r}")
+    assert predicted[["mean", "bootstrap_lower", "bootstrap_upper"]].notna().all(axis=None)
+    assert (predicted["bootstrap_lower"] <= predicted["observed"]).all()
+    assert label in answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    found = json.loads(answer.to_json())
+    (manifest,) = (one for name, one in found["manifest"]["fits"].items() if label in name)
+    assert manifest["options"] == {"function": f"{__name__}:validated_judge"}
+
+
+def test_a_computed_accuracy_has_the_same_posterior(answer: bj.Comparison) -> None:
+    other = bj.accuracy(LOG.verdicts, models=[on_the_logit_scale], seed=1, **SHORT)
+    one, two = (
+        found.estimates.where(estimand=("accuracy", "difference"), method=f"bayes:{name}").frame
+        for found, name in ((answer, "validated_judge"), (other, "on_the_logit_scale"))
+    )
+    # Effective draws are some 600 of sd .05: a standard error of .002 each.
+    np.testing.assert_allclose(one["point"], two["point"], atol=0.012)
+    np.testing.assert_allclose(one["lower"], two["lower"], atol=0.03)
+
+
+def test_strengths_answer_the_elo_question() -> None:
+    battles = simulate_battles(seed=1).battles
+    found = bj.elo(battles, models=["bradley_terry", strengths], draws=300, tune=300, bootstrap=0)
+    ours, theirs = (
+        found.estimates.where(estimand="elo", method=name).frame.set_index("unit")["point"]
+        for name in ("bayes:bradley_terry[human]", "bayes:strengths")
+    )
+    # Ties are left out here: strengths are stretched, and the order is the same.
+    assert ours.sort_values().index.tolist() == theirs.sort_values().index.tolist()
+    assert theirs.mean() == pytest.approx(1500, abs=1e-6)
+
+
+def test_it_is_calibrated_over_its_prior() -> None:
+    model = as_model(validated_judge)
+    found = sbc(model, model.prepare(LOG.verdicts), replicates=60, seed=1)
+    assert found.passed
+
+
+def test_a_file_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(Path(__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    assert as_model(f"{path}:validated_judge").label == "bayes:validated_judge"
+    with pytest.raises(UsageError, match="did you mean 'validated_judge'"):
+        as_model(f"{path}:validate_judge")
+    with pytest.raises(UsageError, match=r"no file 'absent.py'"):
+        as_model("absent.py:f")
+
+
+def blind(data: Any) -> None:
+    with numpyro.plate("system", data.size("system")):
+        numpyro.sample("accuracy", dist.Beta(1, 1))
+
+
+def misnamed(data: Any) -> None:
+    with numpyro.plate("system", data.size("system")):
+        theta = numpyro.sample("accuracy", dist.Beta(1, 1))
+        numpyro.sample("heads", dist.Binomial(data["n"], theta), obs=data["positives"])
+
+
+def nameless(data: Any) -> None:
+    with numpyro.plate("system", data.size("system")):
+        theta = numpyro.sample("theta", dist.Beta(1, 1))
+        numpyro.sample("positives", dist.Binomial(data["n"], theta), obs=data["positives"])
+
+
+def discrete(data: Any) -> None:
+    numpyro.sample("switch", dist.Bernoulli(0.5))
+    validated_judge(data)
+
+
+def factored(data: Any) -> None:
+    with numpyro.plate("system", data.size("system")):
+        theta = numpyro.sample("accuracy", dist.Beta(1, 1))
+        numpyro.factor("likelihood", dist.Binomial(data["n"], theta).log_prob(data["positives"]))
+
+
+def shapeless(data: Any) -> None:
+    theta = numpyro.sample("accuracy", dist.Beta(1, 1))
+    with numpyro.plate("system", data.size("system")):
+        numpyro.sample("positives", dist.Binomial(data["n"], theta), obs=data["positives"])
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (blind, "observes nothing: give a site the name and values of an array, of labelled, unlabelled, n, positives"),
+        (misnamed, "site 'heads' of misnamed must observe the array of its name"),
+        (nameless, "no site of nameless is an estimand; name one accuracy"),
+        (discrete, "site 'switch' of discrete is a discrete unknown"),
+        (factored, "writes its likelihood as the factor 'likelihood'"),
+        (shapeless, r"site 'accuracy' of shapeless has shape \(\), not one value for each of 2 systems"),
+        (strengths, "asks for the array 'pair', and the table has labelled"),
+    ],
+)
+def test_what_cannot_be_fitted_is_one_sentence(function: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        bj.accuracy(LOG.verdicts, models=[function], **SHORT)
+
+
+def test_other_questions_and_populations_are_refused() -> None:
+    with pytest.raises(UsageError, match="no site of validated_judge is named elo or strength"):
+        FunctionModel(function=validated_judge).elo(None, data_view(LOG.verdicts))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="leave population out"):
+        bj.accuracy(LOG.verdicts, models=[validated_judge], population="items", **SHORT)
+    with pytest.raises(UsageError, match="is no model"):
+        bj.accuracy(LOG.verdicts, models=[3], **SHORT)
