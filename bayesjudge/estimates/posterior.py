@@ -206,7 +206,8 @@ def summary_rows(
         draws, unit_dim = draws.expand_dims(unit=[estimand]), "unit"
     values = draws.transpose("chain", "draw", unit_dim).to_numpy()
     ess, rhat = _convergence(values)
-    low, high = np.quantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
+    # Over one axis, since most versions of NumPy have no quantiles of no units over two.
+    low, high = np.quantile(np.concatenate(values), [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     rows = []
     for k, unit in enumerate(str(label) for label in draws[unit_dim].to_numpy()):
         row = {
