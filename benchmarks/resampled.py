@@ -52,7 +52,8 @@ def main() -> None:
     for version in options.versions:
         for judge, world in populations(options.data, version, options.judges):
             for n in options.labels:
-                found = scored(world, n, options)
+                logs = [drawn(world, n=n, seed=options.seed * 1000 + k) for k in range(options.replicates)]
+                found = scored(world, logs, seed=options.seed)
                 rows += [{"version": version, "judge": judge, "n": n, **row} for row in found]
                 print(f"{version} {judge}, {n} labels: {time.perf_counter() - start:.0f} s", file=sys.stderr)
     judges = by_judge(pd.DataFrame(rows))
@@ -105,10 +106,9 @@ def populations(path: Path, version: str, judges: Sequence[str] | None) -> Itera
         yield str(judge), Population(label, verdict, tuple(map(str, wide["label"].columns)))
 
 
-def scored(world: Population, n: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+def scored(world: Population, logs: Sequence[VerdictCounts], *, seed: int) -> list[dict[str, Any]]:
     """One row a method, estimand and unit: coverage, mean width and error, wrong-signed confident calls."""
-    logs = [drawn(world, n=n, seed=options.seed * 1000 + k) for k in range(options.replicates)]
-    fits, truth = fit_many(MODEL, logs, seed=options.seed, engine=SAMPLING), true_values(world)
+    fits, truth = fit_many(MODEL, logs, seed=seed, engine=SAMPLING), true_values(world)
     every = [
         Estimates.concat(
             [

@@ -241,7 +241,8 @@ def summary_rows(
     """
     units, values = _units_of(draws, estimand)
     ess, rhat = _convergence(values)
-    low, high = np.quantile(values, [(1 - prob) / 2, (1 + prob) / 2], axis=(0, 1))
+    # Over one axis, since most versions of NumPy have no quantiles of no units over two.
+    low, high = np.quantile(np.concatenate(values), [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     rows = []
     for k, unit in enumerate(units):
         row = {

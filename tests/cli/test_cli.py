@@ -114,7 +114,7 @@ def test_simulated_logs_are_equal_for_equal_seeds(tmp_path):
     [
         (("--youden", 3), "it must be between 0 and 1"),
         (("--labelled", -1), "it must be at least 0"),
-        (("--seed", -1), "greater than or equal to 0"),
+        (("--seed", -1), "for '--seed'"),
         (("--items", "many"), "a valid integer"),
     ],
 )

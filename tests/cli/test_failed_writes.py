@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,15 @@ def answer() -> bj.Comparison:
     return bj.accuracy(log, engine="laplace", pooling="shared", draws=300, bootstrap=200, compare=False, progress=False)
 
 
-@pytest.fixture
-def small_disk() -> Iterator[None]:
-    """No file may grow beyond what a page or a fit needs: a write then fails as it does on a full disk."""
+@contextmanager
+def small_files() -> Iterator[None]:
+    """No file may grow beyond what a page or a fit needs; no longer than need be, since pytest's own may be longer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def delivered(answer: bj.Comparison, out: Path | None = None, html: Path | None = None) -> int:
@@ -41,9 +44,10 @@ def delivered(answer: bj.Comparison, out: Path | None = None, html: Path | None 
 
 
 def test_a_full_disk_costs_what_does_not_fit(
-    answer: bj.Comparison, tmp_path: Path, small_disk: None, capsys: pytest.CaptureFixture[str]
+    answer: bj.Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert delivered(answer, out=tmp_path / "out") == 2
+    with small_files():
+        assert delivered(answer, out=tmp_path / "out") == 2
     shown, said = capsys.readouterr()
     assert "Accuracy" in shown
     assert said.count("\n") == 1

@@ -220,6 +220,18 @@ def test_known_probabilities_of_labels_repair_what_a_choice_of_items_does(shared
 
 
 @pytest.mark.slow
+def test_intervals_cover_in_logs_that_are_no_full_table(shared_data: Path, tmp_path: Path) -> None:
+    """GPT-4 of TriviaQA, eight logs a design; where one model has labels, the others' intervals are wide."""
+    out = tmp_path / "out.json"
+    run(str(BENCHMARKS / "odd_designs.py"), "--quick", "--out", str(out))
+    rows = [row for row in json.loads(out.read_text())["rows"] if row["method"] == "bayes:judge_error[partial]"]
+    assert {row["part"] for row in rows} == {"labelled", "without labels"}
+    for row in rows:
+        assert row["coverage"] >= 0.85, (row["design"], row["estimand"])
+        assert row["width"] > 0.6 or row["part"] == "labelled"
+
+
+@pytest.mark.slow
 def test_intervals_of_elo_cover_where_prompts_are_drawn_again(shared_data: Path, tmp_path: Path) -> None:
     """Twenty logs of 20 prompts: clustered intervals cover where independent ones do not."""
     out = tmp_path / "out.json"

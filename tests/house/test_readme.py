@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import numpy as np
 import pytest
 from stub_judge import Stub, stub_judge
 
@@ -91,7 +92,13 @@ def run_every_line(folder: Path, stub: Stub) -> None:
 
 @pytest.mark.slow
 def test_the_printed_table_is_the_demo_s(tmp_path: Path) -> None:
-    printed = shell(".venv/bin/bayesjudge demo --quiet", tmp_path).stdout
-    assert [line.rstrip() for line in blocks("text")[0].splitlines()] == [
-        line.rstrip() for line in printed.splitlines()[: len(blocks("text")[0].splitlines())]
-    ]
+    """But for the last bits of a processor, which send chains elsewhere: ends move by their Monte Carlo error.
+
+    That of an end is at most .005 here, of the difference of two .007; .025 is three of those and a rounding.
+    """
+    shown = blocks("text")[0].split()
+    printed = shell(".venv/bin/bayesjudge demo --quiet", tmp_path).stdout.split()[: len(shown)]
+    number = re.compile(r"[-+]?\d\.\d+")
+    assert [number.sub("", word) for word in printed] == [number.sub("", word) for word in shown]
+    found, wanted = (np.array(number.findall(" ".join(words)), dtype=float) for words in (printed, shown))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=0.025)
