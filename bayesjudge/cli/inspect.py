@@ -49,7 +49,7 @@ def _lines(found: Inspection) -> list[str]:
     lines += [f"  {name:<10}  {text}" for name, text in _told(found) if text]
     for question, answer in found.questions.items():
         lines.append(f"{question:<12}{'yes' if answer.possible else 'no'}: {_short(answer.why)}")
-        lines += [f"{'':<12}{command}" for command in answer.commands if answer.possible or "--gold" in command]
+        lines += [f"{'':<12}{command}" for command in answer.commands if answer.possible or "to_label" in command]
     return [*lines[: 24 - min(3, len(found.notes))], *(f"note: {_short(note)}" for note in found.notes[:3])]
 
 

@@ -184,6 +184,9 @@ def _file(part: Part) -> dict[str, Any]:
     return {"name": part.name, "size": path.stat().st_size, "sha256": digest}
 
 
+#: What the file to fill in is called.
+_TO_LABEL = "to_label.csv"
+
 type _Answer = tuple[bool, str, str, list[Any]]
 
 
@@ -193,7 +196,8 @@ def _asked(command: str, ask: Callable[[], _Answer]) -> tuple[QuestionAnswer, li
         possible, why, options, tables = ask()
     except (InputError, UsageError) as error:
         return QuestionAnswer(possible=False, why=str(error).splitlines()[0], commands=[]), []
-    return QuestionAnswer(possible=possible, why=why, commands=[command + options]), tables
+    first = [f"{command.replace('bayesjudge', 'bayesjudge next', 1)} --out {_TO_LABEL}"] if _TO_LABEL in options else []
+    return QuestionAnswer(possible=possible, why=why, commands=[*first, command + options]), tables
 
 
 def _accuracy(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
@@ -201,7 +205,8 @@ def _accuracy(parts: list[Part], columns: Any, choices: Choices) -> _Answer:
     labels = int(table.frame["label"].notna().sum())
     if labels:
         return True, f"{len(table)} verdicts, {labels} of them on answers with a label", "", [table]
-    return False, "after some labels", " --gold LABELS.csv   # item, model, label", [table]
+    why = "after some labels: 385 of each model's answers give ± .05 however the judge errs, fewer where it is good"
+    return False, why, f" --gold {_TO_LABEL}", [table]
 
 
 def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Answer:

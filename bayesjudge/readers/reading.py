@@ -20,6 +20,7 @@ class Choices(TypedDict, total=False):
     threshold: str | float | None
     put: Mapping[str, str]
     where: Mapping[str, Any] | None
+    texts: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,8 @@ class Reading:
         ending and for that of its folder.
     where : mapping of str to value or list of values, optional
         Use only rows whose columns have these values.
+    texts : bool
+        Keep what a tool's records say of the question and the answer, as ``question_text, answer_text``.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Reading:
     threshold: str | float | None = None
     put: Mapping[str, str] = field(default_factory=dict)
     where: Mapping[str, Any] | None = None
+    texts: bool = False
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
