@@ -123,7 +123,8 @@ def label_sheet(verdicts: Verdicts, *, n: int | None, unsure: bool, seed: int) -
 
     frame, unit = verdicts.frame, verdicts.cluster or "item"
     unlabelled = frame[unit].nunique() - frame.loc[frame["label"].notna(), unit].nunique()
-    drawn = draw_items(frame, size=min(ITEMS, unlabelled) if n is None else n, unit=unit, unsure=unsure, seed=seed)
+    size = min(ITEMS, unlabelled) if n is None else n
+    drawn = draw_items(frame, size=size, unit=unit, unsure=unsure, seed=seed)
     answers = frame.drop_duplicates(["item", "model"]).sort_values(["item", "model"], kind="stable")
     sheet = drawn.merge(answers.drop(columns=["label", "label_probability"], errors="ignore"), on=unit)
     texts = {"question": _first(sheet, QUESTIONS), "answer": _first(sheet, ANSWERS)}
@@ -159,6 +160,12 @@ def _json(found: Sequence[Mapping[str, Any]]) -> str:
 def _csv(sheet: pd.DataFrame) -> str:
     from bayesjudge.files import csv_text
 
+    lost = [name for name in sheet["item"] if visible(name) != name]
+    if lost:
+        raise UsageError(
+            f"item {lost[0]!r} has characters in its name that CSV does not keep, so that its label would be lost; "
+            "write JSON: --as label-studio or --as argilla"
+        )
     return csv_text(sheet)
 
 

@@ -45,6 +45,8 @@ TEXTS: dict[str, Sequence[str]] = {
         "resps",
     ),
 }
+#: Keys of an object under which its text is.
+_INNER = ("content", "text", "question", "output", "value")
 
 
 def with_texts(tool: Format) -> Format:
@@ -72,13 +74,12 @@ def text_at(record: Record, paths: Iterable[str]) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """A text, the one in a list or an object, the last message of a conversation, or an object as JSON."""
+    """A text, the one in an object, the last of a list, or an object as JSON; never what a judge said of it."""
     value = mapping(value) or listing(value) or value
-    if isinstance(value, dict):
-        inner = [
-            one for key in ("content", "text", "question", "output", "value") if isinstance(one := value.get(key), str)
-        ]
-        return inner[0] if inner else json.dumps(value, ensure_ascii=False, default=str)
     if isinstance(value, list | tuple):
         return _text(value[-1]) if value else None
+    if isinstance(value, dict):
+        texts = [one for key in _INNER if isinstance(one := value.get(key), str)]
+        rest = {key: one for key, one in value.items() if not str(key).startswith("score")}
+        return texts[0] if texts else json.dumps(rest, ensure_ascii=False, default=str) if rest else None
     return value if isinstance(value, str) and value.strip() else None

@@ -19,6 +19,7 @@ from bayesjudge.cli import app
 from bayesjudge.errors import UsageError
 from bayesjudge.planning.labels.drawing import draw_items
 from bayesjudge.readers import read_verdicts
+from bayesjudge.readers.texts import text_at
 from bayesjudge.tables import Verdicts
 
 
@@ -145,6 +146,23 @@ def test_a_tool_s_log_gives_its_texts(tmp_path: Path) -> None:
     assert "answer_text" not in read_verdicts(path).frame
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("So.", "So."),
+        ([["So."]], "So."),
+        ([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}], "So."),
+        ({"city": "Rome"}, '{"city": "Rome"}'),
+        ({"output": "So.", "scores": {"judge": 1}}, "So."),
+        ({"scores": {"judge": 1}}, None),
+        ({}, None),
+        (3, None),
+    ],
+)
+def test_labellers_are_shown_a_text_and_no_judge_s_opinion(value: Any, text: str | None) -> None:
+    assert text_at({"output": value}, ["response.output", "output"]) == text
+
+
 def test_what_inspect_says_can_be_typed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(file.parent)
     found = json.loads(run("inspect", file, "--json").stdout)["questions"]["accuracy"]
@@ -205,6 +223,24 @@ def test_mistakes_end_in_one_message(options: tuple[Any, ...], said: str, file: 
     assert ran.exit_code == 2
     assert said in ran.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_names_that_csv_does_not_keep_are_said(tmp_path: Path) -> None:
+    path, out = tmp_path / "log.jsonl", tmp_path / "out.json"
+    log(3).assign(item=lambda rows: rows["item"] + "\t.").to_json(path, orient="records", lines=True)
+    ran = run("next", "accuracy", path, "--out", tmp_path / "out.csv")
+    assert ran.exit_code == 2
+    assert "--as label-studio" in ran.stderr
+    assert run("next", "accuracy", path, "--out", out, "--as", "argilla").exit_code == 0
+    assert {one["metadata"]["item"] for one in json.loads(out.read_text())} == {f"q{k}\t." for k in range(3)}
+
+
+def test_where_every_item_has_a_label_nothing_is_next(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    log(3).assign(label=1).to_csv(path, index=False)
+    ran = run("next", "accuracy", path, "--out", tmp_path / "out.csv")
+    assert ran.exit_code == 2
+    assert "every item has a label already" in ran.stderr
 
 
 def test_somebody_s_labels_are_not_written_over(file: Path, tmp_path: Path) -> None:

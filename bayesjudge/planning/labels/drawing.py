@@ -39,7 +39,8 @@ def draw_items(
     Raises
     ------
     UsageError
-        More items than have no label; ``unsure`` where no answer has two verdicts or some are labelled already.
+        No item without a label, or fewer than are wanted; ``unsure`` where no answer has two verdicts, or where
+        some are labelled already.
 
     Examples
     --------
@@ -49,6 +50,8 @@ def draw_items(
     """
     labelled = verdicts["label"].notna().groupby(verdicts[unit]).any()
     items = labelled.index[~labelled].sort_values()
+    if not len(items):
+        raise UsageError("every item has a label already")
     if not 1 <= size <= len(items):
         raise UsageError(f"the number of items must be 1 to {len(items)}, those without a label, not {size}")
     rng = np.random.default_rng(seed)
