@@ -1,4 +1,4 @@
-"""A judge on loopback: an OpenAI-compatible endpoint that prefers the longer answer, and misbehaves where told to."""
+"""A judge on loopback: an OpenAI-compatible endpoint that prefers the longer answer, and misbehaves on request."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from bayesjudge.cli.coverage import cover
 from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, VerdictFile
 from bayesjudge.cli.inspect import inspect
 from bayesjudge.cli.judge import judge
+from bayesjudge.cli.next import next_
 from bayesjudge.cli.questions import command
 from bayesjudge.cli.simulate import simulate
 from bayesjudge.options import AccuracyOptions, AuditOptions, EloOptions, ReliabilityOptions
@@ -39,6 +40,7 @@ app.command()(models)
 app.command()(doctor)
 simulate.command("sbc")(calibrate)
 simulate.command("coverage")(cover)
+app.add_typer(next_, name="next")
 app.add_typer(simulate, name="simulate")
 
 

@@ -10,14 +10,14 @@ from threading import Event, Lock
 from typing import Any
 
 from bayesjudge.errors import UsageError
-from bayesjudge.judging.endpoint import Endpoint, Response, read_completion
+from bayesjudge.judging.endpoint import Endpoint, Response, one_line, read_completion
 from bayesjudge.judging.log import Log, Waiting, lines_of
 from bayesjudge.judging.requests import Asking, Request
 from bayesjudge.readers.json_records import json_records
 from bayesjudge.readers.sources import find_sources
 from bayesjudge.readers.values import at, number
 
-#: Calls that one request is worth; and requests without a reply, one after the other, after which all is stopped.
+#: Calls made for one request at most; and requests without a reply, one after the other, that stop everything.
 ATTEMPTS, MOST_IN_A_ROW = 8, 10
 #: Seconds before the second call, where the endpoint names none; doubled before each further one.
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
@@ -95,8 +95,8 @@ def take_batch(path: str, waiting: Waiting, asking: Asking, log: Log) -> tuple[T
 def _of_batch(line: Mapping[str, Any]) -> Response:
     if at(line, "response.status_code") == 200:
         return read_completion(at(line, "response.body"))
-    told = at(line, "error.message") or at(line, "response.body.error.message") or "the batch holds none"
-    return Response(failure=f"no reply: {told}")
+    why = at(line, "error.message") or at(line, "response.body.error.message") or "the batch holds none"
+    return Response(failure=f"no reply: {one_line(str(why))}")
 
 
 @dataclass(eq=False, kw_only=True)

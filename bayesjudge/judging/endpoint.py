@@ -22,7 +22,7 @@ from bayesjudge.readers.values import at, listing, number
 _THIS_ONE, _PASSING = {400, 413, 422}, {408, 409, 425, 429}
 #: Bytes of a reply that are read, characters of an error message that are kept, seconds waited at most.
 _MOST_BYTES, _MOST_SAID, _LONGEST_PAUSE = 1 << 24, 300, 60.0
-#: What is kept of a reply beside its text, and where it stands in an endpoint's answer and its first choice.
+#: What is kept of a reply with its text, and where it stands in an endpoint's answer and its first choice.
 FACTS = {
     "served": "answer.model",
     "finish": "choice.finish_reason",
@@ -96,23 +96,23 @@ class Endpoint:
         except (OSError, HTTPException) as error:
             unreached = isinstance(error, urllib.error.URLError)
             reason = getattr(error, "reason", None) or error
-            return Response(failure=f"no reply: {_one_line(str(reason))}", again=True, reached=not unreached)
+            return Response(failure=f"no reply: {one_line(str(reason))}", again=True, reached=not unreached)
 
     @cached_property
     def _opener(self) -> urllib.request.OpenerDirector:
         return urllib.request.build_opener(_NoRedirect)
 
     def _refused(self, error: urllib.error.HTTPError) -> Response:
-        told = f"HTTP {error.code} {error.reason}{self._explained(error)}"
+        why = f"HTTP {error.code} {error.reason}{self._explained(error)}"
         again = error.code in _PASSING or error.code >= 500
         if not again and error.code not in _THIS_ONE:
             raise UsageError(
-                f"{self.address} refuses every request ({told}); check --base-url and --model, and that the "
+                f"{self.address} refuses every request ({why}); check --base-url and --model, and that the "
                 "environment variable OPENAI_API_KEY holds the endpoint's key"
             )
         wait = number(error.headers.get("Retry-After"))
         pause = None if wait is None else min(max(wait, 0.0), _LONGEST_PAUSE)
-        return Response(failure=f"no reply: {told}", again=again, pause=pause)
+        return Response(failure=f"no reply: {why}", again=again, pause=pause)
 
     def _explained(self, error: urllib.error.HTTPError) -> str:
         """What the endpoint said of an error, without the key, which some repeat."""
@@ -124,9 +124,9 @@ class Endpoint:
             found = json.loads(said)
         except (ValueError, RecursionError):
             found = None
-        told = at(found, "error.message") or at(found, "message") or at(found, "error") or said
-        told = _one_line(str(told).replace(self.secret, "***") if self.secret else str(told))
-        return f": {told}" if told else ""
+        why = str(at(found, "error.message") or at(found, "message") or at(found, "error") or said)
+        why = one_line(why.replace(self.secret, "***") if self.secret else why)
+        return f": {why}" if why else ""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -141,8 +141,8 @@ def read_completion(body: Any) -> Response:
     choice = next(iter(listing(at(body, "choices"))), None)
     if at(choice, "message") is None:
         return Response(failure="no reply: an answer without choices", again=True)
-    content, told = at(choice, "message.content"), {"answer": body, "choice": choice}
-    found = {name: at(told, path) for name, path in FACTS.items()}
+    content, whole = at(choice, "message.content"), {"answer": body, "choice": choice}
+    found = {name: at(whole, path) for name, path in FACTS.items()}
     facts = {name: _whole(value) for name, value in found.items() if isinstance(value, str | int)}
     return Response(text=_whole(content) if isinstance(content, str) else "", facts=facts)
 
@@ -152,5 +152,6 @@ def _whole[T](value: T) -> T | str:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def _one_line(said: str) -> str:
+def one_line(said: str) -> str:
+    """The beginning of a message on one line."""
     return " ".join(_whole(said).split())[:_MOST_SAID]

@@ -189,6 +189,10 @@ class _Asked:
     options: str = ""
 
 
+#: What the file to fill in is called.
+_TO_LABEL = "to_label.csv"
+
+
 def _asked(command: str, ask: Callable[[], _Asked]) -> tuple[QuestionAnswer, Sequence[Any]]:
     """Whether the question can be asked, and the tables that it would be asked of."""
     try:
@@ -201,6 +205,9 @@ def _asked(command: str, ask: Callable[[], _Asked]) -> tuple[QuestionAnswer, Seq
         return QuestionAnswer(possible=False, why=why, lacks=list(filter(None, lacks)), commands=commands), []
     lost = [found.lacks] if found.lacks else []
     commands = [command + found.options] if found.options or not lost else []
+    if _TO_LABEL in found.options:
+        # A file to fill in is written first.
+        commands.insert(0, f"{command.replace('bayesjudge', 'bayesjudge next', 1)} --out {_TO_LABEL}")
     return QuestionAnswer(possible=not lost, why=found.why, lacks=lost, commands=commands), found.tables
 
 
@@ -218,8 +225,11 @@ def _accuracy(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
     table = read_verdicts(parts, columns=columns, **choices)
     labels = int(table.frame["label"].notna().sum())
     why = f"{len(table)} verdicts, {labels} of them on answers with a label"
-    gold = "" if labels else " --gold LABELS.csv   # item, model, label"
-    return _Asked(tables=[table], why=why, lacks="" if labels else "people's labels on some answers", options=gold)
+    if labels:
+        return _Asked(tables=[table], why=why)
+    needed = "385 of each model's answers give ± .05 however the judge errs, fewer where it is good"
+    lacks = f"people's labels on some answers: {needed}"
+    return _Asked(tables=[table], why=why, lacks=lacks, options=f" --gold {_TO_LABEL}")
 
 
 def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Asked:

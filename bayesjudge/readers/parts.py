@@ -26,6 +26,7 @@ from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise
 from bayesjudge.readers.rows import Rows, collect_rows, frame_records
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
+from bayesjudge.readers.texts import with_texts
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -212,7 +213,7 @@ def _of_frame(name: str, frame: pd.DataFrame, reading: Reading, taken: Collectio
     found = recognise_format(name, first, wanted=reading.format, taken=taken)
     if found is None:
         return Part(name=name, frame=frame, near=tuple(near_formats(first)))
-    return _of_tool(File(name=name), found.tool, frame_records(apart))
+    return _of_tool(File(name=name), found.tool, frame_records(apart), reading)
 
 
 def _apart(names: list[str]) -> list[str]:
@@ -241,11 +242,11 @@ def _of_records(
         near = tuple(near_formats(first, alone=alone))
         return Part(name=name, frame=_table(every), near=near)
     file = File(name=name, header={**(header or {}), **(found.header or {})})
-    return _of_tool(file, found.tool, every if found.records is None else iter(found.records))
+    return _of_tool(file, found.tool, every if found.records is None else iter(found.records), reading)
 
 
-def _of_tool(file: File, tool: Format, records: Iterator[Record]) -> Part:
-    rows = collect_rows(records, tool, file)
+def _of_tool(file: File, tool: Format, records: Iterator[Record], reading: Reading) -> Part:
+    rows = collect_rows(records, with_texts(tool) if reading.texts else tool, file)
     told = f"read as {tool.title}; people's judgements: {tool.people}"
     return Part(name=file.name, frame=rows.frame, tool=tool, rows=rows, notes=(told, *file.notes))
 

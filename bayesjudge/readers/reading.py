@@ -22,6 +22,7 @@ class Choices(TypedDict, total=False):
     put: Mapping[str, str]
     where: Where
     items: Any
+    texts: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,8 @@ class Reading:
         mapping of the file's own columns to a value or a list of values.
     items : path or table, optional
         One row an item: columns that the log does not have, joined by item.
+    texts : bool
+        Keep what a tool's records say of the question and the answer, as ``question_text, answer_text``.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Reading:
     put: Mapping[str, str] = field(default_factory=dict)
     where: Where = None
     items: Any = None
+    texts: bool = False
 
     def __post_init__(self) -> None:
         if self.threshold is not None:

@@ -39,7 +39,8 @@ def read_verdicts(
         Gold labels by item and model, or by item alone; the same mapping applies where it names their
         columns. By default the marks of people that a tool's log holds.
     **choices
-        What else to say of the file, see `Reading`: ``format, verdict, label, threshold, put, where, items``.
+        What else to say of the file, see `Reading`: ``format, verdict, label, threshold, put, where, items,
+        texts``.
 
     Returns
     -------

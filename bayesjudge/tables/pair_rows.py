@@ -127,7 +127,7 @@ def _rules(coded: _Coded) -> list[Rule]:
             name=coded.named,
             values="different verdicts",
             fix="Say which order each verdict belongs to (order: ab or ba), or choose one prompt or "
-            "run: where={'prompt': '...'}, or --where prompt=...",
+            f"run: where={{{_apart(table)!r}: '...'}}, or --where {_apart(table)}=...",
         ),
         same_within(
             "human_prefers",
@@ -146,6 +146,11 @@ def _rules(coded: _Coded) -> list[Rule]:
             fix="Settle on one category for each item.",
         ),
     ]
+
+
+def _apart(table: pd.DataFrame) -> str:
+    """The column that may tell several verdicts on one pair apart: that of a tool's log, or one of the usual."""
+    return "trial" if "trial" in table else "prompt"
 
 
 def _choose(coded: _Coded) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[str, int]]:

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import numpy as np
+import pandas as pd
 import pytest
 from stub_judge import Stub, stub_judge
 
@@ -54,7 +54,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_lines_are_found() -> None:
     commands = {line.split()[1] for line in lines()}
-    assert commands == {"simulate", "inspect", "accuracy", "elo", "reliability", "audit", "judge"}
+    assert commands == {"simulate", "inspect", "accuracy", "elo", "reliability", "audit", "judge", "next"}
     assert len(lines()) >= 14
 
 

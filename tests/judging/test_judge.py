@@ -19,6 +19,7 @@ from stub_judge import Answer, Stub, completion, stub_judge
 from typer.testing import CliRunner, Result
 
 from bayesjudge.cli import app
+from bayesjudge.errors import InputError
 from bayesjudge.judging import asking as asking_module
 from bayesjudge.readers import read_battles, read_pairs, read_repeats
 
@@ -396,6 +397,32 @@ def test_the_questions_read_the_log(stub: Stub, tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["inspect", str(log)])
     assert ran.exit_code == 0
     assert "log of bayesjudge judge: 48 records read" in ran.stdout
+
+
+def in_doubt(text: str, times: int) -> Answer:
+    """A judge who takes the other answer one time in four."""
+    found = completion(text)
+    if random.Random(f"{text} {times}").random() < 0.25:  # noqa: S311 - the same whatever the order of threads
+        said = json.loads(found["choices"][0]["message"]["content"])
+        turned = {"A": said["B"], "B": said["A"], "preference": {"A": "B", "B": "A"}[said["preference"]]}
+        found["choices"][0]["message"]["content"] = json.dumps(turned)
+    return 200, {}, json.dumps(found).encode()
+
+
+@pytest.mark.slow
+def test_the_questions_are_answered_from_the_log(stub: Stub, tmp_path: Path) -> None:
+    stub.trouble = in_doubt
+    assert ask(stub, tmp_path, "--trials", 3, n=30).exit_code == 0
+    log = str(tmp_path / "log.jsonl")
+    shown = {"elo": "Elo on the human scale", "reliability": "Flip rate", "audit": "Trust of every verdict"}
+    for question, title in shown.items():
+        chosen = ["--where", "trial=1"] if question == "audit" else []
+        command = [sys.executable, "-m", "bayesjudge", question, log, *chosen, "--draws", "300", "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert title in done.stdout
+    with pytest.raises(InputError, match=r"--where trial=\.\.\."):
+        read_pairs(log)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,194 @@
+"""``bayesjudge next ...``: what to collect next, as a file to fill in or to work off."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesjudge.cli.options import Column, File, Quiet, Seed, Where
+from bayesjudge.cli.reading import Format, Label, Put, Threshold, Verdict, reading
+from bayesjudge.cli.running import mapping, plain_messages, require_no_folder, say
+from bayesjudge.errors import UsageError, require_choice
+from bayesjudge.text import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesjudge.tables import Verdicts
+
+
+next_ = typer.Typer(no_args_is_help=True, help="What to collect next: answers to label, trials to run.")
+
+#: Items that are drawn by default.
+ITEMS = 40
+#: What people are shown of an answer.
+TEXTS = ("question", "answer")
+#: Columns of a table that hold the texts, the first that is there; of a tool's log the first.
+QUESTIONS = ("question_text", "question", "prompt", "instruction", "query", "input", "user_input")
+ANSWERS = ("answer_text", "answer", "response", "output", "completion", "actual_output")
+#: What a Label Studio project must show for its export to be read.
+LABELLING = (
+    '<View><Text name="q" value="$question"/><Text name="a" value="$answer"/><Choices name="label" toName="a">'
+    '<Choice value="correct"/><Choice value="incorrect"/></Choices></View>'
+)
+
+
+@next_.command("accuracy")
+def label_answers(
+    *,
+    file: File,
+    out: Annotated[Path, typer.Option(help="The file to fill in; none that is there is written over.")],
+    n: Annotated[
+        int | None, typer.Option("--n", help="Items, with every model's answer to each; by default 40.")
+    ] = None,
+    kind: Annotated[str, typer.Option("--as", help="csv, label-studio or argilla (JSON).")] = "csv",
+    unsure: Annotated[
+        bool, typer.Option("--unsure", help="Draw items more often where judges disagree, and write how often.")
+    ] = False,
+    seed: Seed = 0,
+    gold: Annotated[str | None, typer.Option(help="Labels there are already, which are not asked for again.")] = None,
+    column: Column = None,
+    where: Where = None,
+    file_format: Format = None,
+    verdict: Verdict = None,
+    label: Label = None,
+    threshold: Threshold = None,
+    put: Put = None,
+) -> None:
+    """Answers to label next: every model's answer to items drawn at random among those without a label."""
+    with plain_messages():
+        from bayesjudge.files import write_text
+        from bayesjudge.readers import read_verdicts
+
+        require_choice("as", kind, _WRITERS)
+        if unsure and kind != "csv":
+            raise UsageError(f"--unsure writes probabilities, which {kind} does not give back; leave out --as {kind}")
+        _require_free(out)
+        said = reading(file_format=file_format, where=where, put=put)
+        said |= {"verdict": verdict, "label": label, "threshold": threshold, "texts": True}
+        columns = mapping(column, "--column", "verdict=score")
+        sheet = label_sheet(read_verdicts(file, columns=columns, labels=gold, **said), n=n, unsure=unsure, seed=seed)
+        if not sheet["answer"].str.strip().any():
+            say(f"{file} holds no texts of answers: the file names items and models only")
+        write_text(out, _WRITERS[kind](sheet))
+        typer.echo(visible(f"{sheet['item'].nunique()} items, {len(sheet)} answers to label: {out}"))
+        typer.echo(visible(_then(kind, file, out)))
+
+
+@next_.command("reliability")
+def run_trials(
+    *,
+    file: File,
+    out: Annotated[Path, typer.Option(help="The table to write: judge, group, item, trials made, trials to make.")],
+    n: Annotated[int, typer.Option("--n", min=1, help="Trials to spend on each judge and condition.")],
+    draws: Annotated[int, typer.Option(help="Posterior draws of each chain.")] = 2000,
+    seed: Seed = 0,
+    column: Column = None,
+    where: Where = None,
+    file_format: Format = None,
+    put: Put = None,
+    quiet: Quiet = False,
+) -> None:
+    """Comparisons to repeat next: where further trials correct most majorities, by the posterior of ``reliability``."""
+    with plain_messages():
+        from bayesjudge.files import write_text
+        from bayesjudge.readers import read_repeats
+        from bayesjudge.studies import reliability
+        from bayesjudge.studies.reliability.parts import plan_sentences
+
+        _require_free(out)
+        columns = mapping(column, "--column", "outcome=winner")
+        said = reading(file_format=file_format, where=where, put=put)
+        trials, _ = read_repeats(file, columns=columns, **said)
+        if trials is None:
+            raise UsageError(f"{file} holds scores alone; trials are planned for comparisons")
+        tune = min(draws, 600)
+        answer = reliability(trials, budget=n, draws=draws, tune=tune, seed=seed, progress=not quiet)
+        for reason in answer.gate.reasons:
+            say(f"gate failed: {reason}")
+        plan = answer.checks["plan"]
+        asked = plan[plan["extra"] > 0].sort_values(["judge", "group", "extra"], ascending=[True, True, False])
+        write_text(out, _csv(asked[["judge", "group", "item", "trials", "extra"]]))
+        typer.echo(visible("\n".join([*plan_sentences(plan), f"Trials to make: {out}"])))
+
+
+def label_sheet(verdicts: Verdicts, *, n: int | None, unsure: bool, seed: int) -> pd.DataFrame:
+    """One row an answer to label: ``item, model, question, answer, label`` (empty) and, if any, its probability."""
+    from bayesjudge.planning.labels.drawing import draw_items
+
+    frame, unit = verdicts.frame, verdicts.cluster or "item"
+    unlabelled = frame[unit].nunique() - frame.loc[frame["label"].notna(), unit].nunique()
+    size = min(ITEMS, unlabelled) if n is None else n
+    drawn = draw_items(frame, size=size, unit=unit, unsure=unsure, seed=seed)
+    answers = frame.drop_duplicates(["item", "model"]).sort_values(["item", "model"], kind="stable")
+    sheet = drawn.merge(answers.drop(columns=["label", "label_probability"], errors="ignore"), on=unit)
+    texts = {"question": _first(sheet, QUESTIONS), "answer": _first(sheet, ANSWERS)}
+    chance = {"label_probability": sheet["label_probability"]} if "label_probability" in sheet else {}
+    return sheet[["item", "model"]].assign(**texts, label="", **chance)
+
+
+def _first(sheet: pd.DataFrame, names: tuple[str, ...]) -> Any:
+    found = next((name for name in names if name in sheet), None)
+    return "" if found is None else sheet[found].astype("str").fillna("")
+
+
+def _label_studio(sheet: pd.DataFrame) -> str:
+    return _json([{"data": record} for record in _records(sheet, ("item", "model", *TEXTS))])
+
+
+def _argilla(sheet: pd.DataFrame) -> str:
+    both = zip(_records(sheet, TEXTS), _records(sheet, ("item", "model")), strict=True)
+    rest: dict[str, Any] = {"responses": {}, "suggestions": {}}
+    return _json([{"id": str(k), "fields": texts, "metadata": names, **rest} for k, (texts, names) in enumerate(both)])
+
+
+def _records(sheet: pd.DataFrame, names: tuple[str, ...]) -> list[dict[str, str]]:
+    return [dict(zip(names, row, strict=True)) for row in sheet[list(names)].itertuples(index=False, name=None)]
+
+
+def _json(found: Sequence[Mapping[str, Any]]) -> str:
+    from bayesjudge.text import json_visible
+
+    return json_visible(json.dumps(found, ensure_ascii=False, indent=1)) + "\n"
+
+
+def _csv(sheet: pd.DataFrame) -> str:
+    from bayesjudge.files import csv_text
+
+    lost = [name for name in sheet["item"] if visible(name) != name]
+    if lost:
+        raise UsageError(
+            f"item {lost[0]!r} has characters in its name that CSV does not keep, so that its label would be lost; "
+            "write JSON: --as label-studio or --as argilla"
+        )
+    return csv_text(sheet)
+
+
+_WRITERS: Mapping[str, Callable[[pd.DataFrame], str]] = {
+    "csv": _csv,
+    "label-studio": _label_studio,
+    "argilla": _argilla,
+}
+
+
+def _then(kind: str, file: str, out: Path) -> str:
+    """What to do with the file."""
+    labels = shlex.quote(str(out)) if kind == "csv" else "EXPORT.json"
+    first = {
+        "csv": "Write 1 (right) or 0 into its column label",
+        "label-studio": f"Import it into a project with the labelling interface {LABELLING} and export JSON",
+        "argilla": "Read it into a dataset with a question label (correct, incorrect) and write its records to JSON",
+    }[kind]
+    return f"{first}; then: bayesjudge accuracy {shlex.quote(file)} --gold {labels}"
+
+
+def _require_free(out: Path) -> None:
+    """Refuse a place where somebody's labels may be."""
+    require_no_folder(out, "--out ")
+    if out.exists():
+        raise UsageError(f"--out {str(out)!r} exists, and may hold somebody's labels; name a file that does not")
