@@ -23,7 +23,7 @@ from bayesjudge.readers.formats import known_formats
 from bayesjudge.readers.json_records import json_records
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise_format
-from bayesjudge.readers.rows import Rows, collect_rows, frame_records
+from bayesjudge.readers.rows import Rows, collect_rows, frame_records, require_unicode
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
 
@@ -239,7 +239,7 @@ def _of_records(
     every = itertools.chain(first, records)
     if found is None:
         near = tuple(near_formats(first, alone=alone))
-        return Part(name=name, frame=_table(every), near=near)
+        return Part(name=name, frame=_table(name, every), near=near)
     file = File(name=name, header={**(header or {}), **(found.header or {})})
     return _of_tool(file, found.tool, every if found.records is None else iter(found.records))
 
@@ -254,8 +254,9 @@ def _of_tool(file: File, tool: Format, records: Iterator[Record]) -> Part:
 _CHUNK = 100_000
 
 
-def _table(records: Iterator[Record]) -> pd.DataFrame:
-    frames = [pd.DataFrame(list(chunk)) for chunk in itertools.batched(records, _CHUNK)]
+def _table(name: str, records: Iterator[Record]) -> pd.DataFrame:
+    whole = (require_unicode(record, number, name) for number, record in enumerate(records, start=1))
+    frames = [pd.DataFrame(list(chunk)) for chunk in itertools.batched(whole, _CHUNK)]
     return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 

@@ -140,7 +140,7 @@ def test_broken_csv_says_what_is_wrong(tmp_path: Path, content: str | bytes, sai
         ('[{"item": 1},\n {"item": }]', "line 2 is not JSON"),
         ('{"item": 1}\n\n[1, 2]\n', "line 3 is not an object but list"),
         ("[]", "no objects"),
-        ('{"item": "\\ud800", "model": "m", "verdict": 1}\n', "line 1 is not JSON"),
+        ('{"item": "\\ud800", "model": "m", "verdict": 1}\n', "record 1 holds half of a surrogate pair"),
         (b'{"item": "\xe4"}\n', "not UTF-8"),
     ],
 )
