@@ -24,8 +24,10 @@ from bayesjudge.readers.json_records import json_records
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise_format
 from bayesjudge.readers.rows import Rows, collect_rows, frame_records, require_unicode
+from bayesjudge.readers.sheets import read_sheet
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
+from bayesjudge.readers.wide import Wide
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,9 +120,19 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection
             f"cannot read a table from a {type(source).__name__}; "
             "give a path, or a pandas, Polars, pyarrow or Ibis table"
         )
-    parts = [_put(part, reading) for part in parts]
+    parts = [_unfolded(_put(part, reading), reading, taken) for part in parts]
     kept = keep_where([(part.name, part.frame) for part in parts], reading.where)
     return [_chosen(part, frame) for part, (_, frame) in zip(parts, kept, strict=True)]
+
+
+def _unfolded(part: Part, reading: Reading, taken: Collection[str]) -> Part:
+    """A wide table with one row a verdict."""
+    if reading.wide is None:
+        return part
+    if part.tool is not None:
+        raise UsageError(f"--wide is for plain tables; {part.name} is a file of {part.tool.title}")
+    frame, notes = Wide.parsed(reading.wide).of(part.frame, part.name, taken)
+    return replace(part, frame=frame, notes=(*part.notes, *notes))
 
 
 def _chosen(part: Part, frame: pd.DataFrame) -> Part:
@@ -175,6 +187,8 @@ def _parsed(source: Source, reading: Reading, taken: Collection[str]) -> Part:
         return _of_records(source.name, json_records(source), reading, taken)
     if source.format == "parquet":
         frame = read_parquet(source, lambda names: _projected(names, reading, taken))
+    elif source.format == "sheet":
+        frame = read_sheet(source)
     else:
         frame = read_delimited(source)
     return _of_frame(source.name, frame, reading, taken)

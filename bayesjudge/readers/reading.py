@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.filters import Where, conditions
+from bayesjudge.readers.wide import Wide
 
 
 class Choices(TypedDict, total=False):
@@ -22,6 +23,7 @@ class Choices(TypedDict, total=False):
     put: Mapping[str, str]
     where: Where
     items: Any
+    wide: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,10 @@ class Reading:
         mapping of the file's own columns to a value or a list of values.
     items : path or table, optional
         One row an item: columns that the log does not have, joined by item.
+    wide : str, optional
+        Of a table with a column for each model or judge, what cells and names of columns hold:
+        ``"verdict:model"``, ``"score:judge"``; with the columns, where not all others are meant,
+        ``"verdict:model=gpt-4,claude"``.
 
     Examples
     --------
@@ -62,11 +68,14 @@ class Reading:
     put: Mapping[str, str] = field(default_factory=dict)
     where: Where = None
     items: Any = None
+    wide: str | None = None
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
             threshold(self.threshold)
         conditions(self.where)
+        if self.wide is not None:
+            Wide.parsed(self.wide)
 
     def passes(self, score: float) -> bool:
         """Whether a score means yes, by the threshold."""

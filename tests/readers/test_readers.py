@@ -169,7 +169,7 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file that matches"):
         read_verdicts(str(tmp_path / "*.jsonl"))
     with pytest.raises(UsageError, match=r"known endings are \.csv"):
-        read_verdicts(write(tmp_path / "a.xlsx", "x"))
+        read_verdicts(write(tmp_path / "a.docx", "x"))
     with pytest.raises(UsageError, match="cannot be the name"):
         read_verdicts("a\0.csv")
 
