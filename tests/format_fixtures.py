@@ -881,7 +881,7 @@ FIXTURES: Mapping[str, Fixture] = {
         models=("gpt",),
         judges=("o3",),
         labels=1,
-        dropped={"nothing submitted": 1},
+        dropped={"not submitted": 1},
         content=[
             {
                 "id": str(k),

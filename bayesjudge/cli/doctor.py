@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 _OPTIONAL = {
     "pymc": ("the twin engine (engine='pymc')", "pip install 'bayesjudge[pymc]'"),
+    "openpyxl": ("workbooks (.xlsx) as input", "pip install 'bayesjudge[xlsx]'"),
     "polars": ("Polars tables as input", "pip install 'bayesjudge[polars]'"),
 }
 

@@ -35,6 +35,14 @@ class _File(Options):
     items: Annotated[
         str | None, Option("Second file, one row an item: columns that the log lacks, such as category or label.")
     ] = None
+    wide: Annotated[
+        str | None,
+        Option(
+            "The table has a column for each model or judge: verdict:model, verdict:judge, score:model or "
+            "score:judge; with =COLUMN,COLUMN where not all others are meant.",
+            metavar="verdict:model",
+        ),
+    ] = None
     format: Annotated[str | None, Option("Read as this tool's format (bayesjudge inspect names it), or as table.")] = (
         None
     )

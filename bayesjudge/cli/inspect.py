@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bayesjudge.cli.options import Column, File, Json, Where
-from bayesjudge.cli.reading import Format, Items, Label, Put, Threshold, Verdict, reading
+from bayesjudge.cli.reading import Format, Items, Label, Put, Threshold, Verdict, Wide, reading
 from bayesjudge.cli.running import mapping, plain_messages
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def inspect(
     threshold: Threshold = None,
     put: Put = None,
     items: Items = None,
+    wide: Wide = None,
     as_json: Json = False,
 ) -> None:
     """What a file or folder is, and which command answers which question; nothing is fitted."""
@@ -36,7 +37,7 @@ def inspect(
         from bayesjudge.readers.inspection import inspect_source
 
         said = reading(file_format=file_format, where=where, put=put, items=items)
-        said |= {"verdict": verdict, "label": label, "threshold": threshold}
+        said |= {"verdict": verdict, "label": label, "threshold": threshold, "wide": wide}
         found = inspect_source(file, columns=mapping(column, "--column", "verdict=score"), **said)
         typer.echo(found.to_json() if as_json else "\n".join(_lines(found)))
     if not found.usable:

@@ -22,6 +22,9 @@ Verdict = Annotated[
 Label = Annotated[str | None, typer.Option(help="The criterion or column that people marked: NAME or NAME=VALUE,...")]
 Threshold = Annotated[str | None, typer.Option(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
 Items = Annotated[str | None, typer.Option(help="Second file, one row an item: columns that the log lacks.")]
+Wide = Annotated[
+    str | None, typer.Option(help="A column for each model or judge: verdict:model, score:judge, ...", metavar="SHAPE")
+]
 Put = Annotated[
     list[str] | None,
     typer.Option("--set", help="Our column = a value for all rows; {file} and {folder} stand for their names."),

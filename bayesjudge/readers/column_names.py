@@ -301,6 +301,19 @@ def means_any(found: Iterable[str], names: Sequence[str]) -> bool:
     return any(_means(_folded(column), names) for column in found)
 
 
+def means_known(name: str) -> bool:
+    """Whether a column's name means something to any question, or a reference answer.
+
+    Examples
+    --------
+    >>> means_known("Judge Label"), means_known("gpt-4")
+    (True, False)
+    """
+    tables = (VERDICT_ALIASES, TRIAL_ALIASES, SCORE_ALIASES, BATTLE_ALIASES, PAIR_ALIASES)
+    known = {word for table in tables for ours, (strong, weak) in table.items() for word in (ours, *strong, *weak)}
+    return means_any([name], [*known, *REFERENCES])
+
+
 def _matching(found: Sequence[str], names: Sequence[str]) -> list[str]:
     return [column for column in found if _means(_folded(column), names)]
 

@@ -7,7 +7,7 @@ these keys, those that it knows, and the record's own scalars under their names:
 ``item, answer, model`` (or ``model_a, model_b``), ``judge, criterion, verdict, score, prob_a, score_a,
 score_b, score_gap, threshold, order, trial, human`` (a person's vote) or ``label`` (a person's mark),
 ``annotator, language, category, length_a, length_b, time``. A row with ``error`` alone says why a record, or
-one judgement of it, cannot be used.
+one judgement of it, cannot be used; a record without rows was not scored. What no row has a value of is no column.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ import pandas as pd
 type Record = Mapping[str, Any]
 type Row = dict[str, Any]
 
+#: Why a record, or a judgement of it, gives no row where nothing more is known.
+NOT_SCORED = "not scored"
 #: Names that a row gives a meaning; all others are metadata.
 ROW_NAMES = (
     "item",
@@ -107,6 +109,27 @@ class File:
             return None
 
 
+def judged(row: Row, criterion: str | None, value: float | str | None, *, judge: str | None = None) -> Row:
+    """The row of a judge's number or word, or why there is none; a judge without a name has the criterion's.
+
+    Examples
+    --------
+    >>> judged({"item": "q"}, "tone", 0.5), judged({}, "tone", None)
+    ({'item': 'q', 'criterion': 'tone', 'judge': 'tone', 'score': 0.5}, {'error': 'not scored'})
+    """
+    if value is None:
+        return {"error": NOT_SCORED}
+    kind = "verdict" if isinstance(value, str) else "score"
+    return {**row, "criterion": criterion, "judge": judge or criterion, kind: value}
+
+
+def marked(row: Row, criterion: str | None, value: Any, who: str | None) -> Row:
+    """The row of a person's mark, or why there is none."""
+    if value is None:
+        return {"error": NOT_SCORED}
+    return {**row, "criterion": criterion, "label": value, "annotator": who or "a person"}
+
+
 def _any_records(_: Sequence[Record]) -> bool:
     return True
 
@@ -129,10 +152,10 @@ class Format:
         One record and its file to rows.
     marks : frozenset of str
         Keys that one record among the first has, all of them; ``*`` stands for any text.
-    people : str
-        What marks a person's judgement, in words.
     identity : str
         What an item is, in words.
+    people : str
+        What marks a person's judgement, in words.
     without : frozenset of str
         Keys that exclude the format.
     records : tuple of str
@@ -152,8 +175,8 @@ class Format:
     source: str
     rows: Callable[[Record, File], Iterable[Row]]
     marks: frozenset[str]
-    people: str
     identity: str
+    people: str = "none"
     without: frozenset[str] = frozenset()
     records: tuple[str, ...] = ()
     preamble: frozenset[str] = frozenset()

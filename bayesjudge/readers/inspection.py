@@ -259,7 +259,7 @@ def _audit(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
 
 def _of_rows(choices: Choices) -> Choices:
     """The choices that are not about verdicts on single answers."""
-    kept = {key: value for key, value in choices.items() if key in {"format", "put", "where", "items"}}
+    kept = {key: value for key, value in choices.items() if key in {"format", "put", "where", "items", "wide"}}
     return cast("Choices", kept)
 
 

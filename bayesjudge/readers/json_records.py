@@ -66,17 +66,13 @@ def _all(source: Source, start: bytes, lines: BinaryIO) -> str:
 
 def _parsed(source: Source, text: str, line: int) -> Any:
     try:
-        value = json.loads(text)
-        if "\\u" in text and ("\\ud" in text or "\\uD" in text):
-            # Half of a surrogate pair is legal JSON but no Unicode text.
-            json.dumps(value, ensure_ascii=False).encode()
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         before = text[: error.pos].rstrip() if isinstance(error, json.JSONDecodeError) else ""
         at = line + before.count("\n")
         reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
         found, fix = f"line {at} is not JSON ({reason})", "Write one object a line, or one array of objects."
         raise InputError([file_problem(source.name, found, fix)]) from error
-    return value
 
 
 def _object(source: Source, value: Any, where: str) -> dict[str, Any]:

@@ -23,10 +23,12 @@ from bayesjudge.readers.formats import known_formats
 from bayesjudge.readers.json_records import json_records
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise_format
-from bayesjudge.readers.rows import Rows, collect_rows, frame_records
+from bayesjudge.readers.rows import Rows, collect_rows, frame_records, require_unicode
+from bayesjudge.readers.sheets import read_sheet
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
 from bayesjudge.readers.texts import with_texts
+from bayesjudge.readers.wide import Wide
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,9 +121,19 @@ def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection
             f"cannot read a table from a {type(source).__name__}; "
             "give a path, or a pandas, Polars, pyarrow or Ibis table"
         )
-    parts = [_put(part, reading) for part in parts]
+    parts = [_unfolded(_put(part, reading), reading, taken) for part in parts]
     kept = keep_where([(part.name, part.frame) for part in parts], reading.where)
     return [_chosen(part, frame) for part, (_, frame) in zip(parts, kept, strict=True)]
+
+
+def _unfolded(part: Part, reading: Reading, taken: Collection[str]) -> Part:
+    """A wide table with one row a verdict."""
+    if reading.wide is None:
+        return part
+    if part.tool is not None:
+        raise UsageError(f"--wide is for plain tables; {part.name} is a file of {part.tool.title}")
+    frame, notes = Wide.parsed(reading.wide).of(part.frame, part.name, taken)
+    return replace(part, frame=frame, notes=(*part.notes, *notes))
 
 
 def _chosen(part: Part, frame: pd.DataFrame) -> Part:
@@ -176,6 +188,8 @@ def _parsed(source: Source, reading: Reading, taken: Collection[str]) -> Part:
         return _of_records(source.name, json_records(source), reading, taken)
     if source.format == "parquet":
         frame = read_parquet(source, lambda names: _projected(names, reading, taken))
+    elif source.format == "sheet":
+        frame = read_sheet(source)
     else:
         frame = read_delimited(source)
     return _of_frame(source.name, frame, reading, taken)
@@ -240,7 +254,7 @@ def _of_records(
     every = itertools.chain(first, records)
     if found is None:
         near = tuple(near_formats(first, alone=alone))
-        return Part(name=name, frame=_table(every), near=near)
+        return Part(name=name, frame=_table(name, every), near=near)
     file = File(name=name, header={**(header or {}), **(found.header or {})})
     return _of_tool(file, found.tool, every if found.records is None else iter(found.records), reading)
 
@@ -255,8 +269,9 @@ def _of_tool(file: File, tool: Format, records: Iterator[Record], reading: Readi
 _CHUNK = 100_000
 
 
-def _table(records: Iterator[Record]) -> pd.DataFrame:
-    frames = [pd.DataFrame(list(chunk)) for chunk in itertools.batched(records, _CHUNK)]
+def _table(name: str, records: Iterator[Record]) -> pd.DataFrame:
+    whole = (require_unicode(record, number, name) for number, record in enumerate(records, start=1))
+    frames = [pd.DataFrame(list(chunk)) for chunk in itertools.batched(whole, _CHUNK)]
     return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from bayesjudge.errors import UsageError
 from bayesjudge.readers.filters import Where, conditions
+from bayesjudge.readers.wide import Wide
 
 
 class Choices(TypedDict, total=False):
@@ -23,6 +24,7 @@ class Choices(TypedDict, total=False):
     where: Where
     items: Any
     texts: bool
+    wide: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,10 @@ class Reading:
         One row an item: columns that the log does not have, joined by item.
     texts : bool
         Keep what a tool's records say of the question and the answer, as ``question_text, answer_text``.
+    wide : str, optional
+        Of a table with a column for each model or judge, what cells and names of columns hold:
+        ``"verdict:model"``, ``"score:judge"``; with the columns, where not all others are meant,
+        ``"verdict:model=gpt-4,claude"``.
 
     Examples
     --------
@@ -66,11 +72,14 @@ class Reading:
     where: Where = None
     items: Any = None
     texts: bool = False
+    wide: str | None = None
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
             threshold(self.threshold)
         conditions(self.where)
+        if self.wide is not None:
+            Wide.parsed(self.wide)
 
     def passes(self, score: float) -> bool:
         """Whether a score means yes, by the threshold."""

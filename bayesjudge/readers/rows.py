@@ -11,12 +11,16 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.filters import ROW
-from bayesjudge.readers.format import ROW_NAMES, File, Format, Record, Row
+from bayesjudge.readers.format import NOT_SCORED, ROW_NAMES, File, Format, Record, Row
+from bayesjudge.readers.sources import file_problem
+from bayesjudge.readers.values import is_unicode
 
 #: Columns of metadata that are kept: more are no groups.
 MOST_COLUMNS = 200
 #: Places of records without rows that are named, a reason.
 PLACES = 5
+#: Columns that are there though no row has a value: rows that lack it are refused in words.
+_ALWAYS = frozenset({"item", "model_a", "model_b"})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,18 +51,23 @@ class Rows:
 class _Columns:
     """Columns that grow row by row; equal texts are stored once."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.cells: dict[str, list[Any]] = {}
         self.places: list[int] = []
         self.texts: dict[str, str] = {}
 
     def add(self, row: Row, place: int) -> None:
-        for name in row.keys() - self.cells.keys():
-            if name in ROW_NAMES or len(self.cells) < MOST_COLUMNS:
-                self.cells[name] = [None] * len(self.places)
+        if not row.keys() <= self.cells.keys():
+            for name in row.keys() - self.cells.keys():
+                if name in ROW_NAMES or len(self.cells) < MOST_COLUMNS:
+                    self.cells[name] = [None] * len(self.places)
+        texts = self.texts
         for name, values in self.cells.items():
             value = row.get(name)
-            values.append(self.texts.setdefault(value, value) if isinstance(value, str) else value)
+            if isinstance(value, str):
+                value = texts.get(value) or texts.setdefault(require_unicode(value, place + 1, self.name), value)
+            values.append(value)
         self.places.append(place)
 
 
@@ -70,7 +79,7 @@ def collect_rows(records: Iterator[Record], tool: Format, file: File) -> Rows:
     InputError
         Not one record gave a row; with the reasons.
     """
-    columns, dropped, unscored = _Columns(), Counter[str](), Counter[str]()
+    columns, dropped, unscored = _Columns(file.name), Counter[str](), Counter[str]()
     places: dict[str, list[int]] = {}
     number = 0
     for record in records:
@@ -87,17 +96,36 @@ def collect_rows(records: Iterator[Record], tool: Format, file: File) -> Rows:
         if len(columns.places) > before:
             unscored.update(reasons)
             continue
-        reason = reasons[0] if reasons else "nothing judged"
+        reason = reasons[0] if reasons else NOT_SCORED
         dropped[reason] += 1
         if len(places.setdefault(reason, [])) < PLACES:
             places[reason].append(number)
     if not columns.places:
         raise InputError([_nothing(tool, file, dropped, places)])
-    names = [name for name in ROW_NAMES if name in columns.cells]
-    names += sorted(columns.cells.keys() - set(names))
+    cells = {
+        name: values
+        for name, values in columns.cells.items()
+        if name in _ALWAYS or any(value is not None for value in values)
+    }
+    names = [name for name in ROW_NAMES if name in cells]
+    names += sorted(cells.keys() - set(names))
     index = pd.Index(columns.places, name=ROW)
-    frame = pd.DataFrame({name: columns.cells[name] for name in names}, index=index)
+    frame = pd.DataFrame({name: cells[name] for name in names}, index=index)
     return Rows(frame=tool.finish(frame), records=number, dropped=dict(dropped), places=places, unscored=dict(unscored))
+
+
+def require_unicode[T](value: T, number: int, name: str) -> T:
+    """The value of a record, whose texts are all text.
+
+    Raises
+    ------
+    InputError
+        Half of a surrogate pair.
+    """
+    if not is_unicode(value):
+        found, fix = f"record {number} holds half of a surrogate pair, which is no text", "Write the record again."
+        raise InputError([file_problem(name, found, fix)])
+    return value
 
 
 def frame_records(frame: pd.DataFrame) -> Iterator[Record]:

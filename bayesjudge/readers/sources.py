@@ -32,6 +32,7 @@ FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".eval": "zip",
+    ".xlsx": "sheet",
 }
 #: Endings that say nothing: what such a file is, its first bytes say.
 _SNIFFED = ("", ".txt", ".log")
@@ -134,7 +135,7 @@ def _file(path: Path) -> Source:
         raise UsageError(f"{str(path)!r} holds tables; say which: {path}::TABLE")
     packed, ending = path.suffix.lower() == ".gz", _ending(path)
     if ending not in {*FORMATS, *_SNIFFED}:
-        fix = "save the sheet as CSV" if ending in {".xlsx", ".xls"} else "rename the file, or pipe it in and read '-'"
+        fix = "save the sheet as CSV" if ending == ".xls" else "rename the file, or pipe it in and read '-'"
         raise UsageError(
             f"cannot tell the format of {path.name!r} from its ending {ending!r}; known endings are "
             f"{', '.join(FORMATS)}, each also with .gz; {fix}"

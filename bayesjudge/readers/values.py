@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -22,11 +23,16 @@ def at(value: Any, path: str) -> Any:
     >>> at({"provider": {"id": "gpt-4"}}, "provider.id"), at({"provider": "gpt-4"}, "provider.id")
     ('gpt-4', None)
     """
-    for key in path.split("."):
+    for key in _keys(path):
         if not isinstance(value, dict):
             return None
         value = value.get(key)
     return value
+
+
+@lru_cache
+def _keys(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -93,6 +99,12 @@ def number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def scalar(value: Any) -> float | str | None:
+    """A number, else a name; None for anything else."""
+    found = number(value)
+    return text(value) if found is None else found
+
+
 _SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str)
 
 
@@ -112,7 +124,27 @@ def canonical(value: Any) -> str | None:
     name = text(value)
     if name is None or len(name) <= LONGEST:
         return name
-    return f"{name[:60]}… {hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}"
+    return f"{name[:60]}… {hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def is_unicode(value: Any) -> bool:
+    """Whether every text in a value is one: half of a surrogate pair is legal JSON but no Unicode.
+
+    Examples
+    --------
+    >>> is_unicode({"item": ["é", 1]}), is_unicode({"item": [chr(0xD800)]})
+    (True, False)
+    """
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            left += [*one, *one.values()]
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, str) and not one.isascii() and one.encode(errors="ignore").decode() != one:
+            return False
+    return True
 
 
 def numbered_answers(frame: pd.DataFrame) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.single import judge_as_verdict, meaning_yes, one_system
+from bayesjudge.readers.wide import looks_wide
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.columns import label_source, name_columns
 from bayesjudge.tables.verdict_rows import NAMES
@@ -84,7 +85,7 @@ def read_verdicts(
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
         told = located(error.problems, [part.name for part in parts], frames)
-        raise parts[0].explained(InputError(told)) from error
+        raise looks_wide(parts[0].frame, parts[0].name, told) or parts[0].explained(InputError(told)) from error
     return replace(
         verdicts,
         warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),

@@ -1,13 +1,19 @@
-"""Battles of a plain table with a column of verdicts for each judge, turned into one row a verdict."""
+"""Plain tables with a column for each judge or model, turned into one row a verdict or score."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.readers.column_names import means_known
 from bayesjudge.readers.filters import ROW
+from bayesjudge.tables.coding import MISSING, code_binary
+from bayesjudge.tables.words import code_numbers
 
 _WORDS = frozenset({"a", "b", "tie", "model_a", "model_b"})
 #: Columns that say how a judge's verdicts are written, where a table has one judge a row already.
@@ -15,10 +21,91 @@ _LONG = frozenset({"verdict", "judge", "score_a", "score_gap", "prob_a", "winner
 _OTHERS = frozenset({"model_a", "model_b", "order", "label", "gold", "item"})
 
 
+@dataclass(frozen=True, kw_only=True)
+class Wide:
+    """Which of our columns the cells of some columns hold, which their names hold, and which columns.
+
+    Examples
+    --------
+    >>> Wide.parsed("verdict:model=gpt-4,claude")
+    Wide(cells='verdict', names='model', columns=('gpt-4', 'claude'))
+    """
+
+    cells: str
+    names: str
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def parsed(cls, text: str) -> Wide:
+        """As ``--wide`` has it.
+
+        Raises
+        ------
+        UsageError
+            Not ``verdict:model``, ``score:judge`` and the like, with or without the columns.
+        """
+        found = re.fullmatch(r"\s*(verdict|score)\s*:\s*(model|judge)\s*(?:=(.+))?", text, re.DOTALL)
+        if found is None:
+            raise UsageError(
+                f"--wide {text!r}: write verdict:model (a column of verdicts for each model), verdict:judge, "
+                "score:model or score:judge, and where not all columns are meant verdict:model=gpt-4,claude"
+            )
+        columns = tuple(name.strip() for name in (found[3] or "").split(",") if name.strip())
+        return cls(cells=found[1], names=found[2], columns=columns)
+
+    def of(self, frame: pd.DataFrame, name: str, taken: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """The table with one row a cell, each row's place in the file as index, and what was taken.
+
+        Raises
+        ------
+        UsageError
+            A column that is not there, or none that could be meant.
+        """
+        columns = self.columns or tuple(_cells(frame, self.cells, taken))
+        if not columns:
+            raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
+        lost = [column for column in columns if column not in frame.columns]
+        if lost:
+            raise UsageError(f"--wide: no column {lost[0]!r} in {name}; it has {list(frame.columns)}")
+        told = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
+        return unfolded(frame, columns, cells=self.cells, names=self.names), (told,)
+
+
+def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
+    """Columns without a known name that hold nothing but verdicts (or scores)."""
+    free = [name for name in map(str, frame.columns) if name not in taken and not means_known(name)]
+    return [name for name in free if isinstance(frame[name], pd.Series) and _holds(frame[name], kind)]
+
+
+def _holds(values: pd.Series[Any], kind: str) -> bool:
+    if kind == "score":
+        places, _ = code_numbers(values)
+        return bool((places >= 0).any() and not (places == -2).any())
+    codes = code_binary(values)
+    known = values.dropna()
+    coded = bool((codes >= 0).any() and (codes >= MISSING).all())
+    return coded or (not known.empty and set(map(str, known)) <= _WORDS)
+
+
+def looks_wide(frame: pd.DataFrame, name: str, problems: Sequence[Problem]) -> InputError | None:
+    """The problems of a table without a column of verdicts but several that hold some; None for others."""
+    rest = [problem for problem in problems if problem.column not in {"model", "verdict"}]
+    found = _cells(frame, "verdict", ()) if "verdict" not in frame and len(rest) < len(problems) else []
+    if len(found) < 2:
+        return None
+    problem = Problem(
+        column="verdict",
+        found=f"{len(found)} columns of verdicts in {name}: {', '.join(map(repr, found[:8]))}",
+        allowed="one column of verdicts",
+        fix="Say what each column is: --wide verdict:model (one model's) or --wide verdict:judge (one judge's).",
+    )
+    return InputError([*rest, problem], options=("--wide verdict:model", "--wide verdict:judge"))
+
+
 def one_judge_a_row(
     frame: pd.DataFrame, *, judges: Sequence[str] | None, taken: Sequence[str]
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The table with ``judge`` and ``verdict``, each row's place in the file as index, and what was assumed.
+    """Battles with ``judge`` and ``verdict``, each row's place in the file as index, and what was assumed.
 
     Parameters
     ----------
@@ -36,12 +123,15 @@ def one_judge_a_row(
         A judge without a column.
     """
     if judges is not None:
-        return _unfolded(frame, list(judges)), ()
+        lost = [name for name in judges if name not in frame.columns]
+        if lost or not judges:
+            raise UsageError(f"no column {lost or judges!r} of a judge; the table has {list(frame.columns)}")
+        return unfolded(frame, judges), ()
     found = [name for name in frame.columns if name not in taken and _is_judge(frame, name)]
     if not found:
         return frame, ()
     told = f"columns {', '.join(map(repr, found))} were read as one judge's verdicts each"
-    return _unfolded(frame, found), (told,)
+    return unfolded(frame, found), (told,)
 
 
 def _is_judge(frame: pd.DataFrame, name: str) -> bool:
@@ -54,10 +144,20 @@ def _is_judge(frame: pd.DataFrame, name: str) -> bool:
     return not words.empty and set(map(str, words)) <= _WORDS
 
 
-def _unfolded(frame: pd.DataFrame, judges: list[str]) -> pd.DataFrame:
-    lost = [name for name in judges if name not in frame.columns]
-    if lost or not judges:
-        raise UsageError(f"no column {lost or judges!r} of a judge; the table has {list(frame.columns)}")
+def unfolded(
+    frame: pd.DataFrame, columns: Sequence[str], *, cells: str = "verdict", names: str = "judge"
+) -> pd.DataFrame:
+    """One row a cell of these columns.
+
+    Examples
+    --------
+    >>> unfolded(pd.DataFrame({"item": [1], "x": [0], "y": [1]}), ["x", "y"], names="model").values.tolist()
+    [[1, 'x', 0], [1, 'y', 1]]
+    """
     rows = frame if frame.index.name == ROW else frame.set_axis(pd.RangeIndex(len(frame), name=ROW))
-    rest = rows.drop(columns=judges)
-    return pd.concat([rest.assign(judge=name, verdict=rows[name].astype(object)) for name in judges])
+    rest = rows.drop(columns=list(columns))
+    each: list[pd.DataFrame] = []
+    for name in columns:
+        added: dict[str, Any] = {names: name, cells: rows[name].astype(object)}
+        each.append(rest.assign(**added))
+    return pd.concat(each)

@@ -140,7 +140,7 @@ def test_broken_csv_says_what_is_wrong(tmp_path: Path, content: str | bytes, sai
         ('[{"item": 1},\n {"item": }]', "line 2 is not JSON"),
         ('{"item": 1}\n\n[1, 2]\n', "line 3 is not an object but list"),
         ("[]", "no objects"),
-        ('{"item": "\\ud800", "model": "m", "verdict": 1}\n', "line 1 is not JSON"),
+        ('{"item": "\\ud800", "model": "m", "verdict": 1}\n', "record 1 holds half of a surrogate pair"),
         (b'{"item": "\xe4"}\n', "not UTF-8"),
     ],
 )
@@ -169,7 +169,7 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file that matches"):
         read_verdicts(str(tmp_path / "*.jsonl"))
     with pytest.raises(UsageError, match=r"known endings are \.csv"):
-        read_verdicts(write(tmp_path / "a.xlsx", "x"))
+        read_verdicts(write(tmp_path / "a.docx", "x"))
     with pytest.raises(UsageError, match="cannot be the name"):
         read_verdicts("a\0.csv")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -294,15 +295,17 @@ def test_a_pretty_printed_object_is_one_record(tmp_path: Path) -> None:
     assert read_verdicts(path).frame["verdict"].tolist() == [1]
 
 
-def test_a_file_without_a_telling_ending_is_sniffed(tmp_path: Path) -> None:
+def test_a_file_without_a_telling_ending_is_sniffed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("log", "log.txt", "log.log"):
         (tmp_path / name).write_text('{"item": "q", "model": "m", "verdict": 1}\n')
         assert len(read_verdicts(tmp_path / name)) == 1
     with pytest.raises(UsageError, match="curl -LO https://"):
         read_verdicts("https://example.org/log.csv")
-    (tmp_path / "log.xlsx").write_bytes(b"PK")
-    with pytest.raises(UsageError, match="save the sheet as CSV"):
-        read_verdicts(tmp_path / "log.xlsx")
+    for name, said in (("log.xls", "save the sheet as CSV"), ("log.xlsx", r"pip install 'bayesjudge\[xlsx\]'")):
+        (tmp_path / name).write_bytes(b"PK")
+        monkeypatch.setitem(sys.modules, "openpyxl", None)
+        with pytest.raises(UsageError, match=said):
+            read_verdicts(tmp_path / name)
 
 
 def width(path: Path) -> float:
@@ -412,3 +415,37 @@ def test_items_bring_categories_to_trials() -> None:
     assert scores is not None
     for frame in (trials.frame, scores.frame):
         assert frame.sort_values("item")["category"].tolist() == ["code", "code", "maths"]
+
+
+WIDE = pd.DataFrame({"item": ["1", "2"], "human_label": ["1", None], "gpt-4": ["1", "0"], "claude": ["no", "yes"]})
+
+
+def test_a_column_for_each_model_is_read_when_said(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    WIDE.to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"2 columns of verdicts .*'gpt-4', 'claude'.*--wide verdict:model") as raised:
+        read_verdicts(path)
+    assert raised.value.options == ("--wide verdict:model", "--wide verdict:judge")
+    table = read_verdicts(path, wide="verdict:model", where="item=1")
+    assert table.frame[["item", "model", "verdict"]].to_numpy().tolist() == [["1", "gpt-4", 1], ["1", "claude", 0]]
+    assert "columns 'gpt-4', 'claude' were read as one model's verdicts each" in table.warnings
+    one = read_verdicts(path, wide="verdict:model=claude").frame
+    assert one[["model", "verdict", "gpt-4"]].to_numpy().tolist() == [["claude", 0, "1"], ["claude", 1, "0"]]
+    judges = read_verdicts(path, wide="verdict:judge", put={"model": "mine"}).frame
+    assert set(judges["judge"]) == {"gpt-4", "claude"}
+    _, scores = read_repeats(WIDE.drop(columns="claude").assign(k=[7, 8]), wide="score:judge=k")
+    assert scores is not None
+    assert scores.frame["score"].tolist() == [7.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("wide", "said"),
+    [
+        ("model", "write verdict:model"),
+        ("verdict:model=nobody", "no column 'nobody' in the table"),
+        ("score:model", "the table has no column of scores but known ones"),
+    ],
+)
+def test_a_shape_that_the_table_has_not_is_refused(wide: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_verdicts(LOG[["item", "model", "verdict"]], wide=wide)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import NOT_SCORED, File, Format, Record, Row
 from bayesjudge.readers.values import canonical, number, scalars, text
 
 _KEPT = ("dataset", "datasplit", "time_per_example", "price_per_example")
@@ -14,7 +14,7 @@ def _rows(record: Record, _: File) -> Iterator[Row]:
     """The preference runs from 1 (output 1 is better) to 2; what lies between is a probability."""
     preference = number(record.get("preference"))
     if preference is None and record.get("preference") in (None, ""):
-        yield {"error": "not scored"}
+        yield {"error": NOT_SCORED}
         return
     row = scalars({name: record.get(name) for name in _KEPT})
     row |= {
@@ -22,9 +22,8 @@ def _rows(record: Record, _: File) -> Iterator[Row]:
         "model_a": text(record.get("generator_1")) or text(record.get("generator")),
         "model_b": text(record.get("generator_2")),
         "judge": text(record.get("annotator")),
+        "human": record.get("human"),
     }
-    if "human" in record:
-        row["human"] = record["human"]
     if preference in (1.0, 1.5, 2.0):
         yield {**row, "verdict": 2.0 - preference}
     else:
@@ -36,7 +35,6 @@ FORMATS = tuple(
         name=name,
         title="AlpacaEval annotations",
         rows=_rows,
-        people="none",
         identity="instruction",
         source="alpaca_eval 0.6, src/alpaca_eval/annotators and results/*/annotations.json",
         marks=frozenset({"preference", *marks}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import NOT_SCORED, File, Format, Record, Row
 from bayesjudge.readers.values import at, listing, scalars, text
 
 _VERDICT = re.compile(r"A(<<|<|=|>|>>)B|B(<<|<|=|>|>>)A")
@@ -15,17 +15,19 @@ _KEPT = ("category", "subcategory", "language")
 def _rows(record: Record, file: File) -> Iterator[Row]:
     """In game 1 the baseline is answer A, in game 2 the model is."""
     row = scalars({name: record.get(name) for name in _KEPT})
-    item = text(record.get("uid")) or text(record.get("question_id"))
-    row |= {"item": item, "model_a": text(record.get("model")), "judge": text(record.get("judge"))}
     baseline = text(record.get("baseline"))
-    row |= {"model_b": baseline} if baseline else {}
+    row |= {
+        "item": text(record.get("uid")) or text(record.get("question_id")),
+        "model_a": text(record.get("model")),
+        "model_b": baseline,
+        "judge": text(record.get("judge")),
+    }
     if baseline is None:
         file.note("the records name no baseline (v0.1: gpt-4-0314): say it with --set model_b=gpt-4-0314")
-    games = listing(record.get("games"))
-    for number, game in enumerate(games[:2], start=1):
+    for number, game in enumerate(listing(record.get("games"))[:2], start=1):
         found = _VERDICT.fullmatch(text(at(game, "score")) or "")
         if found is None:
-            yield {"error": "not scored"}
+            yield {"error": NOT_SCORED}
             continue
         sign = found[1] or found[2].translate(str.maketrans("<>", "><"))
         first = 0.5 if sign == "=" else float(">" in sign)
@@ -35,8 +37,6 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
             "order": "ab" if number == 2 else "ba",
             "extent": len(sign) if sign != "=" else 0,
         }
-    if not games:
-        yield {"error": "not scored"}
 
 
 FORMATS = (
@@ -44,7 +44,6 @@ FORMATS = (
         name="arena-hard",
         title="Arena-Hard judgments",
         rows=_rows,
-        people="none",
         identity="uid or question_id",
         source="arena-hard-auto v0.1 and v2: gen_judgment.py, show_result.py",
         marks=frozenset({"model", "judge", "games"}),

@@ -4,36 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row
-from bayesjudge.readers.values import listing, mapping, number, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
+from bayesjudge.readers.values import listing, mapping, scalar, scalars, text
 
 
 def _rows(record: Record, _: File) -> Iterator[Row]:
     metadata = mapping(record.get("metadata"))
     item = text(metadata.get("item")) or text(record.get("external_id")) or text(record.get("id"))
-    row = scalars(metadata, "metadata.") | {"item": item}
-    row |= {"model": text(metadata.get("model"))} if text(metadata.get("model")) else {}
-    made = 0
+    row = scalars(metadata, "metadata.") | {"item": item, "model": text(metadata.get("model"))}
     for question, given in mapping(record.get("responses")).items():
         for one in map(mapping, listing(given)):
-            value = _value(one.get("value"))
-            if value is not None and (text(one.get("status")) or "submitted") == "submitted":
-                made += 1
-                who = text(one.get("user_id")) or "a person"
-                yield {**row, "criterion": question, "label": value, "annotator": who}
+            submitted = (text(one.get("status")) or "submitted") == "submitted"
+            value = scalar(one.get("value")) if submitted else None
+            yield marked(row, question, value, text(one.get("user_id"))) if submitted else {"error": "not submitted"}
     for question, given in mapping(record.get("suggestions")).items():
-        value = _value(mapping(given).get("value"))
-        if value is not None:
-            made += 1
-            judge = text(mapping(given).get("agent")) or "judge"
-            yield {**row, "criterion": question, "verdict": value, "judge": judge}
-    if not made:
-        yield {"error": "nothing submitted"}
-
-
-def _value(value: object) -> str | float | None:
-    found = number(value)
-    return text(value) if found is None else found
+        yield judged(row, question, scalar(mapping(given).get("value")), judge=text(mapping(given).get("agent")))
 
 
 FORMATS = (

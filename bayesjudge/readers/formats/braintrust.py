@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row
-from bayesjudge.readers.values import at, canonical, mapping, number, numbered_answers, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row, judged
+from bayesjudge.readers.values import canonical, mapping, number, numbered_answers, scalars, text
 
 
 def _rows(record: Record, _: File) -> Iterator[Row]:
     if record.get("span_id") != record.get("root_span_id"):
         yield {"error": "not a root span"}
-        return
-    if record.get("error"):
+    elif record.get("error"):
         yield {"error": "error"}
-        return
-    metadata = mapping(record.get("metadata"))
-    row = scalars(metadata, "metadata.") | {"item": canonical(record.get("input"))}
-    row |= {"model": text(metadata.get("model"))} if text(at(metadata, "model")) else {}
-    scores = mapping(record.get("scores"))
-    for name, value in scores.items():
-        score = number(value)
-        judged = {**row, "criterion": str(name), "judge": str(name), "score": score}
-        yield judged if score is not None else {"error": "not scored"}
-    if not scores:
-        yield {"error": "not scored"}
+    else:
+        metadata = mapping(record.get("metadata"))
+        row = scalars(metadata, "metadata.") | {"item": canonical(record.get("input"))}
+        row["model"] = text(metadata.get("model"))
+        yield from (judged(row, name, number(value)) for name, value in mapping(record.get("scores")).items())
 
 
 FORMATS = (

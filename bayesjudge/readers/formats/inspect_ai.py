@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import at, listing, mapping, number, scalars, text
 
 _SOURCE = "inspect_ai 0.3: log/_log.py, log/_recorders/eval.py, scorer/_metric.py, scorer/_edit.py"
@@ -14,11 +14,8 @@ _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "no": 0.0, "true
 
 
 def _value(value: Any) -> float | None:
-    return _LETTERS.get(value, _LETTERS.get(value.casefold())) if _is_word(value) else number(value)
-
-
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str) and (value in _LETTERS or value.casefold() in _LETTERS)
+    word = _LETTERS.get(value, _LETTERS.get(value.casefold())) if isinstance(value, str) else None
+    return number(value) if word is None else word
 
 
 def _rows(record: Record, file: File) -> Iterator[Row]:
@@ -30,37 +27,29 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         "answer": text(record.get("epoch")),
         "model": text(run.get("model")),
     }
-    scores = mapping(record.get("scores"))
     if record.get("error"):
         yield {"error": "error"}
-    elif not scores:
-        yield {"error": "not scored"}
-    else:
-        for name, score in scores.items():
-            yield from _scored(row, name, mapping(score), _judge(str(name), run, file))
+        return
+    for name, score in mapping(record.get("scores")).items():
+        yield from _scored(row, name, mapping(score), _judge(str(name), run, file))
 
 
 def _scored(row: Row, name: str, score: Mapping[str, Any], judge: str) -> Iterator[Row]:
     """The judge's value is the one before a person's edit; a score that a person added is a label alone."""
     history = [mapping(entry) for entry in listing(score.get("history"))]
-    judged = history[0].get("value") if history else score.get("value")
+    first = history[0].get("value") if history else score.get("value")
     edits = [edit for edit in history if edit.get("provenance") and edit.get("value") not in (None, "UNCHANGED")]
     person = edits[-1] if edits else {}
     if history and history[0].get("provenance"):
-        judged = None
-    values, marks = _criteria(name, judged), _criteria(name, person.get("value"))
+        first = None
+    values, marks = _criteria(name, first), _criteria(name, person.get("value"))
     for criterion in dict.fromkeys([*values, *marks]):
-        one = {
-            **row,
-            "criterion": criterion,
-            "judge": judge,
-            "score": values.get(criterion),
-            "label": marks.get(criterion),
-        }
-        if one["label"] is not None:
-            one["annotator"] = text(at(person, "provenance.author")) or "a person"
-        scored = one["score"] is not None or one["label"] is not None
-        yield one if scored and not score.get("reason") else {"error": "not scored"}
+        one = judged(row, criterion, None if score.get("reason") else values.get(criterion), judge=judge)
+        if marks.get(criterion) is None or score.get("reason"):
+            yield one
+        else:
+            who = text(at(person, "provenance.author"))
+            yield {**marked({**row, "judge": judge}, criterion, marks[criterion], who), "score": one.get("score")}
 
 
 def _criteria(name: str, value: Any) -> dict[str, float | None]:
@@ -91,9 +80,7 @@ def _sample(record: Record, _: File) -> Iterator[Row]:
     }
     for name, value in record.items():
         if name.startswith("score_"):
-            score = _value(value)
-            judged = {**row, "judge": name[6:], "criterion": name[6:], "score": score}
-            yield judged if score is not None else {"error": "not scored"}
+            yield judged(row, name[6:], _value(value))
 
 
 FORMATS = (
@@ -114,6 +101,5 @@ FORMATS = (
         rows=_sample,
         marks=frozenset({"sample_id", "eval_id", "epoch", "score_*"}),
         identity="id",
-        people="none",
     ),
 )

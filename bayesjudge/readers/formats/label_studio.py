@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row
-from bayesjudge.readers.values import at, listing, mapping, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
+from bayesjudge.readers.values import at, listing, mapping, scalar, scalars, text
 
 _SOURCE = "Label Studio documentation, guide/export and guide/task_format"
 
@@ -14,40 +14,34 @@ _SOURCE = "Label Studio documentation, guide/export and guide/task_format"
 def _task(record: Record, _: File) -> Iterator[Row]:
     data = mapping(record.get("data"))
     row = scalars(data, "data.")
-    row |= {"item": text(data.get("item")) or text(record.get("id"))}
-    row |= {"model": text(data.get("model"))} if text(data.get("model")) else {}
+    row |= {"item": text(data.get("item")) or text(record.get("id")), "model": text(data.get("model"))}
     given = [mapping(one) for one in listing(record.get("annotations"))]
     kept = [one for one in given if not one.get("was_cancelled")]
     for one in kept:
         who = text(at(one, "completed_by.email")) or text(at(one, "completed_by.id")) or text(one.get("completed_by"))
-        yield from (
-            {**row, "criterion": name, "label": value, "annotator": who or "a person"} for name, value in _results(one)
-        )
+        yield from (marked(row, name, value, who) for name, value in _results(one))
     for one in map(mapping, listing(record.get("predictions"))):
-        yield from (
-            {**row, "criterion": name, "verdict": value, "judge": text(one.get("model_version")) or "judge"}
-            for name, value in _results(one)
-        )
+        judge = text(one.get("model_version"))
+        yield from (judged(row, name, value, judge=judge) for name, value in _results(one))
     if not kept:
         yield {"error": "cancelled" if given else "not annotated"}
 
 
-def _results(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _results(one: Mapping[str, Any]) -> Iterator[tuple[str, float | str]]:
     for result in map(mapping, listing(one.get("result"))):
         choices = listing(at(result, "value.choices"))
-        value = choices[0] if choices else at(result, "value.rating")
-        if value is not None and text(value):
+        value = scalar(choices[0] if choices else at(result, "value.rating"))
+        if value is not None:
             yield text(result.get("from_name")) or "label", value
 
 
 def _row(record: Record, _: File) -> Iterator[Row]:
-    row: Row = {"item": text(record.get("item")) or text(record.get("id"))}
-    row |= {"model": text(record.get("model"))} if text(record.get("model")) else {}
+    row = {"item": text(record.get("item")) or text(record.get("id")), "model": text(record.get("model"))}
     name = next((name for name in ("label", "choice", "sentiment", "rating") if text(record.get(name))), None)
     if name is None:
         yield {"error": "not annotated"}
     else:
-        yield {**row, "criterion": name, "label": record[name], "annotator": text(record.get("annotator"))}
+        yield marked(row, name, record[name], text(record.get("annotator")))
 
 
 FORMATS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import number, text
 
 
@@ -17,20 +17,17 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     if item is None:
         file.note("traces are the items: no two models are paired; join dataset_item_id for that")
     name, source = text(record.get("name")), (text(record.get("source")) or "").upper()
-    row = {"item": item or trace, "criterion": name}
     model = first("datasetRunName", "dataset_run_name", "datasetRunId", "dataset_run_id")
-    row |= {"model": model} if model else {}
+    row = {"item": item or trace, "model": model}
     categorical = (first("dataType", "data_type") or "").upper() == "CATEGORICAL"
     score = None if categorical else number(record.get("value"))
     value = first("stringValue", "string_value") if score is None else score
-    if value is None:
-        yield {"error": "not scored"}
-    elif source == "ANNOTATION":
-        yield {**row, "label": value, "annotator": first("authorUserId", "author_user_id") or "a person"}
+    if source == "ANNOTATION":
+        yield marked(row, name, value, first("authorUserId", "author_user_id"))
     else:
         if source != "EVAL":
             file.note(f"score {name!r} has source {source}: if people gave it, say --label '{name}'")
-        yield {**row, "judge": name, "verdict" if score is None else "score": value}
+        yield judged(row, name, value)
 
 
 FORMATS = tuple(

@@ -4,37 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row
-from bayesjudge.readers.values import at, number, numbered_answers, scalars, text
+from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
+from bayesjudge.readers.values import at, number, numbered_answers, scalar, scalars, text
 
 
 def _experiment(record: Record, _: File) -> Iterator[Row]:
     if text(record.get("error")):
         yield {"error": "error"}
         return
-    row = scalars({name: value for name, value in record.items() if name.startswith("inputs.")})
-    row |= {"item": text(record.get("example_id"))}
+    inputs = scalars({name: value for name, value in record.items() if name.startswith("inputs.")})
+    row = {**inputs, "item": text(record.get("example_id"))}
     for name, value in record.items():
         if name.startswith("feedback.") and not name.endswith((".comment", ".correction")):
-            score = number(value)
-            verdict = text(value) if score is None else None
-            judged = {**row, "criterion": name[9:], "judge": name[9:], "score": score, "verdict": verdict}
-            yield {"error": "not scored"} if score is None and verdict is None else judged
+            yield judged(row, name[9:], scalar(value))
 
 
 def _feedback(record: Record, file: File) -> Iterator[Row]:
     source = text(at(record, "feedback_source.type")) or text(record.get("feedback_source.type"))
     key, score = text(record.get("key")), number(record.get("score"))
-    value = score if score is not None else text(record.get("value"))
-    row = {"item": text(record.get("reference_example_id")) or text(record.get("run_id")), "criterion": key}
-    if value is None:
-        yield {"error": "not scored"}
-    elif source == "app":
-        yield {**row, "label": value, "annotator": text(at(record, "feedback_source.user_id")) or "a person"}
+    value = scalar(record.get("value")) if score is None else score
+    row = {"item": text(record.get("reference_example_id")) or text(record.get("run_id"))}
+    if source == "app":
+        yield marked(row, key, value, text(at(record, "feedback_source.user_id")))
     else:
         if source != "model":
             file.note(f"feedback {key!r} came by the API: if people gave it, say --label '{key}'")
-        yield {**row, "judge": key, "score" if score is not None else "verdict": value}
+        yield judged(row, key, value)
 
 
 FORMATS = (

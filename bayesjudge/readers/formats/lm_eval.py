@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import File, Format, Record, Row, judged
 from bayesjudge.readers.values import at, listing, number, text
 
 _NAME = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.:-]+")
@@ -18,16 +18,10 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     doc = text(record.get("doc_id"))
     row = {
         "item": f"{task[1]}/{doc}" if task and doc else doc,
-        "judge": "reference",
         "model": text(at(results, "model_name")) or (file.folder if task else None),
     }
-    metrics = [str(name) for name in listing(record.get("metrics"))]
-    for name in metrics:
-        score = number(record.get(name))
-        judged = {**row, "criterion": f"{name},{record.get('filter')}", "score": score}
-        yield judged if score is not None else {"error": "not scored"}
-    if not metrics:
-        yield {"error": "not scored"}
+    for name in map(str, listing(record.get("metrics"))):
+        yield judged(row, f"{name},{record.get('filter')}", number(record.get(name)), judge="reference")
 
 
 FORMATS = (
@@ -35,7 +29,6 @@ FORMATS = (
         name="lm-eval",
         title="lm-evaluation-harness samples",
         rows=_rows,
-        people="none",
         source="lm-eval 0.4.5: evaluator.py, loggers/evaluation_tracker.py",
         identity="task and doc_id",
         marks=frozenset({"doc_id", "doc", "target", "metrics", "filter"}),

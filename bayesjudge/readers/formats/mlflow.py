@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, text
 
 _WORDS = {"yes", "no", "true", "false", "pass", "fail"}
@@ -14,7 +14,7 @@ _WORDS = {"yes", "no", "true", "false", "pass", "fail"}
 def _item(record: Record) -> Row:
     inputs = record.get("inputs", record.get("request"))
     model = text(record.get("run_name")) or text(at(record, "tags.mlflow.runName"))
-    return {"item": canonical(inputs), **({"model": model} if model else {})}
+    return {"item": canonical(inputs), "model": model}
 
 
 def _trace(record: Record, _: File) -> Iterator[Row]:
@@ -29,15 +29,10 @@ def _trace(record: Record, _: File) -> Iterator[Row]:
             continue
         name = text(one.get("assessment_name")) or text(one.get("name"))
         value = at(one, "feedback.value") if "feedback" in one else one.get("value")
-        found = _value(value)
-        failed = found is None or at(one, "feedback.error") or at(one, "feedback.error_code")
-        row = {**_item(record), "criterion": name}
-        who = text(at(one, "source.source_id"))
-        person = {"label": found, "annotator": who or "a person"}
-        judge = {"judge": who or name, ("verdict" if isinstance(found, str) else "score"): found}
-        yield {"error": "not scored"} if failed else {**row, **(person if kind == "HUMAN" else judge)}
-    if not given:
-        yield {"error": "not scored"}
+        failed = at(one, "feedback.error") or at(one, "feedback.error_code")
+        found, who = None if failed else _value(value), text(at(one, "source.source_id"))
+        row = _item(record)
+        yield marked(row, name, found, who) if kind == "HUMAN" else judged(row, name, found, judge=who)
 
 
 def _value(value: Any) -> str | float | None:
@@ -48,10 +43,7 @@ def _value(value: Any) -> str | float | None:
 def _result(record: Record, _: File) -> Iterator[Row]:
     for name, value in record.items():
         if name.endswith("/value"):
-            found, criterion = _value(value), name.removesuffix("/value")
-            row: Mapping[str, Any] = {**_item(record), "criterion": criterion, "judge": criterion}
-            kind = "verdict" if isinstance(found, str) else "score"
-            yield {"error": "not scored"} if found is None else {**row, kind: found}
+            yield judged(_item(record), name.removesuffix("/value"), _value(value))
 
 
 FORMATS = (
@@ -73,7 +65,6 @@ FORMATS = (
         identity="inputs",
         source="mlflow 3: genai.evaluate, result_df",
         marks=frozenset({"*/value"}),
-        people="none",
         without=frozenset({"assessments"}),
         finish=numbered_answers,
     ),

@@ -75,7 +75,6 @@ FORMATS = (
         rows=_pair,
         identity=_ITEM,
         marks=frozenset({"question_id", "model_1", "model_2", "g1_winner", "g2_winner"}),
-        people="none",
     ),
     Format(
         name="mt-bench-single",
@@ -84,7 +83,6 @@ FORMATS = (
         rows=_single,
         identity=_ITEM,
         marks=frozenset({"question_id", "model", "judge", "score", "turn"}),
-        people="none",
     ),
     Format(
         name="mt-bench-votes",

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayesjudge.readers.format import File, Format, Record, Row
-from bayesjudge.readers.values import at, listing, mapping, scalars, text
+from bayesjudge.readers.values import listing, mapping, scalars, text
 
 _ANSWERS = {"accept": 1, "reject": 0}
 
 
 def _rows(record: Record, _: File) -> Iterator[Row]:
     meta = mapping(record.get("meta"))
-    item = text(at(meta, "item")) or text(record.get("_input_hash"))
-    row = scalars(meta, "meta.") | {"item": item}
-    row |= {"model": text(meta.get("model"))} if text(meta.get("model")) else {}
+    item = text(meta.get("item")) or text(record.get("_input_hash"))
+    row = scalars(meta, "meta.") | {"item": item, "model": text(meta.get("model"))}
     answer = text(record.get("answer")) or ""
     chosen = listing(record.get("accept"))
     if answer not in _ANSWERS:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import NOT_SCORED, File, Format, Record, Row, marked
 from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, scalars, text
+
+type _Part = Mapping[str, Any]
 
 _GRADED = (
     "llm-rubric",
@@ -37,42 +39,51 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         "model": _provider(record.get("provider")),
         "prompt label": text(at(record, "prompt.label")) or text(record.get("promptIdx")),
     }
-    parts = [mapping(part) for part in listing(at(record, "gradingResult.componentResults"))]
-    parts = [part for part in parts if not at(part, "assertion.metricOnly")]
-    people = [part for part in parts if _type(part) == "human"]
-    graded = [part for part in parts if _type(part).startswith(_GRADED)]
-    code = [part for part in parts if part not in people and part not in graded]
-    yield from ({**row, "label": part.get("pass"), "annotator": "a person"} for part in people[-1:])
+    people, graded, code = _parts(record)
+    yield from (marked(row, None, part.get("pass"), None) for part in people[-1:])
     yield from _judged(row, graded)
-    if code or not graded:
-        # A thumb overwrites the result's own pass, so what is left of it without people counts.
-        passed = all(part.get("pass") for part in code) if code else None if people else record.get("success")
-        if not graded:
-            if isinstance(passed, bool):
-                file.note("assertions by code, no judge: their verdict is whether all of them pass")
-            named = {"criterion": "assertions", "judge": "assertions", "verdict": passed}
-            yield {**row, **named} if isinstance(passed, bool) else {"error": "not scored"}
+    if graded:
+        return
+    # A thumb overwrites the result's own pass, so what is left of it without people counts.
+    passed = all(part.get("pass") for part in code) if code else None if people else record.get("success")
+    if isinstance(passed, bool):
+        file.note("assertions by code, no judge: their verdict is whether all of them pass")
+        yield {**row, "criterion": "assertions", "judge": "assertions", "verdict": passed}
+    else:
+        yield {"error": NOT_SCORED}
 
 
-def _judged(row: Row, graded: list[Mapping[str, Any]]) -> Iterator[Row]:
+def _parts(record: Record) -> tuple[list[_Part], list[_Part], list[_Part]]:
+    """Components by people, by a model, and by code; each with its assertion's type as ``kind``."""
+    people: list[_Part] = []
+    graded: list[_Part] = []
+    code: list[_Part] = []
+    for part in map(mapping, listing(at(record, "gradingResult.componentResults"))):
+        asked = mapping(part.get("assertion"))
+        if asked.get("metricOnly"):
+            continue
+        kind = (text(asked.get("type")) or "").removeprefix("not-")
+        found = people if kind == "human" else graded if kind.startswith(_GRADED) else code
+        found.append({**part, "kind": kind})
+    return people, graded, code
+
+
+def _judged(row: Row, graded: list[_Part]) -> Iterator[Row]:
     """One row a model-graded assertion; a second of one type has a number."""
     names: dict[str, int] = {}
     for part in graded:
-        kind = text(at(part, "assertion.metric")) or _type(part)
-        names[kind] = names.get(kind, 0) + 1
-        name = kind if names[kind] == 1 else f"{kind} {names[kind]}"
-        judge = _provider(at(part, "assertion.provider")) or _type(part)
-        verdict, score = part.get("pass"), number(part.get("score"))
-        judged = {**row, "criterion": name, "judge": judge, "verdict": verdict, "score": score}
-        yield judged if isinstance(verdict, bool) else {"error": "not scored"}
-
-
-def _type(part: Mapping[str, Any]) -> str:
-    return (text(at(part, "assertion.type")) or "").removeprefix("not-")
+        asked, verdict = mapping(part.get("assertion")), part.get("pass")
+        named = text(asked.get("metric")) or part["kind"]
+        names[named] = names.get(named, 0) + 1
+        name = named if names[named] == 1 else f"{named} {names[named]}"
+        judge = _provider(asked.get("provider")) or part["kind"]
+        found = {**row, "criterion": name, "judge": judge, "verdict": verdict, "score": number(part.get("score"))}
+        yield found if isinstance(verdict, bool) else {"error": NOT_SCORED}
 
 
 def _provider(value: Any) -> str | None:
-    return text(value) or text(at(value, "label")) or text(at(value, "id"))
+    named = mapping(value)
+    return text(named.get("label")) or text(named.get("id")) if named else text(value)
 
 
 def _finish(frame: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +106,7 @@ def _cells(record: Record, _: File) -> Iterator[Row]:
         status = text(found.get("Status"))
         score = number(found.get("Score"))
         judged = {**row, "model": names[place][1:].split("]")[0], "score": score, "verdict": status}
-        yield judged if status in {"PASS", "FAIL"} else {"error": "error" if status else "not scored"}
+        yield judged if status in {"PASS", "FAIL"} else {"error": "error" if status else NOT_SCORED}
 
 
 FORMATS = (
@@ -114,7 +125,6 @@ FORMATS = (
         name="promptfoo-csv",
         title="promptfoo results (CSV)",
         rows=_cells,
-        people="none",
         finish=numbered_answers,
         identity="the columns before the first output",
         source="promptfoo documentation, configuration/outputs",

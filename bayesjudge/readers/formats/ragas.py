@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import canonical, listing, mapping, number, numbered_answers, text
 
 _INPUTS = frozenset(
@@ -22,13 +22,8 @@ _INPUTS = frozenset(
 
 
 def _table(record: Record, _: File) -> Iterator[Row]:
-    row: Row = {"item": canonical(record.get("user_input"))}
-    row |= {"model": text(record.get("model"))} if text(record.get("model")) else {}
-    names = [name for name in record if name not in _INPUTS]
-    for name in names:
-        score = number(record[name])
-        judged = {**row, "criterion": name, "judge": name, "score": score}
-        yield judged if score is not None else {"error": "not scored"}
+    row = {"item": canonical(record.get("user_input")), "model": text(record.get("model"))}
+    yield from (judged(row, name, number(value)) for name, value in record.items() if name not in _INPUTS)
 
 
 def _annotations(record: Record, _: File) -> Iterator[Row]:
@@ -36,13 +31,10 @@ def _annotations(record: Record, _: File) -> Iterator[Row]:
     for metric, given in record.items():
         for one in map(mapping, listing(given)):
             score, accepted = number(one.get("metric_output")), one.get("is_accepted")
-            row = {"item": canonical(one.get("metric_input")), "criterion": metric, "judge": metric, "score": score}
+            row = judged({"item": canonical(one.get("metric_input"))}, metric, score)
             edited = number(mapping(one.get("target")).get("value", one.get("target")))
             label = score if accepted is True else edited
-            if score is None:
-                yield {"error": "not scored"}
-            else:
-                yield row if label is None else {**row, "label": label, "annotator": "a person"}
+            yield row if label is None or score is None else marked(row, metric, label, None)
 
 
 def _annotated(first: Sequence[Record]) -> bool:
@@ -56,7 +48,6 @@ FORMATS = (
         name="ragas",
         title="Ragas result table",
         rows=_table,
-        people="none",
         identity="user_input",
         source="ragas 0.3: dataset_schema.py, EvaluationResult.to_pandas",
         finish=numbered_answers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import File, Format, Record, Row, judged
 from bayesjudge.readers.values import listing, number, text
 
 
@@ -13,15 +13,8 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     columns = [listing(record.get(name)) for name in ("id", "results", "subset")]
     models = listing(record.get("model")) or [record.get("model")] * len(columns[0])
     for item, result, subset, model in zip(*columns, models, strict=False):
-        score = number(result)
-        row = {
-            "item": text(item),
-            "model": text(model),
-            "judge": "gold preference",
-            "score": score,
-            "subset": text(subset),
-        }
-        yield row if score is not None else {"error": "not scored"}
+        row = {"item": text(item), "model": text(model), "subset": text(subset)}
+        yield judged(row, None, number(result), judge="gold preference")
 
 
 def _columns(first: Sequence[Record]) -> bool:
@@ -33,7 +26,6 @@ FORMATS = (
         name="rewardbench",
         title="RewardBench 2 scores",
         rows=_rows,
-        people="none",
         identity="id",
         source="reward-bench: scripts/run_v2.py, rewardbench/utils.py",
         fits=_columns,

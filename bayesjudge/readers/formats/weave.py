@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, text
 
 
@@ -20,19 +20,13 @@ def _rows(record: Record, _: File) -> Iterator[Row]:
         "item": canonical(at(record, "inputs.example")),
         "model": text(at(record, "inputs.model")) or canonical(at(record, "inputs.model")),
     }
-    scores = list(_scores(mapping(at(record, "output.scores"))))
-    for name, value in scores:
-        score = number(value)
-        judged = {**row, "criterion": name, "judge": name.split(".")[0], "score": score}
-        yield judged if score is not None else {"error": "not scored"}
+    for name, value in _scores(mapping(at(record, "output.scores"))):
+        yield judged(row, name, number(value), judge=name.split(".")[0])
     for one in map(mapping, listing(at(record, "summary.weave.feedback") or record.get("feedback"))):
         kind = text(one.get("feedback_type")) or ""
         value = number(at(one, "payload.value"))
         if kind.startswith("wandb.annotation.") and value is not None:
-            who = text(one.get("wb_user_id")) or "a person"
-            yield {**row, "criterion": kind.removeprefix("wandb.annotation."), "label": value, "annotator": who}
-    if not scores:
-        yield {"error": "not scored"}
+            yield marked(row, kind.removeprefix("wandb.annotation."), value, text(one.get("wb_user_id")))
 
 
 def _scores(scores: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

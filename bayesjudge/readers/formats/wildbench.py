@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bayesjudge.readers.format import File, Format, Record, Row
+from bayesjudge.readers.format import NOT_SCORED, File, Format, Record, Row, judged
 from bayesjudge.readers.values import number, text
 
 _SOURCE = "WildBench: src/eval.py, eval_results"
@@ -24,19 +24,13 @@ def _pair(record: Record, file: File) -> Iterator[Row]:
     verdict = {a: "a", b: "b", "tie": "tie"}.get(winner) if winner else None
     row = {"item": text(record.get("session_id")), "model_a": a, "model_b": b, "judge": _judge(file)}
     extent = number(record.get("extent"))
-    judged = {**row, "verdict": verdict, "order": "ab", "extent": extent}
-    yield judged if verdict else {"error": "unknown winner" if winner else "not scored"}
+    found = {**row, "verdict": verdict, "order": "ab", "extent": extent}
+    yield found if verdict else {"error": "unknown winner" if winner else NOT_SCORED}
 
 
 def _score(record: Record, file: File) -> Iterator[Row]:
-    score = number(record.get("score"))
-    row = {
-        "item": text(record.get("session_id")),
-        "model": text(record.get("model_test")),
-        "score": score,
-        "judge": _judge(file),
-    }
-    yield row if score is not None else {"error": "not scored"}
+    row = {"item": text(record.get("session_id")), "model": text(record.get("model_test"))}
+    yield judged(row, None, number(record.get("score")), judge=_judge(file))
 
 
 FORMATS = (
@@ -45,7 +39,6 @@ FORMATS = (
         title="WildBench pairwise verdicts",
         source=_SOURCE,
         rows=_pair,
-        people="none",
         identity="session_id",
         marks=frozenset({"session_id", "model_A", "model_B", "winner", "extent"}),
     ),
@@ -54,7 +47,6 @@ FORMATS = (
         title="WildBench scores",
         source=_SOURCE,
         rows=_score,
-        people="none",
         identity="session_id",
         marks=frozenset({"session_id", "model_test", "score"}),
     ),
