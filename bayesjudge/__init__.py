@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bayesjudge.studies import Comparison
     from bayesjudge.studies.accuracy import accuracy
     from bayesjudge.studies.audit import audit
+    from bayesjudge.studies.compare import compare
     from bayesjudge.studies.elo import elo
     from bayesjudge.studies.reliability import reliability
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
@@ -48,6 +49,7 @@ _WHERE = {
     "Verdicts": "tables",
     "accuracy": "studies",
     "audit": "studies",
+    "compare": "studies",
     "count_battles": "counts.battles.counts",
     "count_verdicts": "counts",
     "elo": "studies",
@@ -82,6 +84,7 @@ __all__ = [
     "__version__",
     "accuracy",
     "audit",
+    "compare",
     "count_battles",
     "count_verdicts",
     "elo",
