@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bayesjudge.studies import Comparison
     from bayesjudge.studies.accuracy import accuracy
     from bayesjudge.studies.audit import audit
+    from bayesjudge.studies.compare import compare
     from bayesjudge.studies.elo import elo
     from bayesjudge.studies.reliability import reliability
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
@@ -50,6 +51,7 @@ _WHERE = {
     "accuracy": "studies",
     "as_model": "adapters",
     "audit": "studies",
+    "compare": "studies",
     "count_battles": "counts.battles.counts",
     "count_verdicts": "counts",
     "data_view": "adapters",
@@ -86,6 +88,7 @@ __all__ = [
     "accuracy",
     "as_model",
     "audit",
+    "compare",
     "count_battles",
     "count_verdicts",
     "data_view",

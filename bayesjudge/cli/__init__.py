@@ -12,13 +12,13 @@ import typer
 from bayesjudge.cli.about import doctor, models
 from bayesjudge.cli.calibration import calibrate
 from bayesjudge.cli.coverage import cover
-from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, VerdictFile
+from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, RunFiles, VerdictFile
 from bayesjudge.cli.inspect import inspect
 from bayesjudge.cli.judge import judge
 from bayesjudge.cli.next import next_
 from bayesjudge.cli.questions import command
 from bayesjudge.cli.simulate import simulate
-from bayesjudge.options import AccuracyOptions, AuditOptions, EloOptions, ReliabilityOptions
+from bayesjudge.options import AccuracyOptions, AuditOptions, CompareOptions, EloOptions, ReliabilityOptions
 
 __all__ = ["app", "main"]
 
@@ -34,6 +34,7 @@ app.command("accuracy")(command("accuracy", VerdictFile, AccuracyOptions))
 app.command("elo")(command("elo", BattleFile, EloOptions))
 app.command("audit")(command("audit", PairFile, AuditOptions))
 app.command("reliability")(command("reliability", RepeatFile, ReliabilityOptions))
+app.command("compare")(command("compare", RunFiles, CompareOptions))
 app.command("demo")(command("accuracy", DemoLog, AccuracyOptions, seed=20, html=Path("bayesjudge-demo.html")))
 app.command()(judge)
 app.command()(models)

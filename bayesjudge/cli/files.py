@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from bayesjudge.options.option import Option, Options
+from bayesjudge.errors import UsageError
+from bayesjudge.options.option import Option, Options, stated
 
 if TYPE_CHECKING:
     from bayesjudge.options import QuestionOptions
@@ -106,6 +107,26 @@ class PairFile(_File):
         str | None, Option("Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists.")
     ] = None
     encoder: Annotated[str | None, Option("Embed the texts by this sentence-transformers model.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFiles(VerdictFile):
+    """Two runs of one evaluation side by side: before, after, the difference, and whether it is real."""
+
+    against: Annotated[str, Option("Log of the second run, read as the first.")]
+
+    def tables(self, options: QuestionOptions) -> Mapping[str, Any]:
+        """Tables of both runs: verdicts, or battles where these are compared."""
+        given = {one.name: getattr(self, one.name) for one in stated(VerdictFile)}
+        source: type[_File] = VerdictFile
+        if getattr(options, "question", "") == "elo":
+            source, known = BattleFile, {one.name for one in stated(BattleFile)}
+            if unknown := [name for name, value in given.items() if name not in known and value is not None]:
+                raise UsageError(f"--{unknown[0]} is for verdicts, not for battles: leave it out")
+            given = {name: value for name, value in given.items() if name in known}
+        (one,) = source(**given).tables(options).values()
+        (two,) = source(**{**given, "file": self.against}).tables(options).values()
+        return {"before": one, "after": two}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,9 @@ def condition_of(text: str) -> Condition:
 
 
 def quoted(name: str) -> str:
-    """A name as a condition has it, whatever it holds."""
+    """A name as a condition has it, in quotes where it needs them."""
+    if re.fullmatch(r'[^\s(),<>"]([^(),<>]*[^\s(),<>])?', name):
+        return name
     return '"' + name.replace('"', '""') + '"'
 
 

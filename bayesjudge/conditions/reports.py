@@ -126,7 +126,7 @@ def _plain(text: str) -> str:
 
 
 def table_of(rows: Estimates, *, converged: bool) -> list[dict[str, str]]:
-    """Rows of a Markdown table: every unit, by the first posterior, or a baseline of labels where it failed.
+    """Rows of a Markdown table: every unit, by the method that answers.
 
     Examples
     --------
@@ -134,21 +134,14 @@ def table_of(rows: Estimates, *, converged: bool) -> list[dict[str, str]]:
     >>> list(table_of(Estimates.from_rows([row]), converged=True)[0].values())
     ['accuracy', 'm', '0.500', '0.400 to 0.600', '', 'bayes:x']
     """
-    frame, found = rows.where(group="").frame, []
-    for _, mine in frame.groupby("estimand", sort=False):
-        methods = list(dict.fromkeys(mine["method"]))
-        bayes = [method for method in methods if method.startswith("bayes:")]
-        others = [method for method in methods if method not in bayes and not method.startswith("naive")]
-        for row in mine[mine["method"].isin([*(bayes if converged else []), *others][:1])].to_dict("records"):
-            chance = row["p_positive"]
-            found.append(
-                {
-                    "estimand": row["estimand"],
-                    "of": f"{row['unit']} by {row['judge']}" if row["judge"] else row["unit"],
-                    "estimate": shown(row["point"]),
-                    "interval": f"{shown(row['lower'])} to {shown(row['upper'])}",
-                    "P(> 0)": "" if math.isnan(chance) else probable(chance).removeprefix("= "),
-                    "by": row["method"],
-                }
-            )
-    return found
+    return [
+        {
+            "estimand": row["estimand"],
+            "of": f"{row['unit']} by {row['judge']}" if row["judge"] else row["unit"],
+            "estimate": shown(row["point"]),
+            "interval": f"{shown(row['lower'])} to {shown(row['upper'])}",
+            "P(> 0)": "" if math.isnan(row["p_positive"]) else probable(row["p_positive"]).removeprefix("= "),
+            "by": row["method"],
+        }
+        for row in rows.answering(converged=converged).frame.to_dict("records")
+    ]

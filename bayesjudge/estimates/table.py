@@ -95,6 +95,26 @@ class Estimates:
             keep &= self.frame[column].isin(allowed)
         return Estimates(self.frame[keep].reset_index(drop=True))
 
+    def answering(self, *, converged: bool) -> Estimates:
+        """Rows over all items of the method that answers: the first posterior, else a baseline but the naive one.
+
+        ``converged`` says whether posteriors may answer at all.
+
+        Examples
+        --------
+        >>> rows = [{"estimand": "accuracy", "unit": "m", "method": name} for name in ("bayes:x", "naive", "ppi")]
+        >>> found = (Estimates.from_rows(rows).answering(converged=ok) for ok in (True, False))
+        >>> [one.frame["method"].item() for one in found]
+        ['bayes:x', 'ppi']
+        """
+        parts = []
+        for _, mine in self.frame[self.frame["group"] == ""].groupby("estimand", sort=False):
+            methods = list(dict.fromkeys(mine["method"]))
+            bayes = [name for name in methods if name.startswith("bayes:")]
+            others = [name for name in methods if name not in bayes and not name.startswith("naive")]
+            parts.append(Estimates(mine[mine["method"].isin([*(bayes if converged else []), *others][:1])]))
+        return Estimates.concat(parts)
+
     def with_column(self, **values: Any) -> Estimates:
         """Copy with whole columns set, for instance ``judge="gpt-4"``."""
         return Estimates(self.frame.assign(**values))

@@ -2,6 +2,7 @@
 
 from bayesjudge.options.accuracy import AccuracyOptions
 from bayesjudge.options.audit import AuditOptions
+from bayesjudge.options.compare import CompareOptions
 from bayesjudge.options.elo import EloOptions
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import Question, QuestionOptions, takes
@@ -10,6 +11,7 @@ from bayesjudge.options.reliability import ReliabilityOptions
 __all__ = [
     "AccuracyOptions",
     "AuditOptions",
+    "CompareOptions",
     "EloOptions",
     "Option",
     "Question",

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import bayesjudge as bj
 from bayesjudge import cli
-from bayesjudge.options import AccuracyOptions, AuditOptions, EloOptions, ReliabilityOptions
+from bayesjudge.options import AccuracyOptions, AuditOptions, CompareOptions, EloOptions, ReliabilityOptions
 from bayesjudge.options.option import stated
 
 PACKAGE = Path(bj.__file__).parent
@@ -73,7 +73,7 @@ def test_one_added_line_is_an_option_everywhere(tmp_path: Path) -> None:
     assert found["setting"] == 3
 
 
-@pytest.mark.parametrize("words", [[], ["accuracy"], ["elo"], ["reliability"], ["audit"], ["demo"]])
+@pytest.mark.parametrize("words", [[], ["accuracy"], ["elo"], ["reliability"], ["audit"], ["compare"], ["demo"]])
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     code = (
         "import sys\nfrom bayesjudge.cli import main\n"
@@ -120,7 +120,13 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("accuracy", AccuracyOptions), ("elo", EloOptions), ("reliability", ReliabilityOptions), ("audit", AuditOptions)],
+    [
+        ("accuracy", AccuracyOptions),
+        ("elo", EloOptions),
+        ("reliability", ReliabilityOptions),
+        ("audit", AuditOptions),
+        ("compare", CompareOptions),
+    ],
 )
 def test_signature_and_docstring_have_every_option(name: str, options: type[Any]) -> None:
     question = getattr(bj, name)

@@ -16,6 +16,7 @@ from bayesjudge.conditions.decision import Outcome
 from bayesjudge.estimates import Estimates
 from bayesjudge.files import csv_text, file_name, try_each, write_text
 from bayesjudge.inference.gate import Gate
+from bayesjudge.studies.common.runs import run_rows
 from bayesjudge.text import json_visible
 from bayesjudge.version import __version__
 
@@ -146,6 +147,7 @@ class Comparison:
         from bayesjudge.conditions import reports
 
         rows = reports.table_of(self.estimates, converged=self.gate.passed)
+        rows = run_rows(self) if "runs" in self.checks else rows
         return reports.markdown(self.question, self.conditions, rows, gate=self.gate.reasons)
 
     def save(self, folder: str | PathLike[str]) -> Path:

@@ -1,0 +1,49 @@
+"""Two runs side by side, as the screen and a summary show them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from bayesjudge.conditions.decision import probable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bayesjudge.studies.common.comparison import Comparison
+
+
+def run_rows(answer: Comparison) -> list[dict[str, str]]:
+    """A row a model: before, after, their difference, and how probable it is that it became better."""
+    rows, (before, after), margin = answer.checks["runs"], answer.settings["runs"], answer.settings["margin"]
+    spec, several = ".0f" if answer.question == "elo" else ".3f", len(set(rows["judge"])) > 1
+    names = {"before": before, "after": after, "difference": f"{after} − {before}"}
+    chances = {"p_better": "P(better)", "p_within_margin": f"P(|difference| < {margin})"}
+    found = []
+    for row in rows.to_dict("records"):
+        model = f"{row['model']} by {row['judge']}" if several else str(row["model"])
+        ends = {key: [f"{row[key + end]:z{spec}}" for end in ("", "_lower", "_upper")] for key in names}
+        cells = {names[key]: f"{point} [{low}, {high}]" for key, (point, low, high) in ends.items()}
+        shown = {name: _chance(row[key]) for key, name in chances.items() if key in row}
+        found.append({"model": model, **cells, **shown})
+    return found
+
+
+def _chance(chance: float) -> str:
+    return "" if math.isnan(chance) else probable(chance).removeprefix("= ")
+
+
+def runs_screen(answer: Comparison, width: int) -> list[Table | str]:  # noqa: ARG001 - as that of every question
+    """The one table, and how many items are paired."""
+    from rich.markup import escape
+
+    from bayesjudge.studies.common.terminal import empty_table, percent
+
+    rows, methods = run_rows(answer), list(answer.checks["runs"]["method"])
+    if not rows:
+        return ["No method that was asked for can compare the runs: leave --model and --baseline out."]
+    name = "Elo" if answer.question == "elo" else "Accuracy"
+    table = empty_table(f"{name} by {methods[0]}, {percent(answer)} intervals", ["model"], list(rows[0])[1:])
+    for row in rows:
+        table.add_row(*map(escape, row.values()))
+    return [table, escape(f"{answer.settings['paired']}. Every model and method: --all, --json or the report.")]
