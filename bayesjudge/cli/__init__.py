@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesjudge.cli.about import doctor, models
+from bayesjudge.cli.about import doctor, models, show
 from bayesjudge.cli.calibration import calibrate
 from bayesjudge.cli.coverage import cover
 from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, VerdictFile
@@ -33,6 +33,7 @@ app.command("elo")(command("elo", BattleFile, EloOptions))
 app.command("audit")(command("audit", PairFile, AuditOptions))
 app.command("reliability")(command("reliability", RepeatFile, ReliabilityOptions))
 app.command("demo")(command("accuracy", DemoLog, AccuracyOptions, seed=20, html=Path("bayesjudge-demo.html")))
+app.command()(show)
 app.command()(models)
 app.command()(doctor)
 simulate.command("sbc")(calibrate)

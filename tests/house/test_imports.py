@@ -60,10 +60,10 @@ ROOMS = {
     "datasets": LEAVES | {"counts"},
     "models": LEAVES | {"counts", "model"},
     "checks": {"errors", "estimates", "model", "inference"},
-    # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
+    # Figures know estimates only; pages and screens are made of stored answers, without what was fitted.
     "plots": {"errors", "estimates", "text"},
-    "report": {"errors", "estimates", "files", "plots", "text"},
-    "studies": BEFORE_CHECKS | {"checks", "options", "plots", "report", "version"},
+    "report": {"errors", "estimates", "files", "plots", "text", "version"},
+    "studies": BEFORE_CHECKS | {"checks", "options", "report"},
     "simulation": (BEFORE_CHECKS | {"checks", "datasets", "options", "studies"}) - {"planning", "readers"},
 }
 ROOMS["cli"] = set(ROOMS)
