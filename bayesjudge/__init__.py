@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Fit, Hmc, Laplace, Nuts, PyMC, fit, fit_many, load_fit
     from bayesjudge.model import find_model, model_names
     from bayesjudge.readers import read_battles, read_pairs, read_scores, read_trials, read_verdicts
-    from bayesjudge.studies import Comparison
+    from bayesjudge.report import Comparison, load_answer
     from bayesjudge.studies.accuracy import accuracy
     from bayesjudge.studies.audit import audit
     from bayesjudge.studies.compare import compare
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: Public name to the module it is loaded from on first use, so that importing the package costs nothing.
 _WHERE = {
     "Battles": "tables",
-    "Comparison": "studies",
+    "Comparison": "report",
     "Estimates": "estimates",
     "Fit": "inference",
     "Hmc": "inference",
@@ -59,6 +59,7 @@ _WHERE = {
     "find_model": "model",
     "fit": "inference",
     "fit_many": "inference",
+    "load_answer": "report",
     "load_fit": "inference",
     "model_names": "model",
     "read_battles": "readers",
@@ -96,6 +97,7 @@ __all__ = [
     "find_model",
     "fit",
     "fit_many",
+    "load_answer",
     "load_fit",
     "model_names",
     "read_battles",

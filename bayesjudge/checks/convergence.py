@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.inference.gate import LEAST_EBFMI, LEAST_ESS, MOST_RHAT, Gate
+from bayesjudge.estimates.gate import Gate
+from bayesjudge.inference.gate import LEAST_EBFMI, LEAST_ESS, MOST_RHAT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from bayesjudge.inference import Fit
 
 
+#: Parameters whose ranks are counted, those with the largest R-hat, and bins of the ranks.
+WORST, BINS = 6, 20
 _AXES: dict[str, Any] = {"chain_axis": 1, "draw_axis": 2}
 
 
@@ -32,12 +35,16 @@ class Convergence:
     chains : pandas.DataFrame
         One row a chain: ``chain, ebfmi, divergences, acceptance, steps`` (mean leapfrog steps), ``most_steps,
         flagged``; a column that the engine has no figure for is left out.
+    ranks : pandas.DataFrame
+        One row a chain of each of the `WORST` parameters: ``parameter, chain, draws``, then how many of its draws
+        are in each of `BINS` bins of the ranks among the draws of all chains.
     gate : Gate
         The verdict.
     """
 
     frame: pd.DataFrame
     chains: pd.DataFrame
+    ranks: pd.DataFrame
     gate: Gate
 
     @property
@@ -61,7 +68,7 @@ def convergence(fit: Fit) -> Convergence:
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), Rank-normalization, folding, and localization: an
-    improved R-hat; Betancourt (2016), Diagnosing suboptimal cotangent disintegrations (E-BFMI).
+    improved R-hat (ranks: section 4.2); Betancourt (2016), Diagnosing suboptimal cotangent disintegrations (E-BFMI).
 
     Examples
     --------
@@ -75,7 +82,11 @@ def convergence(fit: Fit) -> Convergence:
     """
     names, series = scalars(fit.posterior)
     stats = fit.tree["sample_stats"].to_dataset()
-    return Convergence(frame=_parameters(names, series), chains=_chains(stats), gate=fit.gate)
+    frame = _parameters(names, series)
+    # Those without a number come first.
+    worst = np.argsort(-frame["rhat"].fillna(np.inf).to_numpy(), kind="stable")[:WORST]
+    ranks = _ranks([names[k] for k in worst], series[worst])
+    return Convergence(frame=frame, chains=_chains(stats), ranks=ranks, gate=fit.gate)
 
 
 def scalars(posterior: xr.Dataset) -> tuple[list[str], NDArray[np.float64]]:
@@ -113,6 +124,20 @@ def _parameters(names: list[str], series: NDArray[np.float64]) -> pd.DataFrame:
         (frame["rhat"] <= MOST_RHAT) & (frame["ess_bulk"] >= LEAST_ESS) & (frame["ess_tail"] >= LEAST_ESS)
     )
     return frame
+
+
+def _ranks(names: list[str], series: NDArray[np.float64]) -> pd.DataFrame:
+    """Counts of ranks in bins, one row a parameter and chain, from draws (parameters, chains, draws)."""
+    from scipy.stats import rankdata
+
+    rows = []
+    for name, draws in zip(names, series, strict=True):
+        ranks = rankdata(draws, axis=None).reshape(draws.shape) / (draws.size + 1)
+        for chain, mine in enumerate(ranks):
+            counts = np.histogram(mine, np.linspace(0, 1, BINS + 1))[0].tolist()
+            bins = {f"bin {k}": count for k, count in enumerate(counts, start=1)}
+            rows.append({"parameter": name, "chain": chain, "draws": draws.shape[1], **bins})
+    return pd.DataFrame(rows)
 
 
 def _chains(stats: xr.Dataset) -> pd.DataFrame:

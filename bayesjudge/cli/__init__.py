@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesjudge.cli.about import doctor, models
+from bayesjudge.cli.about import doctor, models, show
 from bayesjudge.cli.calibration import calibrate
 from bayesjudge.cli.coverage import cover
 from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, RunFiles, VerdictFile
@@ -37,6 +37,7 @@ app.command("reliability")(command("reliability", RepeatFile, ReliabilityOptions
 app.command("compare")(command("compare", RunFiles, CompareOptions))
 app.command("demo")(command("accuracy", DemoLog, AccuracyOptions, seed=20, html=Path("bayesjudge-demo.html")))
 app.command()(judge)
+app.command()(show)
 app.command()(models)
 app.command()(doctor)
 simulate.command("sbc")(calibrate)

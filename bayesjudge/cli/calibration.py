@@ -93,7 +93,7 @@ def _tell(found: Calibration, *, kind: str, seed: int, as_json: bool) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from bayesjudge.studies.common.terminal import empty_table, figure
+    from bayesjudge.report.terminal import empty_table, figure
 
     names = ("p_value", "chi_squared", "exact", "adjusted", "bias", "contraction")
     shown = empty_table(f"{found.label} on small {kind}", ["quantity"], [n.replace("_", " ") for n in names])

@@ -148,7 +148,7 @@ def _tell(found: Coverage, question: str, left_out: Sequence[str], *, as_json: b
 def _table(title: str, first: str, rows: pd.DataFrame) -> Table:
     from rich.markup import escape
 
-    from bayesjudge.studies.common.terminal import empty_table, figure
+    from bayesjudge.report.terminal import empty_table, figure
 
     table = empty_table(title, [first, "method"], [name.replace("_", " ") for name in _SHOWN])
     for row in rows.to_dict("records"):

@@ -98,8 +98,8 @@ def run_trials(
     with plain_messages():
         from bayesjudge.files import write_text
         from bayesjudge.readers import read_repeats
+        from bayesjudge.report.reliability.headline import plan_sentences
         from bayesjudge.studies import reliability
-        from bayesjudge.studies.reliability.parts import plan_sentences
 
         _require_free(out)
         columns = mapping(column, "--column", "outcome=winner")

@@ -127,7 +127,7 @@ def _write_page(answer: Comparison, path: Path, *, quiet: bool) -> None:
 
 def _show(answer: Comparison, *, as_json: bool, every: bool) -> list[str]:
     """Print the answer; where standard output takes no more, say so."""
-    from bayesjudge.studies.common.terminal import show_answer
+    from bayesjudge.report.terminal import show_answer
 
     try:
         _print_json(answer) if as_json else show_answer(answer, every=every)

@@ -161,6 +161,17 @@ class Estimates:
         return str(self.frame.to_html(escape=True, index=False))
 
 
+def is_bayesian(method: str) -> bool:
+    """Whether a method's rows come from a posterior.
+
+    Examples
+    --------
+    >>> is_bayesian("bayes:judge_error[partial]"), is_bayesian("ppi++")
+    (True, False)
+    """
+    return method.startswith("bayes:")
+
+
 def estimand_of(name: str, population: Population) -> str:
     """Name of an estimand with its population in brackets; the superpopulation needs none.
 

@@ -1,8 +1,9 @@
 """Fitting: one posterior (`fit`), thousands (`fit_many`), the engines, and files to keep fits in."""
 
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference.engines import ENGINES, Engine, Hmc, Laplace, Nuts, PyMC
 from bayesjudge.inference.fit import Fit, Fitting, LaplaceFallbackWarning, fit, run_fits
-from bayesjudge.inference.gate import Gate, gate_of
+from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.loading import load_fit
 from bayesjudge.inference.many import ManyFits, fit_many

@@ -14,9 +14,10 @@ from typing import Any
 import xarray as xr
 
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import tree
 from bayesjudge.inference.engines import Engine, Job, engine_of
-from bayesjudge.inference.gate import MOST_PARETO_K, Gate, gate_of
+from bayesjudge.inference.gate import MOST_PARETO_K, gate_of
 from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import density

@@ -19,10 +19,11 @@ import xarray as xr
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference.batches import Batch, fit_batch, together
 from bayesjudge.inference.engines import Engine, engine_of
 from bayesjudge.inference.engines.base import SideBySide
-from bayesjudge.inference.gate import Gate, gate_of
+from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared

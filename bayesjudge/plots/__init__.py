@@ -9,7 +9,7 @@ from bayesjudge.plots.held_out import held_out_intervals, residuals_by_strength
 from bayesjudge.plots.judge_quality import judge_quality, youden
 from bayesjudge.plots.loo import loo_comparison
 from bayesjudge.plots.matrices import error_correlation_matrix, preference_matrix, rank_probabilities
-from bayesjudge.plots.mixing import rank_traces, worst_mixing
+from bayesjudge.plots.mixing import rank_traces
 from bayesjudge.plots.predictive import predictive
 from bayesjudge.plots.reliability_curves import reliability_curves
 from bayesjudge.plots.repeated import category_flips, flip_bars, gap_scatter, slopegraphs, variance_layers
@@ -44,6 +44,5 @@ __all__ = [
     "trust_map",
     "trust_scores",
     "variance_layers",
-    "worst_mixing",
     "youden",
 ]

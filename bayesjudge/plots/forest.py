@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.selection import Selection, select
+from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.plots.intervals import Limits, draw_intervals, draw_truth, limits_of, zero_line
-from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, GRID, Style, is_bayesian, styles
-from bayesjudge.plots.selection import Selection, select
+from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, GRID, Style, styles
 from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, legend_columns, lines_of, short_names, themed
 
 #: With more methods than this, each unit gets a panel of its own, so that every row has its method's name.

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates.selection import bayes_first
+from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.plots.intervals import draw_intervals, limits_of
-from bayesjudge.plots.palette import BASELINE, BAYES, GRID, INK, is_bayesian, styles
-from bayesjudge.plots.selection import bayes_first
+from bayesjudge.plots.palette import BASELINE, BAYES, GRID, INK, styles
 from bayesjudge.plots.theme import SMALL, WIDTH, bare, canvas, footnote, legend_columns, short_names, shorten, themed
 
 NEEDED = ("unit", "method", "point", "lower", "upper", "truth")

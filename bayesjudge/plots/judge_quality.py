@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.selection import Selection, bayes_first, select
+from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.plots.forest import draw_rows, rows_height
-from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER, Style, is_bayesian, styles
-from bayesjudge.plots.selection import Selection, bayes_first, select
+from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER, Style, styles
 from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, legend_columns, shorten, themed
 
 type Array = NDArray[np.float64]

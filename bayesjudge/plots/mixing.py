@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.errors import UsageError
 from bayesjudge.plots.palette import BASELINE, BAYES, GRID, MUTED
 from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, shorten, themed
 
-type Array = NDArray[np.float64]
-
 CHAIN_COLOURS = (BAYES[0], BASELINE[0], BAYES[2], BASELINE[3])
 COLUMNS = 3
 
 
-def worst_mixing(chains: Mapping[str, ArrayLike], *, most: int = 6) -> dict[str, Array]:
-    """The quantities with the largest R-hat (those without a number first).
-
-    Parameters
-    ----------
-    chains : mapping of str to array (chains, draws)
-        Draws by name.
-    most : int
-        How many to keep.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> stuck = rng.normal(size=(4, 100)) + np.arange(4)[:, None]
-    >>> list(worst_mixing({"fine": rng.normal(size=(4, 100)), "stuck": stuck}, most=1))
-    ['stuck']
-    """
-    from arviz_stats.base import array_stats
-
-    values = {name: _checked(name, draws) for name, draws in chains.items()}
-    rhat = {name: float(np.max(array_stats.rhat(draws, chain_axis=0, draw_axis=1))) for name, draws in values.items()}
-    order = sorted(values, key=lambda name: -np.nan_to_num(rhat[name], nan=np.inf))
-    return {name: values[name] for name in order[:most]}
-
-
 @themed
-def rank_traces(chains: Mapping[str, ArrayLike], *, bins: int = 20) -> Figure:
-    """Rank histograms of the chains, one panel a quantity.
+def rank_traces(ranks: pd.DataFrame) -> Figure:
+    """Rank histograms of the chains, one panel a parameter.
 
     Parameters
     ----------
-    chains : mapping of str to array (chains, draws)
-        Draws by name, for instance from `worst_mixing`.
-    bins : int
-        Bins of the ranks.
+    ranks : pandas.DataFrame
+        The table ``ranks`` of `bayesjudge.checks.convergence`.
 
     Returns
     -------
@@ -64,7 +33,7 @@ def rank_traces(chains: Mapping[str, ArrayLike], *, bins: int = 20) -> Figure:
     Raises
     ------
     UsageError
-        There is nothing to draw, or an array is not a matrix of two chains or more.
+        There is nothing to draw.
 
     References
     ----------
@@ -72,19 +41,20 @@ def rank_traces(chains: Mapping[str, ArrayLike], *, bins: int = 20) -> Figure:
 
     Examples
     --------
-    >>> len(rank_traces({"theta": np.random.default_rng(0).normal(size=(4, 100))}).axes)
+    >>> row = {"parameter": "theta", "draws": 100, "bin 1": 50, "bin 2": 50}
+    >>> len(rank_traces(pd.DataFrame([row | {"chain": k} for k in range(4)])).axes)
     1
     """
-    values = {name: _checked(name, draws) for name, draws in chains.items()}
-    if not values:
-        raise UsageError("no chains to draw; give a mapping of names to arrays (chains, draws)")
-    down, across = grid_of(len(values), COLUMNS)
+    if ranks.empty:
+        raise UsageError("no chains to draw; give the table `ranks` of bayesjudge.checks.convergence")
+    parts = list(ranks.groupby("parameter", sort=False))
+    down, across = grid_of(len(parts), COLUMNS)
     figure = canvas(down * 1.35 + 0.5, width=max(3.2 * across, 4.2))
     grid = figure.subplots(down, across, squeeze=False, sharex=True).flatten()
-    for axes, (name, draws) in zip(grid, values.items(), strict=False):
-        _panel(axes, draws, bins)
-        axes.set_title(shorten(name, 34), fontsize=8.4)
-    for axes in grid[len(values) :]:
+    for axes, (name, rows) in zip(grid, parts, strict=False):
+        _panel(axes, rows)
+        axes.set_title(shorten(str(name), 34), fontsize=8.4)
+    for axes in grid[len(parts) :]:
         axes.set_visible(False)
     footnote(
         figure, "share of each chain's draws by rank among all draws", "band: 99% of bins if draws were independent"
@@ -92,25 +62,17 @@ def rank_traces(chains: Mapping[str, ArrayLike], *, bins: int = 20) -> Figure:
     return figure
 
 
-def _checked(name: str, draws: ArrayLike) -> Array:
-    values = np.asarray(draws, dtype=float)
-    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 4:
-        raise UsageError(f"{name!r} needs an array (chains, draws) with two chains or more, found shape {values.shape}")
-    return values
+def _panel(axes: Axes, rows: pd.DataFrame) -> None:
+    from scipy.stats import hypergeom
 
-
-def _panel(axes: Axes, draws: Array, bins: int) -> None:
-    from scipy.stats import hypergeom, rankdata
-
-    chains, length = draws.shape
-    ranks = rankdata(draws, axis=None).reshape(draws.shape) / (draws.size + 1)
-    edges = np.linspace(0, 1, bins + 1)
+    counts = rows.filter(regex=r"^bin \d+$").to_numpy(dtype=float)
+    bins, length = counts.shape[1], int(rows["draws"].iloc[0])
+    total, edges = length * len(rows), np.linspace(0, 1, bins + 1)
     # A chain of independent draws is a random sample, without replacement, of all the ranks.
-    band = hypergeom(draws.size, round(draws.size / bins), length).ppf([0.005, 0.995]) * bins / length
+    band = hypergeom(total, round(total / bins), length).ppf([0.005, 0.995]) * bins / length
     axes.axhspan(*band, color=GRID, alpha=0.7, linewidth=0)
     axes.axhline(1, color=MUTED, linewidth=0.8)
-    for k in range(chains):
-        share = np.histogram(ranks[k], edges)[0] * bins / length
+    for k, share in enumerate(counts * bins / length):
         axes.stairs(share, edges, color=CHAIN_COLOURS[k % len(CHAIN_COLOURS)], linewidth=1.1, baseline=None)
     bare(axes, grid=None)
     axes.set(xlim=(0, 1), ylim=(0, None), xticks=[0, 0.5, 1], yticks=[1])

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bayesjudge.estimates.table import is_bayesian
+
 INK = "#1b2733"
 MUTED = "#56626f"
 GRID = "#dde3e9"
@@ -43,17 +45,6 @@ class Style:
     colour: str
     marker: str
     width: float
-
-
-def is_bayesian(method: str) -> bool:
-    """Whether a method's rows come from a posterior.
-
-    Examples
-    --------
-    >>> is_bayesian("bayes:judge_error[partial]"), is_bayesian("ppi++")
-    (True, False)
-    """
-    return method.startswith("bayes:")
 
 
 def styles(methods: Sequence[str]) -> dict[str, Style]:

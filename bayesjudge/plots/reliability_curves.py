@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
-from bayesjudge.plots.palette import INK, MUTED, is_bayesian, styles
+from bayesjudge.estimates.table import is_bayesian
+from bayesjudge.plots.palette import INK, MUTED, styles
 from bayesjudge.plots.theme import bare, canvas, footnote, grid_of, legend_columns, shorten, themed
 
 _COLUMNS = 3

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayesjudge.plots.palette import is_bayesian
+from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.report.page import Chance, Interval, Table
 from bayesjudge.text import chance, number
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bayesjudge.estimates import COLUMNS, Estimates
-from bayesjudge.plots.selection import select
+from bayesjudge.estimates.selection import select
 from bayesjudge.report.page import Chance, Interval, Table
 
 

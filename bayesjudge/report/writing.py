@@ -16,7 +16,6 @@ from markupsafe import Markup
 
 from bayesjudge.files import write_text
 from bayesjudge.report.cells import grid_of
-from bayesjudge.report.drawing import inline_svg
 from bayesjudge.report.page import STATUSES, Page
 from bayesjudge.text import visible
 
@@ -83,6 +82,8 @@ def _visible(value: object) -> object:
 
 
 def _drawing(svg: str, alt: str, name: str) -> Markup:
+    from bayesjudge.report.drawing import inline_svg  # colours are those of figures, which take long to import
+
     return Markup(inline_svg(svg, name=name, alt=visible(alt)))  # noqa: S704 - rebuilt from parsed XML, without scripts
 
 

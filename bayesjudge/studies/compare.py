@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,19 +14,16 @@ from bayesjudge.errors import UsageError
 from bayesjudge.options import AccuracyOptions, CompareOptions, EloOptions, QuestionOptions, takes
 from bayesjudge.options.option import stated
 from bayesjudge.readers import read_battles, read_verdicts
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.reading import estimand_in
 from bayesjudge.studies.accuracy import accuracy
-from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import draws_of
-from bayesjudge.studies.common.reading import estimand_in
-from bayesjudge.studies.common.runs import runs_screen
 from bayesjudge.studies.elo import elo
 from bayesjudge.tables import Battles, Verdicts
 from bayesjudge.tables.two_runs import TwoRuns, stack_battles, stack_verdicts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from bayesjudge.report import Page
 
 
 @takes(CompareOptions, positional=["after"])
@@ -80,8 +76,6 @@ def compare(before: Any, options: CompareOptions) -> Comparison:
         checks={"runs": _runs(answer, both.units, options), **answer.checks},
         warnings=(*both.notes, *notes, *answer.warnings),
         settings={**answer.settings, "runs": list(names), "margin": options.margin, "paired": both.paired},
-        screen_of=runs_screen,
-        page_of=partial(_page, of_question=answer.page_of),
     )
 
 
@@ -192,14 +186,3 @@ def _explained(model: str, difference: float) -> str:
         f"by {least:.3f} (accuracy near 0 or 1) to {2 * least:.3f} (near .5) would explain all of the judged "
         f"difference of {difference:+.3f}"
     )
-
-
-def _page(answer: Comparison, *, of_question: Callable[[Comparison], Page]) -> Page:
-    """The page of the question, with the table of both runs before all else."""
-    from bayesjudge.report import Section
-    from bayesjudge.report import Table as Shown
-
-    page, runs = of_question(answer), answer.settings["runs"]
-    table = Shown(caption=f"{runs[0]} and {runs[1]}", frame=answer.checks["runs"])
-    first = Section(title="Two runs", text=[f"{answer.settings['paired']}."], tables=[table])
-    return replace(page, title=f"{page.title}: {runs[0]} and {runs[1]}", sections=[first, *page.sections])

@@ -101,7 +101,9 @@ def _answer(question: Callable[..., Any], table: Callable[[], Any], **options: A
         page = _Words()
         page.feed(render_page(answer.page()))
         terminal = {str(width): _terminal(answer, width) for width in WIDTHS}
-        return {"answer": answer.to_dict(), "page": page.words, "terminal": terminal}
+        found = answer.to_dict()
+        found["manifest"]["settings"].pop("date")
+        return {"answer": found, "page": page.words, "terminal": terminal}
 
     return found
 
@@ -109,7 +111,7 @@ def _answer(question: Callable[..., Any], table: Callable[[], Any], **options: A
 def _terminal(answer: Any, width: int) -> list[str]:
     from rich.console import Console
 
-    from bayesjudge.studies.common.terminal import show_answer
+    from bayesjudge.report.terminal import show_answer
 
     text = io.StringIO()
     show_answer(answer, console=Console(file=text, width=width, color_system=None))

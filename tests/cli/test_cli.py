@@ -18,8 +18,8 @@ import bayesjudge
 from bayesjudge import cli
 from bayesjudge.cli.running import finish, plain_messages
 from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import LaplaceFallbackWarning
-from bayesjudge.inference.gate import Gate
 from bayesjudge.studies import json_schema
 
 #: As in tests/studies/test_study.py, so that both compile the same programs.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from bayesjudge.cli.files import BattleFile, VerdictFile
 from bayesjudge.cli.questions import _offered, as_typed
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference.gate import Gate
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.options import AccuracyOptions, EloOptions
 from bayesjudge.studies import Comparison
 
@@ -39,8 +38,6 @@ def typed(source: type[Any], options: type[Any], **given: Any) -> Comparison:
         checks={},
         warnings=tuple(SAID),
         gate=Gate(passed=False, reasons=tuple(SAID), figures={}),
-        page_of=SimpleNamespace,
-        screen_of=SimpleNamespace,
     )
     return as_typed(answer, "elo", known, every)
 

@@ -63,10 +63,10 @@ ROOMS = {
     "models": LEAVES | {"counts", "model"},
     "adapters": {"counts", "errors", "estimates", "maths", "model", "models", "tables"},
     "checks": {"errors", "estimates", "model", "inference"},
-    # Figures and pages know estimates only; `Comparison.plot` and `.to_html` hand theirs over, so no circle.
+    # Figures know estimates only; pages and screens are made of stored answers, without what was fitted.
     "plots": {"errors", "estimates", "text"},
-    "report": {"errors", "estimates", "files", "plots", "text"},
-    "studies": BEFORE_CHECKS | {"checks", "conditions", "options", "plots", "report", "version"},
+    "report": {"conditions", "errors", "estimates", "files", "plots", "text", "version"},
+    "studies": BEFORE_CHECKS | {"checks", "conditions", "options", "report"},
     "simulation": (BEFORE_CHECKS | {"checks", "datasets", "options", "studies"}) - {"planning", "readers"},
 }
 ROOMS["cli"] = set(ROOMS)

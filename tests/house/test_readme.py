@@ -54,7 +54,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_lines_are_found() -> None:
     commands = {line.split()[1] for line in lines()}
-    assert commands == {"simulate", "inspect", "accuracy", "elo", "reliability", "audit", "judge", "next"}
+    assert commands == {"simulate", "inspect", "accuracy", "show", "elo", "reliability", "audit", "judge", "next"}
     assert len(lines()) >= 14
 
 

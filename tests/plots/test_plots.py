@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from bayesjudge import plots
+from bayesjudge.checks.convergence import _ranks
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.plots.intervals import limits_of
@@ -267,7 +268,8 @@ def test_rank_traces_leave_the_band_when_a_chain_is_stuck() -> None:
     rng = np.random.default_rng(0)
     stuck = rng.normal(size=(4, 400))
     stuck[0] += 3
-    top = [axes.get_ylim()[1] for axes in plots.rank_traces({"fine": rng.normal(size=(4, 400)), "stuck": stuck}).axes]
+    ranks = _ranks(["fine", "stuck"], np.stack([rng.normal(size=(4, 400)), stuck]))
+    top = [axes.get_ylim()[1] for axes in plots.rank_traces(ranks).axes]
     # All draws of the stuck chain share the upper quarter of the ranks: four times their even share.
     assert top[1] > 3 > top[0]
 

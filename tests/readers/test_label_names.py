@@ -10,9 +10,8 @@ import pytest
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers import read_battles, read_pairs, read_verdicts
+from bayesjudge.report.comparison import LABELS, Comparison
 from bayesjudge.studies import accuracy, audit, elo
-from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.common.sections import LABELS
 
 FRAME = pd.DataFrame(
     {

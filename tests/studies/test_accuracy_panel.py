@@ -17,10 +17,10 @@ from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.plots import error_correlation_matrix
+from bayesjudge.report.comparison import Comparison
 from bayesjudge.studies import json_schema
 from bayesjudge.studies.accuracy.fits import PANEL
 from bayesjudge.studies.accuracy.study import _votes
-from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.tables import Verdicts
 
 JUDGES = ("kind", "<b>strict</b>")
@@ -93,7 +93,7 @@ def test_the_panel_comes_first_and_every_judge_after_it(log: pd.DataFrame) -> No
     assert any("exactly these items" in text for _, _, text in answer.checklist)
     assert not any("analysed on its own" in text for text in answer.warnings)
     console = Console(width=120, record=True, quiet=True)
-    for part in answer.screen_of(answer, 120):
+    for part in answer.screen(120):
         console.print(part)
     page = answer.page()
     assert "The panel of judges" in [section.title for section in page.sections]

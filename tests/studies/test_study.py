@@ -23,14 +23,14 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import EngineError, InputError, UsageError
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference.gate import Gate
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.options import AccuracyOptions
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.reading import shared_calibration
 from bayesjudge.studies import json_schema
 from bayesjudge.studies.accuracy.fits import JudgeFits
 from bayesjudge.studies.accuracy.guidance import fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.study import _even, _joint_gate
-from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.common.reading import shared_calibration
 from bayesjudge.tables import Verdicts
 
 #: The cheapest answer: closed-form proposals, one pooling, short bootstrap and chains.
@@ -157,7 +157,15 @@ def test_another_seed_gives_another_answer_and_the_same_shape(log, answer):
 def test_the_answer_follows_its_schema_in_a_stable_order(answer):
     found = valid(answer)
     assert list(found) == KEYS
-    assert list(found["checks"]) == ["predictive", "sensitivity", "convergence", "selection", "ranks", "checklist"]
+    assert list(found["checks"]) == [
+        "predictive",
+        "sensitivity",
+        "convergence",
+        "mixing",
+        "selection",
+        "ranks",
+        "checklist",
+    ]
     assert len(found["checks"]["checklist"]) == 7
     assert list(found["manifest"]) == ["settings", "source", "fits"]
 

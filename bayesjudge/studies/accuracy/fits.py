@@ -161,10 +161,6 @@ def plan_judge(
     )
 
 
-#: What stands in the column ``judge`` for all judges together.
-PANEL = "all judges"
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Part:
     """Fits of one judge (or of all together) and every table made from them.

@@ -14,16 +14,16 @@ from bayesjudge.baselines.accuracy.rogan_gladen import shared_bias
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.planning.labels.half_width import labels_for_half_width
+from bayesjudge.report.accuracy.headline import PANEL
+from bayesjudge.report.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
 from bayesjudge.studies.accuracy.chosen import looks_chosen
-from bayesjudge.studies.accuracy.fits import PANEL
 from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
-from bayesjudge.studies.common.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesjudge.report.comparison import ChecklistItem
     from bayesjudge.studies.accuracy.fits import JudgeFits
-    from bayesjudge.studies.common.comparison import ChecklistItem
 
 
 #: Labelled answers of a model below which the prior still shows.

@@ -22,7 +22,8 @@ from bayesjudge.estimates.posterior import summary_rows
 from bayesjudge.inference import Fit, Fitting
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.planning.labels import sample_labels
-from bayesjudge.studies.accuracy.fits import PANEL, JudgeFits, Part, check_judge
+from bayesjudge.report.accuracy.headline import PANEL
+from bayesjudge.studies.accuracy.fits import JudgeFits, Part, check_judge
 from bayesjudge.studies.common.ranks import rank_probabilities
 
 if TYPE_CHECKING:

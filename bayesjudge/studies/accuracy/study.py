@@ -15,35 +15,31 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import run_fits
-from bayesjudge.inference.gate import Gate
 from bayesjudge.model import GivesAccuracy, Model, lacks
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
+from bayesjudge.report.accuracy.headline import LOOK_CHOSEN, PANEL
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.lead import data_facts, file_fact
+from bayesjudge.report.reading import shared_calibration
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
-from bayesjudge.studies.accuracy.fits import OWN, PANEL, JudgeFits, JudgePlan, Part, check_judge, plan_judge
+from bayesjudge.studies.accuracy.fits import OWN, JudgeFits, JudgePlan, Part, check_judge, plan_judge
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
-from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import with_conditions
-from bayesjudge.studies.common.lead import data_facts, file_fact
 from bayesjudge.studies.common.methods import baseline_rows, further_models
 from bayesjudge.studies.common.ranks import rank_probabilities
-from bayesjudge.studies.common.reading import shared_calibration
 from bayesjudge.tables import Verdicts
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from bayesjudge.inference import Fit
     from bayesjudge.models.judge_error import Labels
-    from bayesjudge.report import Page
 
 
-#: Said where the test of even labelling rejects.
-LOOK_CHOSEN = "labels look chosen"
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
 
 
@@ -291,24 +287,9 @@ def _assemble(
             population=settings["population"],
         ),
         gate=_joint_gate(list(parts.values())),
-        page_of=_page,
-        screen_of=_screen,
         dropped=counts.dropped,
         settings=settings,
     )
-
-
-def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
-    from bayesjudge.studies.accuracy.terminal import accuracy_screen
-
-    return accuracy_screen(answer, width)
-
-
-def _page(answer: Comparison) -> Page:
-    # Drawing is imported when a page is asked for: numbers alone do not need it.
-    from bayesjudge.studies.accuracy.page import accuracy_page
-
-    return accuracy_page(answer)
 
 
 def _estimates(parts: Mapping[str, Part], population: Population) -> Estimates:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ from bayesjudge.inference.programs.progress import bar
 from bayesjudge.model import GivesTrust
 from bayesjudge.options import AuditOptions, takes
 from bayesjudge.readers import read_pairs
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.audit.guard import Guard, closed_guard, fast_audit, guard_of
 from bayesjudge.studies.audit.guidance import audit_checklist, audit_warnings
 from bayesjudge.studies.audit.held_out import (
@@ -42,16 +44,9 @@ from bayesjudge.studies.audit.tables import (
     trust_table,
 )
 from bayesjudge.studies.common.checks import check_fits, fallback_warnings, joint_gate
-from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import with_conditions
-from bayesjudge.studies.common.lead import data_facts, file_fact
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.tables import Pairs
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from bayesjudge.report import Page
 
 
 @takes(AuditOptions)
@@ -159,8 +154,6 @@ def _answer(
         ),
         checklist=audit_checklist(mine, guard, checks["features"], checks.get("reliability", _NO_BINS)),
         gate=joint_gate({name: one.gate for name, one in named.items()}) if further else single.gate,
-        page_of=_page,
-        screen_of=_screen,
         held_out=held_out_figures(compared),
         dropped=whole.dropped,
         source=whole.source,
@@ -276,16 +269,3 @@ def _attacks(whole: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
         found = consistency_by_attack(one, method, held_out=held, prob=options.prob)
         rows += [row for row in found if not rows or row["method"] != "judge"]
     return rows
-
-
-def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
-    from bayesjudge.studies.audit.terminal import audit_screen
-
-    return audit_screen(answer, width)
-
-
-def _page(answer: Comparison) -> Page:
-    # Drawing is imported when a page is asked for: numbers alone do not need it.
-    from bayesjudge.studies.audit.page import audit_page
-
-    return audit_page(answer)

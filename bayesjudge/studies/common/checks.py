@@ -9,20 +9,24 @@ import pandas as pd
 
 from bayesjudge.checks import convergence, predictive_check, prior_sensitivity
 from bayesjudge.checks.predictive import FLAG_BELOW
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import Fit
-from bayesjudge.inference.gate import Gate
 
 
 def check_fits(headline: Iterable[Fit], everything: Iterable[Fit]) -> dict[str, pd.DataFrame]:
     """Tables ``predictive`` and ``sensitivity`` of the fits that answer, ``convergence`` of every fit.
 
+    ``mixing`` has the ranks of the chains of the first that answers.
+
     Every table has a column ``method``.
     """
     answering = list(headline)
+    tables = [(one, convergence(one)) for one in everything]
     return {
         "predictive": _stacked((one, predictive_check(one).frame) for one in answering),
         "sensitivity": _stacked((one, prior_sensitivity(one).frame) for one in answering),
-        "convergence": _stacked((one, convergence(one).frame) for one in everything),
+        "convergence": _stacked((one, table.frame) for one, table in tables),
+        "mixing": _stacked((one, table.ranks) for one, table in tables if one is answering[0]),
     }
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
@@ -90,18 +89,6 @@ def joint_model(options: EloOptions) -> JudgeElo:
     """The model of people and judges together."""
     families = tuple(sorted(options.families.items()))
     return JudgeElo(length_effect=options.length_effect, families=families)
-
-
-def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:
-    """Method of each row, and whose verdicts it rests on where that is not the leaderboard's own scale.
-
-    Examples
-    --------
-    >>> named_methods(pd.DataFrame({"method": ["hard-elo", "hard-elo"], "judge": ["", "gpt-4"]}))
-    ['hard-elo', 'hard-elo by gpt-4']
-    """
-    pairs = zip(rows["method"], rows["judge"], strict=True)
-    return [f"{method} by {judge}" if judge and judge != scale else method for method, judge in pairs]
 
 
 def _temperatures(counts: BattleCounts) -> list[tuple[str, JudgeTemperature]]:

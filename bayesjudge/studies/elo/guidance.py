@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesjudge.counts.battles.cluster_columns import ITEM, PROMPTS
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
 from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesjudge.inference import Fit
-    from bayesjudge.studies.common.comparison import Comparison
     from bayesjudge.tables import Battles
 
 
@@ -76,27 +74,6 @@ def order_warnings(battles: Battles, *, judges: Iterable[str] | None = None) -> 
                 "otherwise compresses the judge's scale"
             )
     return found
-
-
-def about_intervals(answer: Comparison) -> str:
-    """What intervals are for, in one line.
-
-    Names of columns that hold prompts, items and voters are spelled out; others are quoted.
-    """
-    clusters: Mapping[str, int] = answer.settings["clusters"]
-    if not clusters:
-        return "intervals take battles as independent (cluster none): shared prompts make them too narrow"
-    whose = answer.ranks["judge"].iloc[0] if len(answer.ranks) else ""
-    effects = answer.diagnostics.where(estimand="design_effect", judge=whose).frame["point"]
-    effect = f", design effect {effects.median():.1f}" if len(effects) else ""
-    named = [(count, _plural(column)) for column, count in clusters.items()]
-    counted = " and ".join(f"{count} {name}" for count, name in named)
-    return f"intervals are for new {' and '.join(name for _, name in named)}: {counted}{effect}"
-
-
-def _plural(column: str) -> str:
-    known = {**dict.fromkeys(PROMPTS, "prompts"), ITEM: "items", "voter": "voters"}
-    return known.get(column, f"values of {column!r}")
 
 
 def _scale(counts: BattleCounts) -> list[str]:

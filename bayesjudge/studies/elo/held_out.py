@@ -17,10 +17,12 @@ from bayesjudge.baselines.elo.scale import held_out_summary
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import run_jobs
-from bayesjudge.inference.gate import MOST_PARETO_K, Gate
+from bayesjudge.inference.gate import MOST_PARETO_K
 from bayesjudge.options import EloOptions
-from bayesjudge.studies.elo.fits import joint_model, named_methods
+from bayesjudge.report.elo.headline import named_methods
+from bayesjudge.studies.elo.fits import joint_model
 
 if TYPE_CHECKING:
     from bayesjudge.models.judge_elo import Prediction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,22 +17,16 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.options import EloOptions, takes
 from bayesjudge.readers import read_battles
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, joint_gate
-from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import with_conditions
-from bayesjudge.studies.common.lead import data_facts, file_fact
 from bayesjudge.studies.common.methods import baseline_rows
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
 from bayesjudge.studies.elo.guidance import elo_warnings, order_warnings
 from bayesjudge.studies.elo.held_out import Predicted, predict_held_out
 from bayesjudge.tables import Battles
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from bayesjudge.report import Page
-
 
 _ESTIMANDS = ("elo", "difference")
 #: After the method of every row whose interval takes battles as independent.
@@ -157,8 +151,6 @@ def _assemble(
                 **({"held out": predicted.gate} if predicted.gate else {}),
             }
         ),
-        page_of=_page,
-        screen_of=_screen,
         dropped=counts.dropped,
         settings=settings,
     )
@@ -219,16 +211,3 @@ def _tables(counts: BattleCounts, fits: EloFits, options: EloOptions) -> dict[st
     scoring = [counts.judges[j] for j in np.unique(judged.judge[decided])]
     diagram = {"reliability": reliability_table(counts, judges=scoring, prob=options.prob)} if scoring else {}
     return {"beats": pd.concat(matrices, ignore_index=True), **diagram}
-
-
-def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
-    from bayesjudge.studies.elo.terminal import elo_screen
-
-    return elo_screen(answer, width)
-
-
-def _page(answer: Comparison) -> Page:
-    # Drawing is imported when a page is asked for: numbers alone do not need it.
-    from bayesjudge.studies.elo.page import elo_page
-
-    return elo_page(answer)

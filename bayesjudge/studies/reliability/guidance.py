@@ -10,7 +10,7 @@ from bayesjudge.studies.common.checks import fallback_warnings, predictive_warni
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesjudge.studies.common.comparison import ChecklistItem
+    from bayesjudge.report.comparison import ChecklistItem
     from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
 
 

@@ -168,28 +168,3 @@ def plan_frame(fit: Fit, options: ReliabilityOptions) -> pd.DataFrame:
             )
         )
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=_COLUMNS)
-
-
-def plan_sentences(plan: pd.DataFrame) -> list[str]:
-    """What to ask again, a sentence a judge and condition; the items are in the table."""
-    sentences = []
-    for (judge, group), rows in plan.groupby(["judge", "group"], sort=False):
-        asked = rows[rows["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
-        who = f"{judge} ({group})" if group else str(judge)
-        now, then = rows["wrong"].sum(), rows["wrong_after"].sum()
-        if asked.empty:
-            sentences.append(
-                f"{who}: {_expected(now)} of {len(rows)} majorities are expected to be wrong, "
-                "and no further trial within the budget changes that."
-            )
-            continue
-        spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items, listed below,"
-        gain = f"bring the expected wrong majorities from {_expected(now)} to {_expected(then)}"
-        even = f"spread evenly they would leave {_expected(rows['wrong_uniform'].iloc[0])}"
-        sentences.append(f"{who}: {spent} {gain}; {even}.")
-    return sentences
-
-
-def _expected(number: float) -> str:
-    """An expected number, with two decimals where one would make it nothing."""
-    return f"{number:.1f}" if number >= 1 else f"{number:.2f}"

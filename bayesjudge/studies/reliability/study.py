@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
@@ -16,10 +16,10 @@ from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, joint_gate
-from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.conditions import with_conditions
-from bayesjudge.studies.common.lead import data_facts, file_fact
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
@@ -33,11 +33,6 @@ from bayesjudge.studies.reliability.parts import (
 )
 from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from bayesjudge.report import Page
 
 
 @takes(ReliabilityOptions, positional=["scores"])
@@ -186,8 +181,6 @@ def _assemble(
         warnings=tuple(warnings_of(pair, point, checks)),
         checklist=checklist(pair, point, checks),
         gate=joint_gate({k: f.gate for k, f in fits.items()}),
-        page_of=_page,
-        screen_of=_screen,
         settings={**options.settings, **_facts([part.counts for part in parts]), **file},
         dropped={k: n for part in parts for k, n in part.counts.dropped.items()},
     )
@@ -204,16 +197,3 @@ def _rows(rows: Estimates, counts: TrialCounts | ScoreCounts, options: Reliabili
     if options.baselines is None:
         return found
     return Estimates.concat([rows.where(method=sorted({*rows.frame["method"]} - {*own})), found])
-
-
-def _screen(answer: Comparison, width: int) -> Sequence[Table | str]:
-    from bayesjudge.studies.reliability.terminal import reliability_screen
-
-    return reliability_screen(answer, width)
-
-
-def _page(answer: Comparison) -> Page:
-    # Drawing is imported when a page is asked for: numbers alone do not need it.
-    from bayesjudge.studies.reliability.page import reliability_page
-
-    return reliability_page(answer)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from bayesjudge.studies.audit.headline import headline
-from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, percent
+from bayesjudge.report.audit.headline import headline
+from bayesjudge.report.terminal import empty_table, figure, interval_cell, percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Features and least trusted verdicts that are printed.

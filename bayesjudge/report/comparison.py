@@ -6,17 +6,16 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
 from bayesjudge.conditions.decision import Outcome
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.gate import Gate
 from bayesjudge.files import csv_text, file_name, try_each, write_text
-from bayesjudge.inference.gate import Gate
-from bayesjudge.studies.common.runs import run_rows
 from bayesjudge.text import json_visible
 from bayesjudge.version import __version__
 
@@ -26,8 +25,45 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from bayesjudge.inference import Fit
-    from bayesjudge.report import Page
+    from bayesjudge.report.page import Page
+
+
+class Posterior(Protocol):
+    """What an answer has of a `bayesjudge.Fit`; nothing here needs what is in it."""
+
+    @property
+    def model(self) -> Any:
+        """What was fitted."""
+        ...
+
+    @property
+    def gate(self) -> Gate:
+        """Whether the draws may be read as the posterior."""
+        ...
+
+    @property
+    def tree(self) -> Any:
+        """ArviZ tree: posterior, sample_stats, log_likelihood, ..."""
+        ...
+
+    @property
+    def data(self) -> Any:
+        """What it was fitted to."""
+        ...
+
+    @property
+    def posterior(self) -> Any:
+        """Posterior draws, dims ``chain, draw, ...``."""
+        ...
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Versions, seed, engine, options and data hash."""
+        ...
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write to one NetCDF file."""
+        ...
 
 
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
@@ -47,7 +83,7 @@ class Comparison:
     diagnostics : Estimates
         The judges' quality.
     fits : mapping of str to Fit
-        Every posterior behind the answer, by readable name.
+        Every posterior behind the answer, by readable name; none where the answer was loaded.
     checks : mapping of str to pandas.DataFrame
         ``predictive``, ``comparison`` (leave-one-out), ``sensitivity``, ``convergence``, and tables of the
         question's own.
@@ -63,8 +99,6 @@ class Comparison:
         The options of the study.
     source : sequence of mapping
         The files that its tables were read from: name, size, SHA-256, format, records and rows.
-    page_of, screen_of : callable
-        How the study lays its answer out as a page, and as tables (or lines) on a terminal of some width.
     ranks : pandas.DataFrame
         Posterior probability of each rank: columns ``judge, model, p_best, rank_1, rank_2, ...``; empty
         where the question ranks nothing.
@@ -72,17 +106,19 @@ class Comparison:
         Where something was held out: by method, its error and coverage.
     conditions : tuple of Outcome
         What became of the conditions under which the run is to fail.
+    manifests : mapping of str to mapping
+        How each posterior was computed; by default as ``fits`` say.
+    version : str
+        Of the package that answered.
     """
 
     question: str
     estimates: Estimates
     diagnostics: Estimates
-    fits: Mapping[str, Fit]
     checks: Mapping[str, pd.DataFrame]
     warnings: tuple[str, ...]
     gate: Gate
-    page_of: Callable[[Comparison], Page]
-    screen_of: Callable[[Comparison, int], Sequence[Table | str]]
+    fits: Mapping[str, Posterior] = field(default_factory=dict)
     checklist: tuple[ChecklistItem, ...] = ()
     ranks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["judge", "model", "p_best"]))
     held_out: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -90,16 +126,17 @@ class Comparison:
     settings: Mapping[str, Any] = field(default_factory=dict)
     source: Sequence[Mapping[str, Any]] = ()
     conditions: tuple[Outcome, ...] = ()
+    manifests: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values; its schema is `studies.json_schema`."""
         checks = {name: Estimates.records_of(frame) for name, frame in self.checks.items()}
-        held_out = {
-            method: Estimates.records_of(pd.DataFrame([figures]))[0] for method, figures in self.held_out.items()
-        }
+        held_out = {method: _plain(figures) for method, figures in self.held_out.items()}
+        empty = {name: list(frame.columns) for name, frame in self.checks.items() if frame.empty}
         conditions = Estimates.records_of(pd.DataFrame([asdict(one) for one in self.conditions]))
         return {
-            "bayesjudge": __version__,
+            "bayesjudge": self.version,
             "question": self.question,
             "estimates": self.estimates.to_records(),
             "diagnostics": self.diagnostics.to_records(),
@@ -109,11 +146,16 @@ class Comparison:
                 "checklist": [list(item) for item in self.checklist],
             },
             "warnings": list(self.warnings),
-            "gate": {"passed": self.gate.passed, "reasons": list(self.gate.reasons)},
+            "gate": {
+                "passed": self.gate.passed,
+                "reasons": list(self.gate.reasons),
+                "figures": _plain(self.gate.figures),
+            },
             **({"held_out": held_out} if held_out else {}),
             **({"conditions": conditions} if conditions else {}),
             "dropped": dict(self.dropped),
             "manifest": self.manifest,
+            **({"empty": empty} if empty else {}),
         }
 
     def to_json(self) -> str:
@@ -123,8 +165,9 @@ class Comparison:
     @property
     def manifest(self) -> dict[str, Any]:
         """Settings of the study, its files, and manifest of every fit."""
-        fits = {name: fit.manifest for name, fit in self.fits.items()}
-        return {"settings": dict(self.settings), "source": [dict(one) for one in self.source], "fits": fits}
+        fits = self.manifests or {name: fit.manifest for name, fit in self.fits.items()}
+        source = [dict(one) for one in self.source]
+        return {"settings": dict(self.settings), "source": source, "fits": dict(fits)}
 
     def plot(self, estimand: str = "accuracy") -> Figure:
         """Forest plot of one estimand, every method."""
@@ -133,12 +176,36 @@ class Comparison:
         return forest(self.estimates, estimand=estimand)
 
     def page(self) -> Page:
-        """The report, not yet written."""
-        return self.page_of(self)
+        """The report, not yet written: made of the answer as it is stored, so that a loaded one has the same."""
+        page: Page = self._layout("page")(self.stored())
+        return page
+
+    def screen(self, width: int) -> Sequence[Table | str]:
+        """Tables and lines for a terminal of some width, of the answer as it is stored."""
+        screen: Sequence[Table | str] = self._layout("screen")(self.stored(), width)
+        return screen
+
+    def stored(self) -> Comparison:
+        """The answer as `load_answer` reads it."""
+        from bayesjudge.report.stored import from_dict
+
+        return from_dict(json.loads(self.to_json()))
+
+    def _layout(self, kind: str) -> Callable[..., Any]:
+        """The function that lays this question's answers out, imported when it is needed: drawing takes long."""
+        if "runs" in self.checks:
+            runs = import_module("bayesjudge.report.runs")
+            return partial(getattr(runs, f"runs_{kind}"), of_question=self._own(kind))
+        return self._own(kind)
+
+    def _own(self, kind: str) -> Callable[..., Any]:
+        module = import_module(f"bayesjudge.report.{self.question}.{'page' if kind == 'page' else 'terminal'}")
+        found: Callable[..., Any] = getattr(module, f"{self.question}_{kind}")
+        return found
 
     def to_html(self, path: str | PathLike[str]) -> Path:
         """Write the self-contained page; returns its path."""
-        from bayesjudge.report import write_page
+        from bayesjudge.report.writing import write_page
 
         return write_page(self.page(), path)
 
@@ -147,7 +214,8 @@ class Comparison:
         from bayesjudge.conditions import reports
 
         rows = reports.table_of(self.estimates, converged=self.gate.passed)
-        rows = run_rows(self) if "runs" in self.checks else rows
+        if "runs" in self.checks:
+            rows = import_module("bayesjudge.report.runs").run_rows(self)
         return reports.markdown(self.question, self.conditions, rows, gate=self.gate.reasons)
 
     def save(self, folder: str | PathLike[str]) -> Path:
@@ -177,6 +245,11 @@ class Comparison:
         ]
 
 
+def _plain(figures: Mapping[str, float]) -> dict[str, Any]:
+    """Numbers by name, ready for JSON."""
+    return Estimates.records_of(pd.DataFrame([figures]))[0] if figures else {}
+
+
 def _write_csv(frame: pd.DataFrame, path: Path) -> Path:
     return write_text(path, csv_text(frame))
 
@@ -189,6 +262,6 @@ def json_schema() -> dict[str, Any]:
     >>> sorted(json_schema()["required"])[:3]
     ['bayesjudge', 'checks', 'diagnostics']
     """
-    text = resources.files("bayesjudge.studies").joinpath("answer.schema.json").read_text(encoding="utf-8")
+    text = resources.files("bayesjudge.report").joinpath("answer.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

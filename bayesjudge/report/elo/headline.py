@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bayesjudge.studies.common.lead import chance_words, counted, interval_words, leading, refusal
-from bayesjudge.studies.elo.guidance import about_intervals
+from bayesjudge.report.lead import chance_words, counted, interval_words, leading, refusal
 from bayesjudge.text import number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Baselines that answer where the posterior may not, the best first; without clusters they are ``[independent]``.
@@ -60,3 +60,37 @@ def _held_out(answer: Comparison) -> list[str]:
     return [
         f"Predictions of {scores['n']:.0f} models' hidden votes err by {scores['mae']:.0f} Elo on average; {found}."
     ]
+
+
+def about_intervals(answer: Comparison) -> str:
+    """What intervals are for, in one line.
+
+    Names of columns that hold prompts, items and voters are spelled out; others are quoted.
+    """
+    clusters: dict[str, int] = answer.settings["clusters"]
+    if not clusters:
+        return "intervals take battles as independent (cluster none): shared prompts make them too narrow"
+    whose = answer.ranks["judge"].iloc[0] if len(answer.ranks) else ""
+    effects = answer.diagnostics.where(estimand="design_effect", judge=whose).frame["point"]
+    effect = f", design effect {effects.median():.1f}" if len(effects) else ""
+    named = [(count, _plural(column)) for column, count in clusters.items()]
+    counted = " and ".join(f"{count} {name}" for count, name in named)
+    return f"intervals are for new {' and '.join(name for _, name in named)}: {counted}{effect}"
+
+
+def _plural(column: str) -> str:
+    if re.search("prompt|question|instruction|conversation", column):
+        return "prompts"
+    return {"item": "items", "voter": "voters"}.get(column, f"values of {column!r}")
+
+
+def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:
+    """Method of each row, and whose verdicts it rests on where that is not the leaderboard's own scale.
+
+    Examples
+    --------
+    >>> named_methods(pd.DataFrame({"method": ["hard-elo", "hard-elo"], "judge": ["", "gpt-4"]}))
+    ['hard-elo', 'hard-elo by gpt-4']
+    """
+    pairs = zip(rows["method"], rows["judge"], strict=True)
+    return [f"{method} by {judge}" if judge and judge != scale else method for method, judge in pairs]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bayesjudge.studies.common.lead import interval_words, leading, refusal
-from bayesjudge.studies.reliability.parts import plan_sentences
+from bayesjudge.report.lead import interval_words, leading, refusal
 from bayesjudge.text import number
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesjudge.estimates import Estimates
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Judges and conditions named in short.
@@ -85,3 +84,28 @@ def _scores(row: Any, prob: float | None) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def plan_sentences(plan: pd.DataFrame) -> list[str]:
+    """What to ask again, a sentence a judge and condition; the items are in the table."""
+    sentences = []
+    for (judge, group), rows in plan.groupby(["judge", "group"], sort=False):
+        asked = rows[rows["extra"] > 0].sort_values("extra", ascending=False, kind="stable")
+        who = f"{judge} ({group})" if group else str(judge)
+        now, then = rows["wrong"].sum(), rows["wrong_after"].sum()
+        if asked.empty:
+            sentences.append(
+                f"{who}: {_expected(now)} of {len(rows)} majorities are expected to be wrong, "
+                "and no further trial within the budget changes that."
+            )
+            continue
+        spent = f"{int(rows['extra'].sum())} more trials on {len(asked)} of {len(rows)} items, listed below,"
+        gain = f"bring the expected wrong majorities from {_expected(now)} to {_expected(then)}"
+        even = f"spread evenly they would leave {_expected(rows['wrong_uniform'].iloc[0])}"
+        sentences.append(f"{who}: {spent} {gain}; {even}.")
+    return sentences
+
+
+def _expected(number: float) -> str:
+    """An expected number, with two decimals where one would make it nothing."""
+    return f"{number:.1f}" if number >= 1 else f"{number:.2f}"

@@ -14,13 +14,12 @@ from bayesjudge.plots import (
     variance_layers,
 )
 from bayesjudge.report import Figure, Page, Section, Table, comparison_table
-from bayesjudge.studies.common.sections import checks_section, estimates_section, figure_of, judges_words, page_of
-from bayesjudge.studies.reliability.headline import headline
-from bayesjudge.studies.reliability.parts import plan_sentences
+from bayesjudge.report.reliability.headline import headline, plan_sentences
+from bayesjudge.report.sections import checks_section, estimates_section, figure_of, judges_words, page_of
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 _QUESTION = "Asked again, does the judge decide the same, and how often must it be asked?"

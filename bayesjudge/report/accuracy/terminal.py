@@ -10,15 +10,14 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-from bayesjudge.studies.accuracy.fits import PANEL
-from bayesjudge.studies.accuracy.headline import headline
-from bayesjudge.studies.common.lead import counted, oriented
-from bayesjudge.studies.common.reading import estimand_in, quality_rows
-from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name
+from bayesjudge.report.accuracy.headline import PANEL, headline
+from bayesjudge.report.lead import counted, oriented
+from bayesjudge.report.reading import estimand_in, quality_rows
+from bayesjudge.report.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Baselines printed by default beside the Bayesian answer, as far as the terminal is wide.

@@ -18,7 +18,7 @@ from rich.text import Text
 from bayesjudge.text import visible
 
 if TYPE_CHECKING:
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Columns of text where there is no terminal to ask.
@@ -31,14 +31,14 @@ def show_answer(answer: Comparison, *, every: bool = False, console: Console | N
     Parameters
     ----------
     answer : Comparison
-        Of any question; its ``screen_of`` chooses what is shown, the sentences first.
+        Of any question; its ``screen`` chooses what is shown, the sentences first.
     every : bool
         One line an estimate, every method and group, instead of the main ones side by side.
     console : rich.console.Console, optional
         Where to; by default standard output, as wide as its terminal.
     """
     screen = console or _console()
-    parts = [part for part in answer.screen_of(answer, screen.width) if isinstance(part, str) or part.row_count]
+    parts = [part for part in answer.screen(screen.width) if isinstance(part, str) or part.row_count]
     # Sentences and one table, which the warnings follow.
     first = next((k for k, part in enumerate(parts) if not isinstance(part, str)), len(parts)) + 1
     _print(parts[:first], screen)

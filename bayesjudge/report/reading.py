@@ -12,7 +12,7 @@ from bayesjudge.estimates import Estimates, Population, estimand_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: J below which every corrected estimate is called fragile; the paper's failing cases lie under it.

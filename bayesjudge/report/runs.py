@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from bayesjudge.conditions.decision import probable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
+    from bayesjudge.report.page import Page
 
 
 def run_rows(answer: Comparison) -> list[dict[str, str]]:
@@ -33,11 +36,11 @@ def _chance(chance: float) -> str:
     return "" if math.isnan(chance) else probable(chance).removeprefix("= ")
 
 
-def runs_screen(answer: Comparison, width: int) -> list[Table | str]:  # noqa: ARG001 - as that of every question
+def runs_screen(answer: Comparison, width: int, *, of_question: Any) -> list[Table | str]:  # noqa: ARG001 - as the page
     """The one table, and how many items are paired."""
     from rich.markup import escape
 
-    from bayesjudge.studies.common.terminal import empty_table, percent
+    from bayesjudge.report.terminal import empty_table, percent
 
     rows, methods = run_rows(answer), list(answer.checks["runs"]["method"])
     if not rows:
@@ -47,3 +50,14 @@ def runs_screen(answer: Comparison, width: int) -> list[Table | str]:  # noqa: A
     for row in rows:
         table.add_row(*map(escape, row.values()))
     return [table, escape(f"{answer.settings['paired']}. Every model and method: --all, --json or the report.")]
+
+
+def runs_page(answer: Comparison, *, of_question: Callable[[Comparison], Page]) -> Page:
+    """The page of the question, with the table of both runs before all else."""
+    from bayesjudge.report.page import Section
+    from bayesjudge.report.page import Table as Shown
+
+    page, runs = of_question(answer), answer.settings["runs"]
+    table = Shown(caption=f"{runs[0]} and {runs[1]}", frame=answer.checks["runs"])
+    first = Section(title="Two runs", text=[f"{answer.settings['paired']}."], tables=[table])
+    return replace(page, title=f"{page.title}: {runs[0]} and {runs[1]}", sections=[first, *page.sections])

@@ -16,7 +16,7 @@ from bayesjudge.text import chance, monte_carlo_error, number
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: What is to be done, at the end of a gate's reason.

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayesjudge.studies.accuracy.fits import PANEL
-from bayesjudge.studies.common.lead import chance_words, counted, interval_words, leading, refusal
-from bayesjudge.studies.common.reading import about, estimand_in
+from bayesjudge.report.lead import chance_words, counted, interval_words, leading, refusal
+from bayesjudge.report.reading import about, estimand_in
 from bayesjudge.text import number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
+#: What stands in the column ``judge`` for all judges together.
+PANEL = "all judges"
+#: What the reason of a gate says where the test of even labelling rejects.
+LOOK_CHOSEN = "labels look chosen"
 #: Baselines that answer where the posterior may not, the best first.
 VALID = (
     "eif[panel-logit,logit]",
@@ -48,7 +51,7 @@ def headline(answer: Comparison) -> list[str]:
 def accuracies(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
     """The method that answers for one judge or all together, and its rows, the highest accuracy first."""
     rows = answer.estimates.where(estimand=estimand_in(answer, "accuracy"), group="", judge=["", judge]).frame
-    chosen = any("labels look chosen" in reason for reason in answer.gate.reasons)
+    chosen = any(LOOK_CHOSEN in reason for reason in answer.gate.reasons)
     method = leading(answer, rows, CHOSEN_BY_VERDICT if chosen else VALID)
     mine = rows[rows["method"] == method].drop_duplicates("unit").set_index("unit")
     if not answer.gate.passed:

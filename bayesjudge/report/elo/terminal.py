@@ -10,14 +10,13 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-from bayesjudge.studies.common.lead import counted
-from bayesjudge.studies.common.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
-from bayesjudge.studies.elo.fits import named_methods
-from bayesjudge.studies.elo.headline import headline
+from bayesjudge.report.elo.headline import headline, named_methods
+from bayesjudge.report.lead import counted
+from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Widths of a printed interval and of a column with a single figure, gaps included.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayesjudge.estimates import Estimates
-from bayesjudge.studies.common.lead import oriented
+from bayesjudge.report.lead import oriented
 from bayesjudge.text import chance
 
 MODELS = ["a − b", "b", "a", "c"]

@@ -13,12 +13,11 @@ import pytest
 from rich.console import Console
 
 from bayesjudge.estimates import Estimates
-from bayesjudge.inference.gate import Gate
-from bayesjudge.report import Page
-from bayesjudge.studies.accuracy.headline import headline
-from bayesjudge.studies.accuracy.terminal import MOST_PAIRS, accuracy_screen
-from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.common.terminal import empty_table, fitting, narrowest, show_answer
+from bayesjudge.estimates.gate import Gate
+from bayesjudge.report.accuracy.headline import headline
+from bayesjudge.report.accuracy.terminal import MOST_PAIRS
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.terminal import empty_table, fitting, narrowest, show_answer
 
 METHODS = ("bayes:judge_error[partial]", "ppi++[logit]", "naive", "rogan-gladen[shared]", "labelled")
 
@@ -86,8 +85,6 @@ def answer_of(
         "checklist": (),
         "gate": Gate(passed=True, reasons=(), figures={}),
         "settings": SETTINGS,
-        "page_of": lambda answer: Page(title=answer.question, question=""),
-        "screen_of": accuracy_screen,
     }
     return Comparison(**(found | changes))
 

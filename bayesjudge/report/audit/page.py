@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from bayesjudge.plots import consistency_dots, forest, reliability_diagram, sensitivity_curves, trust_map, trust_scores
 from bayesjudge.report import Figure, Page, Section, Table, comparison_table
-from bayesjudge.studies.audit.headline import guard_sentence, headline
-from bayesjudge.studies.common.sections import checks_section, estimates_section, figure_of, judges_words, page_of
+from bayesjudge.report.audit.headline import guard_sentence, headline
+from bayesjudge.report.sections import checks_section, estimates_section, figure_of, judges_words, page_of
 
 if TYPE_CHECKING:
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Rows of a table that a page holds; `Comparison.save` writes them all.
@@ -73,7 +73,7 @@ def _gains(answer: Comparison) -> Section | None:
 
 def _trust(answer: Comparison) -> Section:
     trust, figures = answer.checks["trust"], []
-    own = next(iter(answer.fits))
+    own = next(iter(answer.manifest["fits"]))
     held = answer.checks.get("held_out")
     mine = None if held is None else held[held["method"] == own]
     kind = "verified" if answer.settings["verified"] == "all" else "unverified"

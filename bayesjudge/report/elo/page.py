@@ -16,13 +16,12 @@ from bayesjudge.plots import (
     residuals_by_strength,
 )
 from bayesjudge.report import Page, Section, Table, comparison_table, estimates_table
-from bayesjudge.studies.common.lead import counted, oriented, usable
-from bayesjudge.studies.common.sections import checks_section, estimates_section, figure_of, judges_words, page_of
-from bayesjudge.studies.elo.fits import named_methods
-from bayesjudge.studies.elo.headline import headline
+from bayesjudge.report.elo.headline import headline, named_methods
+from bayesjudge.report.lead import counted, oriented, usable
+from bayesjudge.report.sections import checks_section, estimates_section, figure_of, judges_words, page_of
 
 if TYPE_CHECKING:
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 _QUESTION = "Which Elo does each model have, and how sure is that?"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bayesjudge.plots import loo_comparison, predictive, rank_traces, to_svg, worst_mixing
+from bayesjudge.plots import loo_comparison, predictive, rank_traces, to_svg
 from bayesjudge.report import Figure, Page, Section, Table, estimates_table
-from bayesjudge.studies.common.lead import usable
+from bayesjudge.report.lead import usable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from bayesjudge.estimates import Estimates
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Units of one statistic that a figure shows.
@@ -113,26 +113,19 @@ def checks_section(answer: Comparison) -> Section:
     if "sensitivity" in checks:
         moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
         text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands move with the prior.")
-    caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
-    alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
-    figures.append(figure_of(rank_traces(_worst_chains(answer)), caption, alt))
+    if "mixing" in checks:
+        caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
+        alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
+        mixing = checks["mixing"]
+        # Of several judges' fits, those of the first.
+        first = mixing[mixing["method"] == mixing["method"].iloc[0]].drop_duplicates(["parameter", "chain"])
+        figures.append(figure_of(rank_traces(first), caption, alt))
     tables = [
         Table(caption=f"{name.capitalize().replace('_', ' ')}, in full", frame=frame, folded=True)
         for name, frame in checks.items()
+        if name != "mixing"
     ]
     return Section(title="Checks", text=text, figures=figures, tables=tables)
-
-
-def _worst_chains(answer: Comparison) -> dict[str, Any]:
-    """Chains of the parameters with the largest R-hat among the headline fits."""
-    fit = next(iter(answer.fits.values()))
-    chains: dict[str, Any] = {}
-    for name, draws in fit.posterior.data_vars.items():
-        flat = draws.transpose("chain", "draw", ...).to_numpy()
-        flat = flat.reshape(*flat.shape[:2], -1)
-        width = flat.shape[2]
-        chains |= {f"{name}[{k}]" if width > 1 else str(name): flat[..., k] for k in range(width)}
-    return dict(worst_mixing(chains))
 
 
 def estimates_section(answer: Comparison, kinds: Mapping[str, Estimates]) -> Section:

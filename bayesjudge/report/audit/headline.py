@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesjudge.studies.common.lead import interval_words, refusal
+from bayesjudge.report.lead import interval_words, refusal
 
 if TYPE_CHECKING:
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 def headline(answer: Comparison) -> list[str]:

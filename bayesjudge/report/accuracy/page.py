@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
 from bayesjudge.report import Page, Section, Table, comparison_table
-from bayesjudge.studies.accuracy.fits import PANEL
-from bayesjudge.studies.accuracy.headline import headline
-from bayesjudge.studies.common.lead import counted, oriented, usable
-from bayesjudge.studies.common.reading import estimand_in, worth_of_labels
-from bayesjudge.studies.common.sections import checks_section, estimates_section, figure_of, judges_words, page_of
+from bayesjudge.report.accuracy.headline import PANEL, headline
+from bayesjudge.report.lead import counted, oriented, usable
+from bayesjudge.report.reading import estimand_in, worth_of_labels
+from bayesjudge.report.sections import checks_section, estimates_section, figure_of, judges_words, page_of
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Methods of the main forest plots; every method is in the full figure and the table below it.
@@ -169,11 +168,11 @@ def _judge(answer: Comparison) -> Section:
     ]
     # Of the posteriors that answer, not of those they are compared with.
     worth = [
-        f"{label}: {worth_of_labels(one.manifest['shared_items'])}"
-        for label, one in answer.fits.items()
-        if one.manifest.get("shared_items", {}).get("effective_answers")
-        and len(one.data.coords["model"]) > 1
-        and f"[{answer.settings['pooling']}" in one.model.label
+        f"{label}: {worth_of_labels(manifest['shared_items'])}"
+        for label, manifest in answer.manifest["fits"].items()
+        if manifest.get("shared_items", {}).get("effective_answers")
+        and len(set(answer.ranks["model"])) > 1
+        and f"[{answer.settings['pooling']}" in label
     ]
     return Section(title="The judge", text=[*([stability] if stability else []), *worth], figures=figures)
 

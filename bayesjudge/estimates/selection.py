@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates import Estimates
-from bayesjudge.plots.palette import is_bayesian
+from bayesjudge.estimates.table import Estimates, is_bayesian
 
 _TITLES = {"youden": "Youden's J", "delta_youden": "ΔJ", "icc": "ICC"}
 

@@ -10,12 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates import Estimates
-from bayesjudge.studies.common.terminal import empty_table, figure, interval_cell, percent, unit_name
-from bayesjudge.studies.reliability.headline import headline
-from bayesjudge.studies.reliability.parts import plan_sentences
+from bayesjudge.report.reliability.headline import headline, plan_sentences
+from bayesjudge.report.terminal import empty_table, figure, interval_cell, percent, unit_name
 
 if TYPE_CHECKING:
-    from bayesjudge.studies.common.comparison import Comparison
+    from bayesjudge.report.comparison import Comparison
 
 
 #: Shown beside the flip rate where there is room: estimand and heading.

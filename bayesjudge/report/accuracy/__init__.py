@@ -1,0 +1,1 @@
+"""The accuracy answer: its sentences, its screen and its page."""

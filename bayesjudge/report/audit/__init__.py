@@ -1,0 +1,1 @@
+"""The audit answer: its sentences, its screen and its page."""

@@ -1,0 +1,1 @@
+"""The elo answer: its sentences, its screen and its page."""

@@ -1,0 +1,1 @@
+"""The reliability answer: its sentences, its screen and its page."""

@@ -1,0 +1,124 @@
+"""A stored answer, from JSON back to a `Comparison`: everything but its posteriors."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.conditions.decision import Outcome
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.gate import Gate
+from bayesjudge.report.comparison import Comparison
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+#: The questions whose answers there are.
+QUESTIONS = ("accuracy", "elo", "reliability", "audit")
+#: Numbers that JSON has not.
+_NAMED = {"Infinity": math.inf, "-Infinity": -math.inf}
+#: Columns of names, which stay text also where every name is that of a number.
+_NAMES = frozenset({"model", "judge", "item", "unit", "group", "method", "category", "feature", "prompt", "response"})
+
+
+def load_answer(path: str | PathLike[str]) -> Comparison:
+    """Read an answer that was stored, without fitting anything.
+
+    Parameters
+    ----------
+    path : path-like
+        What ``--json`` printed, or the folder of ``--out`` or `Comparison.save`.
+
+    Returns
+    -------
+    Comparison
+        With the page, screen and JSON of the answer that was stored; its ``fits`` are not loaded (`load_fit` does).
+
+    Raises
+    ------
+    UsageError
+        There is no such file, or it is not an answer.
+
+    Examples
+    --------
+    >>> load_answer("no folder")
+    Traceback (most recent call last):
+    bayesjudge.errors.UsageError: 'no folder': no such file or folder; give a folder of --out, or what --json printed
+    """
+    file = Path(path)
+    file = file / "answer.json" if file.is_dir() else file
+    fix = "give a folder of --out, or what --json printed"
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{str(path)!r}: no such file or folder; {fix}") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{str(file)!r} cannot be read ({error}); {fix}") from error
+    try:
+        return from_dict(json.loads(text))
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{str(file)!r} is not an answer of bayesjudge ({error}); {fix}") from error
+
+
+def from_dict(found: Mapping[str, Any]) -> Comparison:
+    """The answer that `Comparison.to_dict` gave."""
+    if found["question"] not in QUESTIONS:
+        raise ValueError(f"question {found['question']!r}")
+    tables, gate, manifest = dict(found["checks"]), found["gate"], found["manifest"]
+    passed, reasons = bool(gate["passed"]), tuple(map(str, gate["reasons"]))
+    checklist = tuple((str(item), str(status), str(text)) for item, status, text in tables.pop("checklist"))
+    ranks, empty = _frame(tables.pop("ranks"), ["judge", "model", "p_best"]), found.get("empty", {})
+    return Comparison(
+        question=found["question"],
+        estimates=_estimates(found["estimates"]),
+        diagnostics=_estimates(found["diagnostics"]),
+        checks={name: _frame(rows, empty.get(name, ())) for name, rows in tables.items()},
+        warnings=tuple(map(str, found["warnings"])),
+        gate=Gate(passed=passed, reasons=reasons, figures=_numbers(gate.get("figures", {}))),
+        checklist=checklist,
+        ranks=ranks,
+        held_out={method: _numbers(figures) for method, figures in found.get("held_out", {}).items()},
+        dropped=found["dropped"],
+        settings=manifest["settings"],
+        manifests=manifest["fits"],
+        source=tuple(manifest.get("source", ())),
+        conditions=tuple(_outcome(one) for one in found.get("conditions", ())),
+        version=str(found["bayesjudge"]),
+    )
+
+
+def _outcome(found: Mapping[str, Any]) -> Outcome:
+    return Outcome(**{**found, "probability": _numbers({"p": found["probability"]})["p"]})
+
+
+def _estimates(records: Sequence[Mapping[str, Any]]) -> Estimates:
+    return Estimates.from_rows({name: _NAMED.get(value, value) for name, value in row.items()} for row in records)
+
+
+def _numbers(figures: Mapping[str, Any]) -> dict[str, float]:
+    return {name: math.nan if value is None else _NAMED.get(value, value) for name, value in figures.items()}
+
+
+def _frame(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """A table with the types that it had, so that the same records come out again."""
+    names = list(dict.fromkeys(name for row in records for name in row)) or list(columns)
+    return pd.DataFrame({name: _column(name, [row.get(name) for row in records]) for name in names}, columns=names)
+
+
+def _column(name: str, values: list[Any]) -> Any:
+    if not values:
+        return pd.Series([], dtype=object)
+    floats = [isinstance(value, float) or value is None or value in _NAMED for value in values]
+    if all(floats) and name not in _NAMES:
+        return np.array([math.nan if value is None else _NAMED.get(value, value) for value in values], dtype=float)
+    # Whole numbers or booleans with gaps would become floating-point numbers.
+    mixed = None in values and not all(isinstance(value, str) or value is None for value in values)
+    return pd.Series(values, dtype=object) if mixed else pd.Series(values)

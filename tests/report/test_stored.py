@@ -1,0 +1,162 @@
+"""A stored answer is the answer: its JSON, screen and page, and messages where a file is not one."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import bayesjudge as bj
+from bayesjudge import cli
+from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_trials, simulate_verdicts
+from bayesjudge.errors import UsageError
+from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.gate import Gate
+from bayesjudge.report import Comparison, load_answer, render_page
+from bayesjudge.report.stored import from_dict
+from bayesjudge.report.terminal import show_answer
+
+QUICK: dict[str, Any] = {"engine": "laplace", "draws": 100, "bootstrap": 50}
+
+
+@functools.cache
+def accuracy() -> Comparison:
+    table = simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts
+    return bj.accuracy(table, pooling="shared", compare=False, **QUICK)
+
+
+@functools.cache
+def elo() -> Comparison:
+    log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=200, judges=1))
+    return bj.elo(log.battles, engine="laplace", draws=100)
+
+
+@functools.cache
+def reliability() -> Comparison:
+    return bj.reliability(simulate_trials(seed=4, items=8, trials=3).trials, **QUICK)
+
+
+@functools.cache
+def audit() -> Comparison:
+    return bj.audit(simulate_pairs(seed=1, n=60, verified=40, dimensions=2).pairs, engine="laplace", draws=100)
+
+
+def screen(answer: Comparison, *, every: bool = False) -> str:
+    text = io.StringIO()
+    show_answer(answer, every=every, console=Console(file=text, width=100))
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("make", [accuracy, elo, reliability, audit])
+def test_show_gives_the_answer_again(make: Any, tmp_path: Path) -> None:
+    answer = make()
+    answer.save(tmp_path)
+    loaded = load_answer(tmp_path)
+    assert loaded.to_json() == (tmp_path / "answer.json").read_text(encoding="utf-8") == answer.to_json()
+    assert screen(loaded) == screen(answer)
+    assert screen(loaded, every=True) == screen(answer, every=True)
+    pd.testing.assert_frame_equal(loaded.estimates.frame, answer.estimates.frame)
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(cli.app, ["show", str(tmp_path), "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    assert page.read_text(encoding="utf-8") == render_page(answer.page())
+    done = CliRunner().invoke(cli.app, ["show", str(tmp_path / "answer.json"), "--json"])
+    assert done.stdout == answer.to_json() + "\n"
+
+
+def by_hand(**changes: Any) -> Comparison:
+    none = Estimates.from_rows([])
+    gate = Gate(passed=False, reasons=("because",), figures={"rhat": math.nan, "ess": math.inf})
+    found: dict[str, Any] = {"question": "elo", "estimates": none, "diagnostics": none, "checks": {}, "warnings": ()}
+    return Comparison(**{**found, "gate": gate, **changes})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1, 2],
+        [1.0, 2.0],
+        [1.0, math.nan],
+        [math.inf, -math.inf],
+        [math.nan, math.nan],
+        ["a", None],
+        [None, None],
+        [True, False],
+        [True, None],
+        [1, None],
+        [1, 2.5],
+        ["1", "Infinity"],
+        np.array([1, 2], dtype=np.int8),
+        [],
+    ],
+)
+def test_every_kind_of_column_comes_back(column: Any) -> None:
+    answer = by_hand(checks={"x": pd.DataFrame({"item": pd.Series(column), "figure": pd.Series(column)})})
+    assert from_dict(json.loads(answer.to_json())).to_json() == answer.to_json()
+
+
+def test_a_name_that_is_a_number_of_json_stays_a_name() -> None:
+    answer = by_hand(checks={"x": pd.DataFrame({"item": ["Infinity"], "figure": [math.inf]})})
+    table = from_dict(json.loads(answer.to_json())).checks["x"]
+    assert table.to_dict("list") == {"item": ["Infinity"], "figure": [math.inf]}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is not an answer"),
+        ("[]", "is not an answer"),
+        ("{}", "is not an answer"),
+        ('{"question": "os", "checks": {}, "gate": {}, "manifest": {}}', "'os'"),
+        ('{"question": ["elo"]}', "is not an answer"),
+        ("[" * 100_000, "is not an answer"),
+        ('{"question": "elo", "checks": [], "gate": {"passed": 1}, "manifest": {}}', "is not an answer"),
+    ],
+)
+def test_what_is_no_answer_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=said):
+        load_answer(file)
+
+
+def test_a_folder_without_an_answer_and_bytes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        load_answer(tmp_path)
+    (tmp_path / "answer.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_answer(tmp_path)
+
+
+@pytest.mark.parametrize("part", ["trust", "features"])
+def test_an_answer_that_was_changed_ends_in_one_line(tmp_path: Path, part: str) -> None:
+    found = json.loads(audit().to_json())
+    del found["checks"][part]
+    (tmp_path / "answer.json").write_text(json.dumps(found), encoding="utf-8")
+    done = CliRunner().invoke(cli.app, ["show", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "is not an answer as this version stores it" in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_show_imports_nothing_that_fits(tmp_path: Path) -> None:
+    accuracy().save(tmp_path)
+    code = (
+        "import sys; from bayesjudge.cli import app\n"
+        "try: app(['show', sys.argv[1]])\n"
+        "except SystemExit: pass\n"
+        "print({'jax', 'numpyro', 'xarray', 'ibis', 'duckdb', 'matplotlib', 'scipy'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("set()")
