@@ -104,7 +104,7 @@ def _estimates(records: Sequence[Mapping[str, Any]]) -> Estimates:
 
 
 def _numbers(figures: Mapping[str, Any]) -> dict[str, float]:
-    return {name: math.nan if value is None else _NAMED.get(value, value) for name, value in figures.items()}
+    return {name: math.nan if value is None else float(_NAMED.get(value, value)) for name, value in figures.items()}
 
 
 def _frame(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
