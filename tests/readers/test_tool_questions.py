@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from bayesjudge.counts import count_verdicts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.filters import keep_where
+from bayesjudge.readers.parts import read_parts
 
 
 def lines(path: Path, records: list[dict[str, Any]]) -> Path:
@@ -92,6 +94,33 @@ def test_a_plain_tables_reference_answers_are_said_to_be_none(name: str, values:
     said = [text for text in table.warnings if name in text]
     # The text of an answer is the model's in most tables: nothing to say of it.
     assert len(said) == (0 if name == "answer" and values[0] == "Paris" else 1)
+
+
+#: Names of reference answers that are something else in a tool's own records.
+OWN = {"prodigy": {"answer"}}
+
+
+@pytest.mark.parametrize("name", [name for name in FIXTURES if isinstance(FIXTURES[name].content, list | pd.DataFrame)])
+def test_reference_answers_in_a_tools_records_are_no_labels(name: str, tmp_path: Path) -> None:
+    """Each of the eleven names in every record, as 0 and 1: as many labels as without."""
+    fixture = FIXTURES[name]
+    own = OWN.get(name, set())
+    if isinstance(fixture.content, pd.DataFrame):
+        more = {key: [k % 2 for k in range(len(fixture.content))] for key in REFERENCE_NAMES}
+        fixture = replace(
+            fixture, content=fixture.content.drop(columns=REFERENCE_NAMES, errors="ignore").assign(**more)
+        )
+    else:
+        records = [
+            record | {key: k % 2 for key in REFERENCE_NAMES if key not in own} if "spec" not in record else record
+            for k, record in enumerate(fixture.content)
+        ]
+        fixture = replace(fixture, content=records)
+    (part,) = read_parts(fixture.write(tmp_path))
+    assert part.tool is not None
+    assert part.tool.name == fixture.tool
+    marks = [part.frame[column].notna().sum() for column in ("label", "human") if column in part.frame]
+    assert sum(marks) == fixture.labels
 
 
 @pytest.mark.parametrize("name", ["lmarena", "lmarena-kaggle", "mt-bench-votes"])
