@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,65 +78,12 @@ def packed(members: Mapping[str, Any]) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in members.items():
-            archive.writestr(name, json.dumps(content))
-    return _zstandard(stream.getvalue())
-
-
-def _zstandard(content: bytes) -> bytes:
-    """The archive with stored members, as method 93: ``zipfile`` writes that from Python 3.14 on only."""
-    out, places = io.BytesIO(), []
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for info in archive.infolist():
-            plain = archive.read(info)
+            plain, info = json.dumps(content).encode(), zipfile.ZipInfo(name)
             body: bytes = pa.compress(plain, codec="zstd", asbytes=True)
-            places.append((info.filename, info.CRC, len(plain), body, out.tell()))
-            out.write(_local(info.filename, info.CRC, len(plain), body) + body)
-        start = out.tell()
-        for name, crc, size, body, place in places:
-            out.write(_central(name, crc, size, body, place))
-        end = out.tell()
-        count = len(places).to_bytes(2, "little")
-        out.write(
-            b"PK\x05\x06"
-            + bytes(4)
-            + count * 2
-            + (end - start).to_bytes(4, "little")
-            + start.to_bytes(4, "little")
-            + bytes(2)
-        )
-    return out.getvalue()
-
-
-def _fields(crc: int, size: int, body: bytes, name: str) -> bytes:
-    return (
-        b"\x3f\x00"
-        + bytes(2)
-        + (93).to_bytes(2, "little")
-        + bytes(2)
-        + b"\x21\x58"
-        + crc.to_bytes(4, "little")
-        + len(body).to_bytes(4, "little")
-        + size.to_bytes(4, "little")
-        + len(name).to_bytes(2, "little")
-        + bytes(2)
-    )
-
-
-def _local(name: str, crc: int, size: int, body: bytes) -> bytes:
-    return b"PK\x03\x04" + _fields(crc, size, body, name) + name.encode()
-
-
-def _central(name: str, crc: int, size: int, body: bytes, place: int) -> bytes:
-    return (
-        b"PK\x01\x02\x3f\x00"
-        + _fields(crc, size, body, name)
-        + bytes(2)
-        + bytes(2)
-        + bytes(2)
-        + bytes(4)
-        + place.to_bytes(4, "little")
-        + name.encode()
-    )
+            archive.writestr(info, body)
+            # ``zipfile`` writes method 93 from Python 3.14 on only: the directory, written last, names it.
+            info.compress_type, info.file_size, info.CRC = 93, len(plain), zlib.crc32(plain)
+    return stream.getvalue()
 
 
 def _edit(value: str, **more: Any) -> dict[str, Any]:
@@ -205,6 +153,7 @@ def _assessment(name: str, value: Any, kind: str, who: str, **more: Any) -> dict
 
 
 _VOTE = {"model_a": "x", "model_b": "y"}
+_CELLS = (None, "Status", "Score", "Named Scores", "Grader Reason", "Comment")
 _CSV_PROMPTFOO = pd.DataFrame(
     [
         ["hi", "out", "PASS", "1", "{}", "", "", "out", "FAIL", "0", "{}", "", ""],
@@ -213,22 +162,11 @@ _CSV_PROMPTFOO = pd.DataFrame(
     ],
     columns=[
         "question",
-        "[a] {{question}}",
-        "Status",
-        "Score",
-        "Named Scores",
-        "Grader Reason",
-        "Comment",
-        "[b] {{question}}",
-        "Status",
-        "Score",
-        "Named Scores",
-        "Grader Reason",
-        "Comment",
+        *(f"[{provider}] {{{{question}}}}" if name is None else name for provider in "ab" for name in _CELLS),
     ],
 )
 
-FIXTURES: Mapping[str, Fixture] = {
+_FIXTURES: Mapping[str, Fixture] = {
     "inspect-eval": Fixture(
         name="log.eval",
         tool="inspect",
@@ -242,16 +180,6 @@ FIXTURES: Mapping[str, Fixture] = {
             "summaries.json": _SAMPLES,
             "samples/q1_epoch_1.json": {"never": "read"},
         },
-    ),
-    "inspect-json": Fixture(
-        name="log.json",
-        tool="inspect",
-        items=("qa/q1", "qa/q2"),
-        models=("openai/gpt-4o",),
-        judges=("openai/o3",),
-        labels=1,
-        dropped={"not scored": 1, "error": 1},
-        content={"version": 2, "status": "success", "eval": _RUN, "samples": _SAMPLES},
     ),
     "inspect-samples": Fixture(
         name="samples.csv",
@@ -293,16 +221,6 @@ FIXTURES: Mapping[str, Fixture] = {
         labels=1,
         dropped={"error": 1, "not scored": 1},
         content={"evalId": "e", "results": {"version": 3, "results": _PROMPTFOO, "prompts": []}, "config": {}},
-    ),
-    "promptfoo-jsonl": Fixture(
-        name="results.jsonl",
-        tool="promptfoo",
-        items=_VARS[:2],
-        models=("a", "b"),
-        judges=("openai:o3",),
-        labels=1,
-        dropped={"error": 1, "not scored": 1},
-        content=_PROMPTFOO,
     ),
     "promptfoo-csv": Fixture(
         name="results.csv",
@@ -915,4 +833,13 @@ FIXTURES: Mapping[str, Fixture] = {
             for k, answer in ((1, "accept"), (2, "reject"), (3, "ignore"))
         ],
     ),
+}
+FIXTURES: Mapping[str, Fixture] = {
+    **_FIXTURES,
+    "inspect-json": replace(
+        _FIXTURES["inspect-eval"],
+        name="log.json",
+        content={"version": 2, "status": "success", "eval": _RUN, "samples": _SAMPLES},
+    ),
+    "promptfoo-jsonl": replace(_FIXTURES["promptfoo"], name="results.jsonl", content=_PROMPTFOO),
 }

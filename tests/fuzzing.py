@@ -21,7 +21,18 @@ import pandas as pd
 from bayesjudge import datasets, readers
 from bayesjudge.errors import InputError, UsageError
 
-__all__ = ["KINDS", "Case", "Outcome", "Rng", "broken", "damaged", "outcome_of", "read_or_refused"]
+__all__ = [
+    "BYTE_DAMAGE",
+    "KINDS",
+    "Case",
+    "Kind",
+    "Outcome",
+    "Rng",
+    "broken",
+    "damaged",
+    "outcome_of",
+    "read_or_refused",
+]
 
 type Rng = np.random.Generator
 
@@ -321,12 +332,11 @@ def read_or_refused(case: Case, folder: Path) -> Outcome:
     """Read the input; anything but a table whose rows are all counted, or a plain message, is a fault."""
     path = folder / f"input.{case.format}"
     path.write_bytes(case.content)
-    return outcome_of(case.kind, path, case.rows)
+    return outcome_of(KINDS[case.kind], path, case.rows)
 
 
-def outcome_of(kind: str, source: Path | pd.DataFrame, rows: int | None) -> Outcome:
+def outcome_of(reader: Kind, source: Path | pd.DataFrame, rows: int | None) -> Outcome:
     """The same for a file, or a data frame, of so many rows."""
-    reader = KINDS[kind]
     try:
         table = reader.read(source)
     except (InputError, UsageError) as error:

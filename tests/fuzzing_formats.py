@@ -1,4 +1,4 @@
-"""Damaged files of every tool: keys removed, types changed, texts cut; each is read or refused."""
+"""Damaged files of every tool: keys removed, types changed, nested, cut, bytes changed; each is read or refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from format_fixtures import FIXTURES, Fixture, packed
-from fuzzing import Outcome, Rng, outcome_of
+from fuzzing import BYTE_DAMAGE, KINDS, Kind, Outcome, Rng, outcome_of
+
+from bayesjudge.readers.inspection import Inspection, inspect_source
 
 __all__ = ["damaged_file", "read_damaged"]
 
@@ -39,7 +41,20 @@ VALUES: tuple[Any, ...] = (
     [1, "x"],
     {"score": {}, "value": []},
 )
-KINDS = ("verdicts", "battles", "repeats", "pairs")
+
+
+def _none(_: Rng) -> pd.DataFrame:
+    return pd.DataFrame()
+
+
+def _inspected(path: Path) -> Inspection:
+    """Every question at once, and the page of it."""
+    found = inspect_source(path)
+    json.loads(found.to_json())
+    return found
+
+
+READERS = (*(KINDS[name] for name in ("verdicts", "battles", "repeats", "pairs")), Kind(frame=_none, read=_inspected))
 
 
 def _nested(depth: int) -> Any:
@@ -59,7 +74,7 @@ def _broken(value: Any, rng: Rng) -> Any:
     if isinstance(value, list) and value and rng.random() < 0.85:
         place = int(rng.integers(len(value)))
         return [*value[:place], _broken(value[place], rng), *value[place + 1 :]]
-    return _nested(60) if rng.random() < 0.02 else VALUES[int(rng.integers(len(VALUES)))]
+    return _nested(int(rng.choice([60, 1000]))) if rng.random() < 0.02 else VALUES[int(rng.integers(len(VALUES)))]
 
 
 def _content(fixture: Fixture, rng: Rng) -> bytes:
@@ -84,8 +99,8 @@ def damaged_file(seed: int) -> tuple[str, bytes]:
     rng = np.random.default_rng([seed, 29])
     fixture = FIXTURES[list(FIXTURES)[int(rng.integers(len(FIXTURES)))]]
     content = _content(fixture, rng)
-    if rng.random() < 0.2 and content:
-        content = content[: int(rng.integers(len(content)))]
+    if rng.random() < 0.3 and content:
+        content = BYTE_DAMAGE[str(rng.choice(list(BYTE_DAMAGE)))](content, rng)
     return fixture.name, content
 
 
@@ -94,4 +109,4 @@ def read_damaged(seed: int, folder: Path) -> Outcome:
     name, content = damaged_file(seed)
     path = folder / name
     path.write_bytes(content)
-    return outcome_of(KINDS[seed % len(KINDS)], path, None)
+    return outcome_of(READERS[seed % len(READERS)], path, None)

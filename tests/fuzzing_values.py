@@ -135,8 +135,8 @@ def read_values(seed: int, folder: Path) -> tuple[str, Outcome]:
     """Which table was read, every other one as a file, and what became of it."""
     if seed % 2:
         kind, frame = valued(seed)
-        return kind, outcome_of(kind, frame, len(frame))
+        return kind, outcome_of(KINDS[kind], frame, len(frame))
     kind, frame = valued(seed, VALUES)
     path = folder / "input.jsonl"
     path.write_text(json_lines(frame), encoding="utf-8")
-    return kind, outcome_of(kind, path, len(frame))
+    return kind, outcome_of(KINDS[kind], path, len(frame))

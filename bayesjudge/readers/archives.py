@@ -72,7 +72,7 @@ def _content(stream: BinaryIO, info: zipfile.ZipInfo, source: Source) -> bytes:
         if info.compress_type == zipfile.ZIP_STORED:
             return packed
         if info.compress_type == zipfile.ZIP_DEFLATED:
-            return zlib.decompressobj(-15).decompress(packed, most)
+            return zlib.decompressobj(-15).decompress(packed, info.file_size + 1)
         if info.compress_type == _ZSTANDARD:
             return bytes(pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read(info.file_size + 1))
     except (OSError, zlib.error) as error:

@@ -147,7 +147,7 @@ class Format:
     name, title : str
         A short name for ``--format``, and one for people.
     source : str
-        The public description that the mapping was taken from.
+        The public description that the mapping was taken from; unchecked, see `bayesjudge.readers.formats`.
     rows : callable
         One record and its file to rows.
     marks : frozenset of str

@@ -22,6 +22,7 @@ from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import FORMAT, TABLE
 from bayesjudge.readers.trials import read_repeats
 from bayesjudge.readers.verdicts import read_verdicts
+from bayesjudge.tables.coding import distinct_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +176,7 @@ def _named(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _names(frame: pd.DataFrame, *columns: str) -> list[str]:
-    found = {str(name) for column in columns if column in frame for name in frame[column].dropna().unique()}
+    found = {str(name) for column in columns if column in frame for name in distinct_values(frame[column])[1]}
     return sorted(found)
 
 

@@ -40,7 +40,7 @@ def json_records(source: Source) -> Iterator[dict[str, Any]]:
 
 def _objects(source: Source) -> Iterator[dict[str, Any]]:
     with source.open() as opened, io.BufferedReader(opened, _BUFFER) as lines:  # type: ignore[type-var]  # is one
-        numbered = ((number, line) for number, line in enumerate(lines, start=1) if not line.isspace())
+        numbered = ((number, line) for number, line in enumerate(_lines(source, lines), start=1) if not line.isspace())
         first, start = next(numbered, (1, b""))
         start = start.removeprefix(codecs.BOM_UTF8)
         if start.lstrip().startswith(b"["):
@@ -55,12 +55,24 @@ def _objects(source: Source) -> Iterator[dict[str, Any]]:
             yield _object(source, _parsed(source, line.decode(), number), f"line {number}")
 
 
+def _lines(source: Source, lines: BinaryIO) -> Iterator[bytes]:
+    most = most_bytes()
+    while line := lines.readline(most):
+        if len(line) == most:
+            raise _too_large(source)
+        yield line
+
+
+def _too_large(source: Source) -> InputError:
+    fix = "Write it as one object a line (.jsonl), which is read piece by piece."
+    return InputError([file_problem(source.name, f"one array or object of more than {most_bytes():,} bytes", fix)])
+
+
 def _all(source: Source, start: bytes, lines: BinaryIO) -> str:
     most = most_bytes()
     content = start + lines.read(most)
     if len(content) >= most:
-        fix = "Write it as one object a line (.jsonl), which is read piece by piece."
-        raise InputError([file_problem(source.name, f"one array or object of more than {most:,} bytes", fix)])
+        raise _too_large(source)
     return content.decode()
 
 

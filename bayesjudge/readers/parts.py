@@ -212,7 +212,7 @@ def _projected(columns: Sequence[str], reading: Reading, taken: Collection[str])
     fit = [
         tool
         for tool in known_formats()
-        if reading.format in {None, tool.name} and not tool.lacks(free) and not (tool.without & free)
+        if tool.marks and reading.format in {None, tool.name} and not tool.lacks(free) and not (tool.without & free)
     ]
     if len(fit) != 1 or not fit[0].columns:
         return None

@@ -61,12 +61,14 @@ class _Columns:
         if not row.keys() <= self.cells.keys():
             for name in row.keys() - self.cells.keys():
                 if name in ROW_NAMES or len(self.cells) < MOST_COLUMNS:
-                    self.cells[name] = [None] * len(self.places)
+                    self.cells[require_unicode(name, place + 1, self.name)] = [None] * len(self.places)
         texts = self.texts
         for name, values in self.cells.items():
             value = row.get(name)
             if isinstance(value, str):
                 value = texts.get(value) or texts.setdefault(require_unicode(value, place + 1, self.name), value)
+            elif isinstance(value, dict | list):
+                require_unicode(value, place + 1, self.name)
             values.append(value)
         self.places.append(place)
 

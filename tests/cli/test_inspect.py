@@ -37,6 +37,8 @@ def test_every_file_is_named_and_counted(name: str, tmp_path: Path) -> None:
     assert all(one["possible"] != bool(one["lacks"]) for one in found["questions"].values())
     assert (found["format"], found["items"]) == (fixture.tool, len(fixture.items))
     assert set(fixture.judges) == set(found["judges"])
+    assert set(fixture.models) <= set(found["models"])
+    assert (found["records"], found["rows"]) == (found["files"][0]["records"], found["files"][0]["rows"])
     assert found["labels"] == fixture.labels
     for reason, n in fixture.dropped.items():
         assert found["dropped"][reason] >= n

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from format_fixtures import FIXTURES, Fixture
+from format_fixtures import FIXTURES, Fixture, packed
 from fuzzing_formats import read_damaged
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.format import Format
 from bayesjudge.readers.formats import known_formats
+from bayesjudge.readers.inspection import inspect_source
 from bayesjudge.readers.parts import Part, read_parts
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, enclosed
@@ -156,3 +159,57 @@ def test_damaged_files_of_tools_are_read_or_refused(count: int, tmp_path: Path) 
         assert outcome.state != "fault", (seed, outcome.message)
         found[outcome.state] += 1
     assert found["read"] > count / 10
+
+
+def test_nested_and_long_values_are_read_or_refused(tmp_path: Path) -> None:
+    """A thousand levels, more than any parser takes, and ten million characters in every place of a record."""
+    deep: Any = 1
+    for _ in range(1000):
+        deep = [deep]
+    for value in (deep, "x" * 10_000_000):
+        for key in ("provider", "testCase", "vars", "gradingResult", "success"):
+            record = {**FIXTURES["promptfoo-jsonl"].content[0], key: value}
+            (tmp_path / "log.jsonl").write_text(json.dumps(record) + "\n" * 2 + json.dumps(record))
+            with contextlib.suppress(InputError, UsageError):
+                inspect_source(tmp_path / "log.jsonl")
+    for text in ("[" * 200_000, '{"a":' * 200_000):
+        (tmp_path / "log.json").write_text(text)
+        with pytest.raises(InputError, match="is not JSON"):
+            read_parts(tmp_path / "log.json")
+
+
+def test_what_unpacks_to_more_than_it_says_or_the_memory_holds_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bombs: a member of an archive, one line and one array of a packed file."""
+    most = 1 << 16
+    for module in ("archives", "json_records"):
+        monkeypatch.setattr(f"bayesjudge.readers.{module}.most_bytes", lambda: most)
+    archive = tmp_path / "log.eval"
+    archive.write_bytes(packed({"summaries.json": ["x" * most]}))
+    with pytest.raises(InputError, match="of more than 65,536 bytes"):
+        read_parts(archive)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        written.writestr("../../summaries.json", "[]")
+        written.writestr("summaries.json", json.dumps(["x" * 1000] * 60))
+    lying = archive.read_bytes().replace((60_240).to_bytes(4, "little"), (100).to_bytes(4, "little"))
+    archive.write_bytes(lying)
+    with pytest.raises(InputError, match="is not JSON"):
+        read_parts(archive)
+    for content in (b'{"a": "' + b"x" * 2 * most, b"[" + b"1," * most):
+        (tmp_path / "log.jsonl.gz").write_bytes(gzip.compress(content))
+        with pytest.raises(InputError, match="of more than 65,536 bytes"):
+            read_parts(tmp_path / "log.jsonl.gz")
+
+
+@pytest.mark.parametrize("place", ["question", "expected"])
+def test_half_of_a_surrogate_pair_is_refused_in_what_is_kept(place: str, tmp_path: Path) -> None:
+    """In a value and in the name of a column; what is not kept of a record may hold anything."""
+    for inputs in ({place: "\ud800"}, {f"{place}\ud800": "x"}):
+        record = {**FIXTURES["promptfoo-jsonl"].content[0], "testCase": {"vars": inputs}}
+        (tmp_path / "log.jsonl").write_text(json.dumps(record))
+        with pytest.raises(InputError, match="record 1 holds half of a surrogate pair"):
+            read_parts(tmp_path / "log.jsonl")
+    unused = {**FIXTURES["promptfoo-jsonl"].content[0], "response": {"output": "\ud800"}}
+    (tmp_path / "log.jsonl").write_text(json.dumps(unused))
+    assert len(read_parts(tmp_path / "log.jsonl")[0].frame) == 1

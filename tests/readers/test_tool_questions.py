@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
-import re
 import sys
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from format_fixtures import FIXTURES
+from format_fixtures import FIXTURES, packed
 
-from bayesjudge.baselines import accuracy_baselines
-from bayesjudge.counts import count_verdicts
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
-from bayesjudge.readers.filters import keep_where
+from bayesjudge.readers import archives, read_battles, read_pairs, read_repeats, read_verdicts
+from bayesjudge.readers.parts import read_parts
 
 
 def lines(path: Path, records: list[dict[str, Any]]) -> Path:
@@ -92,6 +92,33 @@ def test_a_plain_tables_reference_answers_are_said_to_be_none(name: str, values:
     said = [text for text in table.warnings if name in text]
     # The text of an answer is the model's in most tables: nothing to say of it.
     assert len(said) == (0 if name == "answer" and values[0] == "Paris" else 1)
+
+
+#: Names of reference answers that are something else in a tool's own records.
+OWN = {"prodigy": {"answer"}}
+
+
+@pytest.mark.parametrize("name", [name for name in FIXTURES if isinstance(FIXTURES[name].content, list | pd.DataFrame)])
+def test_reference_answers_in_a_tools_records_are_no_labels(name: str, tmp_path: Path) -> None:
+    """Each of the eleven names in every record, as 0 and 1: as many labels as without."""
+    fixture = FIXTURES[name]
+    own = OWN.get(name, set())
+    if isinstance(fixture.content, pd.DataFrame):
+        more = {key: [k % 2 for k in range(len(fixture.content))] for key in REFERENCE_NAMES}
+        fixture = replace(
+            fixture, content=fixture.content.drop(columns=REFERENCE_NAMES, errors="ignore").assign(**more)
+        )
+    else:
+        records = [
+            record | {key: k % 2 for key in REFERENCE_NAMES if key not in own} if "spec" not in record else record
+            for k, record in enumerate(fixture.content)
+        ]
+        fixture = replace(fixture, content=records)
+    (part,) = read_parts(fixture.write(tmp_path))
+    assert part.tool is not None
+    assert part.tool.name == fixture.tool
+    marks = [part.frame[column].notna().sum() for column in ("label", "human") if column in part.frame]
+    assert sum(marks) == fixture.labels
 
 
 @pytest.mark.parametrize("name", ["lmarena", "lmarena-kaggle", "mt-bench-votes"])
@@ -180,60 +207,6 @@ def test_words_of_a_criterion_need_a_meaning(tmp_path: Path) -> None:
     assert read_verdicts(path, verdict="choice=Y").frame["verdict"].tolist() == [1, 0, 0]
 
 
-def samples(model: str, *, epochs: int, items: int, seed: int) -> list[dict[str, Any]]:
-    rng = np.random.default_rng(seed)
-    return [
-        {"test": k, "verdict": int(rng.random() < 0.7), "epoch": epoch}
-        for k in range(items)
-        for epoch in range(1, epochs + 1)
-    ]
-
-
-def inspect_log(path: Path, model: str, rows: list[dict[str, Any]]) -> Path:
-    found = [
-        {
-            "id": f"q{row['test']}",
-            "epoch": row["epoch"],
-            "target": "x",
-            "scores": {"qa": {"value": "CI"[1 - row["verdict"]]}},
-        }
-        for row in rows
-    ]
-    path.write_text(json.dumps({"eval": {"task": "t", "model": model}, "samples": found}))
-    return path
-
-
-def test_an_epoch_is_an_answer_of_its_items_cluster(tmp_path: Path) -> None:
-    table = read_verdicts(inspect_log(tmp_path / "log.json", "m", samples("m", epochs=3, items=4, seed=1)))
-    assert table.cluster == "question"
-    assert table.frame["item"].nunique() == 12
-    assert table.frame["question"].nunique() == 4
-    counts = count_verdicts(table, cluster=table.cluster)
-    assert (counts.clusters, int(counts.answers.n.sum())) == (4, 12)
-
-
-def difference(table: Any) -> tuple[float, float]:
-    counts = count_verdicts(table)
-    rows = accuracy_baselines(counts, counts.judges[0], bootstrap=0).where(estimand="difference", method="naive").frame
-    return float(rows["lower"].iloc[0]), float(rows["upper"].iloc[0])
-
-
-def test_two_models_of_two_logs_are_paired_as_in_the_plain_table(tmp_path: Path) -> None:
-    rows = {model: samples(model, epochs=1, items=40, seed=seed) for seed, model in enumerate(("m", "k"))}
-    for model, found in rows.items():
-        inspect_log(tmp_path / f"{model}.json", model, found)
-    plain = pd.DataFrame(
-        [
-            {"item": f"t/q{row['test']}", "model": model, "verdict": row["verdict"], "judge": "qa"}
-            for model, found in rows.items()
-            for row in found
-        ]
-    )
-    read = read_verdicts(tmp_path)
-    assert read.frame.groupby("item")["model"].nunique().eq(2).all()
-    np.testing.assert_allclose(difference(read), difference(read_verdicts(plain)), atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("names", "words"),
     [
@@ -308,144 +281,45 @@ def test_a_file_without_a_telling_ending_is_sniffed(tmp_path: Path, monkeypatch:
             read_verdicts(tmp_path / name)
 
 
-def width(path: Path) -> float:
-    """Of the naive interval of a log's one accuracy."""
-    table = read_verdicts(path)
-    counts = count_verdicts(table, cluster=table.cluster)
-    rows = accuracy_baselines(counts, counts.judges[0], bootstrap=0)
-    row = rows.where(estimand="accuracy", method="naive").frame.iloc[0]
-    return float(row["upper"] - row["lower"])
+def test_a_log_of_many_samples_is_read_from_two_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    def counted(stream: Any, info: zipfile.ZipInfo, source: Any) -> bytes:
+        read.append(info.filename)
+        return content(stream, info, source)
+
+    content = archives._content  # what is counted is how often a member is unpacked
+    monkeypatch.setattr(archives, "_content", counted)
+    summaries = [
+        {"id": f"q{k}", "epoch": 1, "target": "x", "scores": {"qa": {"value": "CI"[k % 2]}}} for k in range(300)
+    ]
+    samples = {f"samples/q{k}_epoch_1.json": {"messages": ["x"]} for k in range(300)}
+    run = {"header.json": {"eval": {"task": "t", "model": "m"}}, "summaries.json": summaries}
+    (tmp_path / "log.eval").write_bytes(packed({**run, **samples}))
+    assert len(read_verdicts(tmp_path / "log.eval")) == 300
+    assert read == ["header.json", "summaries.json"]
 
 
-def test_epochs_say_no_more_than_they_add(tmp_path: Path) -> None:
-    """Five equal answers to an item are worth one; five independent ones nearly five items."""
-    one = samples("m", epochs=1, items=400, seed=5)
-    same = [{**row, "epoch": epoch} for row in one for epoch in range(1, 6)]
-    once = width(inspect_log(tmp_path / "one.json", "m", one))
-    assert width(inspect_log(tmp_path / "same.json", "m", same)) == pytest.approx(once, rel=0.1)
-    apart = width(inspect_log(tmp_path / "apart.json", "m", samples("m", epochs=5, items=400, seed=6)))
-    many = width(inspect_log(tmp_path / "many.json", "m", samples("m", epochs=1, items=2000, seed=7)))
-    assert apart == pytest.approx(many, rel=0.1)
+def test_conversations_of_votes_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parsing reads less than 5 % of the file; its SHA-256 is of all of it."""
+    rng = np.random.default_rng(1)
+    texts = [rng.bytes(4000).hex() for _ in range(300)]
+    frame = pd.DataFrame({"id": range(300), "model_a": "x", "model_b": "y", "winner": "model_a"})
+    path = tmp_path / "votes.parquet"
+    frame.assign(conversation_a=texts, conversation_b=texts[::-1]).to_parquet(path)
+    read = [0]
 
+    class Counted(io.FileIO):
+        def readinto(self, buffer: Any) -> int | None:
+            got = super().readinto(buffer)
+            read[0] += got or 0
+            return got
 
-LOG = pd.DataFrame(
-    {
-        "item": ["1", "2", "3", "4"],
-        "model": ["m", "m", "k", None],
-        "verdict": ["1", "0", "1", "1"],
-        "hard": ["0.5", "2", "10", None],
-        "day": ["2026-01-02", "2026-02-01", "2025-12-31", None],
-        "kept": [True, False, True, True],
-    }
-)
+        def read(self, size: int | None = -1) -> bytes | None:
+            got = super().read(-1 if size is None else size)
+            read[0] += len(got or b"")
+            return got
 
-
-@pytest.mark.parametrize(
-    ("where", "kept"),
-    [
-        (["hard>=2"], [2, 3]),
-        (["hard < 2"], [1]),
-        (["hard!=2"], [1, 3, 4]),
-        (["hard=2", "hard=10.0"], [2, 3]),
-        (["hard>0", "hard<=2", "model!=k"], [1, 2]),
-        (["day>=2026-01-01"], [1, 2]),
-        ("kept=true", [1, 3, 4]),
-        ({"kept": True, "hard": [0.5, "10"]}, [1, 3]),
-        ({"model": "m"}, [1, 2]),
-    ],
-)
-def test_rows_are_chosen_by_conditions(where: Any, kept: list[int]) -> None:
-    """Numbers as numbers, other text as text; a missing value is on no side of a bound."""
-    (found,) = keep_where([("log", LOG)], where)
-    assert (found[1].index + 1).tolist() == kept
-
-
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [
-        ("hard", "--where 'hard': write a column, one of = != < <= > >=, and a value"),
-        (">=7", "write a column"),
-        ("model!=gpt", "no row of the table has model = gpt; the column has k, m"),
-        ("hard>10", "no row has hard > 10"),
-        ("hrd>=1", "no column 'hrd' to choose rows by.*Did you mean 'hard'"),
-    ],
-)
-def test_conditions_that_choose_nothing_are_refused(where: str, said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said) if ".*" not in said else said):
-        read_verdicts(LOG, where=where)
-
-
-def test_a_value_may_be_in_another_of_several_files(tmp_path: Path) -> None:
-    for name, rows in (("a", LOG.iloc[:2]), ("b", LOG.iloc[2:3])):
-        rows.to_csv(tmp_path / f"{name}.csv", index=False)
-    assert read_verdicts(tmp_path, where="model!=m").frame["item"].tolist() == ["3"]
-    with pytest.raises(UsageError, match="no row of the files has model = z; the column has k, m"):
-        read_verdicts(tmp_path, where="model=z")
-
-
-ABOUT = pd.DataFrame({"id": [3, 1, 2], "subject": ["law", "law", "code"], "human": ["1", None, "0"], "verdict": 9})
-
-
-def test_items_bring_groups_and_labels_to_verdicts(tmp_path: Path) -> None:
-    """Joined by name, whatever the order; a column that the log has stays the log's."""
-    ABOUT.to_csv(tmp_path / "items.csv", index=False)
-    table = read_verdicts(LOG, items=tmp_path / "items.csv", where="model=m")
-    assert table.frame[["item", "subject", "verdict"]].to_numpy().tolist() == [["1", "law", 1], ["2", "code", 0]]
-    assert table.frame["label"].tolist() == [pd.NA, 0]
-    (source,) = table.source
-    assert source["file"] == str(tmp_path / "items.csv")
-    with pytest.raises(InputError, match="no row about an item of the items file"):
-        read_verdicts(LOG, items=ABOUT.assign(id=[7, 8, 9]))
-
-
-def test_items_bring_votes_and_groups_to_battles() -> None:
-    log = pd.DataFrame({"item": [1, 1, 2], "judge": ["j", "k", "j"], "verdict": ["a", "b", "tie"]})
-    about = pd.DataFrame({"item": [1, 2], "model_1": "x", "model_2": "y", "human": ["a", "b"], "language": "en"})
-    battles = read_battles(log, items=about).frame
-    assert battles["human"].tolist() == [1.0, 1.0, 0.0]
-    assert battles["language"].tolist() == ["en"] * 3
-    with pytest.raises(InputError, match="'1' compares several pairs of models"):
-        read_battles(log.assign(model_a=["x", "y", "x"], model_b="z"), items=about[["item", "human"]])
-
-
-def test_items_bring_categories_to_trials() -> None:
-    log = pd.DataFrame({"item": [1, 1, 2], "winner": ["a", "b", "tie"], "score": [1, 2, 3]})
-    trials, scores = read_repeats(log, items=pd.DataFrame({"qid": [2, 1], "task": ["maths", "code"]}))
-    assert trials is not None
-    assert scores is not None
-    for frame in (trials.frame, scores.frame):
-        assert frame.sort_values("item")["category"].tolist() == ["code", "code", "maths"]
-
-
-WIDE = pd.DataFrame({"item": ["1", "2"], "human_label": ["1", None], "gpt-4": ["1", "0"], "claude": ["no", "yes"]})
-
-
-def test_a_column_for_each_model_is_read_when_said(tmp_path: Path) -> None:
-    path = tmp_path / "wide.csv"
-    WIDE.to_csv(path, index=False)
-    with pytest.raises(InputError, match=r"2 columns of verdicts .*'gpt-4', 'claude'.*--wide verdict:model") as raised:
-        read_verdicts(path)
-    assert raised.value.options == ("--wide verdict:model", "--wide verdict:judge")
-    table = read_verdicts(path, wide="verdict:model", where="item=1")
-    assert table.frame[["item", "model", "verdict"]].to_numpy().tolist() == [["1", "gpt-4", 1], ["1", "claude", 0]]
-    assert "columns 'gpt-4', 'claude' were read as one model's verdicts each" in table.warnings
-    one = read_verdicts(path, wide="verdict:model=claude").frame
-    assert one[["model", "verdict", "gpt-4"]].to_numpy().tolist() == [["claude", 0, "1"], ["claude", 1, "0"]]
-    judges = read_verdicts(path, wide="verdict:judge", put={"model": "mine"}).frame
-    assert set(judges["judge"]) == {"gpt-4", "claude"}
-    _, scores = read_repeats(WIDE.drop(columns="claude").assign(k=[7, 8]), wide="score:judge=k")
-    assert scores is not None
-    assert scores.frame["score"].tolist() == [7.0, 8.0]
-
-
-@pytest.mark.parametrize(
-    ("wide", "said"),
-    [
-        ("model", "write verdict:model"),
-        ("verdict:model=nobody", "no column 'nobody' in the table"),
-        ("score:model", "the table has no column of scores but known ones"),
-    ],
-)
-def test_a_shape_that_the_table_has_not_is_refused(wide: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        read_verdicts(LOG[["item", "model", "verdict"]], wide=wide)
+    monkeypatch.setattr("bayesjudge.readers.sources._open", lambda path, **_: Counted(path))
+    assert len(read_battles(path)) == 300
+    assert 0 < read[0] < 0.05 * path.stat().st_size

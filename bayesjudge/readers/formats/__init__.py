@@ -1,5 +1,10 @@
 """The formats that are read, one file a tool; each has ``FORMATS``, a tuple of `Format`.
 
+Each format's ``source`` names the public description (documentation, or files of the tool's repository) that
+its layout was taken from. That is where a layout comes from, not what it was tried on: fixtures of the tests
+are written from these descriptions, and no format has been verified against files of its tool's current
+release. Where a file of a newer release lacks a key, the message names it.
+
 Another package adds its own under the entry point group ``bayesjudge.readers``: the name of a `Format`, or of
 a tuple of them.
 """

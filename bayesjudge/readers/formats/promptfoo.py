@@ -88,11 +88,13 @@ def _provider(value: Any) -> str | None:
 
 def _finish(frame: pd.DataFrame) -> pd.DataFrame:
     """A model is a provider, with the prompt where it has several; a repeat is a new answer."""
-    models = frame["model"].fillna("model").astype("str")
-    prompts = frame["prompt label"].astype("str").groupby(models).nunique()
-    if prompts.max() > 1:
-        models = models + " · " + frame["prompt label"].astype("str")
-    return numbered_answers(frame.assign(model=models).drop(columns="prompt label"))
+    models, prompts = (
+        (frame[name] if name in frame else pd.Series(None, index=frame.index, dtype=object)).fillna(other).astype("str")
+        for name, other in (("model", "model"), ("prompt label", "prompt"))
+    )
+    if prompts.groupby(models.to_numpy()).nunique().max() > 1:
+        models = models + " · " + prompts
+    return numbered_answers(frame.assign(model=models).drop(columns="prompt label", errors="ignore"))
 
 
 def _cells(record: Record, _: File) -> Iterator[Row]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bayesjudge.readers.column_names import REFERENCES
 from bayesjudge.readers.format import File, Format, Record, Row, judged, marked
 from bayesjudge.readers.values import canonical, listing, mapping, number, numbered_answers, text
 
-_INPUTS = frozenset(
+_INPUTS = REFERENCES | frozenset(
     {
         "user_input",
         "response",

@@ -1,0 +1,136 @@
+"""What a user says of a file beyond its columns: which rows, what else of each item, which columns are models."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bayesjudge.errors import InputError, UsageError
+from bayesjudge.readers import read_battles, read_repeats, read_verdicts
+from bayesjudge.readers.filters import keep_where
+
+LOG = pd.DataFrame(
+    {
+        "item": ["1", "2", "3", "4"],
+        "model": ["m", "m", "k", None],
+        "verdict": ["1", "0", "1", "1"],
+        "hard": ["0.5", "2", "10", None],
+        "day": ["2026-01-02", "2026-02-01", "2025-12-31", None],
+        "kept": [True, False, True, True],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        (["hard>=2"], [2, 3]),
+        (["hard < 2"], [1]),
+        (["hard!=2"], [1, 3, 4]),
+        (["hard=2", "hard=10.0"], [2, 3]),
+        (["hard>0", "hard<=2", "model!=k"], [1, 2]),
+        (["day>=2026-01-01"], [1, 2]),
+        ("kept=true", [1, 3, 4]),
+        ({"kept": True, "hard": [0.5, "10"]}, [1, 3]),
+        ({"model": "m"}, [1, 2]),
+    ],
+)
+def test_rows_are_chosen_by_conditions(where: Any, kept: list[int]) -> None:
+    """Numbers as numbers, other text as text; a missing value is on no side of a bound."""
+    (found,) = keep_where([("log", LOG)], where)
+    assert (found[1].index + 1).tolist() == kept
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("hard", "--where 'hard': write a column, one of = != < <= > >=, and a value"),
+        (">=7", "write a column"),
+        ("model!=gpt", "no row of the table has model = gpt; the column has k, m"),
+        ("hard>10", "no row has hard > 10"),
+        ("hrd>=1", "no column 'hrd' to choose rows by.*Did you mean 'hard'"),
+    ],
+)
+def test_conditions_that_choose_nothing_are_refused(where: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said) if ".*" not in said else said):
+        read_verdicts(LOG, where=where)
+
+
+def test_a_value_may_be_in_another_of_several_files(tmp_path: Path) -> None:
+    for name, rows in (("a", LOG.iloc[:2]), ("b", LOG.iloc[2:3])):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    assert read_verdicts(tmp_path, where="model!=m").frame["item"].tolist() == ["3"]
+    with pytest.raises(UsageError, match="no row of the files has model = z; the column has k, m"):
+        read_verdicts(tmp_path, where="model=z")
+
+
+ABOUT = pd.DataFrame({"id": [3, 1, 2], "subject": ["law", "law", "code"], "human": ["1", None, "0"], "verdict": 9})
+
+
+def test_items_bring_groups_and_labels_to_verdicts(tmp_path: Path) -> None:
+    """Joined by name, whatever the order; a column that the log has stays the log's."""
+    ABOUT.to_csv(tmp_path / "items.csv", index=False)
+    table = read_verdicts(LOG, items=tmp_path / "items.csv", where="model=m")
+    assert table.frame[["item", "subject", "verdict"]].to_numpy().tolist() == [["1", "law", 1], ["2", "code", 0]]
+    assert table.frame["label"].tolist() == [pd.NA, 0]
+    (source,) = table.source
+    assert source["file"] == str(tmp_path / "items.csv")
+    with pytest.raises(InputError, match="no row about an item of the items file"):
+        read_verdicts(LOG, items=ABOUT.assign(id=[7, 8, 9]))
+
+
+def test_items_bring_votes_and_groups_to_battles() -> None:
+    log = pd.DataFrame({"item": [1, 1, 2], "judge": ["j", "k", "j"], "verdict": ["a", "b", "tie"]})
+    about = pd.DataFrame({"item": [1, 2], "model_1": "x", "model_2": "y", "human": ["a", "b"], "language": "en"})
+    battles = read_battles(log, items=about).frame
+    assert battles["human"].tolist() == [1.0, 1.0, 0.0]
+    assert battles["language"].tolist() == ["en"] * 3
+    with pytest.raises(InputError, match="'1' compares several pairs of models"):
+        read_battles(log.assign(model_a=["x", "y", "x"], model_b="z"), items=about[["item", "human"]])
+
+
+def test_items_bring_categories_to_trials() -> None:
+    log = pd.DataFrame({"item": [1, 1, 2], "winner": ["a", "b", "tie"], "score": [1, 2, 3]})
+    trials, scores = read_repeats(log, items=pd.DataFrame({"qid": [2, 1], "task": ["maths", "code"]}))
+    assert trials is not None
+    assert scores is not None
+    for frame in (trials.frame, scores.frame):
+        assert frame.sort_values("item")["category"].tolist() == ["code", "code", "maths"]
+
+
+WIDE = pd.DataFrame({"item": ["1", "2"], "human_label": ["1", None], "gpt-4": ["1", "0"], "claude": ["no", "yes"]})
+
+
+def test_a_column_for_each_model_is_read_when_said(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    WIDE.to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"2 columns of verdicts .*'gpt-4', 'claude'.*--wide verdict:model") as raised:
+        read_verdicts(path)
+    assert raised.value.options == ("--wide verdict:model", "--wide verdict:judge")
+    table = read_verdicts(path, wide="verdict:model", where="item=1")
+    assert table.frame[["item", "model", "verdict"]].to_numpy().tolist() == [["1", "gpt-4", 1], ["1", "claude", 0]]
+    assert "columns 'gpt-4', 'claude' were read as one model's verdicts each" in table.warnings
+    one = read_verdicts(path, wide="verdict:model=claude").frame
+    assert one[["model", "verdict", "gpt-4"]].to_numpy().tolist() == [["claude", 0, "1"], ["claude", 1, "0"]]
+    judges = read_verdicts(path, wide="verdict:judge", put={"model": "mine"}).frame
+    assert set(judges["judge"]) == {"gpt-4", "claude"}
+    _, scores = read_repeats(WIDE.drop(columns="claude").assign(k=[7, 8]), wide="score:judge=k")
+    assert scores is not None
+    assert scores.frame["score"].tolist() == [7.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("wide", "said"),
+    [
+        ("model", "write verdict:model"),
+        ("verdict:model=nobody", "no column 'nobody' in the table"),
+        ("score:model", "the table has no column of scores but known ones"),
+    ],
+)
+def test_a_shape_that_the_table_has_not_is_refused(wide: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        read_verdicts(LOG[["item", "model", "verdict"]], wide=wide)
