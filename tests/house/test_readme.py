@@ -34,7 +34,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_lines_are_found() -> None:
     commands = {line.split()[1] for line in lines()}
-    assert commands == {"simulate", "inspect", "accuracy", "elo", "reliability", "audit"}
+    assert commands == {"simulate", "inspect", "accuracy", "elo", "reliability", "audit", "compare"}
     assert len(lines()) >= 14
 
 
