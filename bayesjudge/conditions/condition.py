@@ -10,7 +10,7 @@ from bayesjudge.errors import UsageError
 
 #: What a condition may be about besides estimands: the convergence gate, and figures of the table.
 GATE, FACTS = "gate", ("dropped", "labels")
-#: Stands for every unit.
+#: Stands for any unit: the condition holds where it is probable that one of them meets it.
 EVERY = "*"
 _GRAMMAR = (
     "write ESTIMAND(UNIT) or ESTIMAND(UNIT, UNIT), then < or > and a number, as in 'difference(new, old) < 0'; "

@@ -30,6 +30,9 @@ class CompareOptions(AccuracyOptions):
         tuple[str, str],
         Option("Name of the first run, then of the second; a model is named gpt-4o @ before.", flag="--run"),
     ] = ("before", "after")
+    label_judge: Annotated[
+        bool, Option("The judge changed between the runs although its name did not: say what that can explain.")
+    ] = False
     margin: Annotated[
         float | None, Option("Also the probability that a difference is smaller than this, either way.", above=0)
     ] = None

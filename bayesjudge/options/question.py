@@ -94,7 +94,7 @@ class QuestionOptions(Options):
         Sequence[str],
         Option(
             "Condition under which the run fails; may be given more than once: ESTIMAND(UNIT) or "
-            "ESTIMAND(UNIT, UNIT), < or >, a number, as in 'difference(new, old) < 0', with * for every unit; "
+            "ESTIMAND(UNIT, UNIT), < or >, a number, as in 'difference(new, old) < 0', with * for any unit; "
             "dropped > .05; labels < 40; or gate.",
             metavar="<condition>",
             recorded="given",

@@ -68,7 +68,7 @@ def compare(before: Any, options: CompareOptions) -> Comparison:
         both = stack_battles(one, two, runs=names, anchors=options.anchors)
         answer = elo(both.table, **given, fail_if=_expanded(options, both.units))
     else:
-        both = stack_verdicts(one, two, runs=names)
+        both = stack_verdicts(one, two, runs=names, label_judge=options.label_judge)
         answer = accuracy(both.table, **given, fail_if=_expanded(options, both.units))
         notes = _findings(answer, both)
     return replace(

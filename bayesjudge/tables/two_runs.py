@@ -42,8 +42,10 @@ class TwoRuns[T: Verdicts | Battles]:
     judges: tuple[str, ...] = ()
 
 
-def stack_verdicts(one: Verdicts, two: Verdicts, *, runs: Runs) -> TwoRuns[Verdicts]:
+def stack_verdicts(one: Verdicts, two: Verdicts, *, runs: Runs, label_judge: bool = False) -> TwoRuns[Verdicts]:
     """Verdicts of both runs by the judges of both; a run's only judge may be another than the other's.
+
+    With ``label_judge`` judges of one name are others in each run, too.
 
     Raises
     ------
@@ -61,7 +63,7 @@ def stack_verdicts(one: Verdicts, two: Verdicts, *, runs: Runs) -> TwoRuns[Verdi
     if len({"label_probability" in frame for frame in frames}) > 1:
         raise UsageError("one run has the column label_probability and the other has not: give it in both or in none")
     judges, notes = (set(one.frame["judge"]), set(two.frame["judge"])), []
-    changed: tuple[str, ...] = ()
+    changed: tuple[str, ...]
     if judges[0] != judges[1] and all(len(names) == 1 for names in judges):
         changed = (*judges[0], *judges[1])
         frames = [frame.assign(judge=", then ".join(changed)) for frame in frames]
@@ -69,6 +71,7 @@ def stack_verdicts(one: Verdicts, two: Verdicts, *, runs: Runs) -> TwoRuns[Verdi
         shared = _in_both("judge", judges, runs)
         notes = _alone("judges in {} alone are left out", judges, runs)
         frames = [frame[frame["judge"].isin(shared)] for frame in frames]
+        changed = tuple(f"{', '.join(shared)} @ {run}" for run in runs) if label_judge else ()
     units, more = _units((set(frames[0]["model"]), set(frames[1]["model"])), runs)
     paired, unpaired = _paired((set(frames[0]["item"]), set(frames[1]["item"])), runs)
     named = [frame.assign(model=frame["model"] + f" @ {run}") for frame, run in zip(frames, runs, strict=True)]

@@ -82,7 +82,7 @@ def test_the_wheel_holds_every_module_card_and_table(built: Path) -> None:
 def test_the_sdist_holds_what_builds_and_tests_the_project(built: Path) -> None:
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         inside = {name.partition("/")[2] for name in sdist.getnames()}
-    wanted = {"Makefile", "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "constraints.txt"}
+    wanted = {"Makefile", "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "constraints.txt", "action.yml"}
     tests = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py")}
     models = {str(path.relative_to(ROOT)) for path in (ROOT / "models").rglob("*.*")}
     assert wanted | tests | models <= inside

@@ -54,7 +54,8 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_lines_are_found() -> None:
     commands = {line.split()[1] for line in lines()}
-    assert commands == {"simulate", "inspect", "accuracy", "show", "elo", "reliability", "audit", "judge", "next"}
+    told = {"simulate", "inspect", "accuracy", "show", "elo", "reliability", "audit", "judge", "next", "compare"}
+    assert commands == told
     assert len(lines()) >= 14
 
 

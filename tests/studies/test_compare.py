@@ -158,3 +158,20 @@ def test_a_second_log_that_is_not_there(tmp_path: Path) -> None:
     result = command(tmp_path / "a.csv", tmp_path / "b.csv")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "b.csv" in result.stderr
+
+
+def test_the_command_compares_the_elo_of_battles(tmp_path: Path) -> None:
+    design = BattleDesign(strengths=(0.8, 0.0, -0.8), battles=200, judges=0)
+    frame = simulate_battles(seed=1, design=design).battles.frame[["item", "model_a", "model_b", "human"]]
+    for name in ("a.csv", "b.csv"):
+        frame.to_csv(tmp_path / name, index=False)
+    words = [tmp_path / "a.csv", tmp_path / "b.csv", "--question", "elo", "--anchor", "m1", "--anchor", "m2"]
+    result = command(*words, "--engine", "laplace", "--draws", 500, "--quiet", "--fail-if", BOTH_WAYS[0])
+    assert result.exit_code == 0, result.stderr
+    assert "Elo by bayes:bradley_terry[human]" in result.stdout
+    assert "condition difference(m0 @ after, m0 @ before) < 0: undecided" in result.stdout
+    refused = command(*words, "--threshold", 7)
+    assert (refused.exit_code, refused.stderr) == (
+        2,
+        "bayesjudge: --threshold is for verdicts, not for battles: leave it out\n",
+    )

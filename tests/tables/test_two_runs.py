@@ -59,6 +59,12 @@ def test_a_changed_judge_is_one_judge_in_the_table() -> None:
     assert set(both.table.frame["judge"]) == {"x, then y"}
 
 
+def test_a_judge_may_have_changed_under_one_name() -> None:
+    both = stack_verdicts(verdicts(judge="x"), verdicts(judge="x"), runs=RUNS, label_judge=True)
+    assert both.judges == ("x @ before", "x @ after")
+    assert set(both.table.frame["judge"]) == {"x"}
+
+
 def test_judges_of_one_run_are_left_out_and_said() -> None:
     panel = Verdicts.from_frame(pd.concat([verdicts(judge=judge).frame for judge in "xyz"]))
     both = stack_verdicts(panel, verdicts(judge="y"), runs=RUNS)
