@@ -61,7 +61,7 @@ class Selection:
         """The estimand with the intervals' probability."""
         probs = sorted(self.frame["prob"].dropna().unique())
         shown = "/".join(f"{prob:.4g}" for prob in np.multiply(probs, 100))
-        return f"{title_of(self.estimand)}, {shown}% intervals" if probs else title_of(self.estimand)
+        return f"{title_of(self.estimand)}, {shown} % intervals" if probs else title_of(self.estimand)
 
     @property
     def notes(self) -> tuple[str, ...]:

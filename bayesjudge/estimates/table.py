@@ -7,6 +7,7 @@ a concatenation. Nothing here knows how an estimate was made.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -162,14 +163,58 @@ class Estimates:
 
 
 def is_bayesian(method: str) -> bool:
-    """Whether a method's rows come from a posterior.
+    """Whether a method's rows come from a posterior, by its key or its words.
 
     Examples
     --------
     >>> is_bayesian("bayes:judge_error[partial]"), is_bayesian("ppi++")
     (True, False)
     """
-    return method.startswith("bayes:")
+    return method.startswith(("bayes:", "Bayesian"))
+
+
+#: Words for parts of the names of methods; others stay as they are, without hyphens and underscores.
+_WORDS = {
+    "judge_error[partial]": "partial pooling",
+    "judge_error[shared]": "complete pooling",
+    "judge_error[specific]": "no pooling",
+    "judge_elo": "votes and judges",
+    "judge_panel": "all judges",
+    "bradley_terry": "Bradley–Terry",
+    "verdict_agreement[both]": "verdict agreement",
+    "judge": "as judged",
+    "partial-ot": "optimal transport",
+    "naive": "raw rate",
+    "labelled": "labelled only",
+    "rogan-gladen": "Rogan–Gladen",
+    "lang-reiczigel": "Lang–Reiczigel",
+    **{name: name.upper() for name in ("ppi", "ppi++", "eif", "mle", "ipw", "aipw", "icc")},
+}
+
+
+def method_words(method: str) -> str:
+    """Name of a method for people; its key is what options take.
+
+    Examples
+    --------
+    >>> [method_words(key) for key in ("bayes:judge_error[partial,reweighted]", "ppi++[best-judge,logit]", "naive")]
+    ['Bayesian (partial pooling, reweighted)', 'PPI++ (best judge, logit)', 'raw rate']
+    >>> method_words("hard-elo by gpt-4-0125"), method_words("bayes:judge_elo")
+    ('hard Elo by gpt-4-0125', 'Bayesian (votes and judges)')
+    """
+    if method.startswith("Bayesian"):
+        return method
+    key, by, judge = method.partition(" by ")
+    stem, bracket, inside = key.removesuffix("]").partition("[")
+    options = inside.split(",") if bracket else []
+    if is_bayesian(key):
+        stem = stem.removeprefix("bayes:")
+        first = _WORDS.get(f"{stem}[{options[0]}]") if options else None
+        parts, stem = ([first, *options[1:]] if first else [stem, *options]), "Bayesian"
+    else:
+        parts = options
+    words = [_WORDS.get(part, re.sub("[-_]", " ", part)) for part in [stem, *parts]]
+    return words[0].replace(" elo", " Elo") + (f" ({', '.join(words[1:])})" if parts else "") + by + judge
 
 
 def estimand_of(name: str, population: Population) -> str:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates.table import method_words
 from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, FLAG, GRID, MUTED, styles
 from bayesjudge.plots.theme import bare, canvas, footnote, legend_columns, short_names, shorten, themed
 
@@ -214,7 +215,13 @@ def consistency_dots(frame: pd.DataFrame, *, panels: Sequence[str]) -> Figure:
             y = np.array([units.index(unit) for unit in mine["unit"]]) + 0.7 * ((k + 0.5) / len(looks) - 0.5)
             axes.hlines(y, mine["lower"], mine["upper"], colors=style.colour, linewidth=1.2)
             axes.plot(
-                mine["point"], y, linestyle="none", marker=style.marker, markersize=4, label=method, color=style.colour
+                mine["point"],
+                y,
+                linestyle="none",
+                marker=style.marker,
+                markersize=4,
+                label=method_words(method),
+                color=style.colour,
             )
         bare(axes).set_title(shorten(name, 36))
         axes.set_yticks(range(len(units)), short_names(units, 32))

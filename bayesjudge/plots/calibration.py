@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates.table import method_words
 from bayesjudge.plots.palette import GRID, MUTED, styles
 from bayesjudge.plots.theme import canvas, footnote, grid_of, shorten, themed
 
@@ -76,7 +77,7 @@ def _panel(axes: Axes, part: pd.DataFrame, low: float, bottom: float) -> None:
             markersize=4.5,
             color=style.colour,
             linewidth=1.0,
-            label=method or None,
+            label=method_words(method) or None,
         )
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_xlim(low - 0.02, 1.02)

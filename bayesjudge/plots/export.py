@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from bayesjudge.text import visible
 
 _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "bayesjudge", "text.parse_math": False}
+_ID = re.compile(r'(id="|url\(#|href="#)([a-z][0-9a-f]{10})(?=[")])')
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
@@ -43,4 +44,7 @@ def to_svg(figure: Figure) -> str:
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
     # Figures are drawn without tabs or the like, so that any of them came with somebody's name.
     text = visible(buffer.getvalue())
+    # The layout's last bits differ from run to run, and matplotlib's ids are digests of them.
+    ids: dict[str, str] = {}
+    text = _ID.sub(lambda found: found[1] + ids.setdefault(found[2], f"{found[2][0]}{len(ids)}"), text)
     return re.sub(r"[ \t]+$", "", text[text.index("<svg") :], flags=re.MULTILINE)

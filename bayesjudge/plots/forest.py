@@ -12,10 +12,21 @@ from matplotlib.figure import Figure
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.selection import Selection, select
-from bayesjudge.estimates.table import is_bayesian
+from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots.intervals import Limits, draw_intervals, draw_truth, limits_of, zero_line
 from bayesjudge.plots.palette import BASELINE, BAYES, BAYES_SOFT, GRID, Style, styles
-from bayesjudge.plots.theme import SMALL, bare, canvas, footnote, grid_of, legend_columns, lines_of, short_names, themed
+from bayesjudge.plots.theme import (
+    SMALL,
+    WIDTH,
+    bare,
+    canvas,
+    footnote,
+    grid_of,
+    legend_columns,
+    lines_of,
+    short_names,
+    themed,
+)
 
 #: With more methods than this, each unit gets a panel of its own, so that every row has its method's name.
 MOST_DODGED = 5
@@ -23,6 +34,8 @@ MOST_DODGED = 5
 COLUMNS = 4
 #: Letters of a title that fit over a panel, by the number of panels side by side.
 TITLE = {1: 90, 2: 44, 3: 31, 4: 23}
+#: Letters of a name in a figure for a phone.
+NARROW = 20
 #: Heights in inches: of a dodged interval, between units, of a row in a panel, of a panel's frame.
 DODGE, GAP, ROW, FRAME = 0.13, 0.17, 0.155, 0.52
 
@@ -38,6 +51,7 @@ def forest(
     reference: float | None = None,
     most: int = 12,
     layout: Literal["auto", "rows", "panels"] = "auto",
+    width: float = WIDTH,
 ) -> Figure:
     """Points and intervals of one estimand, Bayesian and frequentist side by side.
 
@@ -58,6 +72,8 @@ def forest(
     layout : {"auto", "rows", "panels"}
         Units down the page with their methods below each other, or one panel a unit with a row for each
         method; by default rows for up to five methods.
+    width : float
+        In inches; below half of the page's column it is drawn for a phone.
 
     Returns
     -------
@@ -84,15 +100,21 @@ def forest(
     chosen = chosen if truth else chosen.without_truth()
     at = 0.0 if reference is None and chosen.signed else reference
     dodged = layout == "rows" or (layout == "auto" and len(chosen.methods) <= MOST_DODGED)
-    return _rows(chosen, at) if dodged else _panels(chosen, at)
+    return _rows(chosen, at, width) if dodged else _panels(chosen, at, width)
 
 
-def _rows(chosen: Selection, reference: float | None) -> Figure:
-    around = 0.35 * len(chosen.methods) / legend_columns(chosen.methods) + 0.6 + 0.25 * bool(chosen.notes)
-    figure = canvas(rows_height(chosen) + around)
+def _rows(chosen: Selection, reference: float | None, width: float) -> Figure:
+    names = [method_words(method) for method in chosen.methods]
+    columns = legend_columns(names) if width == WIDTH else 1
+    around = 0.35 * len(names) / columns + 0.6 + 0.25 * bool(chosen.notes)
+    figure = canvas(rows_height(chosen) + around, width=width)
     axes = figure.add_subplot()
     draw_rows(axes, chosen, reference=reference)
-    figure.legend(loc="outside upper left", ncols=legend_columns(chosen.methods))
+    if width < WIDTH / 2:
+        places = range(len(chosen.labels))
+        axes.set_yticks(places, short_names(chosen.labels, NARROW), fontsize=SMALL)
+        axes.locator_params(axis="x", nbins=5)
+    figure.legend(loc="outside upper left", ncols=columns)
     axes.set_xlabel(chosen.axis_label)
     footnote(figure, *chosen.notes)
     return figure
@@ -115,7 +137,16 @@ def draw_rows(axes: Axes, chosen: Selection, *, reference: float | None) -> None
     for shift, method in zip(offset, chosen.methods, strict=True):
         mine = chosen.frame[chosen.frame["method"] == method]
         y = mine["label"].map(place).to_numpy(dtype=float) + shift
-        draw_intervals(axes, mine, y, style=looks[method], limits=limits, label=method, size=4.2, thickness=0.8 * step)
+        draw_intervals(
+            axes,
+            mine,
+            y,
+            style=looks[method],
+            limits=limits,
+            label=method_words(method),
+            size=4.2,
+            thickness=0.8 * step,
+        )
     for k, (label, value) in enumerate(chosen.truths.items()):
         draw_truth(axes, value, place[label] + 0.42, place[label] - 0.42, label=None if k else "truth")
     zero_line(bare(axes), reference)
@@ -124,9 +155,10 @@ def draw_rows(axes: Axes, chosen: Selection, *, reference: float | None) -> None
     axes.set_yticks(range(len(place)), [lines_of(label) for label in chosen.labels], fontsize=8.6)
 
 
-def _panels(chosen: Selection, reference: float | None) -> Figure:
-    down, across = grid_of(len(chosen.labels), COLUMNS)
-    figure = canvas(down * (len(chosen.methods) * ROW + FRAME + (0.14 if chosen.signed else 0)) + 0.45)
+def _panels(chosen: Selection, reference: float | None, width: float) -> Figure:
+    down, across = grid_of(len(chosen.labels), COLUMNS if width == WIDTH else 1)
+    height = down * (len(chosen.methods) * ROW + FRAME + (0.14 if chosen.signed else 0)) + 0.45
+    figure, letters = canvas(height, width=width), 38 if width == WIDTH else NARROW
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flatten()
     limits = limits_of(chosen.frame, include=reference)
     for axes, label in zip(grid, chosen.labels, strict=False):
@@ -137,7 +169,7 @@ def _panels(chosen: Selection, reference: float | None) -> Figure:
         axes.set_visible(k < len(chosen.labels))
         axes.tick_params(labelbottom=k + across >= len(chosen.labels))
     rows = range(len(chosen.methods))
-    grid[0].set_yticks(rows, short_names(chosen.methods, 38), fontsize=7.4)
+    grid[0].set_yticks(rows, short_names(map(method_words, chosen.methods), letters), fontsize=7.4)
     for axes in grid[::across]:
         for text, method in zip(axes.get_yticklabels(), chosen.methods, strict=True):
             text.set_fontsize(7.4)
@@ -165,7 +197,7 @@ def _panel(axes: Axes, chosen: Selection, label: str, limits: Limits) -> None:
                 np.array([float(k)]),
                 style=look,
                 limits=limits,
-                label=method,
+                label=method_words(method),
                 size=3.6,
                 thickness=0.64,
             )

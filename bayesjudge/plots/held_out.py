@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates.selection import bayes_first
-from bayesjudge.estimates.table import is_bayesian
+from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots.intervals import draw_intervals, limits_of
 from bayesjudge.plots.palette import BASELINE, BAYES, GRID, INK, styles
 from bayesjudge.plots.theme import SMALL, WIDTH, bare, canvas, footnote, legend_columns, short_names, shorten, themed
@@ -55,7 +55,7 @@ def held_out_intervals(frame: pd.DataFrame, *, label: str = "Elo") -> Figure:
     for k, (method, style) in enumerate(styles(methods).items()):
         mine = frame[frame["method"] == method]
         at = np.array([units.index(unit) for unit in mine["unit"]]) + (k + 1) / (len(methods) + 1) - 0.5
-        draw_intervals(axes, mine, at, style=style, limits=limits, label=method, thickness=0.1)
+        draw_intervals(axes, mine, at, style=style, limits=limits, label=method_words(method), thickness=0.1)
     _truths(axes, frame.drop_duplicates("unit"), units)
     bare(axes).set_xlim(limits.lower, limits.upper)
     axes.set_ylim(len(units) - 0.5, -0.5)
@@ -125,7 +125,7 @@ def _residuals(axes: Axes, truth: np.ndarray, error: np.ndarray, method: str, re
         axes.text(0.03, 0.04, f"slope {slope:+.2f}", transform=axes.transAxes, fontsize=SMALL)
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_ylim(-reach, reach)
-    axes.set_title(shorten(method, 34))
+    axes.set_title(shorten(method_words(method), 34))
 
 
 def _require(frame: pd.DataFrame) -> None:

@@ -32,7 +32,7 @@ class Limits:
 
 
 def limits_of(frame: pd.DataFrame, *, include: float | None = None) -> Limits:
-    """Stretch that holds every point, and every interval that is not far wider than the others.
+    """Stretch that holds every interval that is not far wider than the others, and every point that is not far off.
 
     Examples
     --------
@@ -55,6 +55,9 @@ def limits_of(frame: pd.DataFrame, *, include: float | None = None) -> Limits:
     if not len(seen):
         return Limits(lower=0.0, upper=1.0)
     low, high = float(seen.min()), float(seen.max())
+    point = defined["point"].to_numpy(dtype=float)
+    near = point[(point > 2 * low - high) & (point < 2 * high - low)]
+    low, high = float(near.min(initial=low)), float(near.max(initial=high))
     margin = 0.035 * (high - low) or 0.05 * max(abs(high), 1.0)
     return Limits(lower=low - margin, upper=high + margin)
 

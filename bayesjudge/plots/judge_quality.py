@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.selection import Selection, bayes_first, select
-from bayesjudge.estimates.table import is_bayesian
+from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots.forest import draw_rows, rows_height
 from bayesjudge.plots.palette import GRID, INK, MUTED, PAPER, Style, styles
 from bayesjudge.plots.theme import SMALL, WIDTH, canvas, footnote, grid_of, legend_columns, shorten, themed
@@ -127,7 +127,7 @@ def _crosses(axes: Axes, rows: pd.DataFrame, method: str, style: Style) -> None:
         markeredgecolor=PAPER,
         markeredgewidth=0.7,
         color=style.colour,
-        label=method,
+        label=method_words(method),
         zorder=4,
     )
 

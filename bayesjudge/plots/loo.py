@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
+from bayesjudge.estimates.table import method_words
 from bayesjudge.plots.palette import BAYES, FLAG, GRID, INK
 from bayesjudge.plots.theme import bare, canvas, footnote, short_names, shorten, themed
 
@@ -67,7 +68,7 @@ def _panel(axes: Axes, part: pd.DataFrame) -> None:
         axes.plot(point[chosen], y[chosen], linestyle="none", marker="o", markersize=5, color=colour)
     axes.axvline(0, color=GRID, linewidth=1.2, zorder=0)
     bare(axes).set_ylim(len(part) - 0.4, -0.6)
-    axes.set_yticks(y, short_names(part["model"]), fontsize=8.6, color=INK)
+    axes.set_yticks(y, short_names(map(method_words, part["model"])), fontsize=8.6, color=INK)
     axes.margins(x=0.06)
     _weights(axes, part, y)
 

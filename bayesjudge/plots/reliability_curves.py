@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesjudge.errors import UsageError
-from bayesjudge.estimates.table import is_bayesian
+from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots.palette import INK, MUTED, styles
 from bayesjudge.plots.theme import bare, canvas, footnote, grid_of, legend_columns, shorten, themed
 
@@ -82,7 +82,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, methods: list[str], targets: tuple[fl
                 color=look.colour,
                 linestyle=_DASHES[str(stratum)],
                 linewidth=look.width if whole else 1.0,
-                label=method if whole else None,
+                label=method_words(method) if whole else None,
             )
             if whole:
                 axes.fill_between(

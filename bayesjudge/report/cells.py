@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from bayesjudge.estimates.table import is_bayesian
+from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.report.page import Chance, Interval, Table
 from bayesjudge.text import chance, number
 
@@ -22,11 +22,10 @@ FLAGS = ("flagged", "prior_sensitive")
 
 @dataclass(frozen=True)
 class Cell:
-    """Words of a cell, the number it is sorted by (empty where there is none), and its kind: ``bayes`` or nothing."""
+    """Words of a cell, and the number it is sorted by (empty where there is none)."""
 
     text: str
     value: str = ""
-    kind: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +38,14 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """A table ready for the template: headings, which of them are numbers, rows of cells."""
+    """A table ready for the template: headings, rows of cells, and of what kinds each column is.
+
+    Kinds are ``number``, ``bayes`` (of a posterior), ``chance`` (a probability) and ``more`` (shown after a click).
+    """
 
     caption: str
     headings: tuple[str, ...]
-    numeric: tuple[bool, ...]
+    kinds: tuple[str, ...]
     rows: tuple[Row, ...]
     folded: bool
 
@@ -54,31 +56,42 @@ def grid_of(table: Table) -> Grid:
     Examples
     --------
     >>> frame = pd.DataFrame({"unit": ["a"], "p_best": [0.25], "upper": [math.inf]})
-    >>> grid = grid_of(Table(caption="", frame=frame))
-    >>> grid.headings, [(cell.text, cell.value) for cell in grid.rows[0].cells]
-    (('unit', 'p best', 'upper'), [('a', ''), ('0.250', '0.25'), ('∞', 'Infinity')])
+    >>> grid = grid_of(Table(caption="", frame=frame, shown=2))
+    >>> grid.headings, grid.kinds, [(cell.text, cell.value) for cell in grid.rows[0].cells]
+    (('unit', 'p best', 'upper'), ('', 'number', 'number more'), [('a', ''), ('0.250', '0.25'), ('∞', 'Infinity')])
     """
     frame = table.frame
+    shown = frame.shape[1] if table.shown is None else table.shown
     columns = [_cells(frame.iloc[:, k], str(name), table) for k, name in enumerate(frame.columns)]
     rows = tuple(
-        Row(cells=cells, kind=kind) for cells, kind in zip(zip(*columns, strict=True), _kinds(frame), strict=True)
+        Row(cells=cells, kind=kind) for cells, kind in zip(zip(*columns, strict=True), _row_kinds(frame), strict=True)
     )
     return Grid(
         caption=table.caption,
         headings=tuple(_heading(str(name)) for name in frame.columns),
-        numeric=tuple(_is_number(frame.iloc[:, k]) for k in range(frame.shape[1])),
+        kinds=tuple(_kinds(frame.iloc[:, k], str(name), more=k >= shown) for k, name in enumerate(frame.columns)),
         rows=rows,
         folded=len(frame) > LONG if table.folded is None else table.folded,
     )
 
 
 def _cells(column: pd.Series, name: str, table: Table) -> list[Cell]:
-    """Cells of one column; those of a posterior's method, or of a probability, are Bayesian."""
-    spec, whose = _format(table.number_format, name), "bayes" if is_bayesian(name) else ""
-    return [
-        Cell(text=cell_of(value, spec), value=_value(value), kind="bayes" if isinstance(value, Chance) else whose)
-        for value in column
-    ]
+    spec = table.number_format if isinstance(table.number_format, str) else table.number_format.get(name, ".3f")
+    words = method_words if name == "method" else partial(cell_of, spec=spec)
+    return [Cell(words(value), _value(value)) for value in column]
+
+
+def _kinds(column: pd.Series, name: str, *, more: bool) -> str:
+    """Kinds of a column, as `Grid` has them."""
+    chances = any(isinstance(value, Chance) for value in column)
+    numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    found = {
+        "number": numbers or chances or any(isinstance(value, Interval) for value in column),
+        "bayes": chances or is_bayesian(name),
+        "chance": chances,
+        "more": more,
+    }
+    return " ".join(kind for kind, is_so in found.items() if is_so)
 
 
 def cell_of(value: Any, spec: str = ".3f") -> str:
@@ -128,22 +141,12 @@ def _heading(name: str) -> str:
     return name.replace("_", " ") if re.fullmatch(r"[a-z0-9_]+", name) else name
 
 
-def _format(formats: str | Mapping[str, str], column: str) -> str:
-    return formats if isinstance(formats, str) else formats.get(column, ".3f")
-
-
-def _is_number(column: pd.Series) -> bool:
-    if pd.api.types.is_bool_dtype(column):
-        return False
-    return pd.api.types.is_numeric_dtype(column) or any(isinstance(value, Chance | Interval) for value in column)
-
-
-def _kinds(frame: pd.DataFrame) -> list[str]:
+def _row_kinds(frame: pd.DataFrame) -> list[str]:
     """Which rows stand out: flagged ones, and those of a posterior among baselines."""
     flagged = pd.Series(data=False, index=range(len(frame)))
     for name in FLAGS:
         if name in frame:
             flagged |= frame[name].fillna(value=False).astype(bool).to_numpy()
     methods = frame["method"].astype(str) if "method" in frame else pd.Series("", index=range(len(frame)))
-    bayes = methods.str.startswith("bayes:").to_numpy(dtype=bool)
+    bayes = methods.map(is_bayesian).to_numpy(dtype=bool)
     return ["flagged" if bad else "bayes" if good else "" for bad, good in zip(flagged, bayes, strict=True)]

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
 
 
-#: What is to be done, at the end of a gate's reason.
+#: What is to be done, at the end of a gate's reason, and whose posterior it is about, at its beginning.
 _REMEDY = re.compile(r": (run|draw|raise|use|reparameterise) .*$")
+_METHOD = re.compile(r"^bayes:.*?: ")
 #: Between the two units of a difference.
 MINUS = " − "
 
@@ -68,10 +69,17 @@ def leading(answer: Comparison, rows: pd.DataFrame, baselines: Sequence[str]) ->
 
 
 def refusal(answer: Comparison) -> str:
-    """Why no Bayesian figure is among the answer."""
-    reasons = "; ".join(_REMEDY.sub("", reason) for reason in answer.gate.reasons[:2])
-    more = f" and {len(answer.gate.reasons) - 2} more" if len(answer.gate.reasons) > 2 else ""
-    return f"A gate failed, so the Bayesian figures must not be used: {reasons}{more}."
+    """Why no Bayesian figure is among the answer; empty where one is."""
+    if answer.gate.passed:
+        return ""
+    reasons = [_METHOD.sub("", _REMEDY.sub("", reason)) for reason in answer.gate.reasons]
+    more = f" and {len(reasons) - 2} more" if len(reasons) > 2 else ""
+    return f"A gate failed, so no Bayesian figure may be used: {'; '.join(reasons[:2])}{more}."
+
+
+def further_warnings(answer: Comparison) -> list[str]:
+    """The warnings that are not the answer itself."""
+    return [text for text in answer.warnings if not text.startswith(("no human labels", "no human votes"))]
 
 
 def interval_words(row: Any, words: Callable[[float], str] = number, *, prob: float | None = None) -> str:

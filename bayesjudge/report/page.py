@@ -47,11 +47,14 @@ class Figure:
         From `bayesjudge.plots.to_svg`.
     alt : str
         What a reader who cannot see it should know: what is drawn, and the main finding.
+    folded : bool
+        Whether it opens on a click.
     """
 
     caption: str
     svg: str
     alt: str
+    folded: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,11 +70,14 @@ class Table:
     number_format : str or mapping of str to str
         Format of floating-point numbers, for all columns or by column (others get ``".3f"``).
     folded : bool, optional
-        Whether it opens on a click; by default when it is long. It is always open in print.
+        Whether it opens on a click; by default when it is long.
+    shown : int, optional
+        Columns that are shown before a click; by default all.
     """
 
     caption: str
     frame: pd.DataFrame
+    shown: int | None = None
     number_format: str | Mapping[str, str] = ".3f"
     folded: bool | None = None
 

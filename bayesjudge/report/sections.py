@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bayesjudge.plots import loo_comparison, predictive, rank_traces, to_svg
-from bayesjudge.report import Figure, Page, Section, Table, estimates_table
-from bayesjudge.report.lead import usable
+from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.table import method_words
+from bayesjudge.plots import forest, loo_comparison, predictive, rank_traces, to_svg
+from bayesjudge.report.lead import further_warnings, usable
+from bayesjudge.report.page import Chance, Figure, Page, Section, Table
+from bayesjudge.report.tables import MOST_COLUMNS, estimates_table, units_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-    from bayesjudge.estimates import Estimates
     from bayesjudge.report.comparison import Comparison
 
 
+#: Rows of the first table, and width in inches of its figure: a phone's screen.
+MOST_FIRST, NARROW_WIDTH = 12, 3.7
 #: Units of one statistic that a figure shows.
 MOST_UNITS = 16
 
@@ -40,7 +44,7 @@ def page_of(
     headline: Sequence[str],
     body: Sequence[Callable[[Comparison], Section | None]],
     places: Mapping[str, Sequence[str]],
-    table: Table | None = None,
+    first: tuple[Table, Figure] | None = None,
 ) -> Page:
     """The page of an answer: its sections, each with the warnings that are about it.
 
@@ -49,7 +53,7 @@ def page_of(
     sections = [section for part in body if (section := part(answer)) is not None]
     parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("rows could not be used",)}
     placed: dict[str, list[str]] = {}
-    for text in [*answer.warnings, *dropped_lines(answer)]:
+    for text in [*further_warnings(answer), *dropped_lines(answer)]:
         found = [name for name, words in parts.items() if any(word in text for word in words)]
         there = {section.title for section in sections}
         placed.setdefault(next((name for name in found if name in there), ""), []).append(text)
@@ -58,14 +62,53 @@ def page_of(
         question=question,
         facts=facts_of(answer),
         headline=headline,
-        table=table,
+        table=first[0] if first else None,
+        figure=first[1] if first else None,
         warnings=placed.get("", []),
         gate_reasons=answer.gate.reasons,
         doubtful=not usable(answer),
         sections=[replace(section, warnings=placed.get(section.title, ())) for section in sections],
         checklist=answer.checklist,
-        manifest=answer.manifest,
+        manifest=answer.manifest | {"methods": {method_words(key): key for key in _methods(answer)}},
     )
+
+
+def _methods(answer: Comparison) -> list[str]:
+    """Every method of an answer once."""
+    rows = [answer.estimates.frame["method"], answer.diagnostics.frame["method"]]
+    return [key for key in dict.fromkeys(pd.concat(rows)) if key]
+
+
+def first_screen(
+    columns: Mapping[str, pd.DataFrame],
+    units: Sequence[str],
+    *,
+    estimand: str,
+    caption: str,
+    first: str = "model",
+    number_format: str | Mapping[str, str] = ".3f",
+    drawn: Sequence[str] | None = None,
+    chances: Mapping[str, Mapping[str, Chance]] | None = None,
+) -> tuple[Table, Figure] | None:
+    """The table of the answer and its figure: units down the page, two or three methods, on one axis.
+
+    ``columns`` are rows of estimates indexed by unit, by what each column is called; all are ``drawn`` by default.
+    """
+    shown = list(units)[:MOST_FIRST]
+    columns = {name: rows[rows.index.isin(shown)] for name, rows in columns.items() if len(rows)}
+    if not shown or not columns:
+        return None
+    caption += f" ({len(shown)} of {len(units)}; all are below)" if len(shown) < len(units) else ""
+    table = units_table(columns, shown, caption=caption, first=first, number_format=number_format, chances=chances)
+    named = [
+        rows.assign(method=name, unit=rows.index, judge="", group="")
+        for name, rows in columns.items()
+        if drawn is None or name in drawn
+    ]
+    rows = pd.concat(named)
+    drawing = forest(Estimates(rows.assign(estimand=estimand)), estimand=estimand, layout="rows", width=NARROW_WIDTH)
+    alt = f"Forest plot of the table beside it. {caption}"
+    return table, figure_of(drawing, caption, alt)
 
 
 def facts_of(answer: Comparison) -> list[str]:
@@ -82,7 +125,7 @@ def judges_words(answer: Comparison) -> str:
     judges = answer.settings.get("judges") or []
     if len(judges) > 2:
         return f"{len(judges)} judges"
-    return " and ".join(f"judge {judge}" for judge in judges)
+    return " and ".join(judge if judge == "judge" else f"judge {judge}" for judge in judges)
 
 
 def figure_of(drawing: Drawing, caption: str, alt: str) -> Figure:
@@ -103,7 +146,7 @@ def checks_section(answer: Comparison) -> Section:
         text.append(f"Predictive checks: {flagged} of {len(checks['predictive'])} statistics are flagged.")
         for method, frame in checks["predictive"].groupby("method", sort=False):
             beside = ", and their bootstrap" if frame["bootstrap_lower"].notna().any() else ""
-            caption = f"{method}: observed statistics, what the model predicts for them{beside}."
+            caption = f"{method_words(str(method))}: observed statistics, what the model predicts for them{beside}."
             if frame["statistic"].value_counts().max() > MOST_UNITS:
                 caption += f" Of statistics with many units, the {MOST_UNITS} that the model predicts worst."
             figures.append(figure_of(predictive(frame, most=MOST_UNITS), caption, text[-1]))
@@ -121,11 +164,23 @@ def checks_section(answer: Comparison) -> Section:
         first = mixing[mixing["method"] == mixing["method"].iloc[0]].drop_duplicates(["parameter", "chain"])
         figures.append(figure_of(rank_traces(first), caption, alt))
     tables = [
-        Table(caption=f"{name.capitalize().replace('_', ' ')}, in full", frame=frame, folded=True)
+        Table(
+            caption=f"{name.capitalize().replace('_', ' ')}, in full",
+            frame=without_constants(frame),
+            folded=True,
+            shown=MOST_COLUMNS,
+        )
         for name, frame in checks.items()
         if name != "mixing"
     ]
-    return Section(title="Checks", text=text, figures=figures, tables=tables)
+    return Section(title="Checks", text=text, figures=figures, tables=tables, folded=True)
+
+
+def without_constants(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table without columns that are empty, and without a method or judge that all rows share."""
+    empty = [name for name in frame if frame[name].isna().all() or (frame[name].astype(str) == "").all()]
+    same = [name for name in ("method", "judge", "group") if name in frame and len(set(frame[name])) == 1]
+    return frame.drop(columns=[name for name in {*empty, *same} if len(frame)])
 
 
 def estimates_section(answer: Comparison, kinds: Mapping[str, Estimates]) -> Section:
@@ -136,4 +191,4 @@ def estimates_section(answer: Comparison, kinds: Mapping[str, Estimates]) -> Sec
     if answer.dropped:
         dropped = pd.DataFrame({"reason": list(answer.dropped), "rows": list(answer.dropped.values())})
         tables.append(Table(caption="Rows that could not be used", frame=dropped))
-    return Section(title="All estimates", tables=tables)
+    return Section(title="All estimates", tables=tables, folded=True)

@@ -1,11 +1,29 @@
 "use strict";
-// Headings sort their table; without scripts the page is complete, only unsorted.
-for (const heading of document.querySelectorAll("table.sortable thead th")) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.append(...heading.childNodes);
-  heading.append(button);
-  button.addEventListener("click", () => sortBy(heading));
+// Without scripts the page is complete: unsorted, with every column and every table open to the mouse alone.
+for (const table of document.querySelectorAll("table.sortable")) sortable(table);
+for (const table of document.querySelectorAll("table:has(.more)")) compact(table);
+for (const region of document.querySelectorAll(".scroll")) new ResizeObserver(() => reachable(region)).observe(region);
+
+// Headings sort their table; it is one stop of the keyboard, in which arrows lead from heading to heading.
+function sortable(table) {
+  const buttons = [...table.tHead.rows[0].cells].map((heading, place) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.tabIndex = place ? -1 : 0;
+    button.append(...heading.childNodes);
+    heading.append(button);
+    button.addEventListener("click", () => sortBy(heading));
+    return button;
+  });
+  table.tHead.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const shown = buttons.filter((button) => button.offsetParent);
+    const next = shown[shown.indexOf(event.target) + step];
+    if (!next) return;
+    event.preventDefault();
+    for (const button of buttons) button.tabIndex = button === next ? 0 : -1;
+    next.focus();
+  });
 }
 
 function sortBy(heading) {
@@ -30,7 +48,30 @@ function compare(a, b) {
   return a.localeCompare(b);
 }
 
-// Folded parts are opened for paper.
-addEventListener("beforeprint", () => {
-  for (const part of document.querySelectorAll("details")) part.open = true;
-});
+// Columns beyond the first open on a click.
+function compact(table) {
+  const button = document.createElement("button");
+  const columns = table.tHead.rows[0].cells.length - 1;
+  button.type = "button";
+  button.className = "columns";
+  const turn = (closed) => {
+    table.classList.toggle("compact", closed);
+    button.setAttribute("aria-expanded", String(!closed));
+    button.textContent = closed ? `Show all ${columns} columns` : "Show fewer columns";
+  };
+  turn(true);
+  button.addEventListener("click", () => turn(!table.classList.contains("compact")));
+  table.closest(".scroll").after(button);
+}
+
+// A region is a stop of the keyboard where it scrolls.
+function reachable(region) {
+  const scrolls = region.scrollWidth > region.clientWidth + 1 || region.scrollHeight > region.clientHeight + 1;
+  const name = region.querySelector("caption")?.textContent ?? region.parentNode.textContent.trim().slice(0, 80);
+  const attributes = { tabindex: "0", role: "region", "aria-label": name };
+  for (const [key, value] of Object.entries(attributes)) scrolls ? region.setAttribute(key, value) : region.removeAttribute(key);
+}
+
+// What is printed of a folded part is opened for paper.
+addEventListener("beforeprint", () => (document.querySelector("#computed details").open = true));
+addEventListener("afterprint", () => (document.querySelector("#computed details").open = false));

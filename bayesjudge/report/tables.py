@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from bayesjudge.estimates import COLUMNS, Estimates
 from bayesjudge.estimates.selection import select
+from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.report.page import Chance, Interval, Table
+
+#: Methods side by side, and columns of a table with every row, before a click.
+MOST_METHODS, MOST_COLUMNS = 4, 9
 
 
 def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None = None) -> Table:
@@ -38,7 +42,7 @@ def estimates_table(estimates: Estimates, *, caption: str, folded: bool | None =
         caption = f"{caption} ({100 * frame['prob'].iloc[0]:.4g} % intervals)"
     kept = [name for name in frame.columns if name not in empty | same]
     formats = {"n": ",.0f", "ess": ",.0f", "prob": ".4g"}
-    return Table(caption=caption, frame=frame[kept], number_format=formats, folded=folded)
+    return Table(caption=caption, frame=frame[kept], number_format=formats, folded=folded, shown=MOST_COLUMNS)
 
 
 def _is_empty(column: pd.Series) -> bool:
@@ -96,9 +100,49 @@ def comparison_table(
     if chosen.truths:
         columns["truth"] = [chosen.truths.get(label, math.nan) for label in chosen.labels]
     for method in chosen.methods:
-        columns[method] = [cells.get((label, method), "–") for label in chosen.labels]
+        columns[method_words(method)] = [cells.get((label, method), "–") for label in chosen.labels]
     positive = chosen.frame.dropna(subset=["p_positive"]).drop_duplicates("label").set_index("label")
     if len(positive):
         known = {label: Chance(row["p_positive"], row["ess"]) for label, row in positive.iterrows()}
-        columns["P(> 0)"] = [known.get(label, "–") for label in chosen.labels]
-    return Table(caption=caption, frame=pd.DataFrame(columns), number_format=number_format, folded=folded)
+        columns = _after_bayes(columns, "P(> 0)", [known.get(label, "–") for label in chosen.labels])
+    shown = len(columns) - max(len(chosen.methods) - MOST_METHODS, 0)
+    return Table(caption=caption, frame=pd.DataFrame(columns), number_format=number_format, folded=folded, shown=shown)
+
+
+def _after_bayes(columns: dict[str, list[object]], name: str, values: list[object]) -> dict[str, list[object]]:
+    """The columns with a further one after the last Bayesian one."""
+    found = list(columns.items())
+    place = 1 + max((k for k, (method, _) in enumerate(found) if is_bayesian(method)), default=len(found) - 1)
+    return dict([*found[:place], (name, values), *found[place:]])
+
+
+def units_table(
+    columns: Mapping[str, pd.DataFrame],
+    units: Sequence[str],
+    *,
+    caption: str,
+    first: str = "model",
+    number_format: str | Mapping[str, str] = ".3f",
+    chances: Mapping[str, Mapping[str, Chance]] | None = None,
+) -> Table:
+    """One line a unit, in the order given: rows of estimates indexed by unit, a column each, then probabilities.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"point": [0.5], "lower": [0.4], "upper": [0.6]}, index=["a"])
+    >>> made = units_table({"naive": rows}, ["a"], caption="", chances={"P(best)": {"a": Chance(0.5)}})
+    >>> list(made.frame.columns)
+    ['model', 'raw rate', 'P(best)']
+    """
+    found: dict[str, list[object]] = {first: list(units)}
+    known = pd.concat([rows["truth"] for rows in columns.values() if "truth" in rows] or [pd.Series(dtype=float)])
+    known = known.dropna().groupby(level=0).first()
+    if len(known):
+        found["truth"] = list(known.reindex(list(units)))
+    for name, rows in columns.items():
+        ends = rows[["point", "lower", "upper"]].loc[~rows.index.duplicated()]
+        cells = {str(unit): Interval(*row) for unit, row in zip(ends.index, ends.to_numpy().tolist(), strict=True)}
+        found[method_words(name)] = [cells.get(unit, "–") for unit in units]
+    for name, values in (chances or {}).items():
+        found[name] = [values.get(unit, "–") for unit in units]
+    return Table(caption=caption, frame=pd.DataFrame(found), number_format=number_format, folded=False)

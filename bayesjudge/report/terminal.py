@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from bayesjudge.estimates.table import is_bayesian, method_words
+from bayesjudge.report.lead import further_warnings
 from bayesjudge.text import visible
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ def _console() -> Console:
 
 def _warn(answer: Comparison, screen: Console) -> None:
     lines = [("red", "gate failed", reason) for reason in answer.gate.reasons]
-    lines += [("yellow", "warning", text) for text in answer.warnings]
+    lines += [("yellow", "warning", text) for text in further_warnings(answer)]
     lines += [("yellow", "dropped", f"{count} rows: {reason}") for reason, count in answer.dropped.items()]
     for colour, kind, text in lines:
         screen.print(f"[{colour}]{kind}[/{colour}] {escape(text)}", highlight=False)
@@ -97,8 +100,8 @@ def _long(rows: pd.DataFrame, title: str) -> Table:
     return table
 
 
-def empty_table(title: str, names: Sequence[str], figures: Sequence[str]) -> Table:
-    """An empty table: names wrap, figures do not."""
+def empty_table(title: str, names: Sequence[str], figures: Sequence[str], *, doubtful: bool = False) -> Table:
+    """An empty table: names wrap, figures do not; where they are ``doubtful``, those of a posterior are dim."""
     table = Table(
         title=escape(title),
         title_justify="left",
@@ -111,13 +114,15 @@ def empty_table(title: str, names: Sequence[str], figures: Sequence[str]) -> Tab
     for name in names:
         table.add_column(name, overflow="fold")
     for figure in figures:
-        table.add_column(escape(_heading(figure)), justify="right", no_wrap=True)
+        dim = "dim" if doubtful and (is_bayesian(figure) or figure.startswith("P(")) else None
+        table.add_column(escape(_heading(figure)), justify="right", no_wrap=True, style=dim)
     return table
 
 
 def _heading(figure: str) -> str:
     """A method's options, and whose verdicts it rests on, go on lines of their own: no wider than figures."""
-    return figure.replace("[", "\n[").replace(" by ", "\nby ")
+    words = method_words(figure)
+    return re.sub(" (?=[(]|by )", "\n", words) if words != figure else figure
 
 
 def fitting(figures: Iterable[str], room: int, *, least: int) -> list[str]:

@@ -7,9 +7,11 @@ import functools
 import hashlib
 import json
 import os
+import re
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
@@ -21,6 +23,12 @@ from bayesjudge.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+#: Fits whose manifests are printed on paper.
+MOST_FITS = 4
+#: Blanks at which no line may break.
+_WHOLE = re.compile(r"(?<=[<>]) (?=\.\d)|(?<=\d) (?=%)")
 
 
 def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
@@ -47,17 +55,29 @@ def render_page(page: Page) -> str:
     """
     script = _file("sort.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    manifest = json.dumps(page.manifest, indent=2, default=_plain, ensure_ascii=False)
     template = _environment().get_template("page.html")
     html: str = template.render(
         page=page,
         statuses=STATUSES,
-        manifest=manifest,
+        manifests=_manifests(page.manifest),
         style=Markup(_file("page.css")),  # noqa: S704 - a file of ours
         script=Markup(script),  # noqa: S704 - a file of ours
         digest=digest,
     )
     return html
+
+
+def _manifests(manifest: Mapping[str, Any]) -> list[str]:
+    """How it was computed as text, with the first fits; then the further ones, which paper goes without."""
+    fits = list(manifest.get("fits", {}).items())
+    first = {**manifest, **({"fits": dict(fits[:MOST_FITS])} if fits else {})}
+    return [_indented(first), *([_indented(dict(fits[MOST_FITS:]))] if fits[MOST_FITS:] else [])]
+
+
+def _indented(value: object) -> str:
+    """JSON with a line an entry, but lists of numbers and names on one."""
+    text = json.dumps(value, indent=2, default=_plain, ensure_ascii=False)
+    return re.sub(r"\[\s+([^\[\]{}\"]+?)\s+\]", lambda found: f"[{re.sub(r'\s+', ' ', found[1])}]", text)
 
 
 @functools.cache
@@ -77,8 +97,10 @@ def _environment() -> Environment:
 
 
 def _visible(value: object) -> object:
-    """Text from outside as it may be shown; markup of ours, and anything else, as it is."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Text from outside as it may be shown, bounds and percentages unbroken; markup of ours, and all else, as it is."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return _WHOLE.sub("\u00a0", visible(value))
 
 
 def _drawing(svg: str, alt: str, name: str) -> Markup:

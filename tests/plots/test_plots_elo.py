@@ -81,7 +81,7 @@ def test_each_panel_and_method_of_a_reliability_diagram_is_drawn() -> None:
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
     legend = figure.axes[0].get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["soft-elo", "bayes:x"]
+    assert [text.get_text() for text in legend.get_texts()] == ["soft Elo", "Bayesian (x)"]
     assert "<svg" in to_svg(figure)
 
 

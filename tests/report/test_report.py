@@ -195,14 +195,14 @@ def test_the_comparison_table_has_a_line_a_unit() -> None:
     frame = comparison_table(both, estimand="accuracy", caption="c").frame
     assert frame.to_dict("list") == {
         "unit": ["a", "b"],
-        "bayes:x": [Interval(0.5, 0.4, 0.6), "–"],
-        "naive": [Interval(0.5, 0.4, 0.6)] * 2,
+        "Bayesian (x)": [Interval(0.5, 0.4, 0.6), "–"],
+        "raw rate": [Interval(0.5, 0.4, 0.6)] * 2,
     }
 
 
 def test_arrays_and_paths_in_the_manifest_are_written() -> None:
     text = Reader(render_page(page(manifest={"seeds": np.arange(2), "where": Path("x"), "ess": np.float64(2.5)}))).words
-    assert re.search(r'"seeds": \[\s*0,\s*1\s*\]', text)
+    assert '"seeds": [0, 1]' in text
     assert '"ess": 2.5' in text
 
 

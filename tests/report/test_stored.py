@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,39 +17,15 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-import bayesjudge as bj
 from bayesjudge import cli
-from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_trials, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.report import Comparison, load_answer, render_page
-from bayesjudge.report.stored import from_dict
+from bayesjudge.report.stored import QUESTIONS, from_dict
 from bayesjudge.report.terminal import show_answer
 
-QUICK: dict[str, Any] = {"engine": "laplace", "draws": 100, "bootstrap": 50}
-
-
-@functools.cache
-def accuracy() -> Comparison:
-    table = simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts
-    return bj.accuracy(table, pooling="shared", compare=False, **QUICK)
-
-
-@functools.cache
-def elo() -> Comparison:
-    log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=200, judges=1))
-    return bj.elo(log.battles, engine="laplace", draws=100)
-
-
-@functools.cache
-def reliability() -> Comparison:
-    return bj.reliability(simulate_trials(seed=4, items=8, trials=3).trials, **QUICK)
-
-
-@functools.cache
-def audit() -> Comparison:
-    return bj.audit(simulate_pairs(seed=1, n=60, verified=40, dimensions=2).pairs, engine="laplace", draws=100)
+type Ask = Callable[[str], Comparison]
 
 
 def screen(answer: Comparison, *, every: bool = False) -> str:
@@ -58,9 +34,9 @@ def screen(answer: Comparison, *, every: bool = False) -> str:
     return text.getvalue()
 
 
-@pytest.mark.parametrize("make", [accuracy, elo, reliability, audit])
-def test_show_gives_the_answer_again(make: Any, tmp_path: Path) -> None:
-    answer = make()
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_show_gives_the_answer_again(answer_to: Ask, question: str, tmp_path: Path) -> None:
+    answer = answer_to(question)
     answer.save(tmp_path)
     loaded = load_answer(tmp_path)
     assert loaded.to_json() == (tmp_path / "answer.json").read_text(encoding="utf-8") == answer.to_json()
@@ -140,8 +116,8 @@ def test_a_folder_without_an_answer_and_bytes_are_refused(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("part", ["trust", "features"])
-def test_an_answer_that_was_changed_ends_in_one_line(tmp_path: Path, part: str) -> None:
-    found = json.loads(audit().to_json())
+def test_an_answer_that_was_changed_ends_in_one_line(answer_to: Ask, tmp_path: Path, part: str) -> None:
+    found = json.loads(answer_to("audit").to_json())
     del found["checks"][part]
     (tmp_path / "answer.json").write_text(json.dumps(found), encoding="utf-8")
     done = CliRunner().invoke(cli.app, ["show", str(tmp_path)])
@@ -150,8 +126,8 @@ def test_an_answer_that_was_changed_ends_in_one_line(tmp_path: Path, part: str) 
     assert "Traceback" not in done.output
 
 
-def test_show_imports_nothing_that_fits(tmp_path: Path) -> None:
-    accuracy().save(tmp_path)
+def test_show_imports_nothing_that_fits(answer_to: Ask, tmp_path: Path) -> None:
+    answer_to("accuracy").save(tmp_path)
     code = (
         "import sys; from bayesjudge.cli import app\n"
         "try: app(['show', sys.argv[1]])\n"

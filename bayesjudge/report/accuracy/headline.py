@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bayesjudge.estimates.table import method_words
 from bayesjudge.report.lead import chance_words, counted, interval_words, leading, refusal
 from bayesjudge.report.reading import about, estimand_in
 from bayesjudge.text import number
@@ -44,8 +45,8 @@ def headline(answer: Comparison) -> list[str]:
     judges = list(dict.fromkeys(answer.ranks["judge"]))
     shown = [PANEL] if PANEL in judges else judges
     sentences = [_best(answer, judge, several=len(judges) > 1, first=k == 0) for k, judge in enumerate(shown)]
-    refused = [] if answer.gate.passed else [refusal(answer)]
-    return [*refused, *sentences, *_alone(answer, judges), *_raw(answer), about(answer.settings["population"])]
+    refused = [refusal(answer)] if not answer.gate.passed else []
+    return [*sentences, *refused, *_alone(answer, judges), *_raw(answer), about(answer.settings["population"])]
 
 
 def accuracies(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
@@ -67,7 +68,7 @@ def _best(answer: Comparison, judge: str, *, several: bool, first: bool) -> str:
     if rows.empty:
         return f"{who}{'no' if who else 'No'} baseline has an interval for every model either."
     if not answer.gate.passed:
-        who += f"by {method}, the best valid baseline here, "
+        who += f"by {method_words(method)}, the best valid baseline here, "
     row: Any = rows.iloc[0]
     model, prob = rows.index[0], answer.settings["prob"] if first else None
     interval = interval_words(row, prob=prob)

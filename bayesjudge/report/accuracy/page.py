@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.plots import error_correlation_matrix, forest, judge_quality, rank_probabilities, youden
-from bayesjudge.report import Page, Section, Table, comparison_table
-from bayesjudge.report.accuracy.headline import PANEL, headline
+from bayesjudge.report.accuracy.headline import PANEL, VALID, accuracies, headline
 from bayesjudge.report.lead import counted, oriented, usable
+from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.reading import estimand_in, worth_of_labels
-from bayesjudge.report.sections import checks_section, estimates_section, figure_of, judges_words, page_of
+from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
+from bayesjudge.report.tables import comparison_table
 from bayesjudge.text import chance
 
 if TYPE_CHECKING:
@@ -17,19 +20,21 @@ if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
 
 
-#: Methods of the main forest plots; every method is in the full figure and the table below it.
+#: Methods of the main forest plots, and the first of the tables; all are in the full figure and on a click.
 MAIN = (
     "bayes:",
+    "eif[panel-logit,logit]",
+    "ppi++[multi-proxy,logit]",
+    "ppi++[best-judge,logit]",
+    "aipw",
+    "ppi++[logit]",
     "naive",
     "labelled",
     "rogan-gladen[shared]",
-    "ppi++[logit]",
-    "ppi++[best-judge,logit]",
-    "ppi++[multi-proxy,logit]",
-    "eif[panel-logit,logit]",
-    "aipw",
     "active[panel-logit]",
 )
+#: Judges side by side in the first table.
+MOST_COLUMNS = 3
 #: Panels of the figure that shows every method, one panel a unit.
 MOST_PANELS = 9
 _METHOD = (
@@ -62,8 +67,43 @@ def accuracy_page(answer: Comparison) -> Page:
         title=f"Accuracy of {names[0] if len(names) == 1 else f'{len(names)} models'} by {judges_words(answer)}",
         question=_QUESTION,
         headline=headline(answer),
+        first=_first(answer),
         body=(_accuracies, _differences, _chosen, _ranks, panel_section, _judge, checks_section, _tables, _method),
         places={"The judge": _ABOUT_JUDGE, "The panel of judges": ("judges err together",)},
+    )
+
+
+def _first(answer: Comparison) -> tuple[Table, Figure] | None:
+    """The row that answers, a baseline and the raw rate of each model; each judge's where they answer alone."""
+    judges, estimand = list(dict.fromkeys(answer.ranks["judge"])), estimand_in(answer, "accuracy")
+    prob = f"{100 * answer.settings['prob']:g} % intervals"
+    if len(judges) > 1 and PANEL not in judges:
+        shown = judges[:MOST_COLUMNS]
+        found = {judge: accuracies(answer, judge) for judge in shown}
+        columns = {f"{method} by {judge}": rows for judge, (method, rows) in found.items()}
+        units = list(found[shown[0]][1].index)
+        return first_screen(columns, units, estimand=estimand, caption=f"{estimand.capitalize()}, {prob}")
+    judge = judges[0]
+    rows = answer.estimates.where(estimand=estimand, group="", judge=["", judge]).frame
+    method, leading = accuracies(answer, judge)
+    present = list(dict.fromkeys(rows["method"]))
+    baselines = [name for name in VALID if name in present]
+    bayes = [name for name in present if is_bayesian(name)]
+    # Greyed figures come last.
+    wanted = [*bayes[:1], *baselines[:1], "naive"] if answer.gate.passed else [method, "naive", *bayes[:1]]
+    if not counted(answer, "labelled answers"):
+        wanted, leading = ["naive"], rows[rows["method"] == "naive"].set_index("unit").sort_values("point")[::-1]
+    columns = {name: rows[rows["method"] == name].set_index("unit") for name in wanted if name in present}
+    units = list(leading.index) or list(answer.ranks.loc[answer.ranks["judge"] == judge, "model"])
+    best = answer.ranks[answer.ranks["judge"] == judge].set_index("model")["p_best"]
+    chances = {"P(best)": {str(unit): Chance(p, rows["ess"].min()) for unit, p in best.items()}}
+    estimand = estimand if counted(answer, "labelled answers") else "raw verdict rate"
+    return first_screen(
+        columns,
+        units,
+        estimand=estimand,
+        caption=f"{estimand.capitalize()}{by_judge(judge) if len(judges) > 1 else ''}, {prob}",
+        chances=chances if usable(answer) and len(best) > 1 else None,
     )
 
 
@@ -71,14 +111,11 @@ def _accuracies(answer: Comparison) -> Section:
     overall, estimand = answer.estimates.where(group=""), estimand_in(answer, "accuracy")
     figures = []
     for who, part in _panel_and_alone(overall):
-        panels = len(part.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates())
-        caption = f"Accuracy of each model by the main methods{who}. A diamond is the truth, where it is known."
-        drawing = forest(part, estimand=estimand, methods=_main_methods(answer, part, estimand))
-        figures.append(figure_of(drawing, caption, "Forest plot of accuracies: " + " ".join(headline(answer))))
-        if panels <= MOST_PANELS:
+        if len(part.where(estimand=estimand).frame[["judge", "unit"]].drop_duplicates()) <= MOST_PANELS:
             every = forest(part, estimand=estimand, layout="panels")
             alt = "Forest plot of every method's accuracies; the same figures are in the tables below."
-            figures.append(figure_of(every, f"Every method{who}. The band is the first Bayesian interval.", alt))
+            caption = f"Every method{who}, a panel for each model; the band is the first Bayesian interval"
+            figures.append(replace(figure_of(every, caption, alt), folded=True))
     return Section(title="Accuracy", tables=_side_by_side(answer, overall, estimand), figures=figures)
 
 
@@ -112,12 +149,14 @@ def _panel_and_alone(overall: Estimates) -> list[tuple[str, Estimates]]:
 
 
 def _side_by_side(answer: Comparison, overall: Estimates, estimand: str) -> list[Table]:
-    """One table a judge: a line for each unit, the main methods beside each other."""
+    """One table a judge: a line for each unit, the main methods first; the others open on a click."""
     tables = []
     for judge in dict.fromkeys(overall.frame["judge"]):
-        caption = f"{estimand.capitalize()}, side by side{by_judge(judge)}"
+        caption = f"{estimand.capitalize()} by method{by_judge(judge)}"
         part = overall.where(judge=judge)
-        methods = _main_methods(answer, part, estimand)
+        main = _main_methods(answer, part, estimand)
+        there = part.where(estimand=estimand).frame["method"]
+        methods = [*main, *(name for name in dict.fromkeys(there) if name not in main and not is_bayesian(name))]
         tables.append(comparison_table(part, estimand=estimand, methods=methods, caption=caption))
     return tables
 
@@ -151,7 +190,7 @@ def _ranks(answer: Comparison) -> Section | None:
     best = answer.ranks.iloc[0]
     alt = f"Heat map of rank probabilities; {best['model']} is first with probability {chance(best['p_best'])}."
     caption = "Posterior probability that each model has each rank."
-    return Section(title="Ranks", figures=[figure_of(rank_probabilities(answer.ranks), caption, alt)])
+    return Section(title="Ranks", figures=[figure_of(rank_probabilities(answer.ranks), caption, alt)], folded=True)
 
 
 def _judge(answer: Comparison) -> Section:
@@ -168,7 +207,7 @@ def _judge(answer: Comparison) -> Section:
     ]
     # Of the posteriors that answer, not of those they are compared with.
     worth = [
-        f"{label}: {worth_of_labels(manifest['shared_items'])}"
+        f"{method_words(label)}: {worth_of_labels(manifest['shared_items'])}"
         for label, manifest in answer.manifest["fits"].items()
         if manifest.get("shared_items", {}).get("effective_answers")
         and len(set(answer.ranks["model"])) > 1

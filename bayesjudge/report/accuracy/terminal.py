@@ -10,8 +10,9 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
+from bayesjudge.estimates.table import is_bayesian
 from bayesjudge.report.accuracy.headline import PANEL, headline
-from bayesjudge.report.lead import counted, oriented
+from bayesjudge.report.lead import oriented, usable
 from bayesjudge.report.reading import estimand_in, quality_rows
 from bayesjudge.report.terminal import empty_table, figure, interval_cell, narrowest, percent, unit_name
 from bayesjudge.text import chance
@@ -74,9 +75,8 @@ def _accuracies(answer: Comparison, width: int) -> Table:
     best = answer.ranks.set_index("model")["p_best"]
     order = {model: place for place, model in enumerate(answer.ranks["model"])}
     rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
-    draws = rows[rows["p_positive"].isna() & rows["ess"].notna()].drop_duplicates("unit").set_index("unit")["ess"]
-    shares = {("", model): chance(share, draws.get(model, math.inf)) for model, share in best.items()}
-    last = ("P(best)", shares) if len(best) > 1 and counted(answer, "labelled answers") else None
+    shares = {("", model): chance(share, rows["ess"].min()) for model, share in best.items()}
+    last = ("P(best)", shares) if len(best) > 1 and usable(answer) else None
     title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
     return _side_by_side(answer, rows, title, "model", width=width, last=last)
 
@@ -113,7 +113,7 @@ def _side_by_side(
     room = width + 2 - narrowest(names) - FIGURE * (truth + (last is not None))
     methods = _main_methods(answer, rows, most=max(room // CELL, 1))
     headings = ["truth"] * truth + methods + ([last[0]] if last else [])
-    table = empty_table(title, [first], headings)
+    table = empty_table(title, [first], headings, doubtful=not usable(answer))
     for (unit, group), mine in rows.groupby(["unit", "group"], sort=False):
         by = mine.drop_duplicates("method").set_index("method")
         cells = [f"{by['truth'].iloc[0]:.3f}"] * truth
@@ -124,10 +124,11 @@ def _side_by_side(
 
 
 def _main_methods(answer: Comparison, rows: pd.DataFrame, *, most: int) -> list[str]:
-    """The Bayesian rows, then the baselines requested, or the main ones."""
+    """The Bayesian rows, then the baselines requested, or the main ones; the other way round where they are greyed."""
     present = list(dict.fromkeys(rows["method"]))
-    bayes = [method for method in present if method.startswith("bayes:")]
-    return [*bayes, *(method for method in answer.settings.get("baselines", MAIN) if method in present)][:most]
+    bayes = [method for method in present if is_bayesian(method)]
+    others = [method for method in answer.settings.get("baselines", MAIN) if method in present]
+    return ([*bayes, *others] if usable(answer) else [*others[: most - 1], *bayes])[:most]
 
 
 def _quality(answer: Comparison, width: int) -> Table:
@@ -185,7 +186,7 @@ def _judges(answer: Comparison) -> Table:
             figures = [
                 f"{naive.get(at, math.nan):.3f}",
                 f"{youden.get(at, math.nan):.3f}",
-                chance(best, bayes["ess"].get(at, math.inf)),
+                chance(best, bayes["ess"].min()),
             ]
             table.add_row(escape(str(judge)), escape(str(model)), interval_cell(bayes.loc[at]), *figures)
     return table

@@ -15,7 +15,7 @@ def headline(answer: Comparison) -> list[str]:
     if answer.settings["verified"] == "all":
         return [guard_sentence(answer), f"People agree with {_share(answer, 'verified', 'as they are', prob=True)}."]
     if not answer.gate.passed:
-        return [refusal(answer), *_measured(answer)]
+        return [*_measured(answer), refusal(answer)]
     shares = [_share(answer, "unverified", "as they are", prob=True)]
     after = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
     if len(after) and answer.checks["trust"]["flip"].any():

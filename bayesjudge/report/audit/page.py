@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bayesjudge.estimates.table import method_words
 from bayesjudge.plots import consistency_dots, forest, reliability_diagram, sensitivity_curves, trust_map, trust_scores
-from bayesjudge.report import Figure, Page, Section, Table, comparison_table
 from bayesjudge.report.audit.headline import guard_sentence, headline
-from bayesjudge.report.sections import checks_section, estimates_section, figure_of, judges_words, page_of
+from bayesjudge.report.page import Figure, Page, Section, Table
+from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
+from bayesjudge.report.tables import MOST_COLUMNS, comparison_table
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -44,6 +46,7 @@ def audit_page(answer: Comparison) -> Page:
         title=f"Audit of single verdicts{f' of {who}' if (who := judges_words(answer)) else ''}",
         question=_QUESTION,
         headline=headline(answer),
+        first=_first(answer),
         body=(_gains, _trust, _drivers, _attacks, _moves, _checks, _tables, _method),
         places={
             "What each method gains": ("partial-ot", "partial optimal transport", "flipping seldom pays"),
@@ -51,6 +54,20 @@ def audit_page(answer: Comparison) -> Page:
             "How the answer moves": ("no sensitivity to",),
         },
     )
+
+
+def _first(answer: Comparison) -> tuple[Table, Figure] | None:
+    """What each method would gain on pairs that were hidden from it."""
+    overall = answer.estimates.where(group="", estimand=_HELD).frame
+    named = overall.assign(words=[method_words(method) for method in overall["method"]])
+    columns = {
+        words: named[named["estimand"] == estimand].set_index("words")
+        for estimand, words in zip(_HELD, ("consistency", "gain"), strict=True)
+    }
+    units = list(dict.fromkeys(named["words"]))
+    caption = f"Verified pairs held out, {100 * answer.settings['prob']:g} % intervals"
+    drawn = ["gain"] if len(columns["gain"]) else ["consistency"]
+    return first_screen(columns, units, estimand="share of pairs", caption=caption, first="method", drawn=drawn)
 
 
 def _gains(answer: Comparison) -> Section | None:
@@ -135,6 +152,7 @@ def _checks(answer: Comparison) -> Section:
             caption=f"{name.capitalize()}, the first {MOST_ROWS} of {len(frame)} rows",
             folded=True,
             frame=frame.head(MOST_ROWS),
+            shown=MOST_COLUMNS,
         )
         for name, frame in answer.checks.items()
         if name not in checks

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
+from bayesjudge.estimates.table import method_words
 from bayesjudge.report.audit.headline import headline
 from bayesjudge.report.terminal import empty_table, figure, interval_cell, percent
 
@@ -78,7 +79,7 @@ def _methods(answer: Comparison) -> list[Table]:
         cells += [
             figure(points[key]) if key in points else "" for key in (("precision of flips", method), ("auc", method))
         ]
-        table.add_row(escape(str(method)), *cells)
+        table.add_row(escape(method_words(str(method))), *cells)
     needed = points.get(("break-even auc", "normal scores"))
     closing = [_ALL_FLIPS]
     closing += [] if needed is None else [f"AUC at which flipping the lowest breaks even: {needed:.2f}"]

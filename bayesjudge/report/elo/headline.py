@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bayesjudge.estimates.table import method_words
 from bayesjudge.report.lead import chance_words, counted, interval_words, leading, refusal
 from bayesjudge.text import number
 
@@ -21,10 +22,11 @@ VALID = tuple(name + how for name in ("hard-elo", "soft-elo") for how in ("", "[
 
 def headline(answer: Comparison) -> list[str]:
     """Who leads on which scale, how sure that is, and how well hidden votes were predicted."""
-    found = [] if answer.gate.passed else [refusal(answer)]
+    found = []
     if not counted(answer, "human votes"):
-        found.insert(0, "Not yet: no battle has a human vote, so this is what each judge prefers, not what people do.")
+        found.append("Not yet: no battle has a human vote, so this is what each judge prefers, not what people do.")
     found += [_leader(answer, judge, first=k == 0) for k, judge in enumerate(dict.fromkeys(answer.ranks["judge"]))]
+    found += [] if answer.gate.passed else [refusal(answer)]
     return [*found, *_held_out(answer), f"{about_intervals(answer)}.".capitalize()]
 
 
@@ -41,7 +43,7 @@ def _leader(answer: Comparison, judge: str, *, first: bool) -> str:
     scale = f"by {judge}'s verdicts alone, " if judge else ""
     if rows.empty:
         return f"{scale}no baseline has an interval for every model either.".capitalize()
-    how = "" if answer.gate.passed else f"by {method}, the best valid baseline here, "
+    how = "" if answer.gate.passed else f"by {method_words(method)}, the best valid baseline here, "
     row: Any = rows.iloc[0]
     interval = interval_words(row, partial(number, spec=".0f"), prob=answer.settings["prob"] if first else None)
     text = f"{rows.index[0]} leads with Elo {number(row['point'], '.0f')} ({interval})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -15,10 +16,11 @@ from bayesjudge.plots import (
     reliability_diagram,
     residuals_by_strength,
 )
-from bayesjudge.report import Page, Section, Table, comparison_table, estimates_table
-from bayesjudge.report.elo.headline import headline, named_methods
+from bayesjudge.report.elo.headline import VALID, board, headline, named_methods
 from bayesjudge.report.lead import counted, oriented, usable
-from bayesjudge.report.sections import checks_section, estimates_section, figure_of, judges_words, page_of
+from bayesjudge.report.page import Chance, Figure, Page, Section, Table
+from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
+from bayesjudge.report.tables import comparison_table, estimates_table
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -41,6 +43,8 @@ _METHOD = (
 )
 #: Diagnostics of clusters, which have a section of their own.
 CLUSTERS = ("design_effect", "cluster_spread")
+#: Judges' scales side by side in the first table.
+MOST_SCALES = 3
 #: Models in a heat map of ranks, the best first.
 MOST_RANKED = 25
 #: Methods in the figure of held-out models.
@@ -56,6 +60,7 @@ def elo_page(answer: Comparison) -> Page:
         title=f"Elo of {len(names)} models by {scale}{f' and {who}' if (who := judges_words(answer)) else ''}",
         question=_QUESTION,
         headline=headline(answer),
+        first=_first(answer),
         body=(_leaderboard, _differences, _beats, _clusters, _judges, _held_out, checks_section, _tables, _method),
         places={"The judges": ("judge ",), "The votes": ("judge ",)},
     )
@@ -66,23 +71,42 @@ def _named(estimates: Estimates) -> Estimates:
     return Estimates(estimates.frame.assign(method=named_methods(estimates.frame), judge=""))
 
 
+def _first(answer: Comparison) -> tuple[Table, Figure] | None:
+    """The rows that answer and Hard-Elo on the human scale, or the rows of each judge's scale."""
+    scales = list(dict.fromkeys(answer.ranks["judge"]))
+    boards = {judge: board(answer, judge) for judge in scales[:MOST_SCALES]}
+    caption = f"Elo, {100 * answer.settings['prob']:g} % intervals"
+    columns = {f"{method} by {judge}" if judge else method: rows for judge, (method, rows) in boards.items()}
+    units = list(next(iter(boards.values()))[1].index)
+    rows = answer.estimates.where(estimand="elo", group="", judge=scales[0]).frame
+    baselines = [name for name in VALID if name in set(rows["method"])]
+    more = [*baselines[:1], *(name for name in rows["method"] if name.startswith("bayes:"))][:2]
+    if len(scales) == 1:
+        by = f" by {scales[0]}" if scales[0] else ""
+        columns |= {f"{name}{by}": rows[rows["method"] == name].set_index("unit") for name in more}
+    chances = None
+    if usable(answer) and counted(answer, "human votes") and len(units) > 1:
+        best, draws = answer.ranks.set_index("model")["p_best"], boards[scales[0]][1]["ess"].min()
+        chances = {"P(best)": {str(unit): Chance(p, draws) for unit, p in best.items()}}
+    return first_screen(columns, units, estimand="elo", caption=caption, number_format=".0f", chances=chances)
+
+
 def _leaderboard(answer: Comparison) -> Section:
     rows = _named(answer.estimates.where(estimand="elo", group=""))
     # Label smoothing compresses the scale by design: it is in the table, and would fill the figure.
     drawn = Estimates(rows.frame[~rows.frame["method"].str.startswith("label-smoothing")])
-    figures = [
-        figure_of(
-            forest(drawn, estimand="elo", layout="rows"),
-            "Elo of each model by method.",
-            "Forest plot of Elo: " + " ".join(headline(answer)),
-        )
-    ]
+    every = figure_of(
+        forest(drawn, estimand="elo", layout="rows"),
+        "Elo of each model by every method",
+        "Forest plot of Elo: " + " ".join(headline(answer)),
+    )
+    figures = [replace(every, folded=True)]
     for judge in dict.fromkeys(answer.ranks["judge"]):
         ranks = answer.ranks[answer.ranks["judge"] == judge].head(MOST_RANKED)
         if len(ranks) > 1:
             caption = f"Posterior probability of each rank{f', by {judge}' if judge else ''}."
             figures.append(figure_of(rank_probabilities(ranks.drop(columns="judge")), caption, caption))
-    table = comparison_table(rows, estimand="elo", caption="Elo, side by side", number_format=".0f")
+    table = comparison_table(rows, estimand="elo", caption="Elo by method", number_format=".0f")
     return Section(title="Leaderboard", figures=figures, tables=[table])
 
 
@@ -94,7 +118,7 @@ def _differences(answer: Comparison) -> Section | None:
     decided = int(((bayes["lower"] > 0) | (bayes["upper"] < 0)).sum())
     text = f"The Bayesian interval excludes 0 for {decided} of {len(bayes)} differences." if usable(answer) else ""
     table = comparison_table(
-        rows, estimand="difference", caption="Differences, side by side", number_format=".0f", folded=True
+        rows, estimand="difference", caption="Differences by method", number_format=".0f", folded=True
     )
     return Section(title="Differences", text=[text] if text else [], tables=[table])
 
@@ -108,7 +132,7 @@ def _beats(answer: Comparison) -> Section:
         caption = f"Probability that the row's model has the higher Elo{f', by {judge}' if judge else ''}."
         drawing = preference_matrix(matrix, footer="P(row's Elo is higher than column's)")
         figures.append(figure_of(drawing, caption, caption))
-    return Section(title="Who beats whom", figures=figures)
+    return Section(title="Who beats whom", figures=figures, folded=True)
 
 
 def _clusters(answer: Comparison) -> Section | None:

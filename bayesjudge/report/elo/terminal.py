@@ -10,6 +10,7 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
+from bayesjudge.estimates.table import method_words
 from bayesjudge.report.elo.headline import headline, named_methods
 from bayesjudge.report.lead import counted
 from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent
@@ -51,16 +52,17 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     scale = f"by {judge}" if judge else "on the human scale"
     last = "P(best)" if counted(answer, "human votes") else "P(first)"
     headings = [*(["truth"] if truth else []), *columns, last]
-    table = empty_table(f"Elo {scale}, {percent(answer)} intervals", ["model"], headings)
+    title = f"Elo {scale}, {percent(answer)} intervals"
+    table = empty_table(title, ["model"], headings, doubtful=not answer.gate.passed)
     cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
     known = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
-    draws = cells.xs(columns[0], level="column")["ess"]
+    draws = rows["ess"].min()
     for model, best in zip(map(str, ranks.index), ranks["p_best"], strict=True):
         shown = [figure(known[model], ".0f") if model in known.index else ""] if truth else []
         shown += [
             interval_cell(cells.loc[(model, name)], ".0f") if (model, name) in cells.index else "" for name in columns
         ]
-        table.add_row(escape(str(model)), *shown, chance(best, draws.get(model, math.inf)))
+        table.add_row(escape(str(model)), *shown, chance(best, draws))
     return table
 
 
@@ -134,5 +136,5 @@ def _scores(answer: Comparison) -> list[Table]:
         cells = {name: f"{scores[name]:{spec}}" for name, spec in formats.items()}
         if math.isnan(scores["coverage"]):
             cells["coverage"] = "by construction"
-        table.add_row(escape(method), *cells.values(), rank)
+        table.add_row(escape(method_words(method)), *cells.values(), rank)
     return [table]

@@ -23,7 +23,7 @@ SAME_ORDER, ALL = "flip_rate[same order]", "flip_rate"
 
 def headline(answer: Comparison) -> list[str]:
     """Which position each judge prefers, how often it contradicts itself in the same order, where to ask again."""
-    found = [] if answer.gate.passed else [refusal(answer)]
+    found: list[str] = []
     position = rows_of(answer, answer.diagnostics, "position_effect")
     flips, same = (rows_of(answer, answer.estimates, name) for name in (ALL, SAME_ORDER))
     scores = rows_of(answer, answer.estimates, "icc")
@@ -36,6 +36,7 @@ def headline(answer: Comparison) -> list[str]:
         said = "; ".join(part for part in parts if part)
         found.append(f"{unit[0]} ({unit[1]}): {said}." if unit[1] else f"{unit[0]}: {said}.")
     found += [f"{len(units) - MOST_LINES} more are below."] if len(units) > MOST_LINES else []
+    found += [] if answer.gate.passed else [refusal(answer)]
     # What to ask again is planned from the posterior.
     return found + (plan_sentences(answer.checks["plan"])[:2] if "plan" in answer.checks and answer.gate.passed else [])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from bayesjudge.plots import (
     category_flips,
     flip_bars,
@@ -13,9 +15,11 @@ from bayesjudge.plots import (
     slopegraphs,
     variance_layers,
 )
-from bayesjudge.report import Figure, Page, Section, Table, comparison_table
-from bayesjudge.report.reliability.headline import headline, plan_sentences
-from bayesjudge.report.sections import checks_section, estimates_section, figure_of, judges_words, page_of
+from bayesjudge.report.page import Figure, Page, Section, Table
+from bayesjudge.report.reliability.headline import ALL, SAME_ORDER, headline, plan_sentences, rows_of
+from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
+from bayesjudge.report.tables import comparison_table
+from bayesjudge.report.terminal import unit_name
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
@@ -49,8 +53,43 @@ def reliability_page(answer: Comparison) -> Page:
         title=f"Repeatability of {judges_words(answer)}",
         question=_QUESTION,
         headline=headline(answer),
+        first=_first(answer),
         body=(_position, _stability, _needed, _plan, _scores, _judges, _conditions, checks_section, _tables, _method),
         places={"Scores": ("scores",)},
+    )
+
+
+def _first(answer: Comparison) -> tuple[Table, Figure] | None:
+    """Position, flips in the same order and over both, and trials needed of each judge and condition."""
+    flips, icc = (rows_of(answer, answer.estimates, name) for name in (ALL, "icc"))
+    units = [unit_name(*unit) for unit in (flips or icc)]
+    caption = f"{'Repeatability' if flips else 'Scores'}, {100 * answer.settings['prob']:g} % intervals"
+    found = {
+        "first − second": rows_of(answer, answer.diagnostics, "position_effect"),
+        "flips, same order": rows_of(answer, answer.estimates, SAME_ORDER),
+        "flip rate": flips,
+        "trials for 95 %": rows_of(answer, answer.estimates, "minimum_trials[95%]"),
+    }
+    found = (
+        found if flips else {"ICC(2,1)": icc, "margin of a score": rows_of(answer, answer.estimates, "score_margin")}
+    )
+    columns = {
+        name: pd.DataFrame(list(rows.values()), index=[unit_name(*unit) for unit in rows])
+        for name, rows in found.items()
+        if rows
+    }
+    if not columns:
+        return None
+    drawn = [name for name in ("flips, same order", "flip rate", "ICC(2,1)") if name in columns]
+    words = {"trials for 95 %": ".0f"}
+    return first_screen(
+        columns,
+        units,
+        estimand="flip_rate" if flips else "icc",
+        caption=caption,
+        first="judge",
+        number_format=words,
+        drawn=drawn,
     )
 
 

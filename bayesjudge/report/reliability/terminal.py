@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bayesjudge.estimates import Estimates
+from bayesjudge.report.lead import usable
 from bayesjudge.report.reliability.headline import headline, plan_sentences
 from bayesjudge.report.terminal import empty_table, figure, interval_cell, percent, unit_name
 
@@ -56,7 +57,7 @@ def _verdicts(answer: Comparison, rows: Estimates) -> Table:
         if any(not math.isnan(row["point"]) for row in _best(rows, name).values())
     ]
     title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
-    table = empty_table(title, ["judge"], [*methods, *(heading for _, heading in beside)])
+    table = empty_table(title, ["judge"], [*methods, *(heading for _, heading in beside)], doubtful=not usable(answer))
     for (unit, group), mine in flips.groupby(["unit", "group"], sort=False):
         by = mine.drop_duplicates("method").set_index("method")
         cells = [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]

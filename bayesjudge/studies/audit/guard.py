@@ -140,7 +140,7 @@ def guard_of(
     if split.by_question:
         sure = min(sure, _over_questions(gain, mean_by_pair(split.question[rows], item), seed))
     refused = _refused(wins, losses, sure, split)
-    counted = f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) = {chance(sure)}"
+    counted = f"{wins:g} of {wins + losses:g} held-out flips were right, P(more right than wrong) {_equals(sure)}"
     reason = f"flip nothing, because {refused}" if refused else f"flip: {counted}"
     return Guard(
         open=not refused,
@@ -152,6 +152,11 @@ def guard_of(
         trust=trust,
         flips=flips,
     )
+
+
+def _equals(p: float) -> str:
+    shown = chance(p)
+    return shown if shown.startswith((">", "<")) else f"= {shown}"
 
 
 def closed_guard(pairs: Pairs, *, seed: int) -> Guard:
@@ -180,7 +185,7 @@ def _refused(wins: float, losses: float, sure: float, split: Folds) -> str:
     if sure <= SURE:
         return (
             f"flipping is not sure to gain: {wins:g} of {wins + losses:g} held-out flips were right, "
-            f"P(more right than wrong) = {chance(sure)}, and {SURE} is needed"
+            f"P(more right than wrong) {_equals(sure)}, and {SURE} is needed"
         )
     return ""
 

@@ -1,0 +1,34 @@
+"""One answer to each question, made once: as quick as a fit can be, so that some gates fail."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import bayesjudge as bj
+from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_trials, simulate_verdicts
+from bayesjudge.report import Comparison
+
+QUICK: dict[str, Any] = {"engine": "laplace", "draws": 100, "bootstrap": 50}
+
+
+@functools.cache
+def _answer(question: str) -> Comparison:
+    if question == "accuracy":
+        table = simulate_verdicts(seed=3, labelled=60, unlabelled=90).verdicts
+        return bj.accuracy(table, pooling="shared", compare=False, **QUICK)
+    if question == "elo":
+        log = simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=200, judges=1))
+        return bj.elo(log.battles, engine="laplace", draws=100)
+    if question == "reliability":
+        return bj.reliability(simulate_trials(seed=4, items=8, trials=3).trials, **QUICK)
+    return bj.audit(simulate_pairs(seed=1, n=60, verified=40, dimensions=2).pairs, engine="laplace", draws=100)
+
+
+@pytest.fixture
+def answer_to() -> Callable[[str], Comparison]:
+    """The answer to a question by its name."""
+    return _answer
