@@ -59,9 +59,11 @@ def test_what_a_file_lacks_is_said_with_what_to_type(tmp_path: Path) -> None:
     log = pd.DataFrame({"item": [1, 2], "model": "m", "judge": "j", "points": [1, 0], "prompt": ["x y", "z"]})
     log.to_csv(path, index=False)
     found = run_inspect(str(path), "--column", "verdict=points", "--where", "prompt=x y", "--where", "item<2")
-    assert found["accuracy"]["lacks"] == ["people's labels on some answers"]
+    (lacks,) = found["accuracy"]["lacks"]
+    assert lacks.startswith("people's labels on some answers: 385 of each model's")
     typed = f"bayesjudge accuracy {path} --column verdict=points --where 'prompt=x y' --where 'item<2'"
-    assert found["accuracy"]["commands"] == [f"{typed} --gold LABELS.csv   # item, model, label"]
+    sheet = f"{typed.replace('bayesjudge', 'bayesjudge next', 1)} --out to_label.csv"
+    assert found["accuracy"]["commands"] == [sheet, f"{typed} --gold to_label.csv"]
     assert "a column named 'model_b'" in found["elo"]["lacks"]
     assert not any("one tool" in text for text in found["elo"]["lacks"])
     scores = tmp_path / "scores.csv"

@@ -10,7 +10,8 @@ import pytest
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers import read_battles, read_pairs, read_verdicts
-from bayesjudge.report.comparison import LABELS, Comparison
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.sections import LABELS
 from bayesjudge.studies import accuracy, audit, elo
 
 FRAME = pd.DataFrame(
