@@ -158,6 +158,19 @@ class Estimates:
         records = frame.to_dict("records")
         return [{str(key): _json_value(value) for key, value in row.items()} for row in records]
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as an Arrow stream, which Polars, DuckDB, pyarrow and pandas take as it is.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> pa.table(Estimates.from_rows([{"estimand": "accuracy", "point": 0.5}]))["point"].to_pylist()
+        [0.5]
+        """
+        import pyarrow as pa
+
+        return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)
+
     def _repr_html_(self) -> str:
         return str(self.frame.to_html(escape=True, index=False))
 

@@ -186,12 +186,14 @@ def _sniff(content: bytes) -> str:
     return "tsv" if header.count(b"\t") > header.count(b",") else "csv"
 
 
-_LIBRARIES = ("pandas", "polars", "pyarrow", "ibis")
+#: What says that an object is a table, whoever made it: Arrow's stream, or the data frame interchange protocol.
+_PROTOCOLS = ("__arrow_c_stream__", "__dataframe__")
 
 
 def is_frame(source: object) -> bool:
-    """Whether the source is a table of one of the libraries known here."""
-    return type(source).__module__.split(".")[0] in _LIBRARIES
+    """Whether the source is a table: by a protocol, or of a library that is read lazily or by name."""
+    known = type(source).__module__.split(".")[0] in {"pandas", "polars", "pyarrow", "ibis"}
+    return known or any(hasattr(source, name) for name in _PROTOCOLS)
 
 
 def to_pandas(source: Any) -> pd.DataFrame:
@@ -210,11 +212,17 @@ def to_pandas(source: Any) -> pd.DataFrame:
         return arrow_to_pandas(source.to_pyarrow())
     if hasattr(source, "to_arrow") and hasattr(source, "columns"):
         return arrow_to_pandas(source.to_arrow())
-    if hasattr(source, "to_pandas") and hasattr(source, "column_names"):
-        return arrow_to_pandas(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        return arrow_to_pandas(pa.table(source))
+    if hasattr(source, "__dataframe__"):
+        import pyarrow.interchange
+
+        return arrow_to_pandas(pyarrow.interchange.from_dataframe(source))
     raise UsageError(
         f"cannot read a {type(source).__module__}.{type(source).__name__}; "
-        "give a path, or a pandas, Polars, pyarrow or Ibis table"
+        "give a path, or a table of pandas, Polars, Ibis or anything with __arrow_c_stream__"
     )
 
 

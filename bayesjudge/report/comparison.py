@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -64,6 +65,16 @@ class Posterior(Protocol):
     def save(self, path: str | PathLike[str]) -> Path:
         """Write to one NetCDF file."""
         ...
+
+
+@dataclass(frozen=True, repr=False)
+class Framed:
+    """A page that a notebook shows in a frame, apart from its own styles and scripts."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 #: Item, status (``yes``, ``warn`` or ``no``), and what the data say of it.
@@ -202,6 +213,19 @@ class Comparison:
         module = import_module(f"bayesjudge.report.{self.question}.{'page' if kind == 'page' else 'terminal'}")
         found: Callable[..., Any] = getattr(module, f"{self.question}_{kind}")
         return found
+
+    def _repr_html_(self) -> str:
+        """The answer, one table and the warnings, for a notebook."""
+        from bayesjudge.report.writing import render_excerpt
+
+        return render_excerpt(self.page())
+
+    def show(self, *, height: int = 800) -> Framed:
+        """The page inside a notebook, in a frame of that many pixels."""
+        from bayesjudge.report.writing import render_page
+
+        page = html.escape(render_page(self.page()))
+        return Framed(f'<iframe srcdoc="{page}" style="width: 100%; height: {height}px; border: 0"></iframe>')
 
     def to_html(self, path: str | PathLike[str]) -> Path:
         """Write the self-contained page; returns its path."""

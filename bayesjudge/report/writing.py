@@ -67,6 +67,18 @@ def render_page(page: Page) -> str:
     return html
 
 
+def render_excerpt(page: Page) -> str:
+    """The answer of a page with its table and its warnings, for a notebook: no script, and colours of light and dark.
+
+    Examples
+    --------
+    >>> "Best: a" in render_excerpt(Page(title="A report", question="", headline=["Best: a"]))
+    True
+    """
+    html: str = _environment().get_template("excerpt.html").render(page=page)
+    return html
+
+
 def _manifests(manifest: Mapping[str, Any]) -> list[str]:
     """How it was computed as text, with the first fits; then the further ones, which paper goes without."""
     fits = list(manifest.get("fits", {}).items())

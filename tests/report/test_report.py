@@ -30,6 +30,7 @@ from bayesjudge.report import (
 )
 from bayesjudge.report.cells import grid_of
 from bayesjudge.report.drawing import inline_svg
+from bayesjudge.report.writing import render_excerpt
 
 HOSTILE = '<script>alert(1)</script>"onload="alert(2)" <img src=x onerror=alert(3)> \'}}{{ 7*7 }}'
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -287,3 +288,16 @@ def test_words_can_be_read_in_both_themes(theme: int) -> None:
     # 4.5 is WCAG's AA level for text of any size.
     found = {f"{word} on {ground}": contrast(colours[word], colours[ground]) for word, ground in READ}
     assert {names: ratio for names, ratio in found.items() if ratio < 4.5} == {}
+
+
+def test_the_excerpt_for_a_notebook_is_small_inert_and_folds_its_warnings() -> None:
+    sections = [Section(title="s", warnings=["mind the section"])]
+    table = Table(caption="Accuracy", frame=pd.DataFrame({"model": [HOSTILE], "bayes:x": [Interval(0.5, 0.4, 0.6)]}))
+    whole = page(HOSTILE, table=table, sections=sections, gate_reasons=["R-hat of 1.2"], doubtful=True)
+    text = render_excerpt(whole)
+    read = Reader(text)
+    assert read.open == []
+    assert {tag for tag, _ in read.tags} & {"script", "style", "img", "iframe", "link"} == set()
+    assert "color-scheme: light dark" in text
+    assert text.index("0.500 [0.400, 0.600]") < text.index("<details>") < text.index("mind the section")
+    assert len(text.encode()) <= 30_000

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import io
 import itertools
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from rich.console import Console
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
+from bayesjudge.report import Page, render_page
 from bayesjudge.report.accuracy.headline import headline
 from bayesjudge.report.accuracy.terminal import MOST_PAIRS
 from bayesjudge.report.comparison import Comparison
@@ -261,3 +264,14 @@ def test_columns_that_fit_are_not_cut_and_leave_the_names_room(width: int) -> No
     assert "…" not in text
     assert all(name in text for name in names)
     assert text.count("1591 [1476, 1719]") == 2 * len(columns)
+
+
+def test_a_notebook_shows_the_answer_and_its_page_in_a_frame(monkeypatch):
+    stub = Page(title="t", question="q", headline=['<b>"best"</b>'])
+    monkeypatch.setattr(Comparison, "page", lambda _: stub)
+    answer = answer_of(["a", "b"])
+    assert "&lt;b&gt;" in answer._repr_html_()
+    shown = answer.show(height=321)._repr_html_()
+    source = re.fullmatch(r'<iframe srcdoc="([^"]*)" style="width: 100%; height: 321px; border: 0"></iframe>', shown)
+    assert source
+    assert html.unescape(source[1]) == render_page(stub)
