@@ -96,7 +96,7 @@ def from_dict(found: Mapping[str, Any]) -> Comparison:
 
 
 def _outcome(found: Mapping[str, Any]) -> Outcome:
-    return Outcome(**{**found, "probability": _numbers({"p": found["probability"]})["p"]})
+    return Outcome(**{**found, "probability": _number(found["probability"])})
 
 
 def _estimates(records: Sequence[Mapping[str, Any]]) -> Estimates:
@@ -104,7 +104,11 @@ def _estimates(records: Sequence[Mapping[str, Any]]) -> Estimates:
 
 
 def _numbers(figures: Mapping[str, Any]) -> dict[str, float]:
-    return {name: math.nan if value is None else float(_NAMED.get(value, value)) for name, value in figures.items()}
+    return {name: _number(value) for name, value in figures.items()}
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(_NAMED.get(value, value))
 
 
 def _frame(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
