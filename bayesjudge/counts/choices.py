@@ -146,7 +146,7 @@ def count_choices(trials: Trials) -> ChoiceCounts:
         judge=cells[:, 0],
         item=cells[:, 1],
         condition=cells[:, 2],
-        slots=np.array([_slots(options[i], order[a], most) for _, i, _, a in cells]),
+        slots=np.array([_slots(options[i], str(order[a]), most) for _, i, _, a in cells]),
         n=n,
         slot_n=slot_n,
         dropped=trials.dropped,

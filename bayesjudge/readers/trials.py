@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import pandas as pd
@@ -13,12 +14,13 @@ from bayesjudge.readers.parts import Part, located, read_parts
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.tables import Scores, Trials
+from bayesjudge.tables.choices import CHOICE_COLUMNS
 from bayesjudge.tables.columns import name_columns
 from bayesjudge.tables.scores import SCORES
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
 
-_TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS)
+_TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
 _SCORE_NAMES = (*SCORES.columns, *SIDE_COLUMNS)
 
 type _Aliases = Mapping[str, tuple[Sequence[str], Sequence[str]]]
@@ -146,7 +148,7 @@ def read_repeats(
     trials = scores = None
     if compared and compared is not left_out:
         trials = _trials(parts, _mapped(mapped, _TRIAL_NAMES, _SCORE_NAMES))
-        trials = Trials(trials.frame, trials.dropped, said + trials.warnings)
+        trials = replace(trials, warnings=said + trials.warnings)
     if scored and scored is not left_out:
         scores = _scores(parts, _mapped(mapped, _SCORE_NAMES, _TRIAL_NAMES))
         scores = Scores(scores.frame, scores.dropped, said + scores.warnings)
@@ -157,7 +159,7 @@ def _outcome_columns(found: Sequence[str], columns: Mapping[str, str]) -> list[s
     """The table's columns that hold outcomes, or counts of them."""
     known = {**_known(found, columns, TRIAL_ALIASES), **columns}
     counted = [known.get(name, name) for name in COUNT_COLUMNS[:2]]
-    names = [known["outcome"]] if "outcome" in known else counted
+    names = [known["outcome"]] if "outcome" in known else ["slot"] if "slot" in found else counted
     return names if set(names) <= {*found, *columns.values()} else []
 
 
@@ -210,7 +212,7 @@ def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None) -> Trials:
         trials = Trials.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, *named)) from error
-    return Trials(trials.frame, trials.dropped, tuple(dict.fromkeys(warnings + trials.warnings)))
+    return replace(trials, warnings=tuple(dict.fromkeys(warnings + trials.warnings)))
 
 
 def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None) -> Scores:

@@ -49,9 +49,10 @@ def checks_section(answer: Comparison) -> Section:
     if "sensitivity" in checks:
         moved, total = int(checks["sensitivity"]["prior_sensitive"].sum()), len(checks["sensitivity"])
         text.append(f"Prior sensitivity by power scaling: {moved} of {total} estimands move with the prior.")
-    caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
-    alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
-    figures.append(figure_of(rank_traces(_worst_chains(answer)), caption, alt))
+    if answer.fits:
+        caption = "Ranks of the draws of the six worst-mixing parameters; even bars mean that the chains agree."
+        alt = f"Rank plots. Largest R-hat {answer.gate.figures['rhat']:.3f}."
+        figures.append(figure_of(rank_traces(_worst_chains(answer)), caption, alt))
     tables = [
         Table(caption=f"{name.capitalize().replace('_', ' ')}, in full", frame=frame, folded=True)
         for name, frame in checks.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bayesjudge.counts.choices import ChoiceCounts, count_choices
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
 from bayesjudge.errors import InputError, UsageError
@@ -15,9 +16,10 @@ from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
-from bayesjudge.studies.common.checks import check_fits, joint_gate
+from bayesjudge.studies.common.checks import check_fits, joint_gate, stacked_tables
 from bayesjudge.studies.common.comparison import Comparison
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
+from bayesjudge.studies.reliability.choices import Chosen, chosen
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
     OWN,
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
     from bayesjudge.report import Page
 
+type Tallied = TrialCounts | ChoiceCounts
+
 
 @takes(ReliabilityOptions, positional=["scores"])
 def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
@@ -44,12 +48,13 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     Parameters
     ----------
     trials : Trials, TrialCounts, Scores, or anything that `read_trials` takes
-        Repeated comparisons. A file that (also) holds scores is read for both where ``scores`` is not given.
+        Repeated comparisons, or choices among more options. A file that (also) holds scores is read for
+        both where ``scores`` is not given.
 
     Returns
     -------
     Comparison
-        ``estimates``: flip rates, minimum trials, noise budgets, intraclass correlations, ...;
+        ``estimates``: flip rates, shares of slots, minimum trials, noise budgets, intraclass correlations, ...;
         ``diagnostics``: position bias, agreement of judges, layers of variance, changes between conditions;
         among ``checks`` the tables ``items``, ``curves``, ``minimum``, ``tiers``, ``plan``, ``tests``,
         ``ablations``, ``gaps``.
@@ -74,7 +79,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     further = further_models(options, own=OWN, needs=Model)
     require_distinct([RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *further])
     planned: dict[str, Fitting | str] = {}
-    if compared is not None:
+    if isinstance(compared, TrialCounts):
         planned["trials"] = pairwise_job(compared, options)
     if scored is not None:
         planned["scores"] = pointwise_job(scored, options, alone=compared is None)
@@ -82,7 +87,11 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     counts = [one for one in (compared, scored) if one is not None]
     more = {model.label: _further_job(model, counts, options) for model in further}
     made = run_fits({**jobs, **more}, executor=options.executor, workers=options.workers)
-    pair = None if compared is None else pairwise(made["trials"], compared, options)
+    pair: Pairwise | Chosen | None = None
+    if isinstance(compared, ChoiceCounts):
+        pair = chosen(compared, options)
+    elif compared is not None:
+        pair = pairwise(made["trials"], compared, options)
     point = None
     if scored is not None:
         unfitted = planned["scores"]
@@ -90,7 +99,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     return _assemble(pair, point, options, [made[label] for label in more])
 
 
-def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions) -> Fitting:
+def _further_job(model: Model, counts: Sequence[Tallied | ScoreCounts], options: ReliabilityOptions) -> Fitting:
     """A further model, of the comparisons where there are some and it takes them, else of the scores."""
     *before, last = counts
     for one in before:
@@ -101,19 +110,23 @@ def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], opti
     return Fitting(model=model, table=last, **options.sampling)
 
 
-def _counted(trials: Any, scores: Any) -> tuple[TrialCounts | None, ScoreCounts | None]:
+def _counted(trials: Any, scores: Any) -> tuple[Tallied | None, ScoreCounts | None]:
     if trials is None and scores is None:
         raise UsageError("give trials= (comparisons), scores= (scores of single responses), or both")
     if isinstance(trials, (Scores, ScoreCounts)) and scores is None:
         trials, scores = None, trials
-    if scores is None and not isinstance(trials, (Trials, TrialCounts)) and not _lives_elsewhere(trials):
+    if scores is None and not isinstance(trials, (Trials, TrialCounts, ChoiceCounts)) and not _lives_elsewhere(trials):
         trials, scores = read_repeats(trials)
-    return _count(trials, TrialCounts, Trials, read_trials, count_trials), _count(
+    return _count(trials, (TrialCounts, ChoiceCounts), Trials, read_trials, _tally), _count(
         scores, ScoreCounts, Scores, read_scores, count_scores
     )
 
 
-def _count(source: Any, counts: type[Any], table: type[Any], read: Any, count: Any) -> Any:
+def _tally(trials: Any) -> Tallied:
+    return count_choices(trials) if isinstance(trials, Trials) and trials.options else count_trials(trials)
+
+
+def _count(source: Any, counts: Any, table: type[Any], read: Any, count: Any) -> Any:
     if source is None or isinstance(source, counts):
         return source
     # An Ibis table is counted where it lives; everything else is read into a validated table first.
@@ -125,10 +138,10 @@ def _lives_elsewhere(source: Any) -> bool:
 
 
 def _chosen(
-    compared: TrialCounts | None, scored: ScoreCounts | None, judges: Sequence[str]
-) -> tuple[TrialCounts | None, ScoreCounts | None]:
+    compared: Tallied | None, scored: ScoreCounts | None, judges: Sequence[str]
+) -> tuple[Tallied | None, ScoreCounts | None]:
     """Counts of some judges, each of whom some table must have."""
-    parts = [part for part in (compared, scored) if part is not None]
+    parts: list[Tallied | ScoreCounts] = [part for part in (compared, scored) if part is not None]
     known = list(dict.fromkeys(judge for part in parts for judge in part.judges))
     unknown = [judge for judge in judges if judge not in known]
     if unknown or not judges:
@@ -143,7 +156,7 @@ def _chosen(
 
 
 def _assemble(
-    pair: Pairwise | None, point: Pointwise | None, options: ReliabilityOptions, further: Sequence[Fit]
+    pair: Pairwise | Chosen | None, point: Pointwise | None, options: ReliabilityOptions, further: Sequence[Fit]
 ) -> Comparison:
     parts = [part for part in (pair, point) if part is not None]
     fits = {one.model.label: one for one in (*(one for part in parts for one in part.fits), *further)}
@@ -151,7 +164,10 @@ def _assemble(
     rows = _rows(made, parts[0].counts, options)
     rows = Estimates.concat([*(one.estimates(prob=options.prob) for one in further), rows])
     estimates, diagnostics = arranged(rows.with_truth(options.truth) if options.truth else rows)
-    checks = {**own_tables(pair, point), **check_fits(fits.values(), fits.values())}
+    tables = [own_tables(pair, point, prob=options.prob)]
+    tables += [check_fits(fits.values(), fits.values())] if fits else []
+    checks, gates = stacked_tables(tables), {name: fit.gate for name, fit in fits.items()}
+    gates |= pair.gates if isinstance(pair, Chosen) else {}
     return Comparison(
         question="reliability",
         estimates=estimates,
@@ -160,7 +176,7 @@ def _assemble(
         checks=checks,
         warnings=tuple(warnings_of(pair, point, checks)),
         checklist=checklist(pair, point, checks),
-        gate=joint_gate({k: f.gate for k, f in fits.items()}),
+        gate=joint_gate(gates),
         page_of=_page,
         screen_of=_screen,
         settings=options.settings,
@@ -168,7 +184,7 @@ def _assemble(
     )
 
 
-def _rows(rows: Estimates, counts: TrialCounts | ScoreCounts, options: ReliabilityOptions) -> Estimates:
+def _rows(rows: Estimates, counts: Tallied | ScoreCounts, options: ReliabilityOptions) -> Estimates:
     """Bayesian rows, and those of the baselines requested."""
     own = [name for name in rows.frame["method"].unique() if not name.startswith("bayes:")]
 
