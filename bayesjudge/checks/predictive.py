@@ -119,7 +119,7 @@ def predictive_check(
     rows: list[dict[str, Any]] = []
     for name, statistic in fit.model.statistics.items():
         shown = [None if counts is None else _values(statistic(counts, data)) for counts in samples]
-        rows += [{"statistic": name, **row} for row in _compare(shown, prob, note)]
+        rows += [{"statistic": name, **row} for row in compared(shown, prob, note)]
     columns = [
         "statistic",
         "unit",
@@ -158,8 +158,8 @@ def _rows(draws: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return draws.reshape(-1, *shape)
 
 
-def _compare(shown: Sequence[_Values | None], prob: float, note: str) -> list[dict[str, Any]]:
-    """Rows of one statistic from its values in the observed, the predicted and the resampled data."""
+def compared(shown: Sequence[_Values | None], prob: float, note: str) -> list[dict[str, Any]]:
+    """Rows of one statistic from its values (samples,) by unit in the observed, predicted and resampled data."""
     observed, predicted, resampled = (values or {} for values in shown)
     rows = []
     for unit, seen in observed.items():

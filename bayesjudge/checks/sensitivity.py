@@ -105,19 +105,20 @@ def prior_sensitivity(
     rows = []
     for estimand, draws in found.items():
         for names, values in _scalars(draws):
-            moved = {component: _rate(values, *pair) for component, pair in weights.items()}
-            rows.append(
-                {
-                    "estimand": estimand,
-                    **names,
-                    **moved,
-                    "prior_sensitive": not moved["prior"] < SENSITIVE_ABOVE,
-                    "diagnosis": _diagnosis(**moved),
-                }
-            )
+            rows.append({"estimand": estimand, **names, **_moved(values, weights)})
     columns = ["estimand", "unit", "judge", "prior", "likelihood", "prior_sensitive", "diagnosis"]
     frame = pd.DataFrame(rows, columns=columns).astype({"prior_sensitive": bool})
     return PriorSensitivity(frame=frame, priors=scaled)
+
+
+def scaled_row(values: Matrix, log_densities: Mapping[str, Matrix]) -> dict[str, Any]:
+    """Sensitivities of one quantity's draws (chains, draws) to the components, from their log densities at each."""
+    return _moved(values, {name: _weights(density) for name, density in log_densities.items()})
+
+
+def _moved(values: Matrix, weights: Mapping[str, tuple[Matrix, Matrix]]) -> dict[str, Any]:
+    moved = {component: _rate(values, *pair) for component, pair in weights.items()}
+    return {**moved, "prior_sensitive": not moved["prior"] < SENSITIVE_ABOVE, "diagnosis": _diagnosis(**moved)}
 
 
 def _scaled_priors(fit: Fit, priors: Iterable[str] | None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayesjudge.datasets.battles import BattleDesign, SimulatedBattles, simulate_battles, soft_truth
+from bayesjudge.datasets.choices import SimulatedChoices, simulate_choices
 from bayesjudge.datasets.design import VerdictDesign
 from bayesjudge.datasets.pairs import SimulatedPairs, simulate_pairs
 from bayesjudge.datasets.papers import COIN_FLIP_TRIALS, coin_flip, mmlu_pro, mmlu_pro_questions
@@ -16,6 +17,7 @@ __all__ = [
     "ScoreDesign",
     "Simulated",
     "SimulatedBattles",
+    "SimulatedChoices",
     "SimulatedPairs",
     "SimulatedScores",
     "SimulatedTrials",
@@ -26,6 +28,7 @@ __all__ = [
     "mmlu_pro",
     "mmlu_pro_questions",
     "simulate_battles",
+    "simulate_choices",
     "simulate_counts",
     "simulate_pairs",
     "simulate_scores",

@@ -114,6 +114,18 @@ def swap_risk(error: ArrayLike, *, gap: float) -> Array:
     return np.where(spread > 0, ndtr(-mean / np.where(spread > 0, spread, 1.0)), certain)
 
 
+def trials_label(trials: NDArray[np.int64]) -> str:
+    """Numbers of trials as an estimand's bracket says them.
+
+    Examples
+    --------
+    >>> trials_label(np.array([6, 6])), trials_label(np.array([2, 6]))
+    ('N=6', 'N=2-6')
+    """
+    low, high = int(trials.min()), int(trials.max())
+    return f"N={low}" if low == high else f"N={low}-{high}"
+
+
 @lru_cache(maxsize=256)
 def _table(trials: int) -> Array:
     """P(win) at every node: own probability (rows) by the larger rival's share of the rest (columns)."""

@@ -15,12 +15,13 @@ from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import repeated, to_scores, to_trials
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.tables import Scores, Trials
+from bayesjudge.tables.choices import CHOICE_COLUMNS
 from bayesjudge.tables.columns import name_columns
 from bayesjudge.tables.scores import SCORES
 from bayesjudge.tables.trials import TRIALS
 from bayesjudge.tables.unfold import COUNT_COLUMNS, SIDE_COLUMNS, score_columns
 
-_TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS)
+_TRIAL_NAMES = (*TRIALS.columns, *COUNT_COLUMNS, *CHOICE_COLUMNS)
 _SCORE_NAMES = (*SCORES.columns, *SIDE_COLUMNS)
 
 _REPEATED_ITEMS = {name: TRIAL_ALIASES[name] for name in ("item", "category")}
@@ -163,7 +164,7 @@ def _outcome_columns(found: Sequence[str], columns: Mapping[str, str]) -> list[s
     """The table's columns that hold outcomes, or counts of them."""
     known = {**_known(found, columns, TRIAL_ALIASES), **columns}
     counted = [known.get(name, name) for name in COUNT_COLUMNS[:2]]
-    names = [known["outcome"]] if "outcome" in known else counted
+    names = [known["outcome"]] if "outcome" in known else ["slot"] if "slot" in found else counted
     return names if set(names) <= {*found, *columns.values()} else []
 
 

@@ -108,7 +108,8 @@ def _numbers(figures: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _number(value: Any) -> float:
-    return math.nan if value is None else float(_NAMED.get(value, value))
+    known: Any = _NAMED.get(value, value)
+    return math.nan if known is None else float(known)
 
 
 def _frame(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:

@@ -165,7 +165,7 @@ def verdict_draws(model: Any, posterior: xr.Dataset, data: Data) -> VerdictDraws
     used = np.flatnonzero(np.asarray(data["total"]) > 0)
     log_p, rho = _cells(model, _thinned(posterior, len(used)), data, used)
     counts, rng = np.asarray(data["n"])[used], np.random.default_rng(_SEED)
-    pi = _dirichlet(np.exp(log_p), rho, counts, rng)
+    pi = dirichlet(np.exp(log_p), rho, counts, rng)
     units, unit = unit_codes(data)
     unit = unit[used]
     seen = np.zeros((len(units), 3), dtype=np.int64)
@@ -213,7 +213,7 @@ def _of_cells(sites: Any, arrays: Any, key: Any, facts: Any) -> tuple[Any, Any]:
     return fn.log_p[used], fn.rho[used]
 
 
-def _dirichlet(p: Any, rho: Any, counts: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+def dirichlet(p: Any, rho: Any, counts: Any, rng: np.random.Generator) -> NDArray[np.float64]:
     """π given p, ρ and counts; p itself where trials do not correlate."""
     inflated = p * ((1 - rho) / np.maximum(rho, 1e-12))[..., None] + counts
     drawn = rng.standard_gamma(np.maximum(inflated, 1e-12))

@@ -24,6 +24,7 @@ from bayesjudge.baselines.reliability.outcomes import (
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.estimates import Estimates
+from bayesjudge.maths.majority import trials_label
 
 type Array = NDArray[np.float64]
 type Counts = NDArray[np.int64]
@@ -107,18 +108,6 @@ def choice_baselines(
     return ChoiceReliability(
         estimates=Estimates.from_rows(found), items=pd.concat(frames, ignore_index=True), warnings=_warnings(parts)
     )
-
-
-def trials_label(trials: Counts) -> str:
-    """Numbers of trials as an estimand's bracket says them.
-
-    Examples
-    --------
-    >>> trials_label(np.array([6, 6])), trials_label(np.array([2, 6]))
-    ('N=6', 'N=2-6')
-    """
-    low, high = int(trials.min()), int(trials.max())
-    return f"N={low}" if low == high else f"N={low}-{high}"
 
 
 def _parts(counts: ChoiceCounts) -> Iterator[Part]:

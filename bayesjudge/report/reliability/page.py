@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _QUESTION = "Asked again, does the judge decide the same, and how often must it be asked?"
 _METHOD = (
+    """Choices among three options or more are fitted judge by judge: an item's options have preferences, slots add
+    to them, and trials of one arrangement correlate; preferences are integrated out by importance sampling, and
+    Pareto's k, the effective draws and the error of the items' likelihoods are the gate.""",
     """Trials are reduced to counts of a, b and tie for each judge, item, prompt, temperature and order. The
     model repeated_trials gives every item a preference shared by the judges, lets judges and prompts disagree
     with it, and gives each judge a position bias, a tie rate, a decisiveness and a correlation of its trials.
@@ -54,7 +57,19 @@ def reliability_page(answer: Comparison) -> Page:
         question=_QUESTION,
         headline=headline(answer),
         first=_first(answer),
-        body=(_position, _stability, _needed, _plan, _scores, _judges, _conditions, checks_section, _tables, _method),
+        body=(
+            _position,
+            _slots,
+            _stability,
+            _needed,
+            _plan,
+            _scores,
+            _judges,
+            _conditions,
+            checks_section,
+            _tables,
+            _method,
+        ),
         places={"Scores": ("scores",)},
     )
 
@@ -121,6 +136,37 @@ def _position(answer: Comparison) -> Section | None:
         figures = _forest(answer.diagnostics, "position_effect", caption)
         return Section(title="Position", figures=figures)
     return Section(title="Position", text=[str(rows["note"].iloc[0]).capitalize() + "."])
+
+
+def _slots(answer: Comparison) -> Section | None:
+    rows = answer.diagnostics.frame
+    slots = [name for name in dict.fromkeys(rows["estimand"]) if name.startswith("slot_share[")]
+    if not slots:
+        return None
+    text = [
+        """P(slot) is how often the option in that slot is chosen when every item is shown in every arrangement: 1/K
+        where slots do not matter. Disagreement due to slots is what remains of it when one arrangement is kept.""",
+        """K balanced arrangements (each option once in every slot) replace as many repeats of one arrangement as
+        'repeats replaced' says; where that is infinite, no number of repeats does what they do.""",
+    ]
+    figures = [
+        figure
+        for name in slots
+        for figure in _forest(answer.diagnostics, name, f"P(slot {name[11:-1]}) of each judge.")
+    ]
+    kinds = (
+        "disagreement_share[slot]",
+        "repeats_replaced",
+        "majority_match[balanced]",
+        "majority_match[one arrangement]",
+    )
+    tables = [
+        comparison_table(part, estimand=name, caption=name)
+        for name in (*[one.replace("slot_share", "slot_effect") for one in slots], *kinds)
+        for part in (answer.diagnostics, answer.estimates)
+        if len(part.where(estimand=name))
+    ]
+    return Section(title="Slots", text=text, figures=figures, tables=tables)
 
 
 def _needed(answer: Comparison) -> Section | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,17 @@ BESIDE = (
     ("flip_rate[same order]", "same order"),
     ("position_effect", "first − second"),
     ("minimum_trials[95%]", "trials for 95 %"),
+    ("disagreement_share[slot]", "due to slots"),
+    ("repeats_replaced", "repeats replaced"),
 )
+#: Shown of every slot.
+SLOTS = (
+    ("slot_share[{}]", "share of choices"),
+    ("slot_effect[{}]", "effect in logits"),
+    ("accuracy[slot {}]", "accuracy there"),
+)
+#: Estimands that are numbers of trials.
+WHOLE = ("minimum_trials[95%]", "repeats_replaced")
 SCORES = (("icc", "ICC(2,1)"), ("score_margin", "margin of one score"), ("score_gap", "gap a to b"))
 #: Pairs of judges and sentences of the plan printed by default.
 MOST = 12
@@ -36,6 +47,7 @@ def reliability_screen(answer: Comparison, width: int) -> list[Table | str]:
     tables: list[Table | str] = [
         *map(escape, headline(answer)),
         _verdicts(answer, rows),
+        _slots(answer, rows),
         _scores(answer, rows),
         _agreement(answer, rows),
     ]
@@ -63,8 +75,22 @@ def _verdicts(answer: Comparison, rows: Estimates) -> Table:
         cells = [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]
         for name, _ in beside:
             row = _best(rows, name).get((str(unit), str(group)))
-            cells.append("" if row is None else _trials(row) if name.startswith("minimum") else interval_cell(row))
+            cells.append("" if row is None else _trials(row) if name in WHOLE else interval_cell(row))
         table.add_row(escape(unit_name(unit, group)), *cells)
+    return table
+
+
+def _slots(answer: Comparison, rows: Estimates) -> Table:
+    """One line a judge, condition and slot: how often it is chosen, what it adds, how often the right one is."""
+    shown = [(name, heading) for name, heading in SLOTS if _best(rows, name.format(1))]
+    table = empty_table(f"Slots, {percent(answer)} intervals", ["judge", "slot"], [heading for _, heading in shown])
+    for unit, group in _best(rows, SLOTS[0][0].format(1)):
+        for k in itertools.count(1):
+            found = [_best(rows, name.format(k)).get((unit, group)) for name, _ in shown]
+            if found[0] is None:
+                break
+            cells = ["" if row is None else interval_cell(row) for row in found]
+            table.add_row(escape(unit_name(unit, group)) if k == 1 else "", str(k), *cells)
     return table
 
 

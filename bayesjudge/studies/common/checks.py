@@ -49,7 +49,8 @@ def joint_gate(gates: Mapping[str, Gate]) -> Gate:
     reasons = tuple(f"{name}: {reason}" for name, gate in gates.items() for reason in gate.reasons)
     # np.max and np.min, since the built-in ones can lose a NaN.
     known = {name: [gate.figures[name] for gate in gates.values() if name in gate.figures] for name in ("rhat", "ess")}
-    figures = {"rhat": float(np.max(known["rhat"])), "ess": float(np.min(known["ess"]))}
+    worst = {"rhat": np.max, "ess": np.min}
+    figures = {name: float(worst[name](values)) for name, values in known.items() if values}
     return Gate(passed=all(gate.passed for gate in gates.values()), reasons=reasons, figures=figures)
 
 

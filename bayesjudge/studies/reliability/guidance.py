@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
+from bayesjudge.studies.reliability.choices import Chosen
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesjudge.report.comparison import ChecklistItem
     from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
+
+    type Compared = Pairwise | Chosen
 
 
 #: Flip rate above which the paper calls an item uncertain (section 6.4).
@@ -20,7 +23,7 @@ HIGH_FLIP = 0.20
 MINIMUM, STANDARD = 10, 20
 
 
-def warnings_of(pair: Pairwise | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]) -> list[str]:
+def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]) -> list[str]:
     """What a reader must know before the numbers, most serious first."""
     found: list[str] = []
     for part in (pair, point):
@@ -41,7 +44,7 @@ def warnings_of(pair: Pairwise | None, point: Pointwise | None, checks: Mapping[
 
 
 def checklist(
-    pair: Pairwise | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]
+    pair: Compared | None, point: Pointwise | None, checks: Mapping[str, pd.DataFrame]
 ) -> tuple[ChecklistItem, ...]:
     """Section 6.4 of "The Coin Flip Judge?", filled from the data."""
     return (
@@ -54,7 +57,7 @@ def checklist(
     )
 
 
-def _trials(pair: Pairwise) -> tuple[ChecklistItem, ...]:
+def _trials(pair: Compared) -> tuple[ChecklistItem, ...]:
     trials = pair.baseline.items["trials"]
     middle = float(trials.median())
     status = "yes" if trials.min() >= STANDARD else "warn" if middle >= MINIMUM else "no"
@@ -63,17 +66,22 @@ def _trials(pair: Pairwise) -> tuple[ChecklistItem, ...]:
     return (("Repeated trials", status, text), _order(pair))
 
 
-def _order(pair: Pairwise) -> ChecklistItem:
-    known = float(pair.counts.n[pair.counts.order != 0].sum() / pair.counts.n.sum())
-    both = float(pair.baseline.items["position_effect"].notna().mean())
+def _order(pair: Compared) -> ChecklistItem:
+    recorded = pair.counts.recorded if isinstance(pair, Chosen) else pair.counts.order != 0
+    known = float(pair.counts.n[recorded].sum() / pair.counts.n.sum())
     if not known:
         text = "Not recorded: position bias cannot be told from preference, and nothing is said of it."
         return "Order of presentation", "no", text
+    if isinstance(pair, Chosen):
+        fewest = min(int((one.data.n.sum(2) > 0).sum(1).min()) for one in pair.choices)
+        text = f"Recorded for {known:.0%} of the trials; fewest arrangements of an item: {fewest}."
+        return "Order of presentation", "yes" if known == 1 and fewest > 1 else "warn", text
+    both = float(pair.baseline.items["position_effect"].notna().mean())
     text = f"Recorded for {known:.0%} of the trials; {both:.0%} of the items were shown in both orders."
     return "Order of presentation", "yes" if both == 1 else "warn", text
 
 
-def _modes(pair: Pairwise | None, point: Pointwise | None) -> ChecklistItem:
+def _modes(pair: Compared | None, point: Pointwise | None) -> ChecklistItem:
     if pair is not None and point is not None:
         return "Comparisons and scores", "yes", "Both are reported, with the gap between them."
     have, lack = ("comparisons", "scores") if pair is not None else ("scores", "comparisons")
@@ -81,7 +89,7 @@ def _modes(pair: Pairwise | None, point: Pointwise | None) -> ChecklistItem:
     return "Comparisons and scores", "warn", text
 
 
-def _panel(pair: Pairwise | None, point: Pointwise | None) -> ChecklistItem:
+def _panel(pair: Compared | None, point: Pointwise | None) -> ChecklistItem:
     judges = {judge for part in (pair, point) if part is not None for judge in part.counts.judges}
     if len(judges) < 2:
         return "Panel of judges", "warn", "One judge: how much depends on who judges cannot be seen."
@@ -96,14 +104,14 @@ def _uncertain(items: pd.DataFrame) -> tuple[ChecklistItem, ...]:
     return (("Uncertain items", "warn" if len(high) else "yes", f"{text}: {shown}." if len(high) else f"{text}."),)
 
 
-def _categories(pair: Pairwise) -> tuple[ChecklistItem, ...]:
+def _categories(pair: Compared) -> tuple[ChecklistItem, ...]:
     if not pair.counts.categories:
         return (("Categories", "warn", "No categories were given: stability by kind of task is not shown."),)
     names = pair.counts.categories
     return (("Categories", "yes", f"Flip rates are shown for {len(names)} categories."),)
 
 
-def _protocol(pair: Pairwise | None, point: Pointwise | None) -> ChecklistItem:
+def _protocol(pair: Compared | None, point: Pointwise | None) -> ChecklistItem:
     conditions = {str(c) for part in (pair, point) if part is not None for c in part.counts.conditions}
     if len(conditions) > 1:
         text = f"{len(conditions)} combinations of prompt and temperature were tried."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bayesjudge.counts.choices import ChoiceCounts, count_choices
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
 from bayesjudge.errors import InputError, UsageError
@@ -18,9 +19,10 @@ from bayesjudge.options import ReliabilityOptions, takes
 from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import data_facts, file_fact
-from bayesjudge.studies.common.checks import check_fits, joint_gate
+from bayesjudge.studies.common.checks import check_fits, joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
+from bayesjudge.studies.reliability.choices import Chosen, chosen
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
     OWN,
@@ -34,6 +36,8 @@ from bayesjudge.studies.reliability.parts import (
 from bayesjudge.studies.reliability.tables import arranged, own_tables
 from bayesjudge.tables import Scores, Trials
 
+type Tallied = TrialCounts | ChoiceCounts
+
 
 @takes(ReliabilityOptions, positional=["scores"])
 def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
@@ -42,12 +46,13 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     Parameters
     ----------
     trials : Trials, TrialCounts, Scores, or anything that `read_trials` takes
-        Repeated comparisons. A file that (also) holds scores is read for both where ``scores`` is not given.
+        Repeated comparisons, or choices among more options. A file that (also) holds scores is read for
+        both where ``scores`` is not given.
 
     Returns
     -------
     Comparison
-        ``estimates``: flip rates, minimum trials, noise budgets, intraclass correlations, ...;
+        ``estimates``: flip rates, shares of slots, minimum trials, noise budgets, intraclass correlations, ...;
         ``diagnostics``: position bias, agreement of judges, layers of variance, changes between conditions;
         among ``checks`` the tables ``items``, ``curves``, ``minimum``, ``tiers``, ``plan``, ``tests``,
         ``ablations``, ``gaps``.
@@ -67,13 +72,14 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     bayesjudge.errors.UsageError: prob=95 must lie between 0 and 1, for instance 0.95
     """
     tables = _tables(trials, options.scores)
-    compared, scored = _count(tables[0], TrialCounts, count_trials), _count(tables[1], ScoreCounts, count_scores)
+    compared = _count(tables[0], (TrialCounts, ChoiceCounts), _tally)
+    scored = _count(tables[1], ScoreCounts, count_scores)
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
     further = further_models(options, own=OWN, needs=Model)
     require_distinct([RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *further])
     planned: dict[str, Fitting | str] = {}
-    if compared is not None:
+    if isinstance(compared, TrialCounts):
         planned["trials"] = pairwise_job(compared, options)
     if scored is not None:
         planned["scores"] = pointwise_job(scored, options, alone=compared is None)
@@ -81,7 +87,11 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     counts = [one for one in (compared, scored) if one is not None]
     more = {model.label: _further_job(model, counts, options) for model in further}
     made = run_fits({**jobs, **more}, executor=options.executor, workers=options.workers)
-    pair = None if compared is None else pairwise(made["trials"], compared, options)
+    pair: Pairwise | Chosen | None = None
+    if isinstance(compared, ChoiceCounts):
+        pair = chosen(compared, options)
+    elif compared is not None:
+        pair = pairwise(made["trials"], compared, options)
     point = None
     if scored is not None:
         unfitted = planned["scores"]
@@ -90,23 +100,23 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     # One file may hold both.
     files = {one["file"]: one for table in tables for one in getattr(table, "source", ())}
     answer = replace(answer, source=tuple(files.values()))
-    rows = sum(float(one.n.sum() if isinstance(one, TrialCounts) else one.cells.n.sum()) for one in counts)
+    rows = sum(float(one.cells.n.sum() if isinstance(one, ScoreCounts) else one.n.sum()) for one in counts)
     return with_conditions(answer, options, rows=rows)
 
 
-def _facts(counts: Sequence[TrialCounts | ScoreCounts]) -> dict[str, Any]:
+def _facts(counts: Sequence[Tallied | ScoreCounts]) -> dict[str, Any]:
     """How much was asked of which judges."""
     judges = dict.fromkeys(judge for one in counts for judge in one.judges)
     numbers: dict[str, int] = {"items": len({item for one in counts for item in one.items})}
     for one in counts:
-        if isinstance(one, TrialCounts):
-            numbers["trials"] = int(one.n.sum())
-        else:
+        if isinstance(one, ScoreCounts):
             numbers["scores"] = int(one.cells.n.sum())
+        else:
+            numbers["trials"] = int(one.n.sum())
     return data_facts(judges, **numbers)
 
 
-def _further_job(model: Model, counts: Sequence[TrialCounts | ScoreCounts], options: ReliabilityOptions) -> Fitting:
+def _further_job(model: Model, counts: Sequence[Tallied | ScoreCounts], options: ReliabilityOptions) -> Fitting:
     """A further model, of the comparisons where there are some and it takes them, else of the scores."""
     *before, last = counts
     for one in before:
@@ -123,10 +133,10 @@ def _tables(trials: Any, scores: Any) -> tuple[Any, Any]:
         raise UsageError("give trials= (comparisons), scores= (scores of single responses), or both")
     if isinstance(trials, (Scores, ScoreCounts)) and scores is None:
         trials, scores = None, trials
-    if scores is None and not _is_ready(trials, Trials, TrialCounts):
+    if scores is None and not _is_ready(trials, Trials, TrialCounts, ChoiceCounts):
         return read_repeats(trials)
     return (
-        trials if _is_ready(trials, Trials, TrialCounts) else read_trials(trials),
+        trials if _is_ready(trials, Trials, TrialCounts, ChoiceCounts) else read_trials(trials),
         scores if _is_ready(scores, Scores, ScoreCounts) else read_scores(scores),
     )
 
@@ -135,15 +145,19 @@ def _is_ready(source: Any, *kinds: type[Any]) -> bool:
     return source is None or isinstance(source, kinds) or type(source).__module__.startswith("ibis.")
 
 
-def _count(table: Any, counts: type[Any], count: Callable[[Any], Any]) -> Any:
+def _tally(trials: Any) -> Tallied:
+    return count_choices(trials) if isinstance(trials, Trials) and trials.options else count_trials(trials)
+
+
+def _count(table: Any, counts: Any, count: Callable[[Any], Any]) -> Any:
     return table if table is None or isinstance(table, counts) else count(table)
 
 
 def _chosen(
-    compared: TrialCounts | None, scored: ScoreCounts | None, judges: Sequence[str]
-) -> tuple[TrialCounts | None, ScoreCounts | None]:
+    compared: Tallied | None, scored: ScoreCounts | None, judges: Sequence[str]
+) -> tuple[Tallied | None, ScoreCounts | None]:
     """Counts of some judges, each of whom some table must have."""
-    parts = [part for part in (compared, scored) if part is not None]
+    parts: list[Tallied | ScoreCounts] = [part for part in (compared, scored) if part is not None]
     known = list(dict.fromkeys(judge for part in parts for judge in part.judges))
     unknown = [judge for judge in judges if judge not in known]
     if unknown or not judges:
@@ -158,7 +172,7 @@ def _chosen(
 
 
 def _assemble(
-    pair: Pairwise | None,
+    pair: Pairwise | Chosen | None,
     point: Pointwise | None,
     options: ReliabilityOptions,
     further: Sequence[Fit],
@@ -171,7 +185,10 @@ def _assemble(
     rows = _rows(made, parts[0].counts, options)
     rows = Estimates.concat([*(one.estimates(prob=options.prob) for one in further), rows])
     estimates, diagnostics = arranged(rows.with_truth(options.truth) if options.truth else rows)
-    checks = {**own_tables(pair, point), **check_fits(fits.values(), fits.values())}
+    tables = [own_tables(pair, point, prob=options.prob)]
+    tables += [check_fits(fits.values(), fits.values())] if fits else []
+    checks, gates = stacked_tables(tables), {name: fit.gate for name, fit in fits.items()}
+    gates |= pair.gates if isinstance(pair, Chosen) else {}
     return Comparison(
         question="reliability",
         estimates=estimates,
@@ -180,13 +197,13 @@ def _assemble(
         checks=checks,
         warnings=tuple(warnings_of(pair, point, checks)),
         checklist=checklist(pair, point, checks),
-        gate=joint_gate({k: f.gate for k, f in fits.items()}),
+        gate=joint_gate(gates),
         settings={**options.settings, **_facts([part.counts for part in parts]), **file},
         dropped={k: n for part in parts for k, n in part.counts.dropped.items()},
     )
 
 
-def _rows(rows: Estimates, counts: TrialCounts | ScoreCounts, options: ReliabilityOptions) -> Estimates:
+def _rows(rows: Estimates, counts: Tallied | ScoreCounts, options: ReliabilityOptions) -> Estimates:
     """Bayesian rows, and those of the baselines requested."""
     own = [name for name in rows.frame["method"].unique() if not name.startswith("bayes:")]
 

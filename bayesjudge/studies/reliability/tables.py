@@ -9,9 +9,11 @@ import pandas as pd
 
 from bayesjudge.baselines.reliability.curve import check_tiers
 from bayesjudge.estimates import Estimates
+from bayesjudge.studies.reliability.choices import Chosen
+from bayesjudge.studies.reliability.parts import Pairwise
 
 if TYPE_CHECKING:
-    from bayesjudge.studies.reliability.parts import Pairwise, Pointwise
+    from bayesjudge.studies.reliability.parts import Pointwise
 
 
 #: Estimands about repeatability itself, in reading order; a bracket's content does not matter.
@@ -20,6 +22,9 @@ HEADLINE = (
     "disagreement",
     "entropy",
     "tie_rate",
+    "accuracy",
+    "majority_match",
+    "repeats_replaced",
     "minimum_trials",
     "noise_budget",
     "swap_risk",
@@ -32,6 +37,9 @@ HEADLINE = (
 )
 #: What else is known about the judges: bias, agreement, layers, conditions; others follow as they come.
 ABOUT = (
+    "slot_share",
+    "slot_effect",
+    "disagreement_share",
     "position_bias",
     "position_effect",
     "position",
@@ -73,11 +81,13 @@ def arranged(rows: Estimates) -> tuple[Estimates, Estimates]:
     return found[0], found[1]
 
 
-def own_tables(pair: Pairwise | None, point: Pointwise | None) -> dict[str, pd.DataFrame]:
+def own_tables(pair: Pairwise | Chosen | None, point: Pointwise | None, *, prob: float) -> dict[str, pd.DataFrame]:
     """Tables of the question's own, by name; those without rows are left out."""
     found: dict[str, pd.DataFrame] = {}
     tests = []
-    if pair is not None:
+    if isinstance(pair, Chosen):
+        found |= pair.tables(prob)
+    elif pair is not None:
         curves = _curves(pair)
         found |= {
             "items": _items(pair),
@@ -89,7 +99,10 @@ def own_tables(pair: Pairwise | None, point: Pointwise | None) -> dict[str, pd.D
         }
         tests.append(pair.baseline.tests)
     if point is not None:
-        found |= {"gaps": _gaps(pair, point), "score_variance": point.baseline.variance}
+        found |= {
+            "gaps": _gaps(pair if isinstance(pair, Pairwise) else None, point),
+            "score_variance": point.baseline.variance,
+        }
         tests.append(point.baseline.tests)
     return {name: frame for name, frame in {**found, "tests": _stacked(tests)}.items() if len(frame)}
 
