@@ -7,14 +7,14 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from bayesjudge.studies.common.comparison import Comparison
-from bayesjudge.studies.reliability.terminal import reliability_screen
 from rich.console import Console
 
 import bayesjudge as bj
 from bayesjudge.counts.choices import count_choices
 from bayesjudge.datasets import simulate_choices
 from bayesjudge.options import ReliabilityOptions
+from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.reliability.terminal import reliability_screen
 from bayesjudge.studies.reliability.choices import chosen
 
 

@@ -14,7 +14,7 @@ from bayesjudge.checks.sensitivity import scaled_row
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
-from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K, Gate
+from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.models.repeated_trials import choice_results as results
 from bayesjudge.models.repeated_trials.choice_results import ChoiceFit
 
