@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import hashlib
+=======
+import importlib
+>>>>>>> installs
 import json
 import sys
 import warnings
@@ -88,8 +92,8 @@ def test_doctor_finds_this_environment_whole():
 
 
 def test_doctor_says_what_is_missing_and_how_to_install_it(monkeypatch):
-    from bayesjudge.cli import doctor
-
+    # By its name in the package, `doctor` is the command, so that the module is imported by its full name.
+    doctor = importlib.import_module("bayesjudge.cli.doctor")
     known = doctor._version
     monkeypatch.setattr(doctor, "_version", lambda name: None if name in {"h5py", "pymc"} else known(name))
     result = run("doctor")
