@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 import hashlib
-=======
 import importlib
->>>>>>> installs
 import json
 import sys
 import warnings
