@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -43,6 +45,9 @@ _HUMAN = [
     "human_score",
 ]
 _ANY_HUMAN = "human_*"
+
+#: Ways to choose among columns that could be meant, of which a message names as many.
+MOST_WAYS = 4
 
 #: Our name to two lists of others; the second counts only where the first has no match.
 VERDICT_ALIASES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
@@ -229,7 +234,8 @@ def recognise(
     columns = dict(columns or {})
     taken = set(columns.values())
     free = [name for name in found if name not in taken]
-    mapping, warnings, problems = dict(columns), [], []
+    mapping, warnings = dict(columns), []
+    problems: dict[str, list[str]] = {}
     for name, (strong, weak) in aliases.items():
         if name in columns:
             continue
@@ -238,11 +244,13 @@ def recognise(
             also = _matching(free, strong)
             warnings += [_ignored(name, also)] if also else []
         elif len(candidates) > 1:
-            problems.append(_ambiguous(name, candidates))
+            problems[name] = candidates
         elif candidates:
             mapping[name] = candidates[0]
     if problems:
-        raise InputError(problems)
+        raise InputError(
+            [_ambiguous(name, candidates) for name, candidates in problems.items()], options=_each(problems)
+        )
     return mapping, tuple(warnings)
 
 
@@ -335,10 +343,19 @@ def _ignored(name: str, others: Sequence[str]) -> str:
     )
 
 
+def _each(problems: Mapping[str, Sequence[str]]) -> list[str]:
+    """Options that say which column is meant, one for each way to choose."""
+    ways = itertools.islice(itertools.product(*problems.values()), MOST_WAYS)
+    return [
+        " ".join(f"--column {shlex.quote(f'{name}={column}')}" for name, column in zip(problems, way, strict=True))
+        for way in ways
+    ]
+
+
 def _ambiguous(name: str, candidates: Sequence[str]) -> Problem:
     return Problem(
         column=name,
         found=f"{len(candidates)} columns that could be meant: {', '.join(map(repr, candidates))}",
-        allowed="one column",
+        allowed=f"one column for {name!r}",
         fix=f"Say which: columns={{{name!r}: {candidates[0]!r}}}, or --column {name}={candidates[0]}.",
     )

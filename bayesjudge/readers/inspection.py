@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
@@ -15,6 +16,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.battles import read_battles
+from bayesjudge.readers.column_names import BATTLE_ALIASES, VERDICT_ALIASES
 from bayesjudge.readers.filters import conditions
 from bayesjudge.readers.pairs import read_pairs
 from bayesjudge.readers.parts import Part, read_parts, unread
@@ -23,6 +25,7 @@ from bayesjudge.readers.recognition import FORMAT, TABLE
 from bayesjudge.readers.trials import read_repeats
 from bayesjudge.readers.verdicts import read_verdicts
 from bayesjudge.tables.coding import distinct_values
+from bayesjudge.tables.columns import name_columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +36,8 @@ class QuestionAnswer:
     ----------
     possible : bool
         Whether the command gives an answer.
+    readable : bool
+        Whether rows can be read as this question's table at all.
     why : str
         What it would be of, or why there is none.
     lacks : list of str
@@ -42,6 +47,7 @@ class QuestionAnswer:
     """
 
     possible: bool
+    readable: bool
     why: str
     lacks: list[str]
     commands: list[str]
@@ -99,7 +105,7 @@ class Inspection:
     @property
     def usable(self) -> bool:
         """Whether any question can be asked, or could be with what can be added: labels, a threshold, repeats."""
-        return self.format != TABLE or self.items > 0 or any(one.commands for one in self.questions.values())
+        return self.format != TABLE or any(one.readable or one.commands for one in self.questions.values())
 
     def to_json(self) -> str:
         """One JSON object; its schema is `inspection_schema`."""
@@ -135,7 +141,7 @@ def inspect_source(source: Any, *, columns: Mapping[str, str] | None = None, **c
     }
     tables = [table for _, found in asked.values() for table in found]
     frames = [part.frame for part in parts] if parts[0].tool else [table.frame for table in tables[:1]]
-    frame = pd.concat(frames) if frames else pd.DataFrame()
+    frame = pd.concat(frames or [_guessed(part, columns) for part in parts])
     tool = parts[0].tool
     notes = [note for part in parts for note in part.notes]
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
@@ -153,6 +159,14 @@ def inspect_source(source: Any, *, columns: Mapping[str, str] | None = None, **c
         notes=list(dict.fromkeys(notes)),
         **_named(frame),
     )
+
+
+def _guessed(part: Part, columns: Mapping[str, str] | None) -> pd.DataFrame:
+    """A table that no question can read, its columns under our names where one meaning is clear."""
+    for aliases in (VERDICT_ALIASES, BATTLE_ALIASES):
+        with suppress(InputError, UsageError):
+            return name_columns(part.frame, part.recognised(columns, aliases)[0], names=tuple(aliases))[0]
+    return part.frame.rename(columns=str)
 
 
 def _named(frame: pd.DataFrame) -> dict[str, Any]:
@@ -203,13 +217,19 @@ def _asked(command: str, ask: Callable[[], _Asked]) -> tuple[QuestionAnswer, Seq
         problems = [] if isinstance(error, UsageError) else [one for one in error.problems if one.column != FORMAT]
         lacks = [error.lacks] if isinstance(error, UsageError) else [one.allowed for one in problems]
         commands = [f"{command} {option}" for option in error.options]
-        return QuestionAnswer(possible=False, why=why, lacks=list(filter(None, lacks)), commands=commands), []
+        lost = list(dict.fromkeys(filter(None, lacks)))
+        return QuestionAnswer(possible=False, readable=False, why=why, lacks=lost, commands=commands), []
     lost = [found.lacks] if found.lacks else []
     commands = [command + found.options] if found.options or not lost else []
+<<<<<<< HEAD
     if _TO_LABEL in found.options:
         # A file to fill in is written first.
         commands.insert(0, f"{command.replace('bayesjudge', 'bayesjudge next', 1)} --out {_TO_LABEL}")
     return QuestionAnswer(possible=not lost, why=found.why, lacks=lost, commands=commands), found.tables
+=======
+    answer = QuestionAnswer(possible=not lost, readable=True, why=found.why, lacks=lost, commands=commands)
+    return answer, found.tables
+>>>>>>> any-log
 
 
 def _typed(columns: Mapping[str, str] | None, choices: Choices, question: str) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.column_names import PAIR_ALIASES, reference_answers
+from bayesjudge.readers.conflicts import choose_one
 from bayesjudge.readers.embeddings import Encoder, embed_texts, find_embeddings
 from bayesjudge.readers.items import of_log, read_items, with_items
 from bayesjudge.readers.parts import located, origins, read_parts, unread
@@ -83,7 +84,8 @@ def read_pairs(
     items = read_items(reading.items, columns, aliases=PAIR_ALIASES, names=NAMES)
     frames = []
     warnings: tuple[str, ...] = ()
-    parts = [to_pairs(part) for part in read_parts(source, reading, taken=(columns or {}).values())]
+    parts = read_parts(source, reading, taken=(columns or {}).values())
+    parts = [to_pairs(part, mapped=columns or ()) for part in parts]
     for part in parts:
         mapping, doubts = part.recognised(of_log(part.frame, columns, items), PAIR_ALIASES)
         named, moved = name_columns(part.frame, mapping, names=NAMES)
@@ -98,7 +100,9 @@ def read_pairs(
         pairs = Pairs.from_frame(whole, **arrays)
     except InputError as error:
         found = located(error.problems, [part.name for part in parts], frames)
-        raise parts[0].explained(InputError(found)) from error
+        keys = ("item", "judge", "attack", "order")
+        better = choose_one(whole, found, value="judge_prefers", keys=keys, known=NAMES)
+        raise better or parts[0].explained(InputError(found)) from error
     return replace(
         pairs,
         warnings=tuple(dict.fromkeys(warnings + pairs.warnings)),

@@ -109,13 +109,17 @@ def repeated(parts: Sequence[Part], *, mapped: Collection[str] = ()) -> list[Par
         A table of verdicts on single answers of models, whose 0 and 1 are no choice between two answers.
     """
     for part in parts:
-        if part.tool is None and not mapped and _single_verdicts(part):
-            raise _other(part, holds=_SINGLE, lacks="repeated comparisons or scores", instead="accuracy")
+        _require_no_single(part, mapped, lacks="repeated comparisons or scores")
     compared = [part.tool is None or "model_a" in part.frame for part in parts]
     return [
         to_trials(part) if one or not _has_scores(part) else to_scores(part)
         for part, one in zip(parts, compared, strict=True)
     ]
+
+
+def _require_no_single(part: Part, mapped: Collection[str], *, lacks: str) -> None:
+    if part.tool is None and not mapped and _single_verdicts(part):
+        raise _other(part, holds=_SINGLE, lacks=lacks, instead="accuracy")
 
 
 def _single_verdicts(part: Part) -> bool:
@@ -132,15 +136,16 @@ def _has_scores(part: Part) -> bool:
     return "score" in part.frame and bool(part.frame["score"].notna().any())
 
 
-def to_pairs(part: Part) -> Part:
+def to_pairs(part: Part, *, mapped: Collection[str] = ()) -> Part:
     """A judge's preferences between two answers, with people's; a plain table as it is.
 
     Raises
     ------
     UsageError
-        As `to_trials`.
+        As `repeated`.
     """
     if part.tool is None:
+        _require_no_single(part, mapped, lacks=_COMPARISONS)
         return part
     renamed = {"verdict": "judge_prefers", "human": "human_prefers", "item": "question"}
     frame = _judged(part)

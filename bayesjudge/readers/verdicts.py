@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.readers.column_names import GOLD_ALIASES, ITEM_ALIASES, VERDICT_ALIASES, reference_answers
+from bayesjudge.readers.conflicts import choose_one
 from bayesjudge.readers.items import Items, of_log, read_items, with_items
 from bayesjudge.readers.parts import Part, located, origins, read_parts, unread
 from bayesjudge.readers.questions import marks_apart, to_verdicts
@@ -75,17 +76,19 @@ def read_verdicts(
         mapping, doubts = part.recognised(_chosen(part, reading) | mine, VERDICT_ALIASES)
         named, moved = name_columns(part.frame, mapping, names=NAMES)
         named, assumed = one_system(named.set_axis(part.frame.index), part.stem)
-        named, joined = with_items(named, items)
         frames.append(named if part.tool else meaning_yes(named, part.name, reading))
-        warnings += part.notes + doubts + moved + assumed + joined
+        warnings += part.notes + doubts + moved + assumed
         warnings += () if gold or part.tool else reference_answers(named, "label")
-    frame = frames[0] if len(frames) == 1 else pd.concat(frames)
+    frame, joined = with_items(frames[0] if len(frames) == 1 else pd.concat(frames), items)
+    warnings += joined
     frame, people = (frame, gold.frame) if gold else marks_apart(frame, parts)
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
         told = located(error.problems, [part.name for part in parts], frames)
-        raise looks_wide(parts[0].frame, parts[0].name, told) or parts[0].explained(InputError(told)) from error
+        better = looks_wide(parts[0].frame, parts[0].name, told)
+        better = better or choose_one(frame, told, value="label", keys=("item", "model"), known=NAMES)
+        raise better or parts[0].explained(InputError(told)) from error
     return replace(
         verdicts,
         warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),

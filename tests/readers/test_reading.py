@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers import read_battles, read_repeats, read_verdicts
+from bayesjudge.readers import read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.filters import keep_where
 
 LOG = pd.DataFrame(
@@ -134,3 +135,78 @@ def test_a_column_for_each_model_is_read_when_said(tmp_path: Path) -> None:
 def test_a_shape_that_the_table_has_not_is_refused(wide: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         read_verdicts(LOG[["item", "model", "verdict"]], wide=wide)
+
+
+#: Raw tables of the shared data, the question, and whether rows are read in the end.
+RAW = [
+    ("binary_triviaqa_judges/triviaqa_judges.parquet", read_verdicts, True),
+    ("multijudge_trec_llmjudge/trec_llmjudge.parquet", read_verdicts, True),
+    ("pairwise_chatbot_arena_ppr/chatbot_arena_ppr.parquet", read_battles, True),
+    ("pairwise_llmbar/llmbar_judgments.parquet", read_pairs, True),
+    ("pairwise_llmbar/llmbar_judgments.parquet", read_repeats, True),
+    ("pairwise_mtbench_human/mtbench_judgments.parquet", read_battles, True),
+    ("pairwise_mtbench_human/mtbench_judgments.parquet", read_pairs, True),
+    ("pairwise_pandalm/pandalm_judgments.parquet", read_pairs, True),
+    ("repeated_position_bias/position_bias_repetitions.parquet", read_pairs, True),
+    ("repeated_position_bias/position_bias_repetitions.parquet", read_repeats, True),
+    ("repeated_position_bias/position_bias_repetitions.parquet", read_verdicts, False),
+    ("binary_triviaqa_judges/triviaqa_judges.parquet", read_pairs, False),
+    ("leaderboard_arena/arena_vs_judges.csv", read_battles, False),
+]
+
+
+def said_to_type(options: str, before: dict[str, Any]) -> dict[str, Any]:
+    """Keywords of a reader as they were, with what a message says to type."""
+    words = shlex.split(options)
+    now = {**before, "where": list(before.get("where", [])), "columns": dict(before.get("columns", {}))}
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        name = option.removeprefix("--")
+        if name == "where":
+            now["where"].append(value)
+        elif name == "column":
+            now["columns"] |= [value.split("=", 1)]
+        else:
+            now[name] = value
+    return now
+
+
+@pytest.mark.parametrize(("name", "read", "readable"), RAW)
+def test_messages_about_raw_tables_lead_to_a_command_that_works(
+    name: str, read: Any, readable: bool, shared_data: Path
+) -> None:
+    """Each option that a message offers is taken, the first of several, until rows are read."""
+    options: dict[str, Any] = {}
+    reached = False
+    for _ in range(4):
+        try:
+            read(shared_data / name, **options)
+        except (InputError, UsageError) as error:
+            if not error.options:
+                break
+            options = said_to_type(error.options[0], options)
+        else:
+            reached = True
+            break
+    assert reached == readable, options
+
+
+def test_contradictions_that_a_column_explains_are_one_message() -> None:
+    log = pd.DataFrame(
+        {
+            "item": ["q1", "q1", "q2", "q2"] * 2,
+            "model": "m",
+            "verdict": 1,
+            "label": [0, 1, 1, 0, 0, 1, 1, 0],
+            "round": ["one", "two"] * 4,
+            "n": range(8),
+        }
+    )
+    with pytest.raises(InputError, match=r"but one within 'round'.*--where round=one; --where round=two") as raised:
+        read_verdicts(log)
+    assert len(raised.value.problems) == 1
+    # Two columns together where none is enough, and the table's own words where none are.
+    both = log.assign(round=["one", "two", "one", "one"] * 2, side=["x", "x", "y", "x"] * 2)
+    with pytest.raises(InputError, match=r"within 'round' and 'side'.*--where round=one --where side=x"):
+        read_verdicts(both)
+    with pytest.raises(InputError, match="Settle on one label"):
+        read_verdicts(log.drop(columns="round"))

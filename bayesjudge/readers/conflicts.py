@@ -1,0 +1,84 @@
+"""Rows that contradict each other because a log holds several prompts, runs or rounds: which column says so."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from bayesjudge.errors import InputError, Problem
+from bayesjudge.tables.coding import distinct_values
+
+#: Most values of a column that rows may be chosen by.
+MOST_VALUES = 20
+#: Choices that a message names.
+MOST_NAMED = 6
+
+
+def choose_one(
+    frame: pd.DataFrame, problems: Sequence[Problem], *, value: str, keys: Sequence[str], known: Sequence[str]
+) -> InputError | None:
+    """The problems with one for all contradictions, where one or two further columns tell them apart.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Under our names.
+    problems : sequence of Problem
+        What its table found.
+    value : str
+        The column that must be one within ``keys``.
+    keys, known : sequence of str
+        Our names: those of what has one value, and all.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"item": ["q", "q"], "label": [0, 1], "round": ["first", "second"]})
+    >>> frame = pd.concat([frame, frame], ignore_index=True)
+    >>> problem = Problem(column="label", found="0 and 1", allowed="one value for each item", fix="", rows=[1, 2])
+    >>> choose_one(frame, [problem], value="label", keys=["item"], known=["item", "label"]).options
+    ('--where round=first', '--where round=second')
+    """
+    mine = [problem for problem in problems if problem.column == value and len(problem.rows) > 1]
+    within = [name for name in keys if name in frame]
+    if not mine or value not in frame:
+        return None
+    words = frame[[*within, value]].astype("str").fillna("")
+    others = [name for name in frame.columns if name not in known and name not in within]
+    free = {name: values for name in others if (values := _words(frame[name])) is not None}
+    few = sorted(free, key=lambda name: free[name].nunique())
+    for columns in itertools.chain(itertools.combinations(few, 1), itertools.combinations(few, 2)):
+        apart = words.assign(**{name: free[name] for name in columns})
+        if not apart.drop_duplicates().duplicated([*within, *columns]).any():
+            told = _told(mine, frame[[*columns]])
+            return InputError([*(one for one in problems if one not in mine), told[0]], options=told[1])
+    return None
+
+
+def _words(values: Any) -> pd.Series[str] | None:
+    """A column that rows may be chosen by: some values, few of them, each on several rows, none missing."""
+    if not isinstance(values, pd.Series) or values.isna().any():
+        return None
+    distinct = len(distinct_values(values)[1])
+    return values.astype("str") if 1 < distinct <= min(MOST_VALUES, len(values) // 2) else None
+
+
+def _told(problems: Sequence[Problem], columns: pd.DataFrame) -> tuple[Problem, list[str]]:
+    choices = list(itertools.islice(_choices(columns), MOST_NAMED))
+    names = " and ".join(map(repr, columns.columns))
+    problem = Problem(
+        column=problems[0].column,
+        found=f"several values {problems[0].allowed.removeprefix('one value ')}, but one within {names}",
+        allowed=problems[0].allowed,
+        fix=f"Choose rows: {'; '.join(choices)}.",
+        rows=tuple(row for one in problems for row in one.rows),
+    )
+    return problem, choices
+
+
+def _choices(columns: pd.DataFrame) -> Iterator[str]:
+    for _, row in columns.drop_duplicates().iterrows():
+        yield " ".join(f"--where {shlex.quote(f'{name}={value}')}" for name, value in row.items())
