@@ -221,15 +221,11 @@ def _asked(command: str, ask: Callable[[], _Asked]) -> tuple[QuestionAnswer, Seq
         return QuestionAnswer(possible=False, readable=False, why=why, lacks=lost, commands=commands), []
     lost = [found.lacks] if found.lacks else []
     commands = [command + found.options] if found.options or not lost else []
-<<<<<<< HEAD
     if _TO_LABEL in found.options:
         # A file to fill in is written first.
         commands.insert(0, f"{command.replace('bayesjudge', 'bayesjudge next', 1)} --out {_TO_LABEL}")
-    return QuestionAnswer(possible=not lost, why=found.why, lacks=lost, commands=commands), found.tables
-=======
     answer = QuestionAnswer(possible=not lost, readable=True, why=found.why, lacks=lost, commands=commands)
     return answer, found.tables
->>>>>>> any-log
 
 
 def _typed(columns: Mapping[str, str] | None, choices: Choices, question: str) -> str:
