@@ -215,7 +215,12 @@ def to_pandas(source: Any) -> pd.DataFrame:
     if hasattr(source, "__arrow_c_stream__"):
         import pyarrow as pa
 
-        return arrow_to_pandas(pa.table(source))
+        try:
+            return arrow_to_pandas(pa.table(source))
+        except pa.ArrowInvalid as error:
+            raise UsageError(
+                f"a {type(source).__module__}.{type(source).__name__} is no table ({error}); give a path or a table"
+            ) from error
     if hasattr(source, "__dataframe__"):
         import pyarrow.interchange
 

@@ -90,7 +90,7 @@ def comparison_table(
     >>> row = {"estimand": "elo", "unit": "a", "method": "mle", "point": 5, "lower": 4, "upper": math.inf}
     >>> made = comparison_table(Estimates.from_rows([row]), estimand="elo", caption="", number_format=".1f")
     >>> made.frame.to_dict("records")
-    [{'unit': 'a', 'mle': Interval(point=5.0, lower=4.0, upper=inf)}]
+    [{'unit': 'a', 'MLE': Interval(point=5.0, lower=4.0, upper=inf)}]
     """
     chosen = select(estimates, estimand=estimand, methods=methods)
     rows = chosen.frame.drop_duplicates(["label", "method"]).set_index(["label", "method"])

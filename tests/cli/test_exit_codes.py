@@ -70,7 +70,7 @@ def test_exit_codes_and_everything_written(
     if not converged:  # fewer draws would fail the gate as it is, but need programs of their own
         monkeypatch.setattr("bayesjudge.inference.gate.LEAST_ESS", 10**6)
     # What a page shows is tested elsewhere, and takes seconds to draw.
-    page = importlib.import_module("bayesjudge.studies.accuracy.page")
+    page = importlib.import_module("bayesjudge.report.accuracy.page")
     monkeypatch.setattr(page, "accuracy_page", lambda _: Page(title="", question=""))
     words = [word for text in conditions for word in ("--fail-if", text)] + options.split()
     files = {name: tmp_path / name for name in ("out/report.html", "junit.xml", "summary.md")}

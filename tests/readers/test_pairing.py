@@ -249,6 +249,7 @@ OTHERS = {
     "wildbench-pair",
     "label-studio-min",
     "prodigy",
+    "judge-log",
 }
 RNG = np.random.default_rng(29)
 ANSWERS = [(f"q{k}", model, int(RNG.random() < 0.7)) for k in range(40) for model in ("m", "kk")]

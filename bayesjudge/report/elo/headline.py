@@ -91,6 +91,7 @@ def named_methods(rows: pd.DataFrame, *, scale: str = "") -> list[str]:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> named_methods(pd.DataFrame({"method": ["hard-elo", "hard-elo"], "judge": ["", "gpt-4"]}))
     ['hard-elo', 'hard-elo by gpt-4']
     """
