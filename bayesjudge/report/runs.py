@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.conditions.decision import probable
+from bayesjudge.estimates.table import method_words
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,17 +17,25 @@ if TYPE_CHECKING:
     from bayesjudge.report.page import Page
 
 
-def run_rows(answer: Comparison) -> list[dict[str, str]]:
-    """A row a model: before, after, their difference, and how probable it is that it became better."""
+#: Columns of a terminal below which both runs have points without intervals.
+NARROW = 110
+
+
+def run_rows(answer: Comparison, *, short: bool = False) -> list[dict[str, str]]:
+    """A row a model: before, after (points alone where ``short``), their difference, P(better)."""
     rows, (before, after), margin = answer.checks["runs"], answer.settings["runs"], answer.settings["margin"]
     spec, several = ".0f" if answer.question == "elo" else ".3f", len(set(rows["judge"])) > 1
     names = {"before": before, "after": after, "difference": f"{after} − {before}"}
-    chances = {"p_better": "P(better)", "p_within_margin": f"P(|difference| < {margin})"}
+    chances = {"p_better": "P(better)", "p_within_margin": f"P(|difference|\n< {margin})"}
     found = []
     for row in rows.to_dict("records"):
         model = f"{row['model']} by {row['judge']}" if several else str(row["model"])
         ends = {key: [f"{row[key + end]:z{spec}}" for end in ("", "_lower", "_upper")] for key in names}
-        cells = {names[key]: f"{point} [{low}, {high}]" for key, (point, low, high) in ends.items()}
+        plain = {"before", "after"} if short else set()
+        cells = {
+            names[key]: point if key in plain else f"{point} [{low}, {high}]"
+            for key, (point, low, high) in ends.items()
+        }
         shown = {name: _chance(row[key]) for key, name in chances.items() if key in row}
         found.append({"model": model, **cells, **shown})
     return found
@@ -36,17 +45,19 @@ def _chance(chance: float) -> str:
     return "" if math.isnan(chance) else probable(chance).removeprefix("= ")
 
 
-def runs_screen(answer: Comparison, width: int, *, of_question: Any) -> list[Table | str]:  # noqa: ARG001 - as the page
+def runs_screen(answer: Comparison, width: int, *, of_question: Any) -> list[Table | str]:  # noqa: ARG001 as the page
     """The one table, and how many items are paired."""
     from rich.markup import escape
 
     from bayesjudge.report.terminal import empty_table, percent
 
-    rows, methods = run_rows(answer), list(answer.checks["runs"]["method"])
+    rows, methods = run_rows(answer, short=width < NARROW), list(answer.checks["runs"]["method"])
     if not rows:
         return ["No method that was asked for can compare the runs: leave --model and --baseline out."]
     name = "Elo" if answer.question == "elo" else "Accuracy"
-    table = empty_table(f"{name} by {methods[0]}, {percent(answer)} intervals", ["model"], list(rows[0])[1:])
+    table = empty_table(
+        f"{name} by {method_words(methods[0])}, {percent(answer)} intervals", ["model"], list(rows[0])[1:]
+    )
     for row in rows:
         table.add_row(*map(escape, row.values()))
     return [table, escape(f"{answer.settings['paired']}. Every model and method: --all, --json or the report.")]
