@@ -26,7 +26,7 @@ def run_rows(answer: Comparison, *, short: bool = False) -> list[dict[str, str]]
     rows, (before, after), margin = answer.checks["runs"], answer.settings["runs"], answer.settings["margin"]
     spec, several = ".0f" if answer.question == "elo" else ".3f", len(set(rows["judge"])) > 1
     names = {"before": before, "after": after, "difference": f"{after} − {before}"}
-    chances = {"p_better": "P(better)", "p_within_margin": f"P(|difference|\n< {margin})"}
+    chances = {"p_better": "P(better)", "p_within_margin": f"P(|difference| < {margin})"}
     found = []
     for row in rows.to_dict("records"):
         model = f"{row['model']} by {row['judge']}" if several else str(row["model"])
@@ -55,9 +55,9 @@ def runs_screen(answer: Comparison, width: int, *, of_question: Any) -> list[Tab
     if not rows:
         return ["No method that was asked for can compare the runs: leave --model and --baseline out."]
     name = "Elo" if answer.question == "elo" else "Accuracy"
-    table = empty_table(
-        f"{name} by {method_words(methods[0])}, {percent(answer)} intervals", ["model"], list(rows[0])[1:]
-    )
+    headings = [heading.replace("| <", "|\n<") for heading in list(rows[0])[1:]]
+    title = f"{name} by {method_words(methods[0])}, {percent(answer)} intervals"
+    table = empty_table(title, ["model"], headings)
     for row in rows:
         table.add_row(*map(escape, row.values()))
     return [table, escape(f"{answer.settings['paired']}. Every model and method: --all, --json or the report.")]
