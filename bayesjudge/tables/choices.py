@@ -131,7 +131,8 @@ def _label(value: object, labels: Labels) -> str:
 
 def _place(value: object) -> int:
     """The place that a letter or a number from 1 names, from 0; −1 where it names none."""
-    text = _text(value).casefold()
+    # Whole numbers of a column with gaps come back from CSV as 1.0.
+    text = _text(value).casefold().removesuffix(".0")
     if text.isascii() and text.isdigit() and len(text) < 4:
         return int(text) - 1
     return ord(text) - ord("a") if re.fullmatch("[a-z]", text) else -1

@@ -12,6 +12,7 @@ import pytest
 import bayesjudge as bj
 from bayesjudge.counts.choices import count_choices
 from bayesjudge.counts.trials import count_trials
+from bayesjudge.datasets.choices import simulate_choices
 
 ORDERS = ["2,0,3,1", "0,1,2,3", "1,2,3,0", "3,1,0,2"]
 
@@ -124,3 +125,12 @@ def test_a_best_of_n_log_is_read_from_its_file(tmp_path: Path) -> None:
         ["q", "g", "0", "0,2,1"],
         ["q", "g", "2", "2,0,1"],
     ]
+
+
+def test_slots_come_back_from_csv(tmp_path: Path) -> None:
+    """A column with gaps is one of floating-point numbers there."""
+    made = simulate_choices(seed=1, items=4).trials
+    made.frame.to_csv(tmp_path / "choices.csv", index=False)
+    again = bj.read_trials(tmp_path / "choices.csv")
+    assert again.frame["slot"].tolist() == made.frame["slot"].tolist()
+    assert again.frame["outcome"].tolist() == made.frame["outcome"].tolist()
