@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
+from bayesjudge.readers.values import as_words
 from bayesjudge.tables.coding import distinct_values
 
 #: Most values of a column that rows may be chosen by.
@@ -46,7 +47,7 @@ def choose_one(
     within = [name for name in keys if name in frame]
     if not mine or value not in frame:
         return None
-    words = frame[[*within, value]].astype("str").fillna("")
+    words = frame[[*within, value]].apply(as_words)
     others = [name for name in frame.columns if name not in known and name not in within]
     free = {name: values for name in others if (values := _words(frame[name])) is not None}
     few = sorted(free, key=lambda name: free[name].nunique())
@@ -63,7 +64,7 @@ def _words(values: Any) -> pd.Series[str] | None:
     if not isinstance(values, pd.Series) or values.isna().any():
         return None
     distinct = len(distinct_values(values)[1])
-    return values.astype("str") if 1 < distinct <= min(MOST_VALUES, len(values) // 2) else None
+    return as_words(values) if 1 < distinct <= min(MOST_VALUES, len(values) // 2) else None
 
 
 def _told(problems: Sequence[Problem], columns: pd.DataFrame) -> tuple[Problem, list[str]]:

@@ -58,6 +58,12 @@ def _decoded(value: str) -> Any:
         return None
 
 
+def as_words(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Values of any type as text, the empty one for missing; whole numbers may be too long for decimals."""
+    words = [hex(value) if isinstance(value, int) and value.bit_length() > 64 else str(value) for value in column]
+    return pd.Series(words, index=column.index).where(column.notna().to_numpy(), "")
+
+
 def text(value: Any) -> str | None:
     """A name: text that is not empty, or a number's; None for anything else.
 
@@ -156,7 +162,7 @@ def numbered_answers(frame: pd.DataFrame) -> pd.DataFrame:
     >>> numbered_answers(frame)["answer"].tolist()
     [1, 2, 1]
     """
-    keys = [frame[name].astype("str").fillna("") for name in ("item", "model") if name in frame]
+    keys = [as_words(frame[name]) for name in ("item", "model") if name in frame]
     first = ~frame.index.duplicated()
     place = pd.Series(first, index=frame.index).groupby([key.to_numpy() for key in keys]).cumsum()
     return frame.assign(answer=place.to_numpy().astype(int))

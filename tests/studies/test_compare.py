@@ -168,7 +168,7 @@ def test_the_command_compares_the_elo_of_battles(tmp_path: Path) -> None:
     words = [tmp_path / "a.csv", tmp_path / "b.csv", "--question", "elo", "--anchor", "m1", "--anchor", "m2"]
     result = command(*words, "--engine", "laplace", "--draws", 500, "--quiet", "--fail-if", BOTH_WAYS[0])
     assert result.exit_code == 0, result.stderr
-    assert "Elo by Bayesian (Bradley–Terry, human), 95 % intervals" in result.stdout
+    assert "Elo by Bayesian (Bradley–Terry, human), 95 %" in result.stdout
     assert "condition difference(m0 @ after, m0 @ before) < 0: undecided" in result.stdout
     refused = command(*words, "--threshold", 7)
     assert (refused.exit_code, refused.stderr) == (
