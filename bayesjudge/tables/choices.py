@@ -198,10 +198,10 @@ class _Reader:
         for item, value, *lists in zip(self.item, self.outcome, self.order, self.listed, strict=True):
             sets[item] |= {frozenset(labels) for labels in lists if labels}
             chosen[item] |= {_text(value)} - {"", *TIES}
-        torn = [row for row, item in enumerate(self.item) if len(sets[item]) > 1]
+        conflicting = [row for row, item in enumerate(self.item) if len(sets[item]) > 1]
         what = "several sets of options for item {!r}"
         one = "the same options in every trial of an item"
-        self._fails("options", torn, lambda row: what.format(self.item[row]), one, "Give each set its own item.")
+        self._fails("options", conflicting, lambda row: what.format(self.item[row]), one, "Give each set its own item.")
         by_item = {item: _sorted(next(iter(found), chosen[item])) for item, found in sets.items()}
         return [by_item[item] for item in self.item]
 
@@ -261,10 +261,9 @@ class _Reader:
         if not all(one or not _filled(value) for one, value in zip(found, values, strict=True)):
             return [None] * len(options)
         first = {item: one for item, one in zip(reversed(self.item), reversed(found), strict=True) if one}
-        torn = [row for row, item in enumerate(self.item) if found[row] not in {None, first.get(item)}]
-        self._fails(
-            "truth", torn, lambda row: f"another right option of item {self.item[row]!r}", _ONE, "Settle on one."
-        )
+        conflicting = [row for row, item in enumerate(self.item) if found[row] not in {None, first.get(item)}]
+        what, fix = "another right option of item {!r}", "Give each item one right option."
+        self._fails("truth", conflicting, lambda row: what.format(self.item[row]), _ONE, fix)
         return found
 
 

@@ -62,7 +62,7 @@ class Trials:
             ``prompt``, ``temperature``, ``category``; or one row a cell with the counts ``n_a``, ``n_b`` and,
             where ties were possible, ``n_tie`` in place of ``outcome``. An outcome may be the label of any option
             (``order`` then has the options as they were shown, ``"c,a,b"``, or ``options`` lists them, or ``slot``
-            says where the chosen one stood), or the letter of a slot beside ``order``; ``truth`` is the right one.
+            says where the chosen one stood), or the letter of a slot next to ``order``; ``truth`` is the right one.
         columns : mapping of str to str, optional
             Our name to yours: ``{"outcome": "winner"}`` reads outcomes from your column ``winner``.
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.models.repeated_trials.choices import ChoicePosterior, Choices, probabilities
+from bayesjudge.models.repeated_trials.choice_posterior import ChoicePosterior
+from bayesjudge.models.repeated_trials.choices import Choices, probabilities
 from bayesjudge.models.repeated_trials.verdict_draws import dirichlet
 
 type Array = NDArray[np.float64]

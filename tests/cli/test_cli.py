@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pandas as pd
 import pytest
+from commands import run
 from typer.testing import CliRunner, Result
 
 import bayesjudge
@@ -36,13 +37,6 @@ CHEAP = (
     "--no-compare",
     "--quiet",
 )
-
-
-def run(*arguments: Any) -> Result:
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    # Anything but a deliberate exit is a traceback on the user's screen.
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 @pytest.fixture(scope="module")

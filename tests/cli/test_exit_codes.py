@@ -5,14 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner, Result
+from commands import run
 
-from bayesjudge import cli
 from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.report import Page
 from bayesjudge.studies import json_schema
@@ -25,12 +23,6 @@ CHEAP = (
 )
 #: Of models a and b, .72 and .65 in truth.
 HOLDS, FAILS_NOT, OPEN = "accuracy(a) > .2", "accuracy(*) < .1", "difference(a, b) > .16"
-
-
-def run(*arguments: Any) -> Result:
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 @pytest.fixture(scope="module")

@@ -13,20 +13,13 @@ import error_budget
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
+from commands import run
 
-from bayesjudge.cli import app
 from bayesjudge.errors import UsageError
 from bayesjudge.planning.labels.drawing import draw_items
 from bayesjudge.readers import read_verdicts
 from bayesjudge.readers.texts import text_at
 from bayesjudge.tables import Verdicts
-
-
-def run(*arguments: Any) -> Result:
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def log(items: int = 30) -> pd.DataFrame:

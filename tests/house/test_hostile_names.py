@@ -12,9 +12,9 @@ from xml.etree import ElementTree as ET
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
+from commands import run
+from typer.testing import Result
 
-from bayesjudge import cli
 from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_trials, simulate_verdicts
 from bayesjudge.inference import load_fit
 from bayesjudge.readers import read_verdicts
@@ -80,12 +80,6 @@ QUESTIONS: dict[str, tuple[Callable[[], pd.DataFrame], tuple[str, ...]]] = {
     "reliability": (trials, ()),
     "audit": (pairs, ()),
 }
-
-
-def run(*arguments: Any) -> Result:
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def written(frame: pd.DataFrame, folder: Path) -> Path:

@@ -16,10 +16,11 @@ from scipy import stats
 from bayesjudge.counts.choices import ChoiceCounts, count_choices
 from bayesjudge.datasets import simulate_choices
 from bayesjudge.inference.programs import accelerator
-from bayesjudge.models.repeated_trials import choices
+from bayesjudge.models.repeated_trials import choice_posterior
 from bayesjudge.models.repeated_trials.choice_draws import arrangements, choice_draws, predicted
+from bayesjudge.models.repeated_trials.choice_posterior import Nodes, sample
 from bayesjudge.models.repeated_trials.choice_results import choice_estimates, choice_items, fit_choices
-from bayesjudge.models.repeated_trials.choices import ChoicePrior, Choices, Nodes, contrasts, probabilities, sample
+from bayesjudge.models.repeated_trials.choices import ChoicePrior, Choices, contrasts, probabilities
 from bayesjudge.models.repeated_trials.outcomes import jax_log_outcomes
 from bayesjudge.tables import Trials
 
@@ -105,7 +106,7 @@ def _log_prior(of: dict[str, Any]) -> float:
 
 def _difference(data: Choices, monkeypatch: pytest.MonkeyPatch, wrong: str = "") -> float:
     """Largest difference from quadrature of differences between points."""
-    monkeypatch.setattr(choices, "_NODES", (8192, 8192))
+    monkeypatch.setattr(choice_posterior, "_NODES", (8192, 8192))
     points = 0.4 * np.random.default_rng(3).normal(size=(3, len(data.names)))
     nodes = Nodes.around(data, np.zeros(len(data.names)), np.random.default_rng(0))
     ours = np.array([nodes.log_marginal(point) for point in points])

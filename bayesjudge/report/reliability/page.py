@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from bayesjudge.estimates import Estimates
 from bayesjudge.plots import (
     category_flips,
     flip_bars,
@@ -15,17 +16,30 @@ from bayesjudge.plots import (
     slopegraphs,
     variance_layers,
 )
-from bayesjudge.report.page import Figure, Page, Section, Table
+from bayesjudge.report.page import Figure, Interval, Page, Section, Table
 from bayesjudge.report.reliability.headline import ALL, SAME_ORDER, headline, plan_sentences, rows_of
 from bayesjudge.report.sections import checks_section, estimates_section, figure_of, first_screen, judges_words, page_of
 from bayesjudge.report.tables import comparison_table
 from bayesjudge.report.terminal import unit_name
 
 if TYPE_CHECKING:
-    from bayesjudge.estimates import Estimates
+    from collections.abc import Mapping
+
     from bayesjudge.report.comparison import Comparison
 
 
+#: Estimands of each slot, and of arrangements, by the headings of their columns.
+_OF_SLOTS = {
+    "share of choices": "slot_share[{}]",
+    "effect in logits": "slot_effect[{}]",
+    "accuracy there": "accuracy[slot {}]",
+}
+_OF_ARRANGEMENTS = {
+    "disagreement due to slots": "disagreement_share[slot]",
+    "repeats replaced": "repeats_replaced",
+    "majority found, balanced": "majority_match[balanced]",
+    "majority found, one arrangement": "majority_match[one arrangement]",
+}
 _QUESTION = "Asked again, does the judge decide the same, and how often must it be asked?"
 _METHOD = (
     """Choices among three options or more are fitted judge by judge: an item's options have preferences, slots add
@@ -154,19 +168,36 @@ def _slots(answer: Comparison) -> Section | None:
         for name in slots
         for figure in _forest(answer.diagnostics, name, f"P(slot {name[11:-1]}) of each judge.")
     ]
-    kinds = (
-        "disagreement_share[slot]",
-        "repeats_replaced",
-        "majority_match[balanced]",
-        "majority_match[one arrangement]",
-    )
+    places = range(1, len(slots) + 1)
     tables = [
-        comparison_table(part, estimand=name, caption=name)
-        for name in (*[one.replace("slot_share", "slot_effect") for one in slots], *kinds)
-        for part in (answer.diagnostics, answer.estimates)
-        if len(part.where(estimand=name))
+        _posterior_table(answer, "Every slot, posterior", dict.fromkeys(places, _OF_SLOTS)),
+        _posterior_table(answer, "Slots and repeats, posterior", {None: _OF_ARRANGEMENTS}),
     ]
     return Section(title="Slots", text=text, figures=figures, tables=tables)
+
+
+def _posterior_table(answer: Comparison, caption: str, kinds: Mapping[int | None, Mapping[str, str]]) -> Table:
+    """A row a judge, condition and slot (None: one for all), a column an estimand by its heading."""
+    frame = Estimates.concat([answer.estimates, answer.diagnostics]).frame
+    rows = frame[frame["method"].str.startswith("bayes:")].to_dict("records")
+    cells = {
+        (row["unit"], row["group"], row["estimand"]): Interval(row["point"], row["lower"], row["upper"]) for row in rows
+    }
+    units = dict.fromkeys((row["unit"], row["group"]) for row in rows if row["estimand"] == "slot_share[1]")
+    found = [
+        {
+            "judge": unit_name(unit, group),
+            **({} if slot is None else {"slot": slot}),
+            **{
+                heading: cells[unit, group, name.format(slot)]
+                for heading, name in named.items()
+                if (unit, group, name.format(slot)) in cells
+            },
+        }
+        for unit, group in units
+        for slot, named in kinds.items()
+    ]
+    return Table(caption=caption, frame=pd.DataFrame(found))
 
 
 def _needed(answer: Comparison) -> Section | None:

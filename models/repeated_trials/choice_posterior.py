@@ -1,0 +1,294 @@
+"""The posterior of choices among several options, by importance sampling.
+
+The y_i and t_i are integrated out. Given the others they are independent, and each has an importance sample of
+its own: `nodes` of a normal at its mode, drawn once, at the mode of the rest. The few numbers that are left (γ, σ,
+μ, ν, σ_tie, ρ) are drawn from a Student-t fitted to their posterior and weighted; Pareto's k̂ says whether that was
+enough (Vehtari et al. 2024). Nothing is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from bayesjudge.models.repeated_trials.choices import Array, Choices, Codes, Unknowns, probabilities, utilities
+
+#: Fewest and most nodes of an item, and what all nodes and trials together may come to.
+_NODES, _WORK = (32, 256), 400_000
+#: Draws of the first round (each that follows has twice as many), rounds, and effective draws that are enough:
+#: `inference.gate` asks for as many.
+_DRAWS, _ROUNDS, ENOUGH = 700, 4, 400
+#: Items that a first mode is looked for with.
+_FEW = 150
+#: Steps to the mode of what items share, at most, and a gain after which no further one is made.
+_MOVES, _LITTLE = 12, 0.2
+#: Newton steps to an item's mode; its density is log-concave.
+_STEPS = 12
+#: Degrees of freedom of proposals: tails heavier than the posterior's keep weights bounded.
+_FREEDOM = 6
+#: Variance of proposals over that of a normal at the mode.
+_WIDER = 1.3
+
+
+def _modes(data: Choices, unknown: Unknowns) -> tuple[Array, Array]:
+    """Mode of each item's values (I, D) given the rest, and a root (I, D, D) of what proposals vary by."""
+    trials = data.n.sum(2)
+    count = trials / (1 + np.maximum(trials - 1, 0) * unknown.rho[0])
+    design = np.zeros((len(data.n), data.size + 1, data.size - 1 + data.ties))
+    design[:, :-1, : data.size - 1] = data.basis
+    design[:, -1, data.size - 1 :] = 1.0
+    precision = np.concatenate(
+        [np.repeat(unknown.spread**-2.0, data.size - 1), unknown.tie_spread[: data.ties] ** -2.0]
+    )
+    centre = np.zeros((len(data.n), len(precision)))
+    centre[:, : data.size - 1] = unknown.advantage[0] * data.right
+    y = centre.copy()
+    share = data.n / np.maximum(trials, 1)[..., None]
+    for _ in range(_STEPS):
+        p = probabilities(data, y, unknown, data.slots)
+        pull = np.einsum("ikd,ia,iak->id", design, count, share - p) - precision * (y - centre)
+        spread = -np.einsum("ia,iak,ial->ikl", count, p, p)
+        spread[:, np.arange(data.size + 1), np.arange(data.size + 1)] += np.einsum("ia,iak->ik", count, p)
+        curvature = design.swapaxes(1, 2) @ spread @ design + np.diag(precision)
+        step = np.linalg.solve(curvature, pull[..., None])[..., 0]
+        y += step / np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True) / 2)
+    return y, np.linalg.cholesky(_WIDER * np.linalg.inv(curvature))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Nodes:
+    """An importance sample of every item's values, y (I, S, D), and its log density ``log_q`` (I, S)."""
+
+    data: Choices
+    y: Array
+    log_q: Array
+
+    @classmethod
+    def around(cls, data: Choices, point: Array, rng: np.random.Generator) -> Self:
+        """A Student-t around each item's mode at one point (d,)."""
+        from scipy.special import gammaincinv, gammaln, ndtri
+        from scipy.stats import qmc
+
+        mode, root = _modes(data, data.unpack(point[None]))
+        size, half = mode.shape[1], _FREEDOM / 2
+        count = 2 ** int(np.log2(np.clip(_WORK / len(data.trials[0]), *_NODES)))
+        sobol = qmc.Sobol(size + 1, seed=rng).random(count)
+        # Shifted for each item by itself, so that the errors of items do not add up.
+        uniform = np.clip((sobol + rng.random((len(mode), 1, size + 1))) % 1.0, 1e-12, 1 - 1e-12)
+        standard = ndtri(uniform[..., 1:]) / np.sqrt(gammaincinv(half, uniform[..., :1]) / half)
+        log_q = gammaln(half + size / 2) - gammaln(half) - size / 2 * np.log(2 * half)
+        log_q = log_q - (half + size / 2) * np.log1p((standard**2).sum(2) / _FREEDOM)
+        log_q -= np.log(np.diagonal(root, axis1=1, axis2=2)).sum(1)[:, None]
+        return cls(data=data, y=mode[:, None] + standard @ root.swapaxes(1, 2), log_q=log_q)
+
+    @cached_property
+    def _parts(self) -> tuple[Array, Array]:
+        """e^v (I, K, S) and e^t (I, 1, S), over the largest e^v."""
+        v, t = utilities(self.data, self.y)
+        top = np.where(self.data.basis.any(2)[:, None], v, -np.inf).max(axis=2, keepdims=True)
+        return np.exp(v - top).swapaxes(1, 2), np.exp(t[..., None] - top).swapaxes(1, 2)
+
+    @cached_property
+    def _of_trials(self) -> Array:
+        """The one of `_parts` that belongs to each trial's outcome, (trials, S)."""
+        item, _, outcome, _ = self.data.trials
+        return np.concatenate(self._parts, axis=1)[item, outcome]
+
+    @cached_property
+    def _first(self) -> Codes:
+        """Each item's first trial."""
+        return np.flatnonzero(np.diff(self.data.trials[0], prepend=-1))
+
+    @cached_property
+    def _outcomes(self) -> Array:
+        """Sum over an item's trials of the logarithms of `_of_trials`, (I, S)."""
+        return np.asarray(np.add.reduceat(np.log(self._of_trials), self._first, axis=0))
+
+    @cached_property
+    def _squares(self) -> tuple[Array, Array, Array, Array]:
+        """|y|² and y'B'1[right] of the preferences (I, S), the square of the latter's vector (I, 1), and t² (I, S)."""
+        own, right = self.y[..., : self.data.size - 1], self.data.right
+        square = (right**2).sum(1, keepdims=True)
+        return (
+            (own**2).sum(2),
+            np.einsum("isk,ik->is", own, right),
+            square,
+            (self.y[..., self.data.size - 1 :] ** 2).sum(2),
+        )
+
+    def log_weights(self, unknown: Unknowns) -> Array:
+        """Log likelihood and prior of every node over its density (I, S), at one value of the rest.
+
+        The constant of the normals and the coefficients of the multinomials are left out.
+        """
+        data, (option, tie), even = self.data, self._parts, np.exp(unknown.tie[0])
+        total = unknown.weight[0][data.slots] @ option + even * tie
+        square, along, right, ties = self._squares
+        shift, scale, tied = unknown.advantage[0], unknown.spread[0], unknown.tie_spread[0]
+        prior = -0.5 * (square - 2 * shift * along + shift**2 * right) / scale**2 - (data.size - 1) * np.log(scale)
+        if data.ties:
+            prior -= 0.5 * ties / tied**2 + np.log(tied)
+        return np.asarray(
+            self._log_likelihood(total, np.append(unknown.weight[0], even), unknown.rho[0]) + prior - self.log_q
+        )
+
+    def _log_likelihood(self, total: Array, weight: Array, rho: float) -> Array:
+        """Of every item's trials (I, S), from the sums of weights in each arrangement (I, A, S)."""
+        data = self.data
+        item, cell, _, number = data.trials
+        slot = weight[data.trial_slots]
+        if not data.repeats:
+            apart = np.add.reduceat(np.log(slot), self._first)[:, None]
+            return np.asarray(self._outcomes + apart - np.einsum("ia,ias->is", data.n.sum(2), np.log(total)))
+        p = self._of_trials * slot[:, None] / total[item, cell] * (1 - rho) + number[:, None] * rho
+        return np.asarray(np.add.reduceat(np.log(p), self._first, axis=0))
+
+    def log_marginal(self, point: Array) -> float:
+        """Log posterior of one point (d,), up to a constant."""
+        return self.evaluated(point)[0]
+
+    def evaluated(self, point: Array, uniform: Array | None = None) -> tuple[float, Codes]:
+        """The same, and a node of each item by its weight, chosen by uniform numbers (I,)."""
+        unknown = self.data.unpack(point[None])
+        log_weight = self.log_weights(unknown)
+        top = log_weight.max(axis=1, keepdims=True)
+        weight = np.cumsum(np.exp(log_weight - top), axis=1)
+        found = float((np.log(weight[:, -1]) + top[:, 0]).sum() + self.data.log_prior(point[None])[0])
+        if self.data.repeats:
+            trials, rho = self.data.n.sum(2), unknown.rho[0]
+            found -= sum(np.log(1 - rho + t * rho) * (trials > t).sum() for t in range(int(trials.max())))
+        chosen = np.zeros(0, dtype=np.int64) if uniform is None else (weight < uniform[:, None] * weight[:, -1:]).sum(1)
+        return found if np.isfinite(found) else -np.inf, chosen
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChoicePosterior:
+    """Draws of the posterior, resampled by their weights, and what the weights say of them.
+
+    Attributes
+    ----------
+    points : array (R, d)
+        Of `Choices.names`.
+    y : array (R, I, D)
+        Of the items' values.
+    log_prior, log_likelihood : array (R,)
+        Of the points, up to constants.
+    pareto_k, ess : float
+        Of the weights of the points.
+    noise : float
+        Root mean square error of an item's likelihood, relative: what the nodes leave open.
+    """
+
+    data: Choices
+    points: Array
+    y: Array
+    log_prior: Array
+    log_likelihood: Array
+    pareto_k: float
+    ess: float
+    noise: float
+
+
+def sample(data: Choices, *, draws: int = 400, seed: int = 0) -> ChoicePosterior:
+    """Draw from the posterior of one judge's choices."""
+    rng = np.random.default_rng(seed)
+    point, covariance = np.zeros(len(data.names)), np.eye(len(data.names))
+    # The mode of some of the items is where to look for that of all; nodes belong to a point.
+    few = np.unique(np.linspace(0, len(data.n) - 1, min(_FEW, len(data.n))).astype(int))
+    for part in (data.where(few), data):
+        for _ in range(_MOVES):
+            point, covariance, gain = _moved(Nodes.around(part, point, rng), point, covariance)
+            if gain < _LITTLE:
+                break
+    for turn in range(_ROUNDS):
+        nodes, number = Nodes.around(data, point, rng), _DRAWS * 2**turn
+        z, log_density, log_ratio, chosen = _weighted(nodes, point, _WIDER * covariance, number, rng)
+        weight, pareto_k = _smoothed(log_ratio)
+        ess = float(1 / (weight**2).sum())
+        if pareto_k <= 0.7 and ess >= ENOUGH:
+            break
+        point, covariance = _moments(z, log_ratio)
+    edges = (rng.random() + np.arange(draws)) / draws
+    index = rng.permutation(np.minimum(np.searchsorted(np.cumsum(weight), edges), len(weight) - 1))
+    log_prior = data.log_prior(z[index])
+    return ChoicePosterior(
+        data=data,
+        points=z[index],
+        y=nodes.y[np.arange(len(nodes.y)), chosen[index]],
+        log_prior=log_prior,
+        log_likelihood=log_density[index] - log_prior,
+        pareto_k=pareto_k,
+        ess=ess,
+        noise=_noise(nodes, point),
+    )
+
+
+def _moved(nodes: Nodes, at: Array, covariance: Array) -> tuple[Array, Array, float]:
+    """One step of Newton's method on differences: point, inverse of the curvature, and what was gained."""
+    root, before = np.linalg.cholesky(covariance), nodes.log_marginal(at)
+    slope, curve = _differences(lambda u: nodes.log_marginal(at + root @ u), before, len(at))
+    values, vectors = np.linalg.eigh(curve)
+    # Where the density is not concave the step is one uphill, and no wider than before.
+    inverse = (vectors / np.maximum(np.abs(values), 0.25)) @ vectors.T
+    move = root @ inverse @ slope
+    move *= min(1.0, 2.0 / max(float(np.abs(move).max()), 1e-12))
+    for _ in range(4):
+        after = nodes.log_marginal(at + move)
+        if after >= before:
+            return at + move, root @ inverse @ root.T, after - before
+        move /= 4
+    return at, root @ inverse @ root.T, 0.0
+
+
+def _differences(value: Callable[[Array], float], centre: float, size: int) -> tuple[Array, Array]:
+    """Slope (d,) and minus the curvature (d, d) at 0, over steps of half a unit."""
+    step = 0.5 * np.eye(size)
+    up, down = (np.array([value(sign * move) for move in step]) for sign in (1, -1))
+    curve = np.diag(2 * centre - up - down)
+    for i in range(size):
+        for j in range(i):
+            curve[i, j] = curve[j, i] = up[i] + up[j] - centre - value(step[i] + step[j])
+    return up - down, 4 * curve
+
+
+def _weighted(nodes: Nodes, at: Array, covariance: Array, number: int, rng: np.random.Generator) -> tuple[Array, ...]:
+    """Points (N, d) of a Student-t, their log density and its ratio to the t's (N,), and nodes of the items (N, I)."""
+    size = len(at)
+    standard = rng.standard_normal((number, size)) / np.sqrt(rng.chisquare(_FREEDOM, (number, 1)) / _FREEDOM)
+    z = at + standard @ np.linalg.cholesky(covariance).T
+    log_q = -(_FREEDOM + size) / 2 * np.log1p((standard**2).sum(1) / _FREEDOM)
+    found = [nodes.evaluated(point, rng.random(len(nodes.y))) for point in z]
+    log_density = np.array([value for value, _ in found])
+    return z, log_density, log_density - log_q, np.stack([chosen for _, chosen in found])
+
+
+def _moments(z: Array, log_ratio: Array) -> tuple[Array, Array]:
+    """Mean and covariance of draws by their weights, to the largest power that leaves a tenth of them effective."""
+    power = 1.0
+    while True:
+        weight = np.exp(power * (log_ratio - log_ratio.max()))
+        weight /= weight.sum()
+        if 1 / (weight**2).sum() >= len(z) / 10 or power < 1e-6:
+            mean = weight @ z
+            return mean, ((z - mean) * weight[:, None]).T @ (z - mean) + 1e-12 * np.eye(len(mean))
+        power *= 0.8
+
+
+def _smoothed(log_ratio: Array) -> tuple[Array, float]:
+    """Pareto-smoothed weights that sum to 1, and k̂."""
+    from arviz_stats.base import array_stats
+
+    log_weight, k = array_stats.psislw(-np.maximum(log_ratio, log_ratio.max() - 700.0))
+    weight = np.exp(log_weight - np.max(log_weight))
+    return weight / weight.sum(), float(k)
+
+
+def _noise(nodes: Nodes, point: Array) -> float:
+    weight = nodes.log_weights(nodes.data.unpack(point[None]))
+    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+    share = (weight**2).sum(1) / weight.sum(1) ** 2
+    return float(np.sqrt(np.mean(share)))
