@@ -196,6 +196,16 @@ def test_the_data_hash_tells_data_apart(third_party: ModuleType, nuts: Fit) -> N
     assert data_hash(other) != nuts.manifest["data"]
 
 
+def test_the_data_hash_is_that_of_every_processor(third_party: ModuleType) -> None:
+    """Sums differ in their last digit between processors."""
+    data = third_party.Coin().prepare(TOSSES)
+    sums = data.with_arrays({**data.arrays, "heads": np.array([0.1 + 0.2, 1.0, 2.0])})
+    other = data.with_arrays({**data.arrays, "heads": np.array([0.3, 1.0, 2.0])})
+    apart = data.with_arrays({**data.arrays, "heads": np.array([0.301, 1.0, 2.0])})
+    assert sums["heads"][0] != other["heads"][0]
+    assert data_hash(sums) == data_hash(other) != data_hash(apart)
+
+
 def test_options_and_data_enter_the_density(third_party: ModuleType) -> None:
     data = third_party.Coin().prepare(TOSSES)
     p = np.array([0.2, 0.5, 0.9])

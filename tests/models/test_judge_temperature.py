@@ -16,7 +16,7 @@ from bayesjudge.checks import predictive_check
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
 from bayesjudge.datasets import BattleDesign, simulate_battles
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Laplace, fit
+from bayesjudge.inference import Laplace, Nuts, fit
 from bayesjudge.maths.bradley_terry import solve_strengths
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.models.judge_temperature.soft_targets import SoftTable, cut_strengths
@@ -69,7 +69,8 @@ def test_temperatures_are_recovered(counts: BattleCounts, agree: Callable[..., N
 def test_one_judge_with_many_votes_is_no_ridge() -> None:
     frame = _battles(2000, seed=5).frame
     one = Battles.from_frame(frame[frame["judge"] == "j0"].reset_index(drop=True))
-    found = fit(JudgeTemperature(), count_battles(one), seed=1)
+    # With 1,000 draws R-hat is at its bound, on one side or the other by the processor.
+    found = fit(JudgeTemperature(), count_battles(one), engine=Nuts(draws=2000), seed=1)
     assert found.gate.passed, found.gate.reasons
 
 
