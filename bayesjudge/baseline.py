@@ -21,28 +21,10 @@ type QuestionName = Literal["accuracy", "elo", "reliability", "audit"]
 class Baseline:
     """A frequentist method of one question, of this package or of another.
 
-    Parameters
-    ----------
-    name : str
-        Its method name in tables.
-    question : {"accuracy", "elo", "reliability", "audit"}
-        What it answers.
-    estimates : callable
-        ``estimates(counts, options=...)`` gives `Estimates`, from the question's counts (`VerdictCounts` of
-        one judge, `BattleCounts`, `TrialCounts` or `ScoreCounts`, `Pairs` of one judge) and its checked
-        options (``options.prob``, ``options.seed``, ``options.bootstrap``, ...). Estimands are named as the
-        question names them, and the method is ``name``.
-
-    Examples
-    --------
-    Registered under the entry point group ``bayesjudge.baselines``, it is also found by its name.
-
-    >>> from bayesjudge.estimates import Estimates
-    >>> row = {"estimand": "accuracy", "unit": "a", "method": "half", "point": 0.5}
-    >>> half = Baseline(name="half", question="accuracy",
-    ...                 estimates=lambda counts, options: Estimates.from_rows([row]))
-    >>> half.estimates(None, options=None).frame["method"].tolist()
-    ['half']
+    estimates: ``estimates(counts, options=...)`` gives `Estimates`, from the question's counts (`VerdictCounts` of one
+        judge, `BattleCounts`, `TrialCounts` or `ScoreCounts`, `Pairs` of one judge) and its checked options
+        (``options.prob``, ``options.seed``, ``options.bootstrap``, ...). Estimands are named as the question names
+        them, and the method is ``name``.
     """
 
     name: str
@@ -51,13 +33,7 @@ class Baseline:
 
 
 def find_baseline(name: str, question: str, own: Collection[str] = ()) -> Baseline:
-    """The baseline that another package registered under that name.
-
-    Raises
-    ------
-    UsageError
-        None of that name for the question; the message lists the names, this package's ``own`` first.
-    """
+    """The baseline that another package registered under that name."""
     found: list[Baseline] = [point.load() for point in entry_points(group="bayesjudge.baselines")]
     known = {one.name: one for one in found if one.question == question}
     if name not in known:
@@ -71,13 +47,7 @@ def find_baseline(name: str, question: str, own: Collection[str] = ()) -> Baseli
 def chosen_baselines(
     chosen: Iterable[Any] | None, *, question: QuestionName, own: Collection[str]
 ) -> tuple[list[str] | None, list[Baseline]]:
-    """Methods of this package and baselines of others among those chosen; None is all of this package.
-
-    Raises
-    ------
-    UsageError
-        A name that is not registered, or a baseline of another question.
-    """
+    """Methods of this package and baselines of others among those chosen; None is all of this package."""
     if chosen is None:
         return None, []
     ours = [one for one in chosen if isinstance(one, str) and one in own]

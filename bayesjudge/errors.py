@@ -13,18 +13,8 @@ from bayesjudge.text import visible
 class Problem:
     """One thing wrong with a table.
 
-    Parameters
-    ----------
-    column : str
-        The column at fault, or ``"(table)"`` for the table as a whole.
-    found : str
-        What was found there.
-    allowed : str
-        What is allowed there.
-    fix : str
-        What to type or change.
-    rows : sequence of int
-        Row numbers of the user's input, counted from 1 without the header.
+    column: The column at fault, or ``"(table)"`` for the table as a whole.
+    rows: Row numbers of the user's input, counted from 1 without the header.
     """
 
     column: str

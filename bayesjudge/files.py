@@ -23,28 +23,7 @@ type Job = tuple[Path, Callable[[Path], object]]
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
     """Write a file through a temporary one in its folder, which is made where there is none.
 
-    Parameters
-    ----------
-    path : path-like
-        Where to. A link is followed; what is not a regular file, such as ``/dev/stdout``, is written to as it
-        is.
-    write : callable
-        Takes a binary file and writes all of it.
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    OSError
-        The folder cannot be written into, or the disk is full; what was there before is still there.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "new" / "a.txt", lambda file: file.write(b"text")).read_text()
-    'text'
+    path: Where to. A link is followed; what is not a regular file, such as ``/dev/stdout``, is written to as it is.
     """
     found = Path(path)
     target = Path(os.path.realpath(found))
@@ -73,14 +52,6 @@ def csv_text(frame: pd.DataFrame) -> str:
     r"""A table as CSV in which no text acts: control characters are written out, formulas get a ``'``.
 
     Our readers take the ``'`` off again. Numbers stay as they are.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(csv_text(pd.DataFrame({"model": ["=1+1", "a\x1b[31m"], "gap": [-1.5, 2.0]})), end="")
-    model,gap
-    '=1+1,-1.5
-    a\x1b[31m,2.0
     """
     texts = {str(name): frame[name].map(_guarded) for name in frame if frame[name].dtype.kind not in "biufcmM"}
     text: str = frame.assign(**texts).rename(columns=_guarded).to_csv(index=False)
@@ -118,13 +89,7 @@ def try_each(jobs: Sequence[Job]) -> list[str]:
 
 
 def require_writable(folder: Path) -> None:
-    """Refuse a folder that nothing can be written into, by writing into it, or where it would be made.
-
-    Raises
-    ------
-    UsageError
-        Not a folder, or not writable.
-    """
+    """Refuse a folder that nothing can be written into, by writing into it, or where it would be made."""
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not nearest.is_dir():
         raise UsageError(f"{str(nearest)!r} is a file, so nothing can be written into it; name a folder")

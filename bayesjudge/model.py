@@ -38,37 +38,15 @@ type Statistic = Callable[[Any, "Data"], Any]
 class Data:
     """What a model sees: arrays of sufficient statistics, with names for their axes.
 
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        Numeric arrays; an engine may replace them by traced or padded ones of the same meaning.
-    dims : mapping of str to tuple of str
-        Names of each array's axes.
-    coords : mapping of str to tuple
-        Labels along each axis; plates in the model carry the same names.
-    observed : str
-        The array that the model's likelihood is written for.
-    weights : str, optional
-        The array that says how many exchangeable observations each entry of ``observed`` stands for;
-        leave-one-out then leaves out one of them, not the whole entry.
-    also_observed : tuple of str
-        Further observed arrays, each with a likelihood site of its name, where one model speaks of several
+    weights: The array that says how many exchangeable observations each entry of ``observed`` stands for; leave-one-out
+        then leaves out one of them, not the whole entry.
+    also_observed: Further observed arrays, each with a likelihood site of its name, where one model speaks of several
         kinds of observation (human votes and a judge's scores).
-    ragged : tuple of str
-        Axes whose length depends on what was seen; zeros along them stand for nothing seen, so data
-        sets of unequal length can be padded to one shape.
-    facts : mapping of str to hashable
-        Facts that shape the density (a number of runs, the kind of labels): equal facts, dims and coords
-        mean the same program.
-    units : mapping of str to int
-        Number of items behind each unit named in the estimates.
-
-    Examples
-    --------
-    >>> arrays, dims = {"n": np.array([3, 4])}, {"n": ("row",)}
-    >>> data = Data(arrays=arrays, dims=dims, coords={"row": (0, 1)}, observed="n")
-    >>> data["n"].tolist(), data.size("row")
-    ([3, 4], 2)
+    ragged: Axes whose length depends on what was seen; zeros along them stand for nothing seen, so data sets of unequal
+        length can be padded to one shape.
+    facts: Facts that shape the density (a number of runs, the kind of labels): equal facts, dims and coords mean the
+        same program.
+    units: Number of items behind each unit named in the estimates.
     """
 
     arrays: Mapping[str, Any]
@@ -101,14 +79,7 @@ class Data:
         return replace(self, arrays=arrays)
 
     def padded(self, dim: str, length: int) -> Data:
-        """Copy whose axis ``dim`` is lengthened to ``length`` with zeros, which must stand for nothing seen.
-
-        Examples
-        --------
-        >>> data = Data(arrays={"n": np.array([3])}, dims={"n": ("row",)}, coords={"row": (0,)}, observed="n")
-        >>> data.padded("row", 3)["n"].tolist()
-        [3, 0, 0]
-        """
+        """Copy whose axis ``dim`` is lengthened to ``length`` with zeros, which must stand for nothing seen."""
         arrays = {}
         for name, array in self.arrays.items():
             widths = [
@@ -338,13 +309,7 @@ class Replicates(Protocol):
 
 
 def lacks(model: Model, offer: type) -> UsageError:
-    """The error where a question needs what a model does not offer: the method, and a model that has it.
-
-    Examples
-    --------
-    >>> print(lacks(find_model("judge_error")(), GivesElo))
-    bayes:judge_error[partial] has no method elo, which this question needs; bradley_terry has it
-    """
+    """The error where a question needs what a model does not offer: the method, and a model that has it."""
     (method,) = (name for name in vars(offer) if not name.startswith("_"))
     have = [name for name in model_names() if isinstance(find_model(name)(), offer)]
     return UsageError(f"{model.label} has no method {method}, which this question needs; {have[0]} has it")

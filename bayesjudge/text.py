@@ -40,13 +40,7 @@ def json_visible(text: str) -> str:
 
 
 def number(value: float, spec: str = ".3f") -> str:
-    """A number with a real minus, and no sign on a zero.
-
-    Examples
-    --------
-    >>> number(-0.25), number(-1e-9), number(-3.0, ".0f")
-    ('−0.250', '0.000', '−3')
-    """
+    """A number with a real minus, and no sign on a zero."""
     return f"{value:z{spec}}".replace("-", "−")
 
 
@@ -55,11 +49,6 @@ def chance(p: float, draws: float = math.inf) -> str:
 
     Where fewer than three draws speak against it, it lies with 95 % probability beyond the bound that is shown (3
     divided by the number of draws, Louis 1981), or beyond .999.
-
-    Examples
-    --------
-    >>> [chance(p, 4000) for p in (0.0, 0.0101, 0.5, 1.0)], chance(1.0, 500), chance(math.nan)
-    (['< .001', '.010', '.500', '> .999'], '> .994', '–')
     """
     if math.isnan(p):
         return "–"

@@ -123,20 +123,7 @@ def _named(fits: Mapping[str, Fit] | Sequence[Fit]) -> dict[str, Loo]:
 
 
 def stacking_weights(elpd: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weights whose mixture of predictive distributions scores best on left-out observations.
-
-    Parameters
-    ----------
-    elpd : array (kinds, models)
-        Log predictive density of one left-out observation of each kind.
-    n : array (kinds,)
-        Observations of each kind.
-
-    Examples
-    --------
-    >>> stacking_weights(np.log([[0.9, 0.5], [0.9, 0.5]]), np.array([3, 1])).round(3).tolist()
-    [1.0, 0.0]
-    """
+    """Weights whose mixture of predictive distributions scores best on left-out observations."""
     from scipy.optimize import LinearConstraint, minimize
 
     density = np.exp(elpd - elpd.max(axis=1, keepdims=True))

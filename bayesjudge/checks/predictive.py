@@ -222,28 +222,7 @@ def bootstrap_counts(data: Data, *, replicates: int, seed: int) -> NDArray[np.in
     ``cluster`` has a code for each entry or each stratum), whole clusters are drawn instead, since the
     observations of one cluster are not independent (Davison & Hinkley 1997, section 3.8).
 
-    Parameters
-    ----------
-    data : Data
-        Observed counts with their strata.
-    replicates : int
-        Number of resampled data sets.
-    seed : int
-        Equal seeds give equal counts.
-
-    Returns
-    -------
-    int array (replicates, entries)
-
-    Examples
-    --------
-    >>> from bayesjudge.model import Data
-    >>> arrays = {"n": np.array([3, 1, 6]), "stratum": np.array([0, 0, 1]), "total": np.array([4, 6])}
-    >>> dims = {"n": ("row",), "stratum": ("row",), "total": ("strata",)}
-    >>> data = Data(arrays=arrays, dims=dims, coords={"row": (0, 1, 2)}, observed="n", weights="n")
-    >>> counts = bootstrap_counts(data, replicates=100, seed=0)
-    >>> counts.shape, set(counts[:, :2].sum(1).tolist()), set(counts[:, 2].tolist())
-    ((100, 3), {4}, {6})
+    seed: Equal seeds give equal counts.
     """
     rng = np.random.default_rng(seed)
     observed, stratum = np.asarray(data[data.observed]), np.asarray(data["stratum"])

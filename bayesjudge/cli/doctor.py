@@ -18,14 +18,9 @@ _OPTIONAL = {
 class Finding:
     """One line of the examination.
 
-    Attributes
-    ----------
-    what, found : str
-        What was looked for, and what was found.
-    ok : bool
-        Whether everything that is needed is there.
-    fix : str
-        What to type when it is not.
+    what, found: What was looked for, and what was found.
+    ok: Whether everything that is needed is there.
+    fix: What to type when it is not.
     """
 
     what: str

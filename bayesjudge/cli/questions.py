@@ -42,16 +42,7 @@ class Delivery(Options):
 def command(question: str, source: type[Any], options: type[QuestionOptions], **defaults: Any) -> Callable[..., None]:
     """The function of a command: read the tables, answer the question, deliver the answer.
 
-    Parameters
-    ----------
-    question : str
-        Its function in `bayesjudge.studies`.
-    source : type
-        Options of where the tables come from; ``tables(options)`` reads them.
-    options : type
-        The question's options.
-    **defaults
-        Defaults that only this command has.
+    source: Options of where the tables come from; ``tables(options)`` reads them.
     """
     parts = [_offered(kind, defaults) for kind in (source, options, Delivery)]
 

@@ -26,18 +26,11 @@ _PAIRED = {" − ": -1, " & ": 1, " × ": 1, " ~ ": 1}
 class Outcome:
     """What became of a condition.
 
-    Attributes
-    ----------
-    condition : str
-        As it was written.
-    result : {"holds", "does not hold", "undecided", "unknown"}
-        ``unknown``: it names what is not in the answer.
-    figures : str
-        The estimate behind it, or what is wrong with its names.
-    probability : float
-        Of the condition, NaN where an interval or a figure of the table decided.
-    fails : bool
-        Whether the run fails by it.
+    condition: As it was written.
+    result: ``unknown``: it names what is not in the answer.
+    figures: The estimate behind it, or what is wrong with its names.
+    probability: Of the condition, NaN where an interval or a figure of the table decided.
+    fails: Whether the run fails by it.
     """
 
     condition: str
@@ -48,13 +41,7 @@ class Outcome:
 
     @property
     def line(self) -> str:
-        """All of it in one line.
-
-        Examples
-        --------
-        >>> Outcome(condition="gate", result="holds", figures="ESS of 12 is below 400", fails=True).line
-        'gate: holds; ESS of 12 is below 400'
-        """
+        """All of it in one line."""
         chance = "" if math.isnan(self.probability) else f", P {probable(self.probability)}"
         passed = ", which passes" if self.result == "undecided" and not self.fails else ""
         return f"{self.condition}: {self.result}{chance}{passed}; {self.figures}"
@@ -64,18 +51,11 @@ class Outcome:
 class Evidence:
     """What conditions are held against.
 
-    Attributes
-    ----------
-    rows : Estimates
-        Every row of the answer.
-    draws : callable
-        A row to its draws (S,), the same S for rows of one fit; None where there are none.
-    doubts : callable
-        A row to why its posterior is not to be used; empty where it is.
-    facts : mapping of str to float
-        ``dropped``, the share of rows that could not be used, and ``labels``, as far as they are known.
-    gate : tuple of str
-        Why the answer's gate failed.
+    rows: Every row of the answer.
+    draws: A row to its draws (S,), the same S for rows of one fit; None where there are none.
+    doubts: A row to why its posterior is not to be used; empty where it is.
+    facts: ``dropped``, the share of rows that could not be used, and ``labels``, as far as they are known.
+    gate: Why the answer's gate failed.
     """
 
     rows: Estimates
@@ -95,25 +75,8 @@ def decide(
 ) -> Outcome:
     """Hold a condition against an answer.
 
-    Parameters
-    ----------
-    condition : Condition
-    evidence : Evidence
-    prob : float
-        It holds from this probability on, and does not from 1 − ``prob`` down.
-    by : str, optional
-        Method whose rows decide; by default the first posterior.
-    undecided : {"pass", "fail"}
-        What an undecided condition does.
-
-    Examples
-    --------
-    >>> from bayesjudge.conditions import condition_of
-    >>> row = {"estimand": "difference", "unit": "new − old", "method": "ppi++", "point": -0.1,
-    ...        "lower": -0.15, "upper": -0.05}
-    >>> known = Evidence(rows=Estimates.from_rows([row]))
-    >>> [decide(condition_of(text), known).result for text in ("difference(old, new) > 0", "difference(new, old) > 0")]
-    ['holds', 'does not hold']
+    prob: It holds from this probability on, and does not from 1 − ``prob`` down.
+    by: Method whose rows decide; by default the first posterior.
     """
     try:
         result, chance, figures = _decided(condition, evidence, prob=prob, by=by)
@@ -194,13 +157,7 @@ _ALSO = f"{', '.join(FACTS)} and {GATE}"
 
 
 def _matched(condition: Condition, rows: Sequence[Row]) -> Iterator[tuple[Row, int]]:
-    """Rows that the names stand for, with -1 where a difference is stored the other way round.
-
-    Raises
-    ------
-    UsageError
-        No row, with the known units; or rows of several judges, with the names that tell them apart.
-    """
+    """Rows that the names stand for, with -1 where a difference is stored the other way round."""
     found = [(row, sign) for row in rows for sign in sorted(_signs(condition.units, row), reverse=True)]
     asked = ", ".join(condition.units)
     if not found:
@@ -267,13 +224,7 @@ def _figures(row: Row, sign: int) -> str:
 
 
 def shown(value: float) -> str:
-    """A number with three decimals, or none where they would say nothing.
-
-    Examples
-    --------
-    >>> shown(-0.1), shown(1012.3), shown(40.0)
-    ('-0.100', '1012', '40')
-    """
+    """A number with three decimals, or none where they would say nothing."""
     return f"{value:.0f}" if abs(value) >= 100 or (value and float(value).is_integer()) else f"{value:z.3f}"
 
 

@@ -21,13 +21,6 @@ def junit(question: str, outcomes: Sequence[Outcome], *, at: datetime) -> str:
 
     An undecided condition that passes is skipped. Elements and attributes are those that the schemas of Ant and
     Jenkins require, in their order.
-
-    Examples
-    --------
-    >>> held = Outcome(condition="gate", result="does not hold", figures="the gate passed")
-    >>> text = junit("accuracy", [held], at=datetime(2026, 1, 2, 3, 4, 5))
-    >>> ET.fromstring(text).find("testsuite/testcase").get("name")
-    'gate'
     """
     kinds = [_kind(one) for one in outcomes]
     counted = {name: str(kinds.count(kind)) for kind, name in _COUNTED.items()}
@@ -60,13 +53,7 @@ def _kind(one: Outcome) -> str:
 
 
 def workflow_commands(outcomes: Sequence[Outcome], *, gate: Sequence[str] = ()) -> list[str]:
-    """Workflow commands of GitHub, one line each: errors fail the run, warnings are undecided, notices passed.
-
-    Examples
-    --------
-    >>> workflow_commands([Outcome(condition="accuracy(50%::a) < 1", result="holds", figures="so", fails=True)])
-    ['::error title=accuracy(50%25%3A%3Aa) < 1::accuracy(50%25::a) < 1: holds; so']
-    """
+    """Workflow commands of GitHub, one line each: errors fail the run, warnings are undecided, notices passed."""
     levels = {"failure": "error", "error": "error", "skipped": "warning", "": "notice"}
     said = [(levels[_kind(one)], one.condition, one.line) for one in outcomes]
     said += [("warning", "gate failed", reason) for reason in gate]
@@ -83,17 +70,7 @@ def _escaped(text: str, also: str = "") -> str:
 def markdown(
     title: str, outcomes: Sequence[Outcome], rows: Sequence[Mapping[str, str]], *, gate: Sequence[str] = ()
 ) -> str:
-    r"""A page of at most `MOST_LINES` lines: what failed first, then one table.
-
-    Examples
-    --------
-    >>> print(markdown("accuracy", [], [{"model": "a|b", "accuracy": ".9"}]), end="")
-    ### bayesjudge: accuracy
-    <BLANKLINE>
-    | model | accuracy |
-    | --- | --- |
-    | a\|b | .9 |
-    """
+    r"""A page of at most `MOST_LINES` lines: what failed first, then one table."""
     marks = {"failure": "❌", "error": "❌", "skipped": "⚠️", "": "✅"}
     said = [f"- ⚠️ gate failed: {_plain(reason)}" for reason in gate]
     said += [f"- {marks[_kind(one)]} {_plain(one.line)}" for one in sorted(outcomes, key=_urgency)]
@@ -126,14 +103,7 @@ def _plain(text: str) -> str:
 
 
 def table_of(rows: Estimates, *, converged: bool) -> list[dict[str, str]]:
-    """Rows of a Markdown table: every unit, by the method that answers.
-
-    Examples
-    --------
-    >>> row = {"estimand": "accuracy", "unit": "m", "method": "bayes:x", "point": 0.5, "lower": 0.4, "upper": 0.6}
-    >>> list(table_of(Estimates.from_rows([row]), converged=True)[0].values())
-    ['accuracy', 'm', '0.500', '0.400 to 0.600', '', 'bayes:x']
-    """
+    """Rows of a Markdown table: every unit, by the method that answers."""
     return [
         {
             "estimand": row["estimand"],

@@ -30,25 +30,14 @@ type Codes = NDArray[np.int64]
 class ChoiceCounts:
     """How often each option was chosen in each of R cells (judge, item, condition, arrangement).
 
-    Attributes
-    ----------
-    items, judges, categories : tuple of str
-        Names in the order of the codes.
-    conditions : tuple of Condition
-    options : tuple of tuple of str
-        Labels of each item's options; K is the largest number of them.
-    category, truth : int array (I,)
-        Code into ``categories`` and place of the right option, −1 where there is none.
-    item, judge, condition : int array (R,)
-        Codes.
-    slots : int array (R, K)
-        Slot of each option, from 0; K where the order was not recorded, −1 where the item has fewer options.
-    n : int array (R, K + 1)
-        Trials that ended with each option, then ties.
-    slot_n : int array (R, K)
-        Trials whose chosen option is known to have stood in each slot.
-    dropped, warnings
-        As in `TrialCounts`.
+    items, judges, categories: Names in the order of the codes.
+    options: Labels of each item's options; K is the largest number of them.
+    category, truth: Code into ``categories`` and place of the right option, −1 where there is none.
+    item, judge, condition: Codes.
+    slots: Slot of each option, from 0; K where the order was not recorded, −1 where the item has fewer options.
+    n: Trials that ended with each option, then ties.
+    slot_n: Trials whose chosen option is known to have stood in each slot.
+    dropped, warnings: As in `TrialCounts`.
     """
 
     items: tuple[str, ...]
@@ -95,25 +84,7 @@ class ChoiceCounts:
 
 
 def count_choices(trials: Trials) -> ChoiceCounts:
-    """Count what was chosen in every arrangement.
-
-    Parameters
-    ----------
-    trials : Trials
-        With labels of options.
-
-    Raises
-    ------
-    UsageError
-        Trials of two options, a and b.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"item": ["q", "q"], "outcome": ["x", "z"], "order": ["y,x,z", "x,z,y"]})
-    >>> counts = count_choices(Trials.from_frame(frame))
-    >>> counts.slots.tolist(), counts.n.tolist()
-    ([[0, 2, 1], [1, 0, 2]], [[0, 0, 1, 0], [1, 0, 0, 0]])
-    """
+    """Count what was chosen in every arrangement."""
     if not trials.options:
         raise UsageError("these trials are comparisons of two responses, a and b: use count_trials")
     frame = stood_in(trials.frame)

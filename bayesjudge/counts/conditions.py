@@ -47,19 +47,12 @@ class Condition:
 class EventRows:
     """Rows of a table of trials or scores where they live.
 
-    Attributes
-    ----------
-    table : ibis Table
-        Columns of the layout but the category; ``prompt`` and ``temperature`` have stand-ins for missing
-        values, ``order`` is empty text where missing.
-    names : mapping of str to array of str
-        What codes stand for, of columns that were coded before the database saw them.
-    categories : mapping of str to str
-        Category of each item that has one.
-    dropped : mapping of str to int
-        Rows that could not be used.
-    warnings : tuple of str
-        What was assumed.
+    table: Columns of the layout but the category; ``prompt`` and ``temperature`` have stand-ins for missing values,
+        ``order`` is empty text where missing.
+    names: What codes stand for, of columns that were coded before the database saw them.
+    categories: Category of each item that has one.
+    dropped: Rows that could not be used.
+    warnings: What was assumed.
     """
 
     table: IbisTable
@@ -76,13 +69,7 @@ class EventRows:
 
 
 def event_rows(source: Trials | Scores | ir.Table, layout: Layout) -> EventRows:
-    """Rows of a validated table, or of an Ibis expression with its columns on any backend.
-
-    Raises
-    ------
-    InputError
-        An Ibis table without the columns required, or an item with several categories.
-    """
+    """Rows of a validated table, or of an Ibis expression with its columns on any backend."""
     return _of_frame(source, layout) if isinstance(source, (Trials, Scores)) else _of_ibis(source, layout)
 
 
@@ -204,13 +191,7 @@ def _categories(table: IbisTable) -> dict[str, str]:
 
 
 def chosen_judges(found: Sequence[str], judges: Sequence[str]) -> NDArray[np.int64]:
-    """Codes of some judges, in the table's order.
-
-    Raises
-    ------
-    UsageError
-        A judge that the table does not have, or none chosen.
-    """
+    """Codes of some judges, in the table's order."""
     unknown = [judge for judge in judges if judge not in found]
     if unknown or not judges:
         wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"

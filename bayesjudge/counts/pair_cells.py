@@ -37,21 +37,14 @@ class PairCells:
     The first axis tells items (whole clusters, where items come in clusters) without any label from those
     with one.
 
-    Attributes
-    ----------
-    together : float array (2, K, K)
-        Σ x_i x_iᵀ.
-    sums : float array (2, K)
-        Σ x_i.
-    items : int array (2,)
-        Number of items (clusters).
-    labelled : int or float array (M,)
-        Items (clusters) with a labelled answer of each model; where labels have weights w, as many as are as
+    together: Σ x_i x_iᵀ.
+    sums: Σ x_i.
+    items: Number of items (clusters).
+    labelled: Items (clusters) with a labelled answer of each model; where labels have weights w, as many as are as
         informative, (Σw)²/Σw² (Kish 1965).
-    log_effect_error : float
-        Standard error of the log of the design effect of labels: how much more their sum varies over items
-        (clusters) than that of independent labels. By the jackknife over labelled items; NaN where fewer
-        than three items, or labels that do not vary, leave it undefined.
+    log_effect_error: Standard error of the log of the design effect of labels: how much more their sum varies over
+        items (clusters) than that of independent labels. By the jackknife over labelled items; NaN where fewer than
+        three items, or labels that do not vary, leave it undefined.
     """
 
     together: Array
@@ -64,23 +57,7 @@ class PairCells:
 def pair_cells(patterns: ItemPatterns, *, groups: int = 1, clustered: bool = False) -> PairCells:
     """Count pairs of cells in the item patterns of one judge.
 
-    Parameters
-    ----------
-    patterns : ItemPatterns
-        Of one judge, M models.
-    groups : int
-        Number of groups; unit ``m * groups + g`` is model m within group g.
-    clustered : bool
-        Items of a cluster are counted as one item.
-
-    Examples
-    --------
-    >>> from bayesjudge.counts import count_verdicts
-    >>> from bayesjudge.datasets import simulate_verdicts
-    >>> log = simulate_verdicts(seed=1, labelled=40, unlabelled=80).verdicts
-    >>> cells = pair_cells(count_verdicts(log).items["judge"])
-    >>> cells.together.shape, cells.items.tolist(), cells.labelled.tolist()
-    ((2, 12, 12), [80, 40], [40, 40])
+    groups: Number of groups; unit ``m * groups + g`` is model m within group g.
     """
     x: Any = _answers(patterns, groups)
     weight: Any = patterns.label_weight

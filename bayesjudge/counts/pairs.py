@@ -21,14 +21,9 @@ NEAREST = 1e-4
 class Directions:
     """Embeddings turned the way the judge chose.
 
-    Attributes
-    ----------
-    chosen, rejected : float32 array (n, d)
-        Embeddings of the response the judge prefers and of the other.
-    z : float32 array (n, d)
-        ``(chosen − rejected)/‖chosen − rejected‖``; zeros where the two are one.
-    usable : bool array (n,)
-        Whether there is a direction.
+    chosen, rejected: Embeddings of the response the judge prefers and of the other.
+    z: ``(chosen − rejected)/‖chosen − rejected‖``; zeros where the two are one.
+    usable: Whether there is a direction.
     """
 
     chosen: NDArray[np.float32]
@@ -38,17 +33,7 @@ class Directions:
 
 
 def directions(pairs: Pairs) -> Directions:
-    """Direction of every decision (METHODS 3; PUAudit, equation 1).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.tables import Pairs
-    >>> frame = pd.DataFrame({"item": [1, 2], "judge_prefers": ["a", "b"]})
-    >>> pairs = Pairs.from_frame(frame, a=[[3.0, 0.0], [1.0, 1.0]], b=[[1.0, 0.0], [1.0, 3.0]])
-    >>> directions(pairs).z.tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
+    """Direction of every decision (METHODS 3; PUAudit, equation 1)."""
     first = pairs.prefers_a[:, None]
     chosen, rejected = np.where(first, pairs.a, pairs.b), np.where(first, pairs.b, pairs.a)
     difference = chosen - rejected
@@ -66,18 +51,11 @@ class Presentations:
     People chose once a pair, so a pair is one observation however often it was presented. It is looked at
     from one of its responses: the one that all verdicts chose, or either where they disagree.
 
-    Attributes
-    ----------
-    first : int array (p,)
-        Row of each pair's first verdict, in order of appearance; its choice is the response looked from.
-    pair : int array (n,)
-        Pair of each row.
-    side : float array (n,)
-        1 where the row chose the response looked from, −1 where it chose the other.
-    vote : float array (p,)
-        Mean side of each pair: 1 where its verdicts agree, 0 where two disagree.
-    order : int array (p,)
-        Pairs in the order of `Pairs.rank`.
+    first: Row of each pair's first verdict, in order of appearance; its choice is the response looked from.
+    pair: Pair of each row.
+    side: 1 where the row chose the response looked from, −1 where it chose the other.
+    vote: Mean side of each pair: 1 where its verdicts agree, 0 where two disagree.
+    order: Pairs in the order of `Pairs.rank`.
     """
 
     first: NDArray[np.int64]

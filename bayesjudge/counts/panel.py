@@ -32,34 +32,21 @@ UNNAMED = "(label column)"
 class PanelVotes:
     """Votes of J judges on the answers of M models to I items, and the labels that people gave.
 
-    Attributes
-    ----------
-    models, judges, groups, items : tuple of str
-        Names in the order of the codes, sorted; without a group column the one group is ``"all"``.
-    votes : float array (I, M, J)
-        Mean verdict over the judge's runs, in [0, 1]; NaN where the judge did not vote.
-    runs : int array (I, M, J)
-        How many runs the mean is over, 0 where there is no vote.
-    label : float array (I, M)
-        Mean human label over annotators (0 or 1 for one annotator), NaN where nobody labelled the answer.
-    annotations : int array (I, M)
-        Human labels behind ``label``, 0 where there is none.
-    group, cluster : int array (I,)
-        Codes of the item's group, and of the cluster it belongs to (its own where none was named).
-    scores : float array (I, M, J), optional
-        Mean graded score over the runs, on the judge's own scale, where a score column was named; NaN where
-        the judge gave none.
-    annotators : tuple of str
-        People who labelled, where the table tells them apart; else empty.
-    marks : int array (I, M, annotators), optional
-        Each annotator's label, 0 or 1, and -1 where they gave none.
-    probability : float array (I, M), optional
-        With which each labelled answer was chosen to be labelled, NaN where there is no label; none where all
+    models, judges, groups, items: Names in the order of the codes, sorted; without a group column the one group is
+        ``"all"``.
+    votes: Mean verdict over the judge's runs, in [0, 1]; NaN where the judge did not vote.
+    runs: How many runs the mean is over, 0 where there is no vote.
+    label: Mean human label over annotators (0 or 1 for one annotator), NaN where nobody labelled the answer.
+    annotations: Human labels behind ``label``, 0 where there is none.
+    group, cluster: Codes of the item's group, and of the cluster it belongs to (its own where none was named).
+    scores: Mean graded score over the runs, on the judge's own scale, where a score column was named; NaN where the
+        judge gave none.
+    annotators: People who labelled, where the table tells them apart; else empty.
+    marks: Each annotator's label, 0 or 1, and -1 where they gave none.
+    probability: With which each labelled answer was chosen to be labelled, NaN where there is no label; none where all
         had the same chance.
-    dropped : mapping of str to int
-        Rows of the input that could not be used, by reason.
-    warnings : tuple of str
-        What was assumed on the way in.
+    dropped: Rows of the input that could not be used, by reason.
+    warnings: What was assumed on the way in.
     """
 
     models: tuple[str, ...]
@@ -85,15 +72,7 @@ class PanelVotes:
         return np.asarray((self.runs.sum(-1) > 0) | (self.annotations > 0))
 
     def with_labels_of(self, keep: NDArray[np.bool_]) -> PanelVotes:
-        """The same votes with the labels of some items (I,) or cells (I, M) alone, as if no other were known.
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"item": [1, 2], "model": "m", "verdict": [1, 0], "label": [1, 0]})
-        >>> votes = panel_votes(Verdicts.from_frame(frame)).with_labels_of(np.array([True, False]))
-        >>> votes.label.ravel().tolist()
-        [1.0, nan]
-        """
+        """The same votes with the labels of some items (I,) or cells (I, M) alone, as if no other were known."""
         cells = keep if keep.ndim == 2 else keep[:, None]
         marks = None if self.marks is None else np.where(cells[..., None], self.marks, -1)
         return replace(
@@ -104,19 +83,7 @@ class PanelVotes:
         )
 
     def for_judges(self, judges: Sequence[str]) -> PanelVotes:
-        """The panel of some of its judges, in its own order.
-
-        Raises
-        ------
-        UsageError
-            A judge that the panel does not have, or none.
-
-        Examples
-        --------
-        >>> frame = pd.DataFrame({"item": [1, 1], "model": "m", "judge": ["a", "b"], "verdict": [1, 0]})
-        >>> panel_votes(Verdicts.from_frame(frame)).for_judges(["b"]).votes.ravel().tolist()
-        [0.0]
-        """
+        """The panel of some of its judges, in its own order."""
         unknown = [name for name in judges if name not in self.judges]
         if unknown or not judges:
             wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
@@ -141,35 +108,8 @@ def panel_votes(
 ) -> PanelVotes:
     """Votes of all judges on all answers, in one pass where the data lives.
 
-    Parameters
-    ----------
-    verdicts : Verdicts or ibis Table
-        A validated table, or an Ibis expression with the columns of `Verdicts` on any backend.
-    group_by : str, optional
-        Column whose values split the items (a subject, a language); constant within an item.
-    cluster : str or sequence of str, optional
-        Columns whose values say which items belong together (one document); constant within an item.
-    score : str, optional
-        Column of graded scores, any numeric scale, kept beside the verdicts.
-
-    Returns
-    -------
-    PanelVotes
-
-    Raises
-    ------
-    InputError
-        A label that differs within an answer, a group or cluster that differs within an item, no rows.
-    UsageError
-        A group, cluster or score column that the table does not have, or scores that are not numbers.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"item": [1, 1, 1, 2], "model": "m", "judge": ["a", "a", "b", "a"],
-    ...                       "verdict": [1, 0, 1, 1], "label": [1, None, None, None]})
-    >>> votes = panel_votes(Verdicts.from_frame(frame))
-    >>> votes.votes[:, 0].tolist(), votes.label.ravel().tolist()
-    ([[0.5, 1.0], [1.0, nan]], [1.0, nan])
+    group_by: Column whose values split the items (a subject, a language); constant within an item.
+    cluster: Columns whose values say which items belong together (one document); constant within an item.
     """
     clusters = [cluster] if isinstance(cluster, str) else list(cluster or ())
     cells = make_cells(verdicts, group=group_by, clusters=clusters)

@@ -36,17 +36,11 @@ _SEPARATOR = "\x1f"
 class Cells:
     """Cells and what was learned on the way.
 
-    Attributes
-    ----------
-    table : ibis Table
-        Columns ``item, model, judge, group, cluster`` (text), ``runs, positives`` and ``label`` (null where
-        the cell has none), ``probability`` where labels have one; cached where the backend can.
-    models, judges, groups, clusters : tuple of str
-        Sorted names; ``clusters`` is empty where every item stands alone.
-    dropped : mapping of str to int
-        Rows that could not be used.
-    warnings : tuple of str
-        What was assumed.
+    table: Columns ``item, model, judge, group, cluster`` (text), ``runs, positives`` and ``label`` (null where the cell
+        has none), ``probability`` where labels have one; cached where the backend can.
+    models, judges, groups, clusters: Sorted names; ``clusters`` is empty where every item stands alone.
+    dropped: Rows that could not be used.
+    warnings: What was assumed.
     """
 
     table: IbisTable
@@ -348,13 +342,7 @@ def require_names(**names: Sequence[str]) -> None:
 
 
 def coded(values: pd.Series[str], names: Sequence[str]) -> NDArray[np.int64]:
-    """Place of every value among the names, -1 where it is not one of them.
-
-    Examples
-    --------
-    >>> coded(pd.Series(["b", "a", "x"]), ["a", "b"]).tolist()
-    [1, 0, -1]
-    """
+    """Place of every value among the names, -1 where it is not one of them."""
     return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)
 
 

@@ -44,16 +44,10 @@ _CELL = [*_BLOCK, "item", "response"]
 class ScoreCells:
     """Scores of C cells (judge, condition, item, response).
 
-    Attributes
-    ----------
-    judge, condition, item, response : int array (C,)
-        Codes into the names of `ScoreCounts`.
-    n : int array (C,)
-        Scores in the cell.
-    mean, squares : float array (C,)
-        Their mean and the sum of their squared deviations from it.
-    levels : int array (C, L)
-        How often each of `ScoreCounts.levels` was given; no columns where the scale is continuous.
+    judge, condition, item, response: Codes into the names of `ScoreCounts`.
+    n: Scores in the cell.
+    mean, squares: Their mean and the sum of their squared deviations from it.
+    levels: How often each of `ScoreCounts.levels` was given; no columns where the scale is continuous.
     """
 
     judge: NDArray[np.int64]
@@ -81,27 +75,16 @@ class TrialMeans:
 class ScoreCounts:
     """Everything the models and baselines of repeated scores see.
 
-    Attributes
-    ----------
-    items, judges, responses, trials, categories : tuple of str
-        Names in the order of the codes.
-    conditions : tuple of Condition
-        Prompt and temperature, in the order of the codes.
-    category : int array (I,)
-        Each item's code into ``categories``, -1 where it has none.
-    levels : tuple of float
-        Distinct scores, ascending; empty where there are more than `MOST_LEVELS`.
-    cells : ScoreCells
-        All scores.
-    crossed : ScoreCells
-        Only complete cells, and of them only the trials that at least half of the cells of the judge and
-        condition have: every cell of a block has the same number of scores, by the same trials.
-    trial_means : TrialMeans
-        Of the same scores as ``crossed``.
-    dropped : mapping of str to int
-        Rows of the input that could not be used, by reason.
-    warnings : tuple of str
-        What was assumed on the way in.
+    items, judges, responses, trials, categories: Names in the order of the codes.
+    conditions: Prompt and temperature, in the order of the codes.
+    category: Each item's code into ``categories``, -1 where it has none.
+    levels: Distinct scores, ascending; empty where there are more than `MOST_LEVELS`.
+    cells: All scores.
+    crossed: Only complete cells, and of them only the trials that at least half of the cells of the judge and condition
+        have: every cell of a block has the same number of scores, by the same trials.
+    trial_means: Of the same scores as ``crossed``.
+    dropped: Rows of the input that could not be used, by reason.
+    warnings: What was assumed on the way in.
     """
 
     items: tuple[str, ...]
@@ -153,31 +136,7 @@ class _Names:
 
 
 def count_scores(scores: Scores | ir.Table) -> ScoreCounts:
-    """Moments of repeated scores, in three passes where the data lives.
-
-    Parameters
-    ----------
-    scores : Scores or ibis Table
-        A validated table, or an Ibis expression with the columns of `Scores` on any backend.
-
-    Returns
-    -------
-    ScoreCounts
-
-    Raises
-    ------
-    InputError
-        No rows, an item with several categories.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"item": ["q1", "q2", "q3"], "s0": [7, 9, 4], "s1": [8, 9, None]})
-    >>> counts = count_scores(Scores.from_frame(frame))
-    >>> counts.cells.mean.tolist(), counts.cells.n.tolist(), counts.levels
-    ([7.5, 9.0, 4.0], [2, 2, 1], (4.0, 7.0, 8.0, 9.0))
-    >>> counts.crossed.mean.tolist(), counts.trial_means.mean.tolist()
-    ([7.5, 9.0], [8.0, 8.5])
-    """
+    """Moments of repeated scores, in three passes where the data lives."""
     rows = event_rows(scores, SCORES)
     levels = _levels(rows.table)
     cells = rows.fetch(_moments(rows.table, levels))

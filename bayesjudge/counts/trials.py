@@ -40,24 +40,14 @@ _SIGNS = {"ab": 1, "ba": -1, "": 0}
 class TrialCounts:
     """How often each outcome occurred in each of R cells (judge, item, condition, order).
 
-    Attributes
-    ----------
-    items, judges, categories : tuple of str
-        Names in the order of the codes.
-    conditions : tuple of Condition
-        Prompt and temperature, in the order of the codes.
-    category : int array (I,)
-        Each item's code into ``categories``, -1 where it has none.
-    item, judge, condition : int array (R,)
-        Codes.
-    order : int array (R,)
-        1 where response a was shown first, -1 where b was, 0 where it was not recorded.
-    n : int array (R, 3)
-        Trials that ended a, b, tie.
-    dropped : mapping of str to int
-        Rows of the input that could not be used, by reason.
-    warnings : tuple of str
-        What was assumed on the way in.
+    items, judges, categories: Names in the order of the codes.
+    conditions: Prompt and temperature, in the order of the codes.
+    category: Each item's code into ``categories``, -1 where it has none.
+    item, judge, condition: Codes.
+    order: 1 where response a was shown first, -1 where b was, 0 where it was not recorded.
+    n: Trials that ended a, b, tie.
+    dropped: Rows of the input that could not be used, by reason.
+    warnings: What was assumed on the way in.
     """
 
     items: tuple[str, ...]
@@ -96,31 +86,8 @@ class TrialCounts:
 def count_trials(trials: Trials | ir.Table) -> TrialCounts:
     """Count outcomes in one pass where the data lives.
 
-    Parameters
-    ----------
-    trials : Trials or ibis Table
-        A validated table, or an Ibis expression with the columns of `Trials` on any backend; outcomes must be
+    trials: A validated table, or an Ibis expression with the columns of `Trials` on any backend; outcomes must be
         ``a``, ``b`` or ``tie`` there, orders ``ab`` or ``ba``.
-
-    Returns
-    -------
-    TrialCounts
-
-    Raises
-    ------
-    InputError
-        No rows, other outcomes or orders, an item with several categories.
-    UsageError
-        Trials among three options or more.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"item": ["q1"] * 4, "outcome": ["a", "a", "tie", "b"],
-    ...                       "order": ["ab", "ba"] * 2})
-    >>> counts = count_trials(Trials.from_frame(frame))
-    >>> counts.order.tolist(), counts.n.tolist()
-    ([-1, 1], [[1, 1, 0], [1, 0, 1]])
     """
     if isinstance(trials, Trials) and trials.options:
         raise UsageError("these trials are choices among three options or more: use count_choices")

@@ -155,14 +155,7 @@ class VerdictDesign:
 
 
 def by_model(single: str, paired: str, models: Sequence[str], values: NDArray[np.float64]) -> Truth:
-    """One number of each model, and its difference for every pair in both orders.
-
-    Examples
-    --------
-    >>> found = by_model("accuracy", "difference", ("a", "b"), np.array([0.75, 0.5]))
-    >>> found["difference", "b − a"]
-    -0.25
-    """
+    """One number of each model, and its difference for every pair in both orders."""
     named = dict(zip(models, values.tolist(), strict=True))
     alone = {(single, model): value for model, value in named.items()}
     return alone | {(paired, f"{a} − {b}"): named[a] - named[b] for a, b in permutations(models, 2)}

@@ -87,34 +87,12 @@ KIND_OF_MODEL: Mapping[str, str] = {
 
 
 def table_kinds() -> tuple[str, ...]:
-    """Names of all small tables.
-
-    Examples
-    --------
-    >>> "verdicts" in table_kinds()
-    True
-    """
+    """Names of all small tables."""
     return tuple(_MAKERS)
 
 
 def small_table(kind: str) -> Verdicts | Battles | Pairs | Scores | Trials:
-    """The small table of that kind; always the same one.
-
-    Parameters
-    ----------
-    kind : str
-        One of `table_kinds`.
-
-    Raises
-    ------
-    UsageError
-        No such kind; the message lists them.
-
-    Examples
-    --------
-    >>> len(small_table("verdicts"))
-    240
-    """
+    """The small table of that kind; always the same one."""
     if kind not in _MAKERS:
         raise UsageError(f"no small table {kind!r}; there are: {', '.join(_MAKERS)}")
     return _MAKERS[kind]()

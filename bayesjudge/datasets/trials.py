@@ -220,23 +220,8 @@ _SIZES = (1, 3, 5, 9, 10, 15, 20, 50)
 def trial_truth(pi: Array) -> dict[str, float]:
     """Truths of one judge under one condition, by estimand.
 
-    Parameters
-    ----------
-    pi : array (items, orders, 3)
-        Probabilities of a, b and tie of every item in every order; with two orders, a stands first in the
-        first of them.
-
-    Returns
-    -------
-    dict of str to float
-        ``flip_rate``, ``disagreement``, ``tie_rate``, ``match[K=...]``, ``noise_budget[K=...]``,
+    Returns: ``flip_rate``, ``disagreement``, ``tie_rate``, ``match[K=...]``, ``noise_budget[K=...]``,
         ``swap_risk[gap=...]``, ``minimum_trials[...]`` and, with two orders, ``position_effect``.
-
-    Examples
-    --------
-    >>> found = trial_truth(np.array([[[0.8, 0.2, 0.0]], [[0.4, 0.6, 0.0]]]))
-    >>> round(found["flip_rate"], 6), round(found["disagreement"], 6), found["minimum_trials[90%]"]
-    (0.3, 0.4, 19.0)
     """
     q = pi.mean(axis=1)
     flip = 1 - q.max(axis=-1)
@@ -266,22 +251,8 @@ def _minimum(q: Array, target: float) -> float:
 def layer_truth(pi: Array) -> dict[str, float]:
     """Share of each layer in the variance of what a verdict is worth: 1 for a, 0 for b, ½ for a tie.
 
-    Parameters
-    ----------
-    pi : array (judges, conditions, items, orders, 3)
-        Every judge asked about every item under every condition in every order.
-
-    Returns
-    -------
-    dict of str to float
-        ``variance_share[...]`` of the layers that vary: stochastic, position (orders), protocol (conditions)
-        and judge.
-
-    Examples
-    --------
-    >>> split = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    >>> layer_truth(split.reshape(1, 1, 1, 2, 3))
-    {'variance_share[stochastic]': 0.0, 'variance_share[position]': 1.0}
+    Returns: ``variance_share[...]`` of the layers that vary: stochastic, position (orders), protocol (conditions) and
+        judge.
     """
     worth = pi[..., 0] + pi[..., 2] / 2
     chance = (pi[..., 0] + pi[..., 2] / 4 - worth**2).mean(axis=(0, 1, 3)).sum()

@@ -222,14 +222,7 @@ class Draw:
 
 
 def draw(design: VerdictDesign, rng: np.random.Generator) -> Draw:
-    """Draw every label, shown or not, and every verdict.
-
-    Examples
-    --------
-    >>> world = draw(VerdictDesign(runs=3), np.random.default_rng(0))
-    >>> world.label.shape, world.verdict.shape
-    ((1000, 2), (1000, 2, 1, 3))
-    """
+    """Draw every label, shown or not, and every verdict."""
     label = _labels(design, rng)
     return Draw(label, _verdicts(design, label, rng))
 

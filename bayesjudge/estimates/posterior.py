@@ -33,32 +33,14 @@ def quantity(
 ) -> xr.DataArray:
     """Draws of an estimand, with the other columns of its rows as attributes.
 
-    Parameters
-    ----------
-    draws : xarray.DataArray
-        Dims ``chain, draw`` and any of a unit's, ``group`` (of items; `EVERYWHERE` is all of them) and
-        ``judge``. Coordinates ``unit, judge, group, n`` along these axes go before.
-    signed : bool
-        Rows have the probability that it is positive.
-    headline : bool or sequence of str
-        The answer rests on it, or on these units of it: its sensitivity to the prior is checked.
-    margin : bool
-        It is a standard deviation, and rows have the half width of the normal interval of that spread.
-    n : mapping of str to float, optional
-        Items behind each unit; ``"unit | group"`` is one within a group of items.
-    note : str or mapping of str to str
-        Of every unit, or of each.
-    reach : mapping of str to (float, float), optional
-        What the lower limit of a unit (named as in ``n``) is at most and the upper at least, unless its draws
-        are all alike.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> draws = xr.DataArray(np.ones((1, 4, 1)), dims=("chain", "draw", "model"), coords={"model": ["m"]})
-    >>> found = estimates_of({"accuracy": quantity(draws, n={"m": 9})}, method="bayes:x", prob=0.9)
-    >>> found.frame[["unit", "point", "n"]].to_dict("records")
-    [{'unit': 'm', 'point': 1.0, 'n': 9.0}]
+    draws: Dims ``chain, draw`` and any of a unit's, ``group`` (of items; `EVERYWHERE` is all of them) and ``judge``.
+        Coordinates ``unit, judge, group, n`` along these axes go before.
+    signed: Rows have the probability that it is positive.
+    headline: The answer rests on it, or on these units of it: its sensitivity to the prior is checked.
+    n: Items behind each unit; ``"unit | group"`` is one within a group of items.
+    note: Of every unit, or of each.
+    reach: What the lower limit of a unit (named as in ``n``) is at most and the upper at least, unless its draws are
+        all alike.
     """
     says = {"signed": signed, "headline": headline, "margin": margin, "note": note}
     return draws.assign_attrs(says | {"n": n or {}, "reach": reach or {}})
@@ -80,15 +62,7 @@ def accuracy_quantities(
 
 
 def headline(quantities: Quantities) -> dict[str, xr.DataArray]:
-    """What the answer rests on, over all items; everything where nothing is marked as that.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> draws = xr.DataArray(np.ones((1, 4)), dims=("chain", "draw"))
-    >>> list(headline({"accuracy": quantity(draws, headline=True), "spread": draws}))
-    ['accuracy']
-    """
+    """What the answer rests on, over all items; everything where nothing is marked as that."""
     marked = {name: draws for name, draws in quantities.items() if draws.attrs.get("headline")}
     return {str(name): _over_all(draws) for name, draws in (marked or quantities).items()}
 
@@ -159,15 +133,7 @@ def _named(part: xr.DataArray, count: int) -> dict[str, NDArray[Any]]:
 def draws_by_unit(
     draws: xr.DataArray, *, estimand: str, prob: float
 ) -> dict[tuple[str, str, str], NDArray[np.float64]]:
-    """Draws (chains × draws,) behind every row of a quantity, by its unit, judge and group.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> draws = xr.DataArray(np.ones((1, 3, 1)), dims=("chain", "draw", "model"), coords={"model": ["m"]})
-    >>> draws_by_unit(draws, estimand="accuracy", prob=0.95)
-    {('m', '', ''): array([1., 1., 1.])}
-    """
+    """Draws (chains × draws,) behind every row of a quantity, by its unit, judge and group."""
     found = {}
     for group, judge, part in _parts(draws, prob):
         names, values = _units_of(part, estimand)
@@ -210,34 +176,10 @@ def summary_rows(
 ) -> list[dict[str, Any]]:
     """One row for every entry of a posterior quantity.
 
-    Parameters
-    ----------
-    draws : xarray.DataArray
-        Dims ``chain, draw`` and at most one more, whose labels become the units.
-    estimand, method : str
-        Written to each row.
-    prob : float
-        Probability of the equal-tailed interval.
-    n : mapping of str to int, optional
-        Items behind each unit.
-    signed : bool
-        Also give the posterior probability that the quantity is positive.
-    extra : mapping, optional
-        Further columns, for instance ``judge``.
-
-    Returns
-    -------
-    list of dict
-        Rows for `Estimates.from_rows`; the point is the posterior mean, of least expected squared error.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> draws = xr.DataArray(np.random.default_rng(0).normal(size=(4, 500, 1)),
-    ...                      dims=("chain", "draw", "model"), coords={"model": ["m"]})
-    >>> row, = summary_rows(draws, estimand="accuracy", method="bayes:x", prob=0.95)
-    >>> row["unit"], bool(row["lower"] < row["point"] < row["upper"])
-    ('m', True)
+    draws: Dims ``chain, draw`` and at most one more, whose labels become the units.
+    n: Items behind each unit.
+    signed: Also give the posterior probability that the quantity is positive.
+    extra: Further columns, for instance ``judge``.
     """
     units, values = _units_of(draws, estimand)
     ess, rhat = _convergence(values)
@@ -283,16 +225,7 @@ def _convergence(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
 
 
 def differences(draws: xr.DataArray, dim: str, pairs: Sequence[tuple[str, str]] | None = None) -> xr.DataArray:
-    """Draws of every pairwise difference along ``dim``, labelled ``"a − b"``.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> dims, names = ("chain", "draw", "model"), {"model": ["a", "b"]}
-    >>> draws = xr.DataArray(np.ones((1, 2, 2)), dims=dims, coords=names)
-    >>> differences(draws, "model")["pair"].values.tolist()
-    ['a − b']
-    """
+    """Draws of every pairwise difference along ``dim``, labelled ``"a − b"``."""
     import xarray as xr
 
     names = [str(name) for name in draws[dim].to_numpy()]

@@ -18,16 +18,10 @@ _TITLES = {"youden": "Youden's J", "delta_youden": "ΔJ", "icc": "ICC"}
 class Selection:
     """Rows of one estimand, ready to be drawn.
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        Rows of `Estimates` with the column ``label``: the unit, with judge and group where there are several.
-    labels, methods : tuple of str
-        In the order they are drawn, top to bottom.
-    hidden : int
-        Units left out because there are too many.
-    estimand : str
-        What the numbers are.
+    frame: Rows of `Estimates` with the column ``label``: the unit, with judge and group where there are several.
+    labels, methods: In the order they are drawn, top to bottom.
+    hidden: Units left out because there are too many.
+    estimand: What the numbers are.
     """
 
     frame: pd.DataFrame
@@ -93,22 +87,9 @@ def select(
 ) -> Selection:
     """Choose and order the rows of one estimand.
 
-    Parameters
-    ----------
-    estimates : Estimates
-        Any estimates.
-    estimand : str
-        Exact name of the estimand.
-    units, methods : sequence of str, optional
-        Only these; ``"bayes:"`` stands for all Bayesian methods.
-    most : int, optional
-        At most so many units of a difference, those with the largest Bayesian |point|; no limit when
-        ``units`` are given.
-
-    Raises
-    ------
-    UsageError
-        There is no such estimand, unit or method.
+    units, methods: Only these; ``"bayes:"`` stands for all Bayesian methods.
+    most: At most so many units of a difference, those with the largest Bayesian |point|; no limit when ``units`` are
+        given.
     """
     frame = _matching(estimates.frame, "estimand", [estimand])
     if units is not None:

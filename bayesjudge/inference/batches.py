@@ -28,18 +28,9 @@ TOGETHER = 16
 class Batch:
     """Data sets of one shape; plain values, so that they can travel to another process.
 
-    Attributes
-    ----------
-    model : Model
-    engine : SideBySide
-    stack : Stack
-        The data sets.
-    numbers : sequence of int
-        Their positions in the list of all: data set i has the key ``fold_in(key(seed), i)``.
-    together : int
-        Data sets in one program.
-    seed : int
-    mesh : jax.sharding.Mesh or None
+    stack: The data sets.
+    numbers: Their positions in the list of all: data set i has the key ``fold_in(key(seed), i)``.
+    together: Data sets in one program.
     """
 
     model: Model

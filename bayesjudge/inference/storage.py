@@ -14,11 +14,6 @@ from bayesjudge.files import write_whole
 def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
     """Write a tree to one NetCDF file, made in memory: HDF5 does not survive a disk that fills up.
 
-    Raises
-    ------
-    UsageError
-        The folder does not exist.
-
     Examples
     --------
     >>> import tempfile
@@ -36,13 +31,7 @@ def write_tree(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
 
 
 def read_tree(path: str | os.PathLike[str]) -> xr.DataTree:
-    """Read a tree into memory.
-
-    Raises
-    ------
-    UsageError
-        The file is missing or is not NetCDF.
-    """
+    """Read a tree into memory."""
     source = Path(path)
     if not source.is_file():
         raise UsageError(f"no file {str(source)!r}")

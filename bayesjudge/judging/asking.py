@@ -54,11 +54,6 @@ def ask_all(
     """Ask for every reply that is missing, and write each into the log as it comes.
 
     Stopped by an error or by Ctrl-C, it waits for the calls under way, whose replies are paid for.
-
-    Raises
-    ------
-    UsageError
-        The endpoint cannot be reached, refuses every request, or has not replied to several in a row.
     """
     run = _Run(waiting=waiting, asking=asking, endpoint=endpoint, log=log, max_calls=max_calls, report=report)
     with ThreadPoolExecutor(concurrency) as pool:
@@ -71,13 +66,7 @@ def ask_all(
 
 
 def take_batch(path: str, waiting: Waiting, asking: Asking, log: Log) -> tuple[Tally, int]:
-    """Write what a batch came to into the log, and count lines about requests that are not waited for.
-
-    Raises
-    ------
-    InputError
-        A file that is no JSON Lines.
-    """
+    """Write what a batch came to into the log, and count lines about requests that are not waited for."""
     tally, others, left = Tally(), 0, dict(waiting)
     for source in find_sources(path):
         for line in json_records(source):

@@ -75,13 +75,7 @@ class Endpoint:
         return f"{self.url.rstrip('/')}/chat/completions"
 
     def post(self, body: Mapping[str, Any]) -> Response:
-        """One call.
-
-        Raises
-        ------
-        UsageError
-            The endpoint refuses every request: a wrong key, address or model.
-        """
+        """One call."""
         headers = {"Content-Type": "application/json", "User-Agent": "bayesjudge"}
         headers |= {"Authorization": f"Bearer {self.secret}"} if self.secret else {}
         call = urllib.request.Request(self.address, json.dumps(body).encode(), headers)  # noqa: S310 - http or https, see above

@@ -56,13 +56,7 @@ class Log:
 
 @contextmanager
 def open_log(path: Path) -> Iterator[Log]:
-    """The log at this place, made where there is none; what a killed run left of a line is dropped.
-
-    Raises
-    ------
-    UsageError
-        Another run writes to it.
-    """
+    """The log at this place, made where there is none; what a killed run left of a line is dropped."""
     with path.open("ab+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -115,15 +115,7 @@ class Asking:
 def read_comparisons(
     source: Any, *, columns: Mapping[str, str] | None = None, where: Where = None
 ) -> tuple[list[Record], tuple[str, ...]]:
-    """Comparisons of a table with their texts, and what was assumed or left out.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, no columns of texts, not one row with all three texts.
-    UsageError
-        A mapping that fits no column, a choice of rows that there are none of.
-    """
+    """Comparisons of a table with their texts, and what was assumed or left out."""
     pairs: list[Record] = []
     notes: tuple[str, ...] = ()
     for part in read_parts(source, Reading(format=TABLE, where=where)):

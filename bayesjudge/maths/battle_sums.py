@@ -27,20 +27,12 @@ class BattleSums:
     two raters' targets are needed beside these: raters who look at one battle, or prompt, stand in one
     cluster.
 
-    Attributes
-    ----------
-    models, raters : int
-        Numbers M and R.
-    rater, first, second : int array (N,)
-        ``first`` and ``second`` are codes of models.
-    x : float array (N, K)
-        Covariates as the rater saw them (shown first, longer); K may be 0.
-    cluster : int array (N,)
-        Kind of cluster, ``0 ... G − 1``.
-    n, t : float array (N,)
-        Targets in one cluster of the kind, and their sum.
-    times : float array (G,)
-        How many clusters are exactly like this one.
+    models, raters: Numbers M and R.
+    rater, first, second: ``first`` and ``second`` are codes of models.
+    x: Covariates as the rater saw them (shown first, longer); K may be 0.
+    cluster: Kind of cluster, ``0 ... G − 1``.
+    n, t: Targets in one cluster of the kind, and their sum.
+    times: How many clusters are exactly like this one.
     """
 
     models: int
@@ -86,25 +78,7 @@ def sum_battles(
     raters: int,
     x: Floats | None = None,
 ) -> BattleSums:
-    """Sums of single targets, one row each; clusters are numbered anew in the order of their codes.
-
-    Parameters
-    ----------
-    rater, first, second, cluster : int array (N,)
-    target : float array (N,)
-    models, raters : int
-    x : float array (N, K), optional
-
-    Examples
-    --------
-    Two people and a judge on one battle, one person on another:
-
-    >>> one = np.zeros(4, dtype=int)
-    >>> sums = sum_battles(cluster=np.array([7, 7, 7, 9]), rater=np.array([0, 0, 1, 0]), first=one, models=2,
-    ...                    second=one + 1, target=np.array([1.0, 0.5, 1.0, 0.0]), raters=2)
-    >>> sums.cluster.tolist(), sums.rater.tolist(), sums.n.tolist(), sums.t.tolist()
-    ([0, 0, 1], [0, 1, 0], [2.0, 1.0, 1.0], [1.5, 1.0, 0.0])
-    """
+    """Sums of single targets, one row each; clusters are numbered anew in the order of their codes."""
     x = np.zeros((len(rater), 0)) if x is None else np.asarray(x, dtype=np.float64)
     kinds, cluster = np.unique(cluster, return_inverse=True)
     keys = np.column_stack([cluster.reshape(-1), rater, first, second, x]).astype(np.float64)

@@ -39,23 +39,12 @@ type Floats = NDArray[np.float64]
 
 
 def to_elo(strength: Any) -> Any:
-    """Elo of a strength in logits.
-
-    Examples
-    --------
-    >>> to_elo(math.log(10))
-    1900.0
-    """
+    """Elo of a strength in logits."""
     return CENTRE + PER_LOGIT * strength
 
 
 def shown_pairs(elo: Floats) -> list[tuple[int, int]]:
     """Pairs of models whose difference has a row: all of them for up to 30 models, else neighbours.
-
-    Parameters
-    ----------
-    elo : float array (M,)
-        Elo of each model, which orders the neighbours; a model that is NaN has none.
 
     Examples
     --------
@@ -83,36 +72,9 @@ def solve_strengths(
 ) -> Floats:
     """Strengths of B data sets on the same P pairs.
 
-    Parameters
-    ----------
-    first, second : int array (P,)
-        Codes of the models; each pair once.
-    n, wins : array (P,) or (B, P)
-        Battles of each pair, and the sum of the first model's targets in them.
-    models : int
-        Number M of models.
-    ridge : float
-        Penalty; 0 where `comparison_graph` says that a finite answer exists.
-    start : array (M,), optional
-        Where to start, for instance the strengths of the whole data for its bootstrap replicates.
-    tolerance : float
-        The last step is no longer than this, in logits, and the error then of the order of its square.
+    ridge: Penalty; 0 where `comparison_graph` says that a finite answer exists.
 
-    Returns
-    -------
-    array (B, M)
-        Each sums to 0, as the penalty makes it within every connected part; a model without battles has 0.
-
-    Raises
-    ------
-    UsageError
-        No convergence, which at ridge 0 means that there is no finite answer.
-
-    Examples
-    --------
-    >>> theta = solve_strengths(np.array([0]), np.array([1]), np.array([4]), np.array([3]), 2, ridge=0)
-    >>> (theta[0, 0] - theta[0, 1]).round(6) == np.log(3).round(6)
-    np.True_
+    Returns: Each sums to 0, as the penalty makes it within every connected part; a model without battles has 0.
     """
     wins = np.atleast_2d(np.asarray(wins, dtype=np.float64))
     n = np.broadcast_to(np.asarray(n, dtype=np.float64), wins.shape)
@@ -183,31 +145,7 @@ def _capped(step: Floats) -> Floats:
 
 
 def anchored_strengths(n: NDArray[Any], wins: NDArray[Any], anchors: Floats, *, ridge: float = RIDGE) -> Floats:
-    """Strength of one model against others whose strengths are fixed, in B data sets (METHODS 4.3).
-
-    Parameters
-    ----------
-    n, wins : array (A,) or (B, A)
-        Battles against each anchor and the sum of its targets in them.
-    anchors : array (A,)
-        The anchors' strengths.
-    ridge : float
-        Penalty.
-
-    Returns
-    -------
-    array (B,)
-
-    Raises
-    ------
-    UsageError
-        At ridge 0, a model that won or lost everything, or fought nothing.
-
-    Examples
-    --------
-    >>> anchored_strengths(np.array([100]), np.array([50]), np.array([0.3]), ridge=0).round(6).tolist()
-    [0.3]
-    """
+    """Strength of one model against others whose strengths are fixed, in B data sets (METHODS 4.3)."""
     from scipy.special import expit
 
     wins = np.atleast_2d(np.asarray(wins, dtype=np.float64))

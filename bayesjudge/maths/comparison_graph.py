@@ -16,13 +16,9 @@ type Ints = NDArray[np.int64]
 class Graph:
     """Who met whom, and who beat whom.
 
-    Attributes
-    ----------
-    part : int array (M,)
-        Which connected part of the comparison graph each model is in; −1 without battles.
-    group : int array (M,)
-        Which set of models, each reached from each other by wins; −1 without battles. A finite
-        maximum-likelihood answer exists where each part is one group (Ford 1957).
+    part: Which connected part of the comparison graph each model is in; −1 without battles.
+    group: Which set of models, each reached from each other by wins; −1 without battles. A finite maximum-likelihood
+        answer exists where each part is one group (Ford 1957).
     """
 
     part: Ints
@@ -59,14 +55,7 @@ def _shown(names: Sequence[str], few: int) -> str:
 
 
 def comparison_graph(first: Ints, second: Ints, n: NDArray[Any], wins: NDArray[Any], models: int) -> Graph:
-    """Parts and groups of the comparison graph; arguments as for `strengths.solve_strengths`, one data set.
-
-    Examples
-    --------
-    >>> graph = comparison_graph(np.array([0, 1]), np.array([1, 2]), np.array([4, 4]), np.array([4, 2]), 3)
-    >>> graph.parts, graph.is_finite, graph.problems(["top", "x", "y"])
-    (1, False, ['always win or always lose against the rest: top'])
-    """
+    """Parts and groups of the comparison graph; arguments as for `strengths.solve_strengths`, one data set."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 

@@ -13,17 +13,6 @@ from bayesjudge.maths.comparison_graph import comparison_graph
 def fold_problem(first: NDArray[np.int64], second: NDArray[np.int64], n: NDArray[Any], m: int, models: int) -> str:
     """Why a model has no figure against anchors that were fitted without it; empty where it has one.
 
-    Parameters
-    ----------
-    first, second : int array (P,)
-        Models of each pair.
-    n : array (P,)
-        Battles of each pair; those of m are how it would be compared, the others fit the anchors.
-    m : int
-        The model.
-    models : int
-        Number of models.
-
     Examples
     --------
     A star: every battle is with model 0.

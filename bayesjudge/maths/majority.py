@@ -25,29 +25,9 @@ _NODES = (801, 161)
 def majority_probability(p: ArrayLike, outcome: ArrayLike, *, trials: int) -> Array:
     """Probability that ``outcome`` is the majority of K trials.
 
-    Parameters
-    ----------
-    p : array (..., 3)
-        Probabilities of a, b and tie.
-    outcome : int array (...)
-        Code of the outcome asked about.
-    trials : int
-        K, 1 or more.
+    trials: K, 1 or more.
 
-    Returns
-    -------
-    float array (...)
-        Exact at the nodes of a table and linear between them: off by less than 1e-4 for K ≤ 101.
-
-    Raises
-    ------
-    UsageError
-        ``trials`` below 1.
-
-    Examples
-    --------
-    >>> float(majority_probability([0.7, 0.3, 0.0], 0, trials=3).round(4))
-    0.784
+    Returns: Exact at the nodes of a table and linear between them: off by less than 1e-4 for K ≤ 101.
     """
     if trials < 1:
         raise UsageError(f"trials={trials} must be 1 or more")
@@ -63,13 +43,7 @@ def majority_probability(p: ArrayLike, outcome: ArrayLike, *, trials: int) -> Ar
 
 
 def most_likely(p: ArrayLike) -> NDArray[np.int64]:
-    """Code of the most probable outcome (...,) of probabilities (..., 3): the judge's true majority.
-
-    Examples
-    --------
-    >>> int(most_likely([0.2, 0.5, 0.3]))
-    1
-    """
+    """Code of the most probable outcome (...,) of probabilities (..., 3): the judge's true majority."""
     return np.asarray(np.asarray(p).argmax(axis=-1), dtype=np.int64)
 
 
@@ -81,27 +55,9 @@ def swap_risk(error: ArrayLike, *, gap: float) -> Array:
     so with a true gap of g·n questions the observed gap has mean ``g Σ(1 − 2 e_i)`` and variance ``2
     Σ e_i (1 − e_i)``; the sum of many is taken as normal.
 
-    Parameters
-    ----------
-    error : array (..., n)
-        e_i, the probability of a wrong majority, of each question.
-    gap : float
-        g, the true gap as a share of the questions.
+    error: e_i, the probability of a wrong majority, of each question.
 
-    Returns
-    -------
-    float array (...)
-        ½ where the gap is 0 or wholly drowned, 0 where nothing is noisy.
-
-    Raises
-    ------
-    UsageError
-        A gap outside 0 to 1.
-
-    Examples
-    --------
-    >>> swap_risk(np.full(100, 0.136), gap=0.05).round(3).tolist()
-    0.226
+    Returns: ½ where the gap is 0 or wholly drowned, 0 where nothing is noisy.
     """
     from scipy.special import ndtr
 

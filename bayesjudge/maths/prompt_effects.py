@@ -27,11 +27,6 @@ def sandwich_meat(at: Strengths, clusters: BattleSums) -> Floats:
     """``G/(G − 1) Σ_c S_c S_c'``: covariance of the score where clusters are the independent units, (RQ, RQ).
 
     Intervals take Student's t with G − 1 degrees of freedom (Cameron & Miller 2015).
-
-    Raises
-    ------
-    UsageError
-        Fewer than two clusters.
     """
     groups = clusters.times[np.unique(clusters.cluster)].sum()
     if groups < 2:
@@ -46,18 +41,11 @@ def sandwich_meat(at: Strengths, clusters: BattleSums) -> Floats:
 class PromptEffects:
     """Effects of a model on a prompt, ``θ_rip = θ_ri + u_rip`` with ``cov(u_rip, u_sip) = σ_rs``.
 
-    Attributes
-    ----------
-    at : Strengths
-    parts : sequence of Clusters
-        Scores and curvatures of each kind of cluster.
-    moments, sizes : float array (L, R, R)
-        ``G/(G − 1) Σ_c S_cr · S_cs − tr B_rs`` and ``Σ_c tr(H_cr H_cs)``.
-    working : float array (L, R, R)
-        Their quotients; positive semi-definite. Two things make them smaller than σ_rs: the curvature counts
-        a battle with itself, and a logistic function flattens.
-    meat : float array (RQ, RQ)
-        ``P = B + Σ_l working_l Σ_c H_c H_c'``: of full rank with any number of clusters.
+    parts: Scores and curvatures of each kind of cluster.
+    moments, sizes: ``G/(G − 1) Σ_c S_cr · S_cs − tr B_rs`` and ``Σ_c tr(H_cr H_cs)``.
+    working: Their quotients; positive semi-definite. Two things make them smaller than σ_rs: the curvature counts a
+        battle with itself, and a logistic function flattens.
+    meat: ``P = B + Σ_l working_l Σ_c H_c H_c'``: of full rank with any number of clusters.
     """
 
     at: Strengths
@@ -98,26 +86,8 @@ class PromptEffects:
 def prompt_effects(at: Strengths, clusters: Sequence[BattleSums]) -> PromptEffects:
     """Effects of model × cluster by moments: ``[Σ_c |S_c|² − tr B] / Σ_c tr H_c²`` for each kind of cluster.
 
-    Parameters
-    ----------
-    at : Strengths
-    clusters : sequence of BattleSums
-        The same targets by prompt, by voter, ...; components add up. Where kinds overlap (a prompt of one
-        voter) each takes what they share, so that errors are too large rather than too small.
-
-    Examples
-    --------
-    Three prompts of four battles each, and all battles of a prompt end alike: variances are four times those
-    of independent battles, and half as much again for so few prompts.
-
-    >>> from bayesjudge.maths.battle_sums import sum_battles
-    >>> from bayesjudge.maths.strengths import fit_strengths
-    >>> zero, prompt = np.zeros(12, dtype=int), np.repeat(np.arange(3), 4)
-    >>> rows = dict(rater=zero, first=zero, second=zero + 1, target=prompt == 0, models=2)
-    >>> battles, prompts = (sum_battles(**rows, raters=1, cluster=code) for code in (np.arange(12), prompt))
-    >>> at = fit_strengths(battles)
-    >>> float((prompt_effects(at, [prompts]).meat[0, 0] / at.meat[0, 0]).round(2))
-    6.0
+    clusters: The same targets by prompt, by voter, ...; components add up. Where kinds overlap (a prompt of one voter)
+        each takes what they share, so that errors are too large rather than too small.
     """
     sums, width = at.sums, at.sums.width
     parts = [at.grouped(one) for one in clusters]

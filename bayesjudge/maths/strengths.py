@@ -31,14 +31,9 @@ _STEPS, _TOLERANCE, _LONGEST = 200, 1e-9, 2.0
 class Clusters:
     """Scores and curvatures of G kinds of cluster.
 
-    Attributes
-    ----------
-    scores : sparse array (G, RQ)
-        S_c in row c.
-    curvatures : tuple of sparse array (G·Q, Q)
-        For each rater, its H_c one below the other.
-    times : float array (G,)
-        How many clusters are of each kind.
+    scores: S_c in row c.
+    curvatures: For each rater, its H_c one below the other.
+    times: How many clusters are of each kind.
     """
 
     scores: Any
@@ -61,22 +56,13 @@ class Clusters:
 class Strengths:
     """Raters' strengths and effects at one point, and what their errors follow from; Q = M + K.
 
-    Attributes
-    ----------
-    sums : BattleSums
-        Targets by battle.
-    estimate : float array (R, Q)
-        The point: strengths of the M models, of mean 0 at a fit, then effects of the K covariates.
-    penalty : float array (Q,)
-        Diagonal that the curvature is penalised by.
-    information : float array (RQ, RQ)
-        Curvature without the penalty.
-    score : float array (RQ,)
-        S; at the penalised maximum it is ``penalty * estimate``.
-    meat : float array (RQ, RQ)
-        B, over battles.
-    doubt : float array (RQ, RQ), optional
-        Covariance of what the point stands for: probabilities and curvatures are then expectations.
+    sums: Targets by battle.
+    estimate: The point: strengths of the M models, of mean 0 at a fit, then effects of the K covariates.
+    penalty: Diagonal that the curvature is penalised by.
+    information: Curvature without the penalty.
+    score: S; at the penalised maximum it is ``penalty * estimate``.
+    meat: B, over battles.
+    doubt: Covariance of what the point stands for: probabilities and curvatures are then expectations.
     """
 
     sums: BattleSums
@@ -142,35 +128,7 @@ def fit_strengths(
 ) -> Strengths:
     """Penalised maximum-likelihood strengths and effects of every rater.
 
-    Parameters
-    ----------
-    battles : BattleSums
-        Targets; each cluster is one battle.
-    ridge, effect_penalty : float
-        Penalties ``ridge/2 ‖θ‖² + effect_penalty/2 ‖γ‖²``, above 0.
-    start : float array (R, Q), optional
-        Where Newton's method starts.
-
-    Returns
-    -------
-    Strengths
-
-    Raises
-    ------
-    UsageError
-        A penalty that is not above 0.
-
-    Examples
-    --------
-    Three wins in four battles:
-
-    >>> from bayesjudge.maths.battle_sums import sum_battles
-    >>> zero = np.zeros(4, dtype=int)
-    >>> sums = sum_battles(cluster=np.arange(4), rater=zero, first=zero, second=zero + 1, models=2, raters=1,
-    ...                    target=np.array([1.0, 1.0, 1.0, 0.0]))
-    >>> found = fit_strengths(sums, ridge=1e-6)
-    >>> found.estimate.round(2).tolist(), found.meat.round(2).tolist()
-    ([[0.55, -0.55]], [[0.75, -0.75], [-0.75, 0.75]])
+    ridge, effect_penalty: Penalties ``ridge/2 ‖θ‖² + effect_penalty/2 ‖γ‖²``, above 0.
     """
     if not (ridge > 0 and effect_penalty > 0):
         raise UsageError(f"ridge={ridge:g}, effect_penalty={effect_penalty:g}: both must be above 0")

@@ -12,13 +12,7 @@ _STEPS, _DONE = 100, 1e-8
 
 
 def soft_probability(gap: NDArray[Any], beta: NDArray[Any] | float) -> Floats:
-    """``σ(βs)``; an infinite β gives the sign of s, and ½ at s = 0.
-
-    Examples
-    --------
-    >>> soft_probability(np.array([1.0, 0.0, -2.0]), np.inf).tolist()
-    [1.0, 0.5, 0.0]
-    """
+    """``σ(βs)``; an infinite β gives the sign of s, and ½ at s = 0."""
     from scipy.special import expit
 
     gap = np.asarray(gap, dtype=np.float64)
@@ -29,22 +23,7 @@ def soft_probability(gap: NDArray[Any], beta: NDArray[Any] | float) -> Floats:
 def solve_beta(gap: Floats, won: NDArray[Any], lost: NDArray[Any]) -> Floats:
     """Maximum-likelihood β of B data sets on the same R gaps.
 
-    Parameters
-    ----------
-    gap : array (R,)
-    won, lost : array (R,) or (B, R)
-        Votes for the first and the second model.
-
-    Returns
-    -------
-    array (B,)
-        +∞ where no vote goes against its gap and −∞ where none goes with it; NaN where every gap voted on
-        is 0.
-
-    Examples
-    --------
-    >>> solve_beta(np.array([1.0, -1.0]), np.array([3.0, 0.0]), np.array([1.0, 0.0])).round(6).tolist()
-    [1.098612]
+    Returns: +∞ where no vote goes against its gap and −∞ where none goes with it; NaN where every gap voted on is 0.
     """
     from scipy.special import expit
 

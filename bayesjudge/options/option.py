@@ -60,22 +60,7 @@ class Stated:
     fixed: bool = False
 
     def checked(self, value: Any) -> Any:
-        """The value as the option's type has it.
-
-        Raises
-        ------
-        UsageError
-            A value that is not allowed, with those that are.
-
-        Examples
-        --------
-        >>> draws = Stated(name="draws", kind=int, option=Option("Draws.", least=4), default=1000)
-        >>> draws.checked(500.0)
-        500
-        >>> draws.checked(2)
-        Traceback (most recent call last):
-        bayesjudge.errors.UsageError: draws=2 must be an integer of at least 4
-        """
+        """The value as the option's type has it."""
         for kind in alternatives(self.kind):
             try:
                 taken = _taken(value, kind)

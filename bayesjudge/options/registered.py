@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def named(text: str) -> Model:
-    """The model of a text such as ``judge_error[pooling=shared,labels=enriched]``.
-
-    Examples
-    --------
-    >>> named("judge_error[pooling=shared]").label
-    'bayes:judge_error[shared]'
-    """
+    """The model of a text such as ``judge_error[pooling=shared,labels=enriched]``."""
     name, bracket, inside = text.partition("[")
     if bracket and not inside.endswith("]"):
         raise UsageError(f"model {text!r}: close the bracket, as in judge_error[pooling=shared]")

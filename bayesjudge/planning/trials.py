@@ -27,16 +27,10 @@ STEPS = (0, 1, 2, 3, 4, 5, 7, 9, 11, 15, 21, 31, 41, 51)
 class Allocation:
     """How many further trials each of I items is given, and what that is worth.
 
-    Attributes
-    ----------
-    extra : int array (I,)
-        Further trials.
-    before, after : float array (I,)
-        Probability that the item's majority is wrong, without and with them.
-    uniform : float
-        Expected number of wrong majorities had every item been given the same number of trials.
-    spent : int
-        Trials in all; the rest of the budget would have bought no improvement, or less than a whole step.
+    extra: Further trials.
+    before, after: Probability that the item's majority is wrong, without and with them.
+    uniform: Expected number of wrong majorities had every item been given the same number of trials.
+    spent: Trials in all; the rest of the budget would have bought no improvement, or less than a whole step.
     """
 
     extra: Counts
@@ -51,25 +45,9 @@ def allocate(
 ) -> Allocation:
     """Spend a budget of further trials where it corrects most majorities.
 
-    Parameters
-    ----------
-    probabilities : array (D, I, 3)
-        Draws of each item's probabilities of a, b and tie.
-    budget : int
-        Further trials to spend.
-    counts : int array (I, 3), optional
-        Trials that were made already and that the majority will include; none by default.
-    steps : sequence of int
-        Numbers of further trials that an item may be given, ascending from 0.
-
-    Returns
-    -------
-    Allocation
-
-    Raises
-    ------
-    UsageError
-        Shapes that do not fit, probabilities that do not add up to 1, a negative budget, or odd steps.
+    probabilities: Draws of each item's probabilities of a, b and tie.
+    counts: Trials that were made already and that the majority will include; none by default.
+    steps: Numbers of further trials that an item may be given, ascending from 0.
 
     Notes
     -----
@@ -77,12 +55,6 @@ def allocate(
     broken at random. Expected errors are exact sums over the outcomes of the further trials. Steps are bought
     in the order of errors saved for each trial along the lower convex hull of each item's errors, which is
     optimal up to the last step (Fox 1966, Management Science 13).
-
-    Examples
-    --------
-    >>> sure, close = [0.98, 0.02, 0.0], [0.6, 0.4, 0.0]
-    >>> allocate([[sure, close]], budget=10).extra.tolist()
-    [1, 9]
     """
     draws, existing = _checked(probabilities, budget, counts, steps)
     errors = expected_errors(draws, counts=existing, steps=steps)
@@ -110,11 +82,6 @@ def expected_errors(
     """Probability (I, S) that each item's majority is wrong after each number of further trials.
 
     Parameters are those of `allocate`. Without any trial, an outcome is picked at random.
-
-    Examples
-    --------
-    >>> expected_errors([[[0.6, 0.4, 0.0]]], steps=(0, 1, 3)).round(3).tolist()
-    [[0.667, 0.4, 0.352]]
     """
     draws, existing = _checked(probabilities, 0, counts, steps)
     logs = np.log(np.maximum(draws, 1e-300))
@@ -135,11 +102,6 @@ def pilot_draws(counts: ArrayLike, *, draws: int = 100, seed: int = 0) -> Array:
 
     The smoothed bootstrap of each item alone, equal to the posterior under Jeffreys' prior; it borrows
     nothing from other items.
-
-    Examples
-    --------
-    >>> pilot_draws([[9, 1, 0]], draws=2000).mean(axis=0).round(1).tolist()
-    [[0.8, 0.1, 0.0]]
     """
     counts = np.asarray(counts)
     if draws < 1 or counts.ndim != 2 or counts.shape[1] != 3 or (counts < 0).any():

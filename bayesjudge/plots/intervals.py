@@ -32,16 +32,7 @@ class Limits:
 
 
 def limits_of(frame: pd.DataFrame, *, include: float | None = None) -> Limits:
-    """Stretch that holds every interval that is not far wider than the others, and every point that is not far off.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"point": [0.5, 0.6, 0.5], "lower": [0.4, 0.5, -9.0], "upper": [0.6, 0.7, 9.0],
-    ...                      "truth": float("nan")})
-    >>> found = limits_of(rows)
-    >>> round(found.lower, 2), round(found.upper, 2)
-    (0.39, 0.71)
-    """
+    """Stretch that holds every interval that is not far wider than the others, and every point that is not far off."""
     defined = frame[np.isfinite(frame["point"])]
     width = (defined["upper"] - defined["lower"]).to_numpy(dtype=float)
     finite = np.isfinite(width)

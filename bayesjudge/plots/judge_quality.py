@@ -188,13 +188,7 @@ def _names(axes: Axes, rows: pd.DataFrame, low: float) -> None:
 
 
 def spread(wanted: Array, gap: float, low: float, high: float) -> Array:
-    """Heights in descending order at least ``gap`` apart, near those wanted and within the panel if they fit.
-
-    Examples
-    --------
-    >>> spread(np.array([0.5, 0.5]), 0.1, 0.0, 1.0).round(2).tolist()
-    [0.55, 0.45]
-    """
+    """Heights in descending order at least ``gap`` apart, near those wanted and within the panel if they fit."""
     if not len(wanted):
         return wanted
     steps: Array = -gap * np.arange(len(wanted), dtype=np.float64)

@@ -48,14 +48,7 @@ class Style:
 
 
 def styles(methods: Sequence[str]) -> dict[str, Style]:
-    """Style of each method: shades of its family, and another marker for each.
-
-    Examples
-    --------
-    >>> found = styles(["bayes:judge_error[partial]", "ppi++", "naive"])
-    >>> found["bayes:judge_error[partial]"].colour in BAYES, found["naive"].colour in BASELINE
-    (True, True)
-    """
+    """Style of each method: shades of its family, and another marker for each."""
     out: dict[str, Style] = {}
     count = {True: 0, False: 0}
     for method in methods:

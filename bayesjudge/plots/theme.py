@@ -110,13 +110,7 @@ def shorten(name: str, most: int = 40) -> str:
 
 
 def short_names(names: Iterable[object], most: int = 40) -> list[str]:
-    """Names cut to fit that still differ where the names do.
-
-    Examples
-    --------
-    >>> short_names([f"an-organisation/a-model-{size}b-instruct-v2" for size in (7, 70)] + ["human"], 24)
-    ['an-organisation/a-mod…7b', 'an-organisation/a-mo…70b', 'human']
-    """
+    """Names cut to fit that still differ where the names do."""
     full = [str(name) for name in names]
     label = {name: shorten(name, most) for name in full}
     cut: dict[str, list[str]] = {}
@@ -163,13 +157,7 @@ def lines_of(name: str, most: int = 38) -> str:
 
 
 def grid_of(count: int, columns: int) -> tuple[int, int]:
-    """Rows and columns for that many panels, as even as they can be.
-
-    Examples
-    --------
-    >>> grid_of(5, 3), grid_of(9, 4)
-    ((2, 3), (3, 3))
-    """
+    """Rows and columns for that many panels, as even as they can be."""
     down = max(math.ceil(count / columns), 1)
     return down, max(math.ceil(count / down), 1)
 

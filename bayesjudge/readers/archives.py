@@ -20,13 +20,7 @@ _LOCAL_HEADER = 30
 
 
 def archive_records(source: Source) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
-    """The header of a log in a zip archive, and the summaries of its samples; no other member is read.
-
-    Raises
-    ------
-    InputError
-        No zip archive, a damaged one, one without these members, members larger than the memory allows.
-    """
+    """The header of a log in a zip archive, and the summaries of its samples; no other member is read."""
     with source.open() as stream:
         try:
             with zipfile.ZipFile(stream) as archive:

@@ -19,13 +19,6 @@ def read_scores_cell(value: Any) -> dict[str, float] | None:
     """Criteria and their scores, as JSON or as Python prints a dictionary; None where it is neither.
 
     A criterion without a number (``None``, ``null``, ``nan``) is left out; an empty cell has no criteria.
-
-    Examples
-    --------
-    >>> read_scores_cell("{'clarity': 7.5, 'fluency': 8}"), read_scores_cell('{"clarity": null}')
-    ({'clarity': 7.5, 'fluency': 8.0}, {})
-    >>> read_scores_cell("{'clarity': open('file')}") is None
-    True
     """
     if isinstance(value, Mapping):
         return _from_mapping(value)

@@ -203,34 +203,7 @@ def recognise(
     *,
     aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]] = VERDICT_ALIASES,
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Complete a user's mapping with the column names of known formats.
-
-    Parameters
-    ----------
-    found : iterable of str
-        The table's columns.
-    columns : mapping of str to str, optional
-        Our name to the user's column; nothing is guessed for these.
-    aliases : mapping
-        As `VERDICT_ALIASES`.
-
-    Returns
-    -------
-    columns : dict of str to str
-        Our name to the user's column.
-    warnings : tuple of str
-        Columns that could have been meant, where one carries our own name.
-
-    Raises
-    ------
-    InputError
-        Two columns that could both be meant and none of our own name.
-
-    Examples
-    --------
-    >>> recognise(["Question ID", "model", "score"])[0]
-    {'item': 'Question ID', 'verdict': 'score'}
-    """
+    """Complete a user's mapping with the column names of known formats."""
     columns = dict(columns or {})
     taken = set(columns.values())
     free = [name for name in found if name not in taken]
@@ -259,13 +232,6 @@ def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
 
     A task's own answers may be coded as labels are (``yes`` and ``no`` of a question, 0 and 1), and would be
     taken for a person's judgement of every answer without a sign that anything is wrong.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table, its columns under our names where they were recognised.
-    name : str
-        Ours for people's labels.
 
     Examples
     --------

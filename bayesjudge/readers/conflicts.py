@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -24,16 +24,7 @@ def choose_one(
 ) -> InputError | None:
     """The problems with one for all contradictions, where one or two further columns tell them apart.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Under our names.
-    problems : sequence of Problem
-        What its table found.
-    value : str
-        The column that must be one within ``keys``.
-    keys, known : sequence of str
-        Our names: those of what has one value, and all.
+    value: The column that must be one within ``keys``.
 
     Examples
     --------
@@ -68,7 +59,7 @@ def _words(values: Any) -> pd.Series[str] | None:
 
 
 def _told(problems: Sequence[Problem], columns: pd.DataFrame) -> tuple[Problem, list[str]]:
-    choices = list(itertools.islice(_choices(columns), MOST_NAMED))
+    choices = _choices(columns)[:MOST_NAMED]
     names = " and ".join(map(repr, columns.columns))
     problem = Problem(
         column=problems[0].column,
@@ -80,6 +71,8 @@ def _told(problems: Sequence[Problem], columns: pd.DataFrame) -> tuple[Problem, 
     return problem, choices
 
 
-def _choices(columns: pd.DataFrame) -> Iterator[str]:
-    for _, row in columns.drop_duplicates().iterrows():
-        yield " ".join(f"--where {shlex.quote(f'{name}={value}')}" for name, value in row.items())
+def _choices(columns: pd.DataFrame) -> list[str]:
+    """The options that choose rows, in the order of numbers where the values are numbers."""
+    rows = columns.drop_duplicates().to_dict("records")
+    options = (" ".join(f"--where {shlex.quote(f'{name}={value}')}" for name, value in row.items()) for row in rows)
+    return sorted(options, key=lambda option: (len(option), option))

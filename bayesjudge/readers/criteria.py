@@ -22,13 +22,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """A tool's rows of one criterion with ``verdict`` and ``label`` of 0 and 1, and what was taken.
-
-    Raises
-    ------
-    UsageError
-        Several criteria, none of the user's name; scores that need a threshold.
-    """
+    """A tool's rows of one criterion with ``verdict`` and ``label`` of 0 and 1, and what was taken."""
     # One record may have given several rows, so places in the file are no index to compute by.
     places, frame = part.frame.index, part.frame.reset_index(drop=True)
     frame = _with_columns(frame, "verdict", "score", "label", "criterion")
@@ -106,13 +100,7 @@ def _no_criterion(part: Part, option: str, wanted: str, frame: pd.DataFrame) -> 
 def binary(
     name: str, frame: pd.DataFrame, column: str, reading: Reading, values: frozenset[str] = frozenset()
 ) -> pd.Series[Any]:
-    """Verdicts or labels as they are, or scores by the threshold; missing where there is neither.
-
-    Raises
-    ------
-    InputError
-        Scores that are neither 0 nor 1, without a threshold; words that mean neither yes nor no.
-    """
+    """Verdicts or labels as they are, or scores by the threshold; missing where there is neither."""
     found = frame[column].astype(object)
     if values:
         return found.map(lambda value: float(str(value) in values), na_action="ignore")

@@ -25,15 +25,7 @@ def is_database(source: object) -> bool:
 
 
 def open_table(source: str | Path) -> Any:
-    """The Ibis table that ``PATH.duckdb::TABLE`` or ``PATH.duckdb::SCHEMA.TABLE`` names, to read and no more.
-
-    Raises
-    ------
-    InputError
-        No such file, or one that is no DuckDB database or is open elsewhere for writing.
-    UsageError
-        No such table.
-    """
+    """The Ibis table that ``PATH.duckdb::TABLE`` or ``PATH.duckdb::SCHEMA.TABLE`` names, to read and no more."""
     import duckdb
     import ibis
 

@@ -35,20 +35,7 @@ TAKEN = (
 def find_embeddings(given: Any, frame: pd.DataFrame) -> dict[str, Any]:
     """Arrays ``a``, ``b`` and, where known, ``prompt`` in the order of the frame; empty where there are none.
 
-    Parameters
-    ----------
-    given : path, mapping, tuple or None
-        See `TAKEN`; None looks for list columns ``embedding_a`` and ``embedding_b`` in the frame.
-    frame : pandas.DataFrame
-        The table under our names.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, arrays that are missing or of unequal length, items without an embedding
-        or with two.
-    UsageError
-        Something else than can be read.
+    given: See `TAKEN`; None looks for list columns ``embedding_a`` and ``embedding_b`` in the frame.
 
     Examples
     --------
@@ -200,11 +187,6 @@ _TEXTS = {
 def find_encoder(encoder: Encoder | str) -> Encoder:
     """The function itself, or the named model of sentence-transformers.
 
-    Raises
-    ------
-    UsageError
-        Neither, or sentence-transformers is not installed.
-
     Examples
     --------
     >>> find_encoder(lambda texts: np.zeros((len(texts), 2)))(["x"]).shape
@@ -226,11 +208,6 @@ def find_encoder(encoder: Encoder | str) -> Encoder:
 
 def embed_texts(frame: pd.DataFrame, encoder: Encoder | str) -> dict[str, Any]:
     """Embeddings ``a``, ``b`` and, where there are prompts, ``prompt``; each distinct text is encoded once.
-
-    Raises
-    ------
-    InputError
-        No text columns, rows without text, or an encoder that gives something else than one row a text.
 
     Examples
     --------

@@ -61,18 +61,7 @@ class Condition:
 
 
 def conditions(where: Where) -> tuple[Condition, ...]:
-    """Conditions that must all hold; equal signs on one column are alternatives.
-
-    Raises
-    ------
-    UsageError
-        A text that is no condition.
-
-    Examples
-    --------
-    >>> [str(one) for one in conditions(["run=0", "score>=7", "run=1", "judge!=gpt-4"])]
-    ['run = 0 or 1', 'score >= 7', 'judge != gpt-4']
-    """
+    """Conditions that must all hold; equal signs on one column are alternatives."""
     if where is None:
         return ()
     if isinstance(where, Mapping):
@@ -102,26 +91,8 @@ def _parsed(text: str) -> Condition:
 def keep_where(parts: Iterable[tuple[str, pd.DataFrame]], where: Where) -> list[tuple[str, pd.DataFrame]]:
     """The rows for which every condition holds, with their places in the file as index.
 
-    Parameters
-    ----------
-    parts : iterable of (str, pandas.DataFrame)
-        As from `bayesjudge.readers.parts.read_parts`.
-    where : str, iterable of str or mapping, optional
-        Conditions on the file's own columns, ``"score>=7"``, or a mapping of column to value or list of
-        values, any of which it may have. Compared as numbers where both are, else as text.
-
-    Raises
-    ------
-    UsageError
-        No such column, or no row with such a value.
-
-    Examples
-    --------
-    >>> log = pd.DataFrame({"item": [1, 1, 2], "run": [0, 1, 0]})
-    >>> keep_where([("log", log)], {"run": "0"})[0][1].index.tolist()
-    [0, 2]
-    >>> keep_where([("log", log)], "run>0")[0][1].index.tolist()
-    [1]
+    where: Conditions on the file's own columns, ``"score>=7"``, or a mapping of column to value or list of values, any
+        of which it may have. Compared as numbers where both are, else as text.
     """
     whole = found = list(parts)
     for condition in conditions(where):

@@ -58,17 +58,7 @@ ROW_NAMES = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class File:
-    """Where records come from.
-
-    Parameters
-    ----------
-    name : str
-        The file's path, or what a message calls it.
-    header : mapping
-        The other keys of the object that encloses the records; the first lines that are none.
-    notes : dict of str to None
-        What a format says of the file, in order.
-    """
+    """Where records come from."""
 
     name: str
     header: dict[str, Any] = field(default_factory=dict)
@@ -110,13 +100,7 @@ class File:
 
 
 def judged(row: Row, criterion: str | None, value: float | str | None, *, judge: str | None = None) -> Row:
-    """The row of a judge's number or word, or why there is none; a judge without a name has the criterion's.
-
-    Examples
-    --------
-    >>> judged({"item": "q"}, "tone", 0.5), judged({}, "tone", None)
-    ({'item': 'q', 'criterion': 'tone', 'judge': 'tone', 'score': 0.5}, {'error': 'not scored'})
-    """
+    """The row of a judge's number or word, or why there is none; a judge without a name has the criterion's."""
     if value is None:
         return {"error": NOT_SCORED}
     kind = "verdict" if isinstance(value, str) else "score"
@@ -142,32 +126,10 @@ def _as_it_is(frame: pd.DataFrame) -> pd.DataFrame:
 class Format:
     """One tool's way to write its results.
 
-    Parameters
-    ----------
-    name, title : str
-        A short name for ``--format``, and one for people.
-    source : str
-        The public description that the mapping was taken from; unchecked, see `bayesjudge.readers.formats`.
-    rows : callable
-        One record and its file to rows.
-    marks : frozenset of str
-        Keys that one record among the first has, all of them; ``*`` stands for any text.
-    identity : str
-        What an item is, in words.
-    people : str
-        What marks a person's judgement, in words.
-    without : frozenset of str
-        Keys that exclude the format.
-    records : tuple of str
-        Where records lie in an enclosing object: ``"results.results"``; one place after another is tried.
-    preamble : frozenset of str
-        Keys of lines that are no records; their values are in the file's header.
-    columns : tuple of str
-        Of Parquet and data frames, the only columns read, with ``*`` as in marks; all where empty.
-    fits : callable
-        What must hold of the first records beyond their keys.
-    finish : callable
-        What only all rows together say: which are further answers to the same inputs.
+    name, title: A short name for ``--format``, and one for people.
+    marks: Keys that one record among the first has, all of them; ``*`` stands for any text.
+    records: Where records lie in an enclosing object: ``"results.results"``; one place after another is tried.
+    columns: Of Parquet and data frames, the only columns read, with ``*`` as in marks; all where empty.
     """
 
     name: str
@@ -185,14 +147,7 @@ class Format:
     finish: Callable[[pd.DataFrame], pd.DataFrame] = _as_it_is
 
     def lacks(self, keys: Iterable[str]) -> list[str]:
-        """Marks that are not among these keys, in order of name.
-
-        Examples
-        --------
-        >>> Format(name="x", title="x", source="", rows=lambda record, file: [], people="", identity="",
-        ...        marks=frozenset({"id", "score_*"})).lacks(["id", "model"])
-        ['score_*']
-        """
+        """Marks that are not among these keys, in order of name."""
         found = set(map(str, keys))
         return sorted(
             mark

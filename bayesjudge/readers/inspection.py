@@ -30,21 +30,7 @@ from bayesjudge.tables.columns import name_columns
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionAnswer:
-    """Whether a question can be put to a file.
-
-    Parameters
-    ----------
-    possible : bool
-        Whether the command gives an answer.
-    readable : bool
-        Whether rows can be read as this question's table at all.
-    why : str
-        What it would be of, or why there is none.
-    lacks : list of str
-        What the file lacks for it.
-    commands : list of str
-        What to type.
-    """
+    """Whether a question can be put to a file."""
 
     possible: bool
     readable: bool
@@ -57,30 +43,9 @@ class QuestionAnswer:
 class Inspection:
     """What a file holds.
 
-    Parameters
-    ----------
-    format, title : str
-        The tool's format; ``table`` for a plain table.
-    identity, people : str
-        What an item is, and what marks a person's judgement.
-    files : list of dict
-        ``file``, ``bytes``, ``sha256``, and what was read of each.
-    records, rows : int
-        Read, and judgements made of them.
-    dropped : dict of str to int
-        Reason to number of records or rows that cannot be used.
-    items, answers : int
-        Items, and answers of a model to an item (or comparisons).
-    models, judges, criteria, annotators : list of str
-        Names, in order.
-    labels : int
-        Rows with a person's mark or vote.
-    shared : int
-        Items that every model answered.
-    questions : dict
-        By question, see `QuestionAnswer`.
-    notes : list of str
-        What was assumed.
+    format, title: The tool's format; ``table`` for a plain table.
+    files: ``file``, ``bytes``, ``sha256``, and what was read of each.
+    items, answers: Items, and answers of a model to an item (or comparisons).
     """
 
     format: str
@@ -120,19 +85,7 @@ def inspection_schema() -> dict[str, Any]:
 
 
 def inspect_source(source: Any, *, columns: Mapping[str, str] | None = None, **choices: Unpack[Choices]) -> Inspection:
-    """Read a file once and ask every question's reader of it.
-
-    Raises
-    ------
-    InputError, UsageError
-        A file that cannot be read at all.
-
-    Examples
-    --------
-    >>> found = inspect_source(pd.DataFrame({"item": [1, 2], "verdict": [1, 0], "human": [1, None]}))
-    >>> found.items, found.labels, found.questions["accuracy"].possible, found.questions["elo"].possible
-    (2, 1, True, False)
-    """
+    """Read a file once and ask every question's reader of it."""
     parts = read_parts(source, Reading(**choices), taken=(columns or {}).values())
     name = shlex.quote(str(source)) if isinstance(source, str | Path) else "FILE"
     asked = {

@@ -35,24 +35,7 @@ def read_items(
     aliases: Mapping[str, tuple[Sequence[str], Sequence[str]]],
     names: Sequence[str],
 ) -> Items | None:
-    """The items, where there is a file of them.
-
-    Parameters
-    ----------
-    source : path or table, optional
-        As every reader takes it.
-    columns : mapping of str to str, optional
-        Our name to the user's column, of the items or of the log.
-    aliases : mapping
-        As `bayesjudge.readers.column_names.VERDICT_ALIASES`.
-    names : sequence of str
-        Our names.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read, no column of items, an item on two rows.
-    """
+    """The items, where there is a file of them."""
     if source is None:
         return None
     parts = read_parts(source)
@@ -94,18 +77,6 @@ def of_log(frame: pd.DataFrame, columns: Mapping[str, str] | None, *others: Item
 
 def with_items(frame: pd.DataFrame, items: Items | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The log's rows with every column of their item that they do not have themselves.
-
-    Returns
-    -------
-    frame : pandas.DataFrame
-        The log's rows, in their order.
-    warnings : tuple of str
-        How many rows are about no item of the file, where some are.
-
-    Raises
-    ------
-    InputError
-        A log without a column of items; not one row about an item of the file.
 
     Examples
     --------

@@ -24,13 +24,7 @@ def most_bytes() -> int:
 
 
 def json_records(source: Source) -> Iterator[dict[str, Any]]:
-    """Objects in order; a file of lines is never held as a whole.
-
-    Raises
-    ------
-    InputError
-        Not UTF-8, not JSON, not objects, with the line; one array or object too large for the memory.
-    """
+    """Objects in order; a file of lines is never held as a whole."""
     require_text(source)
     try:
         yield from _objects(source)

@@ -36,14 +36,9 @@ _PREFERENCE = ("preference", "overall_preference", "preferred", "winner", "verdi
 class Reply:
     """One reply read.
 
-    Attributes
-    ----------
-    scores_a, scores_b : mapping of str to float
-        Score of each criterion for the answer shown as A and the one shown as B; empty where it failed.
-    preference : float or None
-        1 the judge says that A is better, 0 that B is, .5 neither; None where it does not say.
-    failure : str
-        Why the reply cannot be used; empty where it can.
+    scores_a, scores_b: Score of each criterion for the answer shown as A and the one shown as B; empty where it failed.
+    preference: 1 the judge says that A is better, 0 that B is, .5 neither; None where it does not say.
+    failure: Why the reply cannot be used; empty where it can.
     """
 
     scores_a: Mapping[str, float]
@@ -63,13 +58,9 @@ class Reply:
 class Replies:
     """Many replies read.
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        One row a reply: ``score_a, score_b`` (means over the criteria) and ``verdict``, NaN where it failed;
-        a column ``a_<criterion>`` and ``b_<criterion>`` each; ``failure``.
-    failures : mapping of str to int
-        Reason to number of replies.
+    frame: One row a reply: ``score_a, score_b`` (means over the criteria) and ``verdict``, NaN where it failed; a
+        column ``a_<criterion>`` and ``b_<criterion>`` each; ``failure``.
+    failures: Reason to number of replies.
     """
 
     frame: pd.DataFrame
@@ -79,19 +70,8 @@ class Replies:
 def parse_reply(text: str, *, criteria: Iterable[str] = CRITERIA) -> Reply:
     """Read one reply.
 
-    Parameters
-    ----------
-    text : str
-        The judge's whole answer.
-    criteria : iterable of str
-        Criteria that both answers must have, each from 1 to 10; others are ignored. Without any, the reply
-        must state a preference.
-
-    Examples
-    --------
-    >>> reply = parse_reply('Sure: {"A": {"clarity": 8}, "B": {"clarity": 6.5}}', criteria=["clarity"])
-    >>> reply.gap, parse_reply("I like A.").failure
-    (1.5, 'no JSON object')
+    criteria: Criteria that both answers must have, each from 1 to 10; others are ignored. Without any, the reply must
+        state a preference.
     """
     names = tuple(criteria)
     objects = list(_objects(text))
@@ -111,13 +91,7 @@ def parse_reply(text: str, *, criteria: Iterable[str] = CRITERIA) -> Reply:
 
 
 def read_replies(texts: Iterable[str | None], *, criteria: Iterable[str] = CRITERIA) -> Replies:
-    """Read many replies; a missing one is a failure too.
-
-    Examples
-    --------
-    >>> dict(read_replies(["no scores here", None]).failures)
-    {'no JSON object': 1, 'no reply': 1}
-    """
+    """Read many replies; a missing one is a failure too."""
     names = tuple(criteria)
     replies = [parse_reply(text, criteria=names) if isinstance(text, str) else _failed("no reply") for text in texts]
     frame = pd.DataFrame([_row(reply, names) for reply in replies], columns=_columns(names))
@@ -140,12 +114,6 @@ def judge_prompt(*, instruction: str, answer_a: str, answer_b: str, prompt: str 
 
     The three texts are put in as they are; braces in them mean nothing. Of a prompt that is given instead of
     `rubric`, what stands before the first line ``---`` is the system prompt; without such a line there is none.
-
-    Examples
-    --------
-    >>> system, user = judge_prompt(instruction="Say {hi}.", answer_a="Hi.", answer_b="Bye.")
-    >>> "Say {hi}." in user, '"fluency"' in system
-    (True, True)
     """
     system, line, user = (prompt or rubric()).partition("\n---\n")
     given = {PLACES[0]: instruction, PLACES[1]: answer_a, PLACES[2]: answer_b}
@@ -156,11 +124,6 @@ def judge_prompt(*, instruction: str, answer_a: str, answer_b: str, prompt: str 
 
 def prompt_criteria(prompt: str) -> tuple[str, ...]:
     """The criteria of the JSON that a prompt shows as the form of a reply; none where it asks for a preference alone.
-
-    Raises
-    ------
-    UsageError
-        A prompt without the three places for texts, or without such JSON.
 
     Examples
     --------

@@ -35,25 +35,8 @@ from bayesjudge.readers.wide import Wide
 class Part:
     """One file, or one table in memory.
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    frame : pandas.DataFrame
-        A tool's rows under the names of `bayesjudge.readers.format`, the index their records' places in the
-        file; a plain table as it came.
-    tool : Format, optional
-        The tool's format; None for a plain table.
-    rows : Rows, optional
-        What a tool's records gave.
-    near : tuple of Problem
-        What to say of a table that cannot be used either.
-    notes : tuple of str
-        What was left out or assumed.
-    cluster : str, optional
-        The column of items that belong together, where the tool's records say so.
-    origin : mapping
-        The file's name, size and SHA-256, and what was read of it; empty for a table in memory.
+    tool: The tool's format; None for a plain table.
+    origin: The file's name, size and SHA-256, and what was read of it; empty for a table in memory.
     """
 
     name: str
@@ -91,21 +74,7 @@ class Part:
 def read_parts(source: Any, reading: Reading | None = None, *, taken: Collection[str] = ()) -> list[Part]:
     """Each file that a path, pattern, folder or ``-`` means, or the table in memory or DuckDB.
 
-    Parameters
-    ----------
-    source : path or table
-        As every reader takes it.
-    reading : Reading, optional
-        What the user says of it; its ``where`` chooses rows.
-    taken : collection of str
-        Columns that the user has given a meaning.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read.
-    UsageError
-        Neither a path nor a table, an unknown file ending, formats that differ or cannot be told.
+    reading: What the user says of it; its ``where`` chooses rows.
     """
     reading = reading or Reading()
     if isinstance(source, list) and all(isinstance(part, Part) for part in source):

@@ -30,11 +30,6 @@ def to_verdicts(part: Part, reading: Reading, *, mapped: Collection[str] = ()) -
     ``mapped`` are our names that the user has given columns.
 
     A further answer of a model to an item is an item of its own, in the cluster of the first.
-
-    Raises
-    ------
-    UsageError
-        Comparisons of two models; several criteria, of which the user must choose one.
     """
     if part.tool is None:
         names = {str(name).casefold() for name in part.frame}
@@ -72,13 +67,7 @@ def marks_apart(frame: pd.DataFrame, parts: Sequence[Part]) -> tuple[pd.DataFram
 
 
 def to_battles(part: Part) -> Part:
-    """Comparisons of two models by judges, people or both; a plain table as it is.
-
-    Raises
-    ------
-    UsageError
-        Judgements of single answers.
-    """
+    """Comparisons of two models by judges, people or both; a plain table as it is."""
     if part.tool is None:
         return part
     _require_kind(part, compared=True)
@@ -86,13 +75,7 @@ def to_battles(part: Part) -> Part:
 
 
 def to_trials(part: Part) -> Part:
-    """A judge's comparisons, of one pair of answers each item; a plain table as it is.
-
-    Raises
-    ------
-    UsageError
-        Judgements of single answers; only people's votes.
-    """
+    """A judge's comparisons, of one pair of answers each item; a plain table as it is."""
     if part.tool is None:
         return part
     frame = _judged(part)
@@ -101,13 +84,7 @@ def to_trials(part: Part) -> Part:
 
 
 def repeated(parts: Sequence[Part], *, mapped: Collection[str] = ()) -> list[Part]:
-    """Comparisons where there are any, else scores: what reliability can take of a tool's rows.
-
-    Raises
-    ------
-    UsageError
-        A table of verdicts on single answers of models, whose 0 and 1 are no choice between two answers.
-    """
+    """Comparisons where there are any, else scores: what reliability can take of a tool's rows."""
     for part in parts:
         _require_no_single(part, mapped, lacks="repeated comparisons or scores")
     compared = [part.tool is None or "model_a" in part.frame for part in parts]
@@ -137,13 +114,7 @@ def _has_scores(part: Part) -> bool:
 
 
 def to_pairs(part: Part, *, mapped: Collection[str] = ()) -> Part:
-    """A judge's preferences between two answers, with people's; a plain table as it is.
-
-    Raises
-    ------
-    UsageError
-        As `repeated`.
-    """
+    """A judge's preferences between two answers, with people's; a plain table as it is."""
     if part.tool is None:
         _require_no_single(part, mapped, lacks=_COMPARISONS)
         return part
@@ -153,13 +124,7 @@ def to_pairs(part: Part, *, mapped: Collection[str] = ()) -> Part:
 
 
 def to_scores(part: Part) -> Part:
-    """A judge's scores of single responses; a plain table as it is.
-
-    Raises
-    ------
-    UsageError
-        Rows without a judge's score.
-    """
+    """A judge's scores of single responses; a plain table as it is."""
     if part.tool is None:
         return part
     if not _has_scores(part):

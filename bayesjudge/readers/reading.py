@@ -31,37 +31,19 @@ class Choices(TypedDict, total=False):
 class Reading:
     """How a file is to be read.
 
-    Parameters
-    ----------
-    format : str, optional
-        Name of a format instead of the one that is recognised; ``table`` for a plain table.
-    verdict : str, optional
-        The criterion that is the judge's verdict, where a file has several; ``NAME=VALUE,VALUE`` says which
-        of its values mean yes.
-    label : str, optional
-        The criterion that people marked, and its values that mean yes, as ``verdict``.
-    threshold : str or float, optional
-        Which scores mean yes: ``7`` or ``">=7"``, ``"<=2"``.
-    put : mapping of str to str
-        Values for all rows by our names; ``{file}`` and ``{folder}`` stand for the file's name without its
-        ending and for that of its folder.
-    where : str, list of str or mapping, optional
-        Use only rows for which all of this holds: ``"prompt=short"``, ``["score>=7", "judge!=gpt-4"]`` (with
-        ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``; equal signs on one column are alternatives), or a
-        mapping of the file's own columns to a value or a list of values.
-    items : path or table, optional
-        One row an item: columns that the log does not have, joined by item.
-    texts : bool
-        Keep what a tool's records say of the question and the answer, as ``question_text, answer_text``.
-    wide : str, optional
-        Of a table with a column for each model or judge, what cells and names of columns hold:
-        ``"verdict:model"``, ``"score:judge"``; with the columns, where not all others are meant,
-        ``"verdict:model=gpt-4,claude"``.
-
-    Examples
-    --------
-    >>> Reading(threshold=">=7").passes(6.5), Reading(threshold="<=2").passes(2), Reading().passes is None
-    (False, True, False)
+    format: Name of a format instead of the one that is recognised; ``table`` for a plain table.
+    verdict: The criterion that is the judge's verdict, where a file has several; ``NAME=VALUE,VALUE`` says which of its
+        values mean yes.
+    label: The criterion that people marked, and its values that mean yes, as ``verdict``.
+    threshold: Which scores mean yes: ``7`` or ``">=7"``, ``"<=2"``.
+    put: Values for all rows by our names; ``{file}`` and ``{folder}`` stand for the file's name without its ending and
+        for that of its folder.
+    where: Use only rows for which all of this holds: ``"prompt=short"``, ``["score>=7", "judge!=gpt-4"]`` (with ``=``,
+        ``!=``, ``<``, ``<=``, ``>``, ``>=``; equal signs on one column are alternatives), or a mapping of the file's
+        own columns to a value or a list of values.
+    texts: Keep what a tool's records say of the question and the answer, as ``question_text, answer_text``.
+    wide: Of a table with a column for each model or judge, what cells and names of columns hold: ``"verdict:model"``,
+        ``"score:judge"``; with the columns, where not all others are meant, ``"verdict:model=gpt-4,claude"``.
     """
 
     format: str | None = None
@@ -112,13 +94,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def threshold(given: str | float | None) -> tuple[Callable[[float, float], bool], float]:
-    """A threshold's comparison and bound.
-
-    Raises
-    ------
-    UsageError
-        Not a number, with or without ``>=``, ``>``, ``<=`` or ``<`` before it.
-    """
+    """A threshold's comparison and bound."""
     found = re.fullmatch(r"\s*(>=|<=|>|<|)\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*", str(given))
     if found is None:
         raise UsageError(f"threshold {given!r}: write a number, or a comparison such as '>=7' or '<=2'")

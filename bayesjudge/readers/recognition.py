@@ -33,23 +33,7 @@ def recognise_format(
 ) -> Found | None:
     """The one format that these records have; None for a plain table.
 
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    first : sequence of mappings
-        Its first records, at most `FIRST`.
-    wanted : str, optional
-        The user's ``format=``.
-    taken : collection of str
-        Keys that the user has given a meaning: what else they could mean does not matter.
-    alone : bool
-        Whether there are no other records, so that the one may enclose them.
-
-    Raises
-    ------
-    UsageError
-        Two formats that fit, an unknown one, or one that does not fit.
+    wanted: The user's ``format=``.
     """
     if wanted == TABLE:
         return None

@@ -27,18 +27,9 @@ _ALWAYS = frozenset({"item", "model_a", "model_b"})
 class Rows:
     """What the records of one file gave.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        One row a judgement or a person's mark; the index is the record's place in the file, from 0.
-    records : int
-        Records read: those that gave a row, and those in ``dropped``.
-    dropped : mapping of str to int
-        Reason to number of records that gave no row.
-    places : mapping of str to tuple of int
-        The first five of each reason, counted from 1.
-    unscored : mapping of str to int
-        Reason to number of judgements missing from records that gave others.
+    frame: One row a judgement or a person's mark; the index is the record's place in the file, from 0.
+    records: Records read: those that gave a row, and those in ``dropped``.
+    places: The first five of each reason, counted from 1.
     """
 
     frame: pd.DataFrame
@@ -74,13 +65,7 @@ class _Columns:
 
 
 def collect_rows(records: Iterator[Record], tool: Format, file: File) -> Rows:
-    """All rows of a file.
-
-    Raises
-    ------
-    InputError
-        Not one record gave a row; with the reasons.
-    """
+    """All rows of a file."""
     columns, dropped, unscored = _Columns(file.name), Counter[str](), Counter[str]()
     places: dict[str, list[int]] = {}
     number = 0
@@ -117,13 +102,7 @@ def collect_rows(records: Iterator[Record], tool: Format, file: File) -> Rows:
 
 
 def require_unicode[T](value: T, number: int, name: str) -> T:
-    """The value of a record, whose texts are all text.
-
-    Raises
-    ------
-    InputError
-        Half of a surrogate pair.
-    """
+    """The value of a record, whose texts are all text."""
     if not is_unicode(value):
         found, fix = f"record {number} holds half of a surrogate pair, which is no text", "Write the record again."
         raise InputError([file_problem(name, found, fix)])

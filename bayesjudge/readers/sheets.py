@@ -22,15 +22,7 @@ _SAVE = "Save the sheet as CSV, or as a workbook anew."
 
 
 def read_sheet(source: Source) -> pd.DataFrame:
-    """Read a workbook with one sheet that is not empty: a header, then rows.
-
-    Raises
-    ------
-    UsageError
-        Without openpyxl; several sheets.
-    InputError
-        No workbook, a damaged or an empty one, one that is larger than the memory allows.
-    """
+    """Read a workbook with one sheet that is not empty: a header, then rows."""
     try:
         import openpyxl
     except ImportError as error:

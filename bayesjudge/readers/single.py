@@ -17,13 +17,6 @@ def one_system(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, tuple[str,
     A table in which a judge is there twice for an item, and no run says why, could be of several models: it
     stays as it is.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Under our names.
-    name : str
-        Of the file.
-
     Examples
     --------
     >>> frame = pd.DataFrame({"item": ["q1", "q2"], "verdict": ["pass", "fail"]})
@@ -62,13 +55,7 @@ def judge_as_verdict(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def meaning_yes(frame: pd.DataFrame, name: str, reading: Reading) -> pd.DataFrame:
-    """The table with scores read as verdicts and labels, by the user's threshold or values.
-
-    Raises
-    ------
-    InputError
-        Three different scores or more, and no threshold.
-    """
+    """The table with scores read as verdicts and labels, by the user's threshold or values."""
     if "verdict" not in frame:
         return frame
     for column, (_, values) in (("verdict", reading.criterion), ("label", reading.label_criterion)):

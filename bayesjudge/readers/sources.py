@@ -40,19 +40,7 @@ _SNIFFED = ("", ".txt", ".log")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Source:
-    """One stream of bytes.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    format : str
-        A value of `FORMATS`.
-    open : callable
-        Gives the bytes from the start, every time it is called.
-    raw : callable
-        The same without unpacking.
-    """
+    """One stream of bytes."""
 
     name: str
     format: str
@@ -68,15 +56,7 @@ class Source:
 
 
 def find_sources(source: str | Path) -> list[Source]:
-    """The files that a path, a folder, a pattern or ``-`` (standard input) means, in order of name.
-
-    Raises
-    ------
-    InputError
-        No such file, nothing matches, an empty file.
-    UsageError
-        An ending that says no known format.
-    """
+    """The files that a path, a folder, a pattern or ``-`` (standard input) means, in order of name."""
     if str(source) == "-":
         return [_standard_input()]
     if str(source).startswith(("https://", "http://")):
@@ -197,13 +177,7 @@ def is_frame(source: object) -> bool:
 
 
 def to_pandas(source: Any) -> pd.DataFrame:
-    """A data frame with the same columns; whole numbers stay whole where some are missing.
-
-    Raises
-    ------
-    UsageError
-        An object of a known library that is not a table.
-    """
+    """A data frame with the same columns; whole numbers stay whole where some are missing."""
     if isinstance(source, pd.DataFrame):
         return source
     if hasattr(source, "collect") and hasattr(source, "lazy"):

@@ -24,13 +24,7 @@ _GUARDED = f"^{GUARD}({FORMULA})"
 
 
 def read_delimited(source: Source) -> pd.DataFrame:
-    """Read a CSV (comma, or where the header has none, semicolon, tab or bar) or TSV file.
-
-    Raises
-    ------
-    InputError
-        Not UTF-8, no header, or rows with more or fewer cells than the header: all of them, by number.
-    """
+    """Read a CSV (comma, or where the header has none, semicolon, tab or bar) or TSV file."""
     require_text(source)
     header, delimiter = _header(source)
     try:
@@ -134,13 +128,7 @@ def _explain(source: Source, header: list[str], delimiter: str, error: pa.ArrowI
 def read_parquet(
     source: Source, choose: Callable[[Sequence[str]], Sequence[str] | None] = lambda _: None
 ) -> pd.DataFrame:
-    """Read a Parquet file, or the columns that are chosen of those that it has; all where none are chosen.
-
-    Raises
-    ------
-    InputError
-        Not a Parquet file, or a damaged one.
-    """
+    """Read a Parquet file, or the columns that are chosen of those that it has; all where none are chosen."""
     from pyarrow import parquet
 
     try:
@@ -169,13 +157,7 @@ _SAVE = "Save it as UTF-8: iconv -f {} -t UTF-8 OLD > NEW, or 'CSV UTF-8' in a s
 
 
 def require_text(source: Source) -> None:
-    """Refuse what the first bytes already show not to be UTF-8 text.
-
-    Raises
-    ------
-    InputError
-        UTF-16 or UTF-32 (with or without its mark), or binary.
-    """
+    """Refuse what the first bytes already show not to be UTF-8 text."""
     with source.open() as stream:
         start = stream.read(4096)
     for mark, name in _MARKS.items():

@@ -16,13 +16,7 @@ LONGEST = 200
 
 
 def at(value: Any, path: str) -> Any:
-    """What lies at a path of keys; None where any of them is not there.
-
-    Examples
-    --------
-    >>> at({"provider": {"id": "gpt-4"}}, "provider.id"), at({"provider": "gpt-4"}, "provider.id")
-    ('gpt-4', None)
-    """
+    """What lies at a path of keys; None where any of them is not there."""
     for key in _keys(path):
         if not isinstance(value, dict):
             return None
@@ -65,13 +59,7 @@ def as_words(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def text(value: Any) -> str | None:
-    """A name: text that is not empty, or a number's; None for anything else.
-
-    Examples
-    --------
-    >>> text(" gpt-4 "), text(7), text(""), text([1])
-    ('gpt-4', '7', None, None)
-    """
+    """A name: text that is not empty, or a number's; None for anything else."""
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, bool) or value is None or not isinstance(value, int | float):
@@ -82,13 +70,7 @@ def text(value: Any) -> str | None:
 
 
 def number(value: Any) -> float | None:
-    """A finite number, also one in text, 1 and 0 for true and false; None for anything else.
-
-    Examples
-    --------
-    >>> number("0.5"), number(True), number(float("nan")), number("PASS")
-    (0.5, 1.0, None, None)
-    """
+    """A finite number, also one in text, 1 and 0 for true and false; None for anything else."""
     if isinstance(value, str):
         try:
             value = float(value)

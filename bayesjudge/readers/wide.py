@@ -37,13 +37,7 @@ class Wide:
 
     @classmethod
     def parsed(cls, text: str) -> Wide:
-        """As ``--wide`` has it.
-
-        Raises
-        ------
-        UsageError
-            Not ``verdict:model``, ``score:judge`` and the like, with or without the columns.
-        """
+        """As ``--wide`` has it."""
         found = re.fullmatch(r"\s*(verdict|score)\s*:\s*(model|judge)\s*(?:=(.+))?", text, re.DOTALL)
         if found is None:
             raise UsageError(
@@ -54,13 +48,7 @@ class Wide:
         return cls(cells=found[1], names=found[2], columns=columns)
 
     def of(self, frame: pd.DataFrame, name: str, taken: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-        """The table with one row a cell, each row's place in the file as index, and what was taken.
-
-        Raises
-        ------
-        UsageError
-            A column that is not there, or none that could be meant.
-        """
+        """The table with one row a cell, each row's place in the file as index, and what was taken."""
         columns = self.columns or tuple(_cells(frame, self.cells, taken))
         if not columns:
             raise UsageError(f"--wide {self.cells}:{self.names}: {name} has no column of {self.cells}s but known ones")
@@ -107,20 +95,8 @@ def one_judge_a_row(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Battles with ``judge`` and ``verdict``, each row's place in the file as index, and what was assumed.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        A table as it came.
-    judges : sequence of str, optional
-        Columns that each hold one judge's verdicts; by default those that hold outcomes in words and no
-        other known column.
-    taken : sequence of str
-        Columns that the user has mapped: nothing is guessed about them.
-
-    Raises
-    ------
-    UsageError
-        A judge without a column.
+    judges: Columns that each hold one judge's verdicts; by default those that hold outcomes in words and no other known
+        column.
     """
     if judges is not None:
         lost = [name for name in judges if name not in frame.columns]
@@ -147,13 +123,7 @@ def _is_judge(frame: pd.DataFrame, name: str) -> bool:
 def unfolded(
     frame: pd.DataFrame, columns: Sequence[str], *, cells: str = "verdict", names: str = "judge"
 ) -> pd.DataFrame:
-    """One row a cell of these columns.
-
-    Examples
-    --------
-    >>> unfolded(pd.DataFrame({"item": [1], "x": [0], "y": [1]}), ["x", "y"], names="model").values.tolist()
-    [[1, 'x', 0], [1, 'y', 1]]
-    """
+    """One row a cell of these columns."""
     rows = frame if frame.index.name == ROW else frame.set_axis(pd.RangeIndex(len(frame), name=ROW))
     rest = rows.drop(columns=list(columns))
     each: list[pd.DataFrame] = []

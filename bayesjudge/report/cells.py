@@ -51,15 +51,7 @@ class Grid:
 
 
 def grid_of(table: Table) -> Grid:
-    """Format every cell.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"unit": ["a"], "p_best": [0.25], "upper": [math.inf]})
-    >>> grid = grid_of(Table(caption="", frame=frame, shown=2))
-    >>> grid.headings, grid.kinds, [(cell.text, cell.value) for cell in grid.rows[0].cells]
-    (('unit', 'p best', 'upper'), ('', 'number', 'number more'), [('a', ''), ('0.250', '0.25'), ('∞', 'Infinity')])
-    """
+    """Format every cell."""
     frame = table.frame
     shown = frame.shape[1] if table.shown is None else table.shown
     columns = [_cells(frame.iloc[:, k], str(name), table) for k, name in enumerate(frame.columns)]

@@ -14,37 +14,7 @@ _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 
 
 def inline_svg(svg: str, *, name: str, alt: str) -> str:
-    """Rewrite a drawing for the inside of an HTML page.
-
-    Parameters
-    ----------
-    svg : str
-        One SVG element.
-    name : str
-        Prefix of its ids, so that two drawings on a page do not share any.
-    alt : str
-        Its description.
-
-    Returns
-    -------
-    str
-        The element without scripts, event handlers, links and outside references, scaling down to the width
-        of the page; the colours of `bayesjudge.plots.palette` are CSS variables, which a dark page changes.
-
-    Raises
-    ------
-    UsageError
-        The text is not well-formed SVG.
-
-    Examples
-    --------
-    >>> start = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" '
-    >>> plain = start + 'onload="x()"><text>&lt;b></text></svg>'
-    >>> inline_svg(plain, name="f", alt="A word.")[:41]
-    '<svg viewBox="0 0 9 9" role="img" class="'
-    >>> "onload" in inline_svg(plain, name="f", alt="A word.")
-    False
-    """
+    """Rewrite a drawing for the inside of an HTML page."""
     if "<!ENTITY" in svg:
         raise UsageError("a figure's SVG must not declare entities; make it with bayesjudge.plots.to_svg")
     try:

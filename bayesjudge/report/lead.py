@@ -109,14 +109,7 @@ def chance_words(p: float, draws: float) -> str:
 
 
 def oriented(rows: Estimates, models: Iterable[str]) -> Estimates:
-    """Differences of two models turned so that the first row of each is positive; others as they are.
-
-    Examples
-    --------
-    >>> row = {"estimand": "difference", "unit": "a − b", "point": -0.2, "lower": -0.3, "upper": 0.1, "p_positive": 0.1}
-    >>> oriented(Estimates.from_rows([row]), ["a", "b"]).frame[["unit", "point", "lower", "p_positive"]].values.tolist()
-    [['b − a', 0.2, -0.1, 0.9]]
-    """
+    """Differences of two models turned so that the first row of each is positive; others as they are."""
     frame = rows.frame
     names = set(models)
     pairs = frame[frame["estimand"].str.startswith("difference")].dropna(subset=["point"]).drop_duplicates("unit")

@@ -20,13 +20,7 @@ LOW_YOUDEN = 0.3
 
 
 def about(population: Population) -> str:
-    """What the intervals are about, in one sentence.
-
-    Examples
-    --------
-    >>> about("items")
-    'Intervals are about accuracy on exactly these items: labels count as they are, the rest is predicted.'
-    """
+    """What the intervals are about, in one sentence."""
     if population == "items":
         return "Intervals are about accuracy on exactly these items: labels count as they are, the rest is predicted."
     return "Intervals are about accuracy on questions like these: the items are a sample of them."

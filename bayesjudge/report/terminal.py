@@ -31,14 +31,8 @@ PAGE_WIDTH = 120
 def show_answer(answer: Comparison, *, every: bool = False, console: Console | None = None) -> None:
     """Print the answer in sentences with its first table, then warnings, then the other tables.
 
-    Parameters
-    ----------
-    answer : Comparison
-        Of any question; its ``screen`` chooses what is shown, the sentences first.
-    every : bool
-        One line an estimate, every method and group, instead of the main ones side by side.
-    console : rich.console.Console, optional
-        Where to; by default standard output, as wide as its terminal.
+    answer: Of any question; its ``screen`` chooses what is shown, the sentences first.
+    console: Where to; by default standard output, as wide as its terminal.
     """
     screen = console or _console()
     parts = [part for part in answer.screen(screen.width) if isinstance(part, str) or part.row_count]
@@ -126,13 +120,7 @@ def _heading(figure: str) -> str:
 
 
 def fitting(figures: Iterable[str], room: int, *, least: int) -> list[str]:
-    """Columns that fit beside each other into so much room; the first in any case.
-
-    Examples
-    --------
-    >>> fitting(["bayes:x", "conformal[jackknife+,line] hard-elo by j0", "naive"], 50, least=20)
-    ['bayes:x', 'conformal[jackknife+,line] hard-elo by j0']
-    """
+    """Columns that fit beside each other into so much room; the first in any case."""
     shown: list[str] = []
     for name in figures:
         room -= max(least, 1 + max(map(len, _heading(name).split("\n"))))

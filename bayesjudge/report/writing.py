@@ -68,13 +68,7 @@ def render_page(page: Page) -> str:
 
 
 def render_excerpt(page: Page) -> str:
-    """The answer of a page with its table and its warnings, for a notebook: no script, and colours of light and dark.
-
-    Examples
-    --------
-    >>> "Best: a" in render_excerpt(Page(title="A report", question="", headline=["Best: a"]))
-    True
-    """
+    """The answer of a page with its table and warnings, for a notebook: no script; light and dark colours."""
     html: str = _environment().get_template("excerpt.html").render(page=page)
     return html
 

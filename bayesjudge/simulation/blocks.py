@@ -20,22 +20,7 @@ def kept_or_made(
 ) -> pd.DataFrame:
     """Rows of all blocks: read where a file has them, made and kept where not.
 
-    Parameters
-    ----------
-    make : callable
-        Rows of the block of that number, the same at every call.
-    blocks : int
-        How many.
-    folder : Path or None
-        Where blocks lie, one Parquet file each; None keeps nothing.
-    settings : mapping
-        What the rows depend on, beside the number of blocks, in values that JSON has. A folder serves one of
-        them.
-
-    Raises
-    ------
-    UsageError
-        The folder keeps blocks of other settings.
+    folder: Where blocks lie, one Parquet file each; None keeps nothing.
     """
     if folder is None:
         return pd.concat([make(number) for number in range(blocks)], ignore_index=True)

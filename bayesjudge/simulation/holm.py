@@ -9,25 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     """P-values adjusted for their number, valid whatever their dependence.
 
-    Parameters
-    ----------
-    p_values : array (tests,)
-        Each test's own.
-
-    Returns
-    -------
-    array (tests,)
-        The smallest level of the whole family at which each test would reject.
-
     References
     ----------
     Holm (1979). A simple sequentially rejective multiple test procedure. *Scandinavian Journal of
     Statistics* 6.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.5, 0.02])).round(2).tolist()
-    [0.03, 0.5, 0.04]
     """
     order = np.argsort(p_values)
     stepped = p_values[order] * np.arange(len(p_values), 0, -1)
@@ -37,18 +22,7 @@ def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def both_sides(below: ArrayLike, above: ArrayLike) -> NDArray[np.float64]:
-    """Adjusted p-values of two-sided tests: twice the smaller tail of each, corrected for their number.
-
-    Parameters
-    ----------
-    below, above : array (tests,)
-        Each test's own one-sided p-values.
-
-    Examples
-    --------
-    >>> both_sides([0.01, 0.9], [1.0, 0.2]).round(2).tolist()
-    [0.04, 0.4]
-    """
+    """Adjusted p-values of two-sided tests: twice the smaller tail of each, corrected for their number."""
     # As arrays: a column of a table is indexed by its labels, which need not be 0, 1, 2.
     smaller = np.minimum(np.asarray(below, float), np.asarray(above, float))
     return holm(np.minimum(2 * smaller, 1.0))

@@ -18,13 +18,7 @@ _DIGITS = 9
 
 
 def with_gap_named(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its ``gap``, as validated tables call it, under the name that is read.
-
-    Raises
-    ------
-    InputError
-        A gap beside columns that another one would be made from.
-    """
+    """The table with its ``gap``, as validated tables call it, under the name that is read."""
     if "gap" not in table:
         return table
     if others := [name for name in GAPS if name in table]:
@@ -45,11 +39,6 @@ def gap_of(table: pd.DataFrame) -> tuple[NDArray[np.float64] | None, tuple[str, 
     """Score of a minus score of b on every row (N,), NaN where there is none, and what was assumed.
 
     A probability p that a is better becomes its logit, so that a calibrated judge has slope 1.
-
-    Raises
-    ------
-    InputError
-        One score column without the other, or a probability outside 0 to 1.
 
     Examples
     --------

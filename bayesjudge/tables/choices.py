@@ -41,15 +41,10 @@ type Labels = tuple[str, ...]
 class Choices:
     """A table of trials whose outcomes are labels of options.
 
-    Attributes
-    ----------
-    table : pandas.DataFrame
-        ``outcome`` (a label, or tie), ``order`` and ``options`` (labels with commas between them), ``slot`` (of
-        the chosen option, from 1), ``truth`` (a label); of two options each, ``a`` and ``b`` stand for them.
-    several : bool
-        Whether some item has more than two options.
-    said : tuple of str
-        How outcomes were read.
+    table: ``outcome`` (a label, or tie), ``order`` and ``options`` (labels with commas between them), ``slot`` (of the
+        chosen option, from 1), ``truth`` (a label); of two options each, ``a`` and ``b`` stand for them.
+    several: Whether some item has more than two options.
+    said: How outcomes were read.
     """
 
     table: pd.DataFrame
@@ -59,11 +54,6 @@ class Choices:
 
 def choices_of(table: pd.DataFrame) -> Choices | None:
     """What was chosen among which options; None where the table has a and b alone.
-
-    Raises
-    ------
-    InputError
-        Outcomes that are no option of their item, lists and slots that cannot be read.
 
     Examples
     --------

@@ -41,21 +41,10 @@ _NUMBER = re.compile(r"([01])(\.0*)?")
 def code_binary(values: pd.Series[Any]) -> NDArray[np.int8]:
     """Code a column of verdicts or labels.
 
-    Parameters
-    ----------
-    values : pandas.Series (N,)
-        Numbers, booleans or text, see `BINARY`; case and surrounding spaces do not matter. ``NA``, ``none``,
+    values: Numbers, booleans or text, see `BINARY`; case and surrounding spaces do not matter. ``NA``, ``none``,
         ``null`` and ``nan`` as text count as missing.
 
-    Returns
-    -------
-    int8 array (N,)
-        0, 1, `MISSING` or `UNKNOWN`; never a guess.
-
-    Examples
-    --------
-    >>> code_binary(pd.Series(["Yes", "0", 1.0, False, None, "maybe"])).tolist()
-    [1, 0, 1, 0, -1, -2]
+    Returns: 0, 1, `MISSING` or `UNKNOWN`; never a guess.
     """
     if pd.api.types.is_numeric_dtype(values.dtype):
         return _code_numbers(values)
@@ -67,10 +56,7 @@ def code_binary(values: pd.Series[Any]) -> NDArray[np.int8]:
 def code_probability(values: pd.Series[Any]) -> NDArray[np.float64]:
     """Code a column of probabilities.
 
-    Returns
-    -------
-    float array (N,)
-        In (0, 1], NaN where missing, `UNKNOWN` where the value is anything else.
+    Returns: In (0, 1], NaN where missing, `UNKNOWN` where the value is anything else.
 
     Examples
     --------
@@ -93,39 +79,19 @@ def _probability(value: object) -> float:
 
 
 def names_in(column: str) -> str:
-    """What `code_names` reads in a column of that name, in words for messages.
-
-    Examples
-    --------
-    >>> names_in("item")
-    'text without NUL characters, or a finite number'
-    """
+    """What `code_names` reads in a column of that name, in words for messages."""
     return NAMES if column in _TEXTS else SHORT_NAMES
 
 
 def code_names(values: pd.Series[Any]) -> tuple[NDArray[np.int32], pd.Index[Any]]:
     """Code a column of identifiers.
 
-    Parameters
-    ----------
-    values : pandas.Series (N,)
-        Text or numbers. An integral number becomes its integer's text (``1.0`` is ``"1"``); text stays as
-        it is; empty text is missing.
+    values: Text or numbers. An integral number becomes its integer's text (``1.0`` is ``"1"``); text stays as it is;
+        empty text is missing.
 
-    Returns
-    -------
-    codes : int32 array (N,)
-        Position in ``names``, `MISSING`, or `UNKNOWN` for a list, an infinite number, broken text, text with
-        a NUL, or, unless the column has no name or is called ``item``, ``question`` or ``prompt``, a name
-        too long to show.
-    names : pandas.Index of str
-        In order of first appearance.
-
-    Examples
-    --------
-    >>> codes, names = code_names(pd.Series([7.0, None, 8.5]))
-    >>> codes.tolist(), names.tolist()
-    ([0, -1, 1], ['7', '8.5'])
+    Returns: codes: Position in ``names``, `MISSING`, or `UNKNOWN` for a list, an infinite number, broken text, text
+        with a NUL, or, unless the column has no name or is called ``item``, ``question`` or ``prompt``, a name too long
+        to show.; names: In order of first appearance.
     """
     codes, distinct = distinct_values(values)
     most = sys.maxsize if values.name is None or values.name in _TEXTS else _LONGEST

@@ -15,28 +15,10 @@ def name_columns(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Rename a user's columns to ours.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table as it came.
-    columns : mapping of str to str
-        Our name to the user's column: ``{"verdict": "score"}`` reads verdicts from the column ``score``.
-    names : sequence of str
-        Our names.
+    columns: Our name to the user's column: ``{"verdict": "score"}`` reads verdicts from the column ``score``.
 
-    Returns
-    -------
-    frame : pandas.DataFrame
-        Rows numbered from 0, every name a string; a column that a mapped one displaces gets another name.
-    warnings : tuple of str
-        Which columns were displaced.
-
-    Raises
-    ------
-    InputError
-        Two columns of one name.
-    UsageError
-        A mapping from or to a name that does not exist.
+    Returns: frame: Rows numbered from 0, every name a string; a column that a mapped one displaces gets another name.;
+        warnings: Which columns were displaced.
 
     Examples
     --------
@@ -71,20 +53,6 @@ def label_source(columns: Mapping[str, str] | None, frame: pd.DataFrame, name: s
     """How people's labels were known as such: ``mapped`` by the user, ``human`` by their column's name.
 
     None where the table has none.
-
-    Parameters
-    ----------
-    columns : mapping of str to str, optional
-        The user's own mapping, our name to the user's column.
-    frame : pandas.DataFrame
-        A validated table.
-    name : str
-        Our name for people's labels.
-
-    Examples
-    --------
-    >>> label_source({"label": "gold"}, pd.DataFrame({"label": [1, None]}), "label")
-    'mapped'
     """
     if not frame[name].notna().any():
         return None

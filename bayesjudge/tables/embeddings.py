@@ -30,23 +30,6 @@ def none_given(rows: int) -> NDArray[np.float32]:
 def check_embeddings(arrays: Mapping[str, Any], *, rows: int) -> dict[str, NDArray[np.float32]]:
     """Arrays (rows, d) in single precision.
 
-    Parameters
-    ----------
-    arrays : mapping of str to array-like (rows, d)
-        By the name that messages give them.
-    rows : int
-        Rows of the table that they belong to.
-
-    Returns
-    -------
-    dict of str to float32 array (rows, d)
-
-    Raises
-    ------
-    InputError
-        Every array that is not numeric, not two-dimensional, of another length, of another number of
-        dimensions than the others, or with values that are not finite.
-
     Examples
     --------
     >>> found = check_embeddings({"response a": [[1, 0]], "response b": [[0, 1]]}, rows=1)

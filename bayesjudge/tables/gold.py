@@ -24,21 +24,11 @@ PROBABILITY_FIX = "Write the probability with which the answer was chosen to be 
 class Gold:
     """A labels table: names and labels of its usable rows, and what was wrong with the others.
 
-    Parameters
-    ----------
-    item, model : pandas.Index of str
-        Of each usable row; ``model`` is None where the table has no such column.
-    label : int8 array
-        0 or 1.
-    probability : float array, optional
-        With which the answer was chosen to be labelled (column ``label_probability``).
-    dropped : mapping of str to int
-        Rows without a label or a name.
-    warnings : tuple of str
-        What was assumed on the way in.
-    marks : pandas.DataFrame, optional
-        Where several people labelled (column ``annotator``): ``item, model`` (if any), ``annotator, label``,
-        one row a mark. The labels above are then the annotators' majority, and ties are left out.
+    item, model: Of each usable row; ``model`` is None where the table has no such column.
+    label: 0 or 1.
+    probability: With which the answer was chosen to be labelled (column ``label_probability``).
+    marks: Where several people labelled (column ``annotator``): ``item, model`` (if any), ``annotator, label``, one row
+        a mark. The labels above are then the annotators' majority, and ties are left out.
     """
 
     item: pd.Index[Any]
@@ -54,16 +44,7 @@ class Gold:
 class GoldMatch:
     """Gold labels brought to the rows of a verdict table.
 
-    Parameters
-    ----------
-    label : int8 array (N,)
-        0, 1 or `MISSING`.
-    probability : float array (N,)
-        With which the labelled answer was chosen, NaN where the labels table does not say.
-    unmatched : int
-        Gold rows that belong to no row of the verdict table.
-    problems : list of Problem
-        When not a single gold row belongs.
+    label: 0, 1 or `MISSING`.
     """
 
     label: NDArray[np.int8]
@@ -89,13 +70,7 @@ def read_gold(frame: pd.DataFrame, columns: Mapping[str, str] | None) -> tuple[G
 def match_gold(gold: Gold, *, codes: pd.DataFrame, items: pd.Index[Any], models: pd.Index[Any]) -> GoldMatch:
     """Bring each gold label to the rows of its answer (or of its item, where gold names no model).
 
-    Parameters
-    ----------
-    gold : Gold
-    codes : pandas.DataFrame (N rows)
-        Codes ``item`` and ``model`` of the verdict table.
-    items, models : pandas.Index of str
-        What the codes stand for.
+    codes: Codes ``item`` and ``model`` of the verdict table.
     """
     width = len(models) if gold.model is not None else 1
     row = codes["item"].to_numpy(np.int64) * width

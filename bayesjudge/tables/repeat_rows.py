@@ -42,18 +42,7 @@ class Unfolded:
 class Layout:
     """What one row holds.
 
-    Parameters
-    ----------
-    value : str
-        ``"outcome"`` or ``"score"``.
-    keys : tuple of str
-        Names of what was judged and by whom; the first is required.
-    conditions : tuple of str
-        Some of `CONDITIONS`.
-    unfold : callable
-        From a table under our names to one row an event, for count and wide forms.
-    labels : tuple of str
-        Columns that hold names where others hold words that are known.
+    value: ``"outcome"`` or ``"score"``.
     """
 
     value: str

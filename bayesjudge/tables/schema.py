@@ -21,16 +21,8 @@ SHOWN = 5
 class Rule:
     """One thing every row must obey.
 
-    Parameters
-    ----------
-    column : str
-        The column at fault where it is broken.
-    holds : callable
-        From the coded table (N rows) to a boolean array (N,).
-    found : callable
-        From the coded table and the rows that break it to ``(what was found, its rows)``, see `SHOWN`.
-    allowed, fix : str
-        For the message.
+    holds: From the coded table (N rows) to a boolean array (N,).
+    found: From the coded table and the rows that break it to ``(what was found, its rows)``, see `SHOWN`.
     """
 
     column: str
@@ -93,16 +85,9 @@ def grouped(
 def broken_rules(coded: pd.DataFrame, rules: Sequence[Rule]) -> list[Problem]:
     """All problems of a coded table, in the order of the rules.
 
-    Parameters
-    ----------
-    coded : pandas.DataFrame
-        Integer codes, rows numbered from 0.
-    rules : sequence of Rule
+    coded: Integer codes, rows numbered from 0.
 
-    Returns
-    -------
-    list of Problem
-        At most `SHOWN` + 1 for each rule; the last sums up the findings not told one by one.
+    Returns: At most `SHOWN` + 1 for each rule; the last sums up the findings not told one by one.
     """
     import pandera.pandas as pa
 

@@ -21,18 +21,11 @@ _SIDES = ["model_a", "model_b"]
 class TwoRuns[T: Verdicts | Battles]:
     """Both runs in one table.
 
-    Attributes
-    ----------
-    table : Verdicts or Battles
-        Of both; items have their names, so that those of both runs are paired.
-    units : mapping of str to (str, str)
-        A model to its names in the table, in the first run and in the second.
-    paired : str
-        How many items are in both runs, as a sentence.
-    notes : tuple of str
-        What is in one run alone.
-    judges : tuple of str
-        The judge of each run where it is not the same; in the table both are one.
+    table: Of both; items have their names, so that those of both runs are paired.
+    units: A model to its names in the table, in the first run and in the second.
+    paired: How many items are in both runs, as a sentence.
+    notes: What is in one run alone.
+    judges: The judge of each run where it is not the same; in the table both are one.
     """
 
     table: T
@@ -46,18 +39,6 @@ def stack_verdicts(one: Verdicts, two: Verdicts, *, runs: Runs, label_judge: boo
     """Verdicts of both runs by the judges of both; a run's only judge may be another than the other's.
 
     With ``label_judge`` judges of one name are others in each run, too.
-
-    Raises
-    ------
-    UsageError
-        No model or no judge in both runs, or a ``label_probability`` in one alone.
-
-    Examples
-    --------
-    >>> run = Verdicts.from_frame(pd.DataFrame({"item": [1, 2], "model": "m", "verdict": [1, 0]}))
-    >>> both = stack_verdicts(run, run, runs=("before", "after"))
-    >>> both.table.frame["model"].tolist(), both.paired
-    (['m @ before', 'm @ before', 'm @ after', 'm @ after'], '2 items are in both runs and paired')
     """
     frames = [one.frame, two.frame]
     if len({"label_probability" in frame for frame in frames}) > 1:
@@ -88,13 +69,7 @@ def stack_verdicts(one: Verdicts, two: Verdicts, *, runs: Runs, label_judge: boo
 
 
 def stack_battles(one: Battles, two: Battles, *, runs: Runs, anchors: Collection[str]) -> TwoRuns[Battles]:
-    """Battles of both runs; ``anchors`` are one model in both, and what is in both of their battles counts once.
-
-    Raises
-    ------
-    UsageError
-        No anchor in both runs, or no other model.
-    """
+    """Battles of both runs; ``anchors`` are one model in both, and what is in both of their battles counts once."""
     frames = [one.frame, two.frame]
     models = [set(frame["model_a"]) | set(frame["model_b"]) for frame in frames]
     if missing := sorted(set(anchors) - (models[0] & models[1])):

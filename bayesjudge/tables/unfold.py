@@ -69,11 +69,6 @@ def unfold_scores(table: pd.DataFrame) -> Unfolded:
 def score_columns(found: Iterable[str]) -> dict[str, str]:
     """Columns that hold one trial's scores each, with the trial's name; none where there are no such columns.
 
-    Raises
-    ------
-    InputError
-        Numbered columns of several kinds, which could all be meant.
-
     Examples
     --------
     >>> score_columns(["item", "s0", "s1"])

@@ -88,17 +88,8 @@ def is_nothing(text: str) -> bool:
 def code_numbers(values: pd.Series[Any]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Code a column of numbers.
 
-    Parameters
-    ----------
-    values : pandas.Series (N,)
-        Numbers, or text that holds one.
-
-    Returns
-    -------
-    codes : int32 array (N,)
-        Place in ``numbers``, `MISSING`, or `UNKNOWN` for what is not a finite number.
-    numbers : float array
-        Distinct values in ascending order.
+    Returns: codes: Place in ``numbers``, `MISSING`, or `UNKNOWN` for what is not a finite number.; numbers: Distinct
+        values in ascending order.
 
     Examples
     --------

@@ -42,12 +42,9 @@ DIMS = {
 def shared_errors(counts: BattleCounts, judge: str | None) -> dict[str, Any]:
     """Covariances of the strengths of one rater, and the clusters that they rest on; K columns that cluster.
 
-    Returns
-    -------
-    dict
-        ``alone, added`` (M, M): covariance of the estimates from independent votes, in squared logits, and
-        what clusters add to it; ``cluster_df``: degrees of freedom; ``clusters`` (K, M) and ``all_clusters``
-        (K,): clusters with a battle of each model, and in all.
+    Returns: ``alone, added`` (M, M): covariance of the estimates from independent votes, in squared logits, and what
+        clusters add to it; ``cluster_df``: degrees of freedom; ``clusters`` (K, M) and ``all_clusters`` (K,): clusters
+        with a battle of each model, and in all.
     """
     rater, models = PEOPLE if judge is None else counts.code("judge", judge) + 1, len(counts.models)
     battles, *columns = (rows.of(rater) for rows in (counts.battles, *counts.clusters))

@@ -43,21 +43,6 @@ def over_draws(
 ) -> Any:
     """``function(sites, arrays, key, facts)`` at every draw; leading axes chain and draw.
 
-    Parameters
-    ----------
-    function : callable
-        A function of a module, not a closure: its compiled program is kept.
-    posterior : xarray.Dataset
-        Draws by the names of the sites.
-    arrays : mapping of str to array
-        The same at every draw.
-    facts : mapping
-        Plain values that the program may depend on.
-    seed : int
-        Each draw gets a key of its own made from it.
-    together : int
-        Draws computed at once at most, where that pays; bounds the memory.
-
     Examples
     --------
     >>> import xarray as xr
@@ -71,15 +56,6 @@ def over_draws(
 
 def at_draws(function: Callable[[Any], Any], posterior: xr.Dataset, *, seed: int = 0) -> Any:
     """``function(key)`` with its sampled sites at each draw; leading axes chain and draw.
-
-    Parameters
-    ----------
-    function : callable
-        Samples NumPyro sites that the posterior has, and returns an array or a tuple of arrays.
-    posterior : xarray.Dataset
-        Draws by the names of the sites.
-    seed : int
-        Each draw gets a key of its own made from it.
 
     Examples
     --------

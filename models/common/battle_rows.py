@@ -24,18 +24,11 @@ DENSE = 400_000
 class OutcomeRows:
     """Patterns of battles; R patterns.
 
-    Attributes
-    ----------
-    first, second : int array (R,)
-        Codes of the models.
-    order : float array (R,)
-        1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
-    length : float array (R,)
-        Length of the first answer minus the second's; 0 where it is not used or not known.
-    covariates : float array (R, K)
-        The same of each covariate that was asked for.
-    n : int array (R, 3)
-        Battles that the first won, neither, the second.
+    first, second: Codes of the models.
+    order: 1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
+    length: Length of the first answer minus the second's; 0 where it is not used or not known.
+    covariates: The same of each covariate that was asked for.
+    n: Battles that the first won, neither, the second.
     """
 
     first: NDArray[np.int64]
@@ -137,11 +130,6 @@ def pattern_places(
 def standardised(length: NDArray[np.float64], n: NDArray[np.int64], *, of: str) -> NDArray[np.float64]:
     """Differences of length over their root mean square: a swap of the models only turns the sign.
 
-    Raises
-    ------
-    UsageError
-        Lengths are not known, or all equal.
-
     Examples
     --------
     >>> standardised(np.array([3.0, -4.0]), np.array([1, 1]), of="votes").round(3).tolist()
@@ -162,13 +150,7 @@ def root_mean_square(values: NDArray[np.float64], n: NDArray[np.int64]) -> float
 
 
 def resampled(n: NDArray[np.int64], *, replicates: int, seed: int) -> NDArray[np.int64]:
-    """Outcomes of battles drawn with replacement within each pattern, (replicates, R, 3).
-
-    Examples
-    --------
-    >>> resampled(np.array([[3, 0, 1], [0, 0, 0]]), replicates=2, seed=0).sum(axis=2).tolist()
-    [[4, 0], [4, 0]]
-    """
+    """Outcomes of battles drawn with replacement within each pattern, (replicates, R, 3)."""
     total = n.sum(axis=1)
     share = n / np.maximum(total, 1)[:, None]
     share[total == 0] = 1 / n.shape[1]

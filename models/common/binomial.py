@@ -20,19 +20,8 @@ _TAIL = 1e-17
 def binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...] | None = None) -> Any:
     """Draws from Binomial(n, p); both may be at their limits (n = 0, p = 0, p = 1).
 
-    Parameters
-    ----------
-    key : jax PRNG key
-        Equal keys give equal draws on one device.
-    n, p : array
-        Trials and probability.
-    shape : tuple of int, optional
-        Of the draws; default: that of n and p together.
-
-    Examples
-    --------
-    >>> binomial(jax.random.key(0), jnp.array([0.0, 9.0, 9.0]), jnp.array([0.5, 0.0, 1.0])).tolist()
-    [0.0, 0.0, 9.0]
+    n, p: Trials and probability.
+    shape: Of the draws; default: that of n and p together.
     """
     kind = jnp.result_type(float)
     n, p = jnp.asarray(n, kind), jnp.asarray(p, kind)

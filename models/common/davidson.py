@@ -23,14 +23,7 @@ LOG_TIE = (-1.0, 2.0)
 
 
 def jax_log_outcomes(difference: Any, log_tie: Any) -> Any:
-    """Log probabilities (..., 3) from differences of strength (...) and log ν, in JAX.
-
-    Examples
-    --------
-    >>> import jax.numpy as jnp
-    >>> jnp.exp(jax_log_outcomes(jnp.array(0.0), jnp.log(2.0))).round(6).tolist()
-    [0.25, 0.5, 0.25]
-    """
+    """Log probabilities (..., 3) from differences of strength (...) and log ν, in JAX."""
     import jax
     import jax.numpy as jnp
 
@@ -50,13 +43,7 @@ def pytensor_log_outcomes(difference: Any, log_tie: Any) -> Any:
 
 
 def numpy_outcomes(difference: NDArray[np.float64], log_tie: Any) -> NDArray[np.float64]:
-    """Probabilities (..., 3) in NumPy, for posterior draws.
-
-    Examples
-    --------
-    >>> numpy_outcomes(np.zeros(1), np.log(2.0)).round(6).tolist()
-    [[0.25, 0.5, 0.25]]
-    """
+    """Probabilities (..., 3) in NumPy, for posterior draws."""
     half = np.asarray(difference) / 2
     weight = np.stack([half, np.broadcast_to(log_tie, half.shape), -half], axis=-1)
     weight = np.exp(weight - weight.max(axis=-1, keepdims=True))
@@ -65,13 +52,7 @@ def numpy_outcomes(difference: NDArray[np.float64], log_tie: Any) -> NDArray[np.
 
 
 def expected_score(difference: NDArray[np.float64], log_tie: Any) -> NDArray[np.float64]:
-    """P(first wins) + P(neither)/2 in NumPy.
-
-    Examples
-    --------
-    >>> expected_score(np.array([-3.0, 0.0, 3.0]), 0.5).round(3).tolist()
-    [0.165, 0.5, 0.835]
-    """
+    """P(first wins) + P(neither)/2 in NumPy."""
     p = numpy_outcomes(difference, log_tie)
     found: NDArray[np.float64] = p[..., 0] + p[..., 1] / 2
     return found

@@ -17,12 +17,7 @@ class OutcomeCounts(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
 
     The multinomial coefficient does not depend on the parameters and is left out.
 
-    Parameters
-    ----------
-    log_p : array (R, K)
-        Log probabilities of the outcomes of one battle.
-    total : int array (R,)
-        Battles of each pattern.
+    log_p: Log probabilities of the outcomes of one battle.
     """
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for

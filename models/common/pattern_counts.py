@@ -22,14 +22,7 @@ from bayesjudge.models.common.binomial import binomial
 class PatternCounts(dist.Distribution):  # type: ignore[misc]
     """How often each pattern occurs; one entry a pattern, strata drawn as independent multinomials.
 
-    Parameters
-    ----------
-    log_p : array (R,)
-        Log probability of each pattern within its stratum.
-    stratum : int array (R,)
-        Stratum of each pattern; patterns of a stratum stand next to each other.
-    total : int array (S,)
-        Number of observations in each stratum.
+    log_p: Log probability of each pattern within its stratum.
     """
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for

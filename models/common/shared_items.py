@@ -42,19 +42,7 @@ _INFINITE = 10**9
 def item_covariance(scores: Array, *, together: Array, sums: Array, items: Any) -> Array:
     """Covariance V (P, P) of a score that is a sum over items, whole items drawn within strata.
 
-    Parameters
-    ----------
-    scores : array (K, P)
-        Gradient of the log likelihood of one answer in each cell.
-    together, sums, items
-        As `PairCells` has them, (S, K, K), (S, K) and (S,).
-
-    Examples
-    --------
-    >>> x, score = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([[1.0], [0.0]])
-    >>> v = item_covariance(score, together=(x.T @ x)[None], sums=x.sum(0)[None], items=[3])
-    >>> round(float(v[0, 0]), 6)  # 3 times the sample variance of 1, 0, 1
-    1.0
+    together, sums, items: As `PairCells` has them, (S, K, K), (S, K) and (S,).
     """
     found = np.zeros((scores.shape[1],) * 2)
     for products, total, n in zip(together, sums, np.asarray(items), strict=True):
@@ -67,15 +55,10 @@ def item_covariance(scores: Array, *, together: Array, sums: Array, items: Any) 
 def exact_margins(v: Array, information: Array, block: NDArray[Any], *, widen_only: bool = False) -> Array:
     """V*: the dependence in ``v`` between blocks, with every block's own part known to be its information.
 
-    Parameters
-    ----------
-    v, information : array (P, P)
-        Covariance of the score as estimated, and information, which is 0 between blocks.
-    block : int array (P,)
-        Which block (model) each parameter belongs to.
-    widen_only : bool
-        The margins are not exact (clusters, weights, averaged runs): blocks stay as estimated where they
-        are larger, and are never narrower than the information.
+    v, information: Covariance of the score as estimated, and information, which is 0 between blocks.
+    block: Which block (model) each parameter belongs to.
+    widen_only: The margins are not exact (clusters, weights, averaged runs): blocks stay as estimated where they are
+        larger, and are never narrower than the information.
     """
     own, exact = np.diag(v), np.maximum(np.diag(information), 1e-9)
     known = own > _LEAST_VARIANCE * exact
@@ -94,16 +77,8 @@ def exact_margins(v: Array, information: Array, block: NDArray[Any], *, widen_on
 def adjust(draws: Array, *, information: Array, variance: Array, df: int, seed: int = 0) -> Array:
     """Draws (D, P) with the covariance of the sandwich, in the order they were drawn.
 
-    Parameters
-    ----------
-    draws : array (D, P)
-        Of the composite posterior, hyper-parameters integrated out.
-    information, variance : array (P, P)
-        H at the mean of the draws, and V or V*.
-    df : int
-        Labelled items behind the worst-labelled model, minus 1; at least `LEAST_DF`.
-    seed : int
-        Of the factors √(df/χ²_df).
+    df: Labelled items behind the worst-labelled model, minus 1; at least `LEAST_DF`.
+    seed: Of the factors √(df/χ²_df).
 
     Notes
     -----
@@ -114,15 +89,6 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: int, seed: 
     ----------
     Ribatet, Cooley & Davison (2012), Bayesian inference from composite likelihoods. *Statistica Sinica* 22.
     Shaby (2014), The open-faced sandwich adjustment for MCMC using estimating functions. *JCGS* 23.
-
-    Examples
-    --------
-    Two copies of one answer are one answer; the composite posterior has half its variance:
-
-    >>> draws = np.random.default_rng(0).normal(size=(4000, 1))
-    >>> wide = adjust(draws, information=np.eye(1), variance=2 * np.eye(1), df=10_000)
-    >>> round(float(wide.std() / draws.std()), 2)
-    1.41
     """
     centre = draws.mean(axis=0)
     spread, basis = np.linalg.eigh((draws - centre).T @ (draws - centre) / max(len(draws) - 1, 1))
@@ -141,29 +107,7 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: int, seed: 
 
 
 def widened(draws: Array, *, added: Array, prior: float, df: float, seed: int = 0) -> Array:
-    """Draws (D, P) adjusted for estimates that vary more than independent answers would have them.
-
-    Parameters
-    ----------
-    draws : array (D, P)
-        Of a posterior that takes answers as independent.
-    added : array (P, P)
-        What clusters add to the covariance of the estimates.
-    prior : float
-        Precision that the prior gives each parameter. The information is that of the draws without it,
-        H = Σ⁻¹ − Pr, and V = H + H added H: the data's share of every direction is widened.
-    df, seed
-        As in `adjust`.
-
-    Examples
-    --------
-    Estimates that vary three times as much as the draws of a flat prior say:
-
-    >>> draws = np.random.default_rng(0).normal(size=(4000, 1))
-    >>> wide = widened(draws, added=2 * np.eye(1), prior=0.0, df=1e9)
-    >>> round(float(wide.var() / draws.var()), 1)
-    3.0
-    """
+    """Draws (D, P) adjusted for estimates that vary more than independent answers would have them."""
     values, vectors = np.linalg.eigh(np.cov(draws, rowvar=False).reshape(added.shape))
     kept = values > _RANK * values.max()
     own = np.maximum(1 / values[kept] - prior, 0.0)

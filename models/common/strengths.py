@@ -28,13 +28,7 @@ from numpyro.distributions.transforms import ZeroSumTransform
 
 
 def spread(scale: float) -> dist.Weibull:
-    """Prior of τ, Rayleigh(scale), by its other name.
-
-    Examples
-    --------
-    >>> round(float(jnp.exp(spread(1.0).log_prob(0.5))), 3), round(0.5 * float(np.exp(-0.125)), 3)
-    (0.441, 0.441)
-    """
+    """Prior of τ, Rayleigh(scale), by its other name."""
     return dist.Weibull(np.sqrt(2.0) * scale, 2.0)
 
 
@@ -46,16 +40,7 @@ def pymc_spread(name: str, scale: float) -> Any:
 
 
 class Strengths(dist.ZeroSumNormal):  # type: ignore[misc] # NumPyro has no types
-    """ZeroSumNormal(τ) that is sampled in units of 1/√(1/τ² + I).
-
-    Parameters
-    ----------
-    spread : float
-        τ.
-    known : float
-        I.
-    models : int
-    """
+    """ZeroSumNormal(τ) that is sampled in units of 1/√(1/τ² + I)."""
 
     def __init__(self, spread: Any, known: Any, models: int) -> None:
         self.unit = (spread**-2.0 + known) ** -0.5

@@ -45,17 +45,7 @@ class Units:
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:
-    """What data are guessed to say of effects: information I, and pull I·y towards a location y.
-
-    Examples
-    --------
-    Two equal guesses at 3, of something they share and a part of their own:
-
-    >>> import numpy as np
-    >>> shared = Guess(information=np.array([0.5, 0.5]), pull=np.array([1.5, 1.5])).blurred(1.0).over(0)
-    >>> round(float(shared.pull / shared.information), 6), round(float(shared.information), 3)
-    (3.0, 0.667)
-    """
+    """What data are guessed to say of effects: information I, and pull I·y towards a location y."""
 
     information: Any
     pull: Any
@@ -87,18 +77,7 @@ def settled(rough: Any, one_sided: Any, spread: Any) -> Any:
 
     Such data say on which side it is but not how far, so that it may be as far as the spread of the effects.
 
-    Parameters
-    ----------
-    rough : array
-        A first guess.
-    one_sided : array
-        1 or −1 where all is alike, the side of the first guess; 0 elsewhere.
-    spread : float
-
-    Examples
-    --------
-    >>> settled(3.0, 1, 4.0), settled(-3.0, -1, 4.0), settled(3.0, 0, 4.0)
-    (5.0, -5.0, 3.0)
+    one_sided: 1 or −1 where all is alike, the side of the first guess; 0 elsewhere.
     """
     return rough + one_sided * ((rough**2 + spread**2) ** 0.5 - abs(rough))
 
@@ -108,16 +87,6 @@ def information(n: NDArray[np.int64], models: int) -> NDArray[np.float64]:
 
     A battle that somebody won tells ¼ of a unit on the difference of two equals, so ½ over all directions.
 
-    Parameters
-    ----------
-    n : int array (R, 3)
-        Battles that the first won, neither, the second.
-    models : int
-        Number of models M; there are M − 1 directions.
-
-    Examples
-    --------
-    >>> float(information(np.array([[6, 3, 6]]), 4))
-    2.0
+    models: Number of models M; there are M − 1 directions.
     """
     return np.asarray((n[:, 0] + n[:, 2]).sum() / 2 / max(models - 1, 1), dtype=np.float64)

@@ -37,19 +37,7 @@ Labels = Literal["random", "weighted", "reweighted", "enriched"]
 class ChannelPrior:
     """Hyper-parameters of the verdict channel, on the logit scale.
 
-    Parameters
-    ----------
-    mean, scale : float
-        Of the normal prior of μ.
-    spread : (float, float)
-        Mean and standard deviation of log τ.
-    specific_mean, specific_scale : float
-        Of every unit's own logit under ``pooling="specific"``.
-
-    Examples
-    --------
-    >>> ChannelPrior(spread=(-0.7, 0.4)).spread
-    (-0.7, 0.4)
+    specific_mean, specific_scale: Of every unit's own logit under ``pooling="specific"``.
     """
 
     mean: float = 1.5

@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 
 
 class PanelResponses(dist.Distribution):  # type: ignore[misc]
-    """Label and verdicts of 1 of every judge, (A, 1 + J), without binomial coefficients.
-
-    Parameters
-    ----------
-    theta : array (M,)
-        Accuracy of each model.
-    logit_1, logit_0 : array (J, M)
-        Logits of sensitivity and specificity.
-    data : Data
-        Model and runs of each answer, and whether its label is known.
-    """
+    """Label and verdicts of 1 of every judge, (A, 1 + J), without binomial coefficients."""
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for
     support = constraints.independent(constraints.nonnegative_integer, 1)

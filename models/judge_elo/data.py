@@ -48,17 +48,10 @@ _ROUNDS, _CLOSE = 12, 0.05
 class StrengthData:
     """What battles say of strengths, at the point about which their likelihood is taken for normal.
 
-    Attributes
-    ----------
-    sums : RaterSums
-    at : Strengths
-        The penalised maximum or, where some strengths are poorly known, expected values.
-    marginal : Marginal
-        Of the observation about that point.
-    whitening : float array (N, RQ)
-        From scores to the observation.
-    poor : bool array (R, M)
-        Strengths of which a rater knows too little for a normal about the maximum.
+    at: The penalised maximum or, where some strengths are poorly known, expected values.
+    marginal: Of the observation about that point.
+    whitening: From scores to the observation.
+    poor: Strengths of which a rater knows too little for a normal about the maximum.
     """
 
     sums: RaterSums
@@ -69,13 +62,7 @@ class StrengthData:
 
 
 def of_families(counts: BattleCounts, families: Mapping[str, str]) -> Floats:
-    """1 where a judge and a model are of one family, (J, M).
-
-    Raises
-    ------
-    UsageError
-        Families that put no judge and model together.
-    """
+    """1 where a judge and a model are of one family, (J, M)."""
     model = np.array([families.get(name, "") for name in counts.models])
     judge = np.array([families.get(name, "") for name in counts.judges])
     found = (judge[:, None] == model) & (judge[:, None] != "")
@@ -194,15 +181,9 @@ def _judged(counts: BattleCounts) -> NDArray[np.int64]:
 class Normal:
     """``y = Σ_r A_r θ_r + Z γ + e``, N observations.
 
-    Attributes
-    ----------
-    y : float array (N,)
-    design : float array (N, R, M)
-        A_r of each rater's strengths.
-    effects : float array (N, RK)
-        Z of the raters' effects of covariates.
-    whitening : float array (N, RQ)
-        From scores to y.
+    design: A_r of each rater's strengths.
+    effects: Z of the raters' effects of covariates.
+    whitening: From scores to y.
     """
 
     y: Floats

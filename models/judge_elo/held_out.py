@@ -83,16 +83,10 @@ class Prediction:
 class _Figure:
     """The figure of model m against its anchors, to first order.
 
-    Attributes
-    ----------
-    anchors : float array (M,)
-        θ̂, mean 0 over the models with votes.
-    weight : float array (M,)
-        w; 0 for models that are no anchors.
-    information : float
-        I.
-    votes : BattleSums
-        The votes to come, of which only n is used: the model's hidden ones, or none.
+    anchors: θ̂, mean 0 over the models with votes.
+    weight: w; 0 for models that are no anchors.
+    information: I.
+    votes: The votes to come, of which only n is used: the model's hidden ones, or none.
     """
 
     anchors: Floats
@@ -106,18 +100,7 @@ def predict(
 ) -> list[Prediction | str]:
     """Predictions of models, each as if people had never seen it, or the reason why there is none.
 
-    Parameters
-    ----------
-    counts : BattleCounts
-        With all votes; those on a model are hidden in its own fold, its β included.
-    models : sequence of str
-    length : bool
-        Whether judges have an effect of length.
-    family : float array (J, M)
-        See `data.of_families`.
-    priors : Priors
-    seed : int
-        Equal seeds give equal predictions.
+    seed: Equal seeds give equal predictions.
     """
     whole = strength_data(rater_sums(counts, length=length), family, priors)
     proposal = explored(whole.marginal, priors, seed=seed)

@@ -35,13 +35,8 @@ _LARGEST = 4_000_000
 class Functional:
     """``contrast' θ + ε``: a difference of people's strengths and an error that may covary with y's.
 
-    Attributes
-    ----------
-    contrast : float array (M,)
-    variance : float
-        Of ε.
-    shared : float array (N,)
-        Covariance of ε with the noise of y.
+    variance: Of ε.
+    shared: Covariance of ε with the noise of y.
     """
 
     contrast: Floats
@@ -53,15 +48,9 @@ class Functional:
 class Weighted:
     """Weighted draws of the hyperparameters, and what each says of a functional.
 
-    Attributes
-    ----------
-    u : float array (S, d)
-        Unconstrained hyperparameters.
-    weight : float array (S,)
-        Smoothed importance weights, sum 1.
-    mean, variance : float array (S,)
-    pareto_k, ess : float
-        k̂ and 1/Σw².
+    u: Unconstrained hyperparameters.
+    weight: Smoothed importance weights, sum 1.
+    pareto_k, ess: k̂ and 1/Σw².
     """
 
     u: Floats
@@ -119,15 +108,7 @@ def _nothing(marginal: Marginal) -> Functional:
 
 
 def likely(marginal: Marginal, priors: Priors, placed: Floats) -> tuple[Floats, Floats]:
-    """Posterior mean (R, Q) and covariance (RQ, RQ) of strengths and effects, placed where a rater sees them.
-
-    Parameters
-    ----------
-    marginal : Marginal
-    priors : Priors
-    placed : float array (RQ, RM + JE)
-        From strengths and effects to the points of raters.
-    """
+    """Posterior mean (R, Q) and covariance (RQ, RQ) of strengths and effects, placed where a rater sees them."""
     found = weighted(marginal, _about_mode(marginal, priors), priors, _nothing(marginal), seed=0)
     at = np.searchsorted(np.cumsum(found.weight), (np.arange(_POINTS) + 0.5) / _POINTS)
     u = found.u[np.minimum(at, len(found.u) - 1)]

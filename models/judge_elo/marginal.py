@@ -52,15 +52,8 @@ class Mode:
 class Marginal:
     """One observation; N numbers, R = J + 1 raters, M models, E effects of each judge.
 
-    Attributes
-    ----------
-    y : float array (N,)
-    design : float array (N, R, M)
-    effects : float array (N, J, E)
-    gram : float array (R(R + 1)/2, N, N)
-        ``A_r A_s' + A_s A_r'`` (half of that for r = s) in the order of `numpy.triu_indices`.
-    known : float array (N, N)
-        ``Z Z'``.
+    gram: ``A_r A_s' + A_s A_r'`` (half of that for r = s) in the order of `numpy.triu_indices`.
+    known: ``Z Z'``.
     """
 
     y: Floats

@@ -10,11 +10,6 @@ def vine_shapes(judges: int) -> list[tuple[int, int, float]]:
 
     Uniform over correlation matrices of J judges (Lewandowski, Kurowicka & Joe 2009): the partial
     correlation of rows i > k given those before k is ``2 Beta(b, b) − 1`` with ``b = (J − k)/2``, k from 0.
-
-    Examples
-    --------
-    >>> vine_shapes(3)
-    [(1, 0, 1.5), (2, 0, 1.5), (2, 1, 1.0)]
     """
     return [(i, k, (judges - k) / 2) for k in range(judges) for i in range(k + 1, judges)]
 
@@ -22,18 +17,7 @@ def vine_shapes(judges: int) -> list[tuple[int, int, float]]:
 def correlation_root(xp: Any, partial: Any, judges: int) -> Any:
     """Cholesky factor (..., J, J) of a correlation matrix from ``partial`` (..., J(J − 1)/2) between 0 and 1.
 
-    Parameters
-    ----------
-    xp : module
-        ``numpy`` or ``jax.numpy``.
-    partial : array (..., J(J − 1)/2)
-    judges : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> correlation_root(np, np.array([0.8]), 2).round(3).tolist()
-    [[1.0, 0.0], [0.6, 0.8]]
+    xp: ``numpy`` or ``jax.numpy``.
     """
     of_pair = {(i, k): 2 * partial[..., at] - 1 for at, (i, k, _) in enumerate(vine_shapes(judges))}
     zero = xp.zeros(xp.shape(partial)[:-1])
@@ -50,21 +34,7 @@ def correlation_root(xp: Any, partial: Any, judges: int) -> Any:
 def joint_scale(xp: Any, spread: Any, slope: Any, taste_spread: Any, partial: Any) -> Any:
     """Covariance (..., R, R) of one model's ``(θ_i, η_1i, ..., η_Ji)``: ``η_j = a_j θ + δ_j``.
 
-    Parameters
-    ----------
-    xp : module
-        ``numpy`` or ``jax.numpy``.
-    spread : array (...)
-        τ.
-    slope, taste_spread : array (..., J)
-        a and s.
-    partial : array (..., J(J − 1)/2)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> joint_scale(np, np.array(2.0), np.array([0.5]), np.array([0.3]), np.zeros(0)).round(3).tolist()
-    [[4.0, 2.0], [2.0, 1.09]]
+    xp: ``numpy`` or ``jax.numpy``.
     """
     root = taste_spread[..., None] * correlation_root(xp, partial, slope.shape[-1])
     tastes = root @ xp.swapaxes(root, -1, -2)

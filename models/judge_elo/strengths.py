@@ -25,14 +25,9 @@ _LARGEST = 4_000_000
 class JointDraws:
     """Draws of everything that was integrated out.
 
-    Attributes
-    ----------
-    theta : DataArray
-        People's strengths, dims ``chain, draw, model``, sum 0.
-    tastes : DataArray
-        δ, dims ``chain, draw, judge, model``, each judge's sum 0.
-    effects : DataArray
-        Dims ``chain, draw, judge, effect``.
+    theta: People's strengths, dims ``chain, draw, model``, sum 0.
+    tastes: δ, dims ``chain, draw, judge, model``, each judge's sum 0.
+    effects: Dims ``chain, draw, judge, effect``.
     """
 
     theta: xr.DataArray

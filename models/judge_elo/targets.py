@@ -31,16 +31,10 @@ ORDER, LONGER = "shown first", "longer"
 class RaterSums:
     """Targets of people (rater 0) and of J judges.
 
-    Attributes
-    ----------
-    battles : BattleSums
-        By battle.
-    clusters : tuple of BattleSums
-        By prompt, by voter, ...; empty where battles are taken as independent.
-    covariates : tuple of str
-        Columns of x.
-    beta : float array (J,)
-        Temperature of each judge's soft targets; NaN where it enters by verdicts.
+    battles: By battle.
+    clusters: By prompt, by voter, ...; empty where battles are taken as independent.
+    covariates: Columns of x.
+    beta: Temperature of each judge's soft targets; NaN where it enters by verdicts.
     """
 
     battles: BattleSums
@@ -50,13 +44,7 @@ class RaterSums:
 
 
 def rater_sums(counts: BattleCounts, *, length: bool) -> RaterSums:
-    """Targets and covariates of every rater.
-
-    Raises
-    ------
-    UsageError
-        No votes or no judges; ``length`` without lengths.
-    """
+    """Targets and covariates of every rater."""
     if not counts.human.votes.sum() or not counts.judges:
         missing = "people's votes" if counts.judges else "judges' verdicts or scores"
         raise UsageError(

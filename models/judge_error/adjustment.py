@@ -30,14 +30,9 @@ RATES = ("theta", "sensitivity", "specificity")
 class SharedItems:
     """What items that models share do to one log, at a point of its parameters (U units, P = 3 U).
 
-    Attributes
-    ----------
-    information, variance : array (P, P)
-        H, and V* of METHODS 1.9b; parameters of a unit next to each other, in the order of `RATES`.
-    df : int
-        Degrees of freedom of the t factor.
-    design_effect : mapping of str to float
-        Of each rate averaged over the models, by the labelled items: variance relative to independent
+    information, variance: H, and V* of METHODS 1.9b; parameters of a unit next to each other, in the order of `RATES`.
+    df: Degrees of freedom of the t factor.
+    design_effect: Of each rate averaged over the models, by the labelled items: variance relative to independent
         answers.
     """
 

@@ -22,11 +22,6 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
 
     A stratum is one unit's answers without a label, or with one; with enriched labels each label is a
     stratum, since it was chosen.
-
-    Raises
-    ------
-    UsageError
-        Several judges, or ``labels`` that do not fit the table.
     """
     if counts.weighted != (labels in {"weighted", "reweighted"}):
         raise UsageError(

@@ -13,12 +13,7 @@ type Array = NDArray[np.float64]
 def log_cells(theta: Any, logit_1: Any, logit_0: Any, *, enriched: bool) -> Any:
     """Log probability of the six cells of each unit, in the order of `CELLS`, (U, 6), in JAX.
 
-    Parameters
-    ----------
-    theta, logit_1, logit_0 : array (U,)
-        Accuracy, logits of sensitivity and specificity.
-    enriched : bool
-        Labels were chosen: a labelled answer counts through P(v | y) alone.
+    enriched: Labels were chosen: a labelled answer counts through P(v | y) alone.
     """
     import jax.numpy as jnp
     from jax.nn import log_sigmoid

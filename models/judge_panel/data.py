@@ -197,16 +197,10 @@ STEP = 0.02
 class Regressors:
     """What the label is regressed on.
 
-    Attributes
-    ----------
-    features : float array (I, M, J)
-        Votes less the judge's mean vote, 0 where missing.
-    centre : float array (J,)
-        What the features lack to be votes less ½: the mean vote less ½.
-    item_rate : float array (I,)
-        c_i, the mean vote on the item over models and judges, centred.
-    model_rate : float array (M,)
-        ℓ_m, the logit of the mean vote on the model, centred.
+    features: Votes less the judge's mean vote, 0 where missing.
+    centre: What the features lack to be votes less ½: the mean vote less ½.
+    item_rate: c_i, the mean vote on the item over models and judges, centred.
+    model_rate: ℓ_m, the logit of the mean vote on the model, centred.
     """
 
     features: NDArray[np.float64]

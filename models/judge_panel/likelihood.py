@@ -109,14 +109,8 @@ def numpyro_annotators(annotators: int) -> Any:
 class Marks(dist.Distribution):  # type: ignore[misc]
     """Marks of every annotator on an answer, (answers, annotators).
 
-    Parameters
-    ----------
-    logit : array (L,)
-        Logit of P(y = 1).
-    accuracy : array (A,)
-        λ of each annotator.
-    given : int array (L, A)
-        1 where the annotator marked the answer; other marks are 0 and carry no density.
+    logit: Logit of P(y = 1).
+    given: 1 where the annotator marked the answer; other marks are 0 and carry no density.
     """
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for

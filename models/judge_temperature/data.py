@@ -122,14 +122,7 @@ STEPS, FURTHEST = 50, 1.0
 def guessed(gap: NDArray[np.float64], n: NDArray[np.int64], cell: Any, cells: int) -> Guess:
     """What votes say of log β in each cell, a normal at the mode under log β ~ N(0, 1).
 
-    Parameters
-    ----------
-    gap : array (R,)
-        Sizes of gaps, positive.
-    n : int array (R, 2)
-        Votes with the judge and against.
-    cell : int array (R,)
-        Judge (and group) of each, below ``cells``.
+    cell: Judge (and group) of each, below ``cells``.
 
     Examples
     --------

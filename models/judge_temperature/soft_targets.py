@@ -45,16 +45,10 @@ class SoftTable:
     ``Σ_b σ(β s_b)`` is smooth in β, so a Chebyshev polynomial in log β takes the place of the battles: after
     one pass at the nodes the cost does not depend on their number.
 
-    Attributes
-    ----------
-    first, second : int array (P,)
-        Models of each pair.
-    n : int array (P,)
-        Battles of each pair.
-    low, high : float
-        Range of log β.
-    coefficients : array (nodes, 2 P)
-        Of the sums, then of the sums of squares.
+    first, second: Models of each pair.
+    n: Battles of each pair.
+    low, high: Range of log β.
+    coefficients: Of the sums, then of the sums of squares.
     """
 
     first: Ints
@@ -66,15 +60,7 @@ class SoftTable:
 
     @classmethod
     def tabulate(cls, first: Ints, second: Ints, gap: Floats, n: Ints, *, low: float, high: float) -> SoftTable:
-        """From patterns (R,) of pair and gap, for β between ``exp(low)`` and ``exp(high)``.
-
-        Examples
-        --------
-        >>> one = np.array([0]), np.array([1]), np.array([2.0]), np.array([3])
-        >>> table = SoftTable.tabulate(*one, low=-2.0, high=0.0)
-        >>> bool(abs(table.wins(np.array([0.5]))[0, 0] - 3 / (1 + np.exp(-1.0))) < 1e-9)
-        True
-        """
+        """From patterns (R,) of pair and gap, for β between ``exp(low)`` and ``exp(high)``."""
         from numpy.polynomial import chebyshev
         from scipy.special import expit
 
@@ -129,25 +115,10 @@ def cut_strengths(
     importance weight. Where few battles are, the density is skewed, with a tail longer than a normal's: with
     normal proposals the standard deviation of three battles' strengths was 14 % too small.
 
-    Parameters
-    ----------
-    tables : sequence of SoftTable
-        One for each group of battles with a temperature of its own.
-    beta : sequence of array (S,)
-        Draws of each group's temperature.
-    models : int
-        Number M of models.
-    learning_rate : float, optional
-        ω: how many battles one battle counts for; by default drawn, from how much the targets vary.
-    ridge : float
-        Precision of the normal prior of θ, and Soft-Elo's penalty.
-    seed : int
-        Equal seeds give equal draws.
+    learning_rate: ω: how many battles one battle counts for; by default drawn, from how much the targets vary.
+    seed: Equal seeds give equal draws.
 
-    Returns
-    -------
-    array (S, M)
-        Strengths in logits, sum 0.
+    Returns: Strengths in logits, sum 0.
     """
     every = [np.stack([table.first, table.second]) for table in tables]
     pairs, place = np.unique(np.concatenate(every, axis=1), axis=1, return_inverse=True)
@@ -228,32 +199,7 @@ PRIOR = (0.1, 1.0)
 def learning_rates(
     n: Floats, wins: Floats, squares: Floats, d: Floats, *, models: int, rng: np.random.Generator
 ) -> Floats:
-    """One draw of ω for each row of targets.
-
-    Parameters
-    ----------
-    n : array (P,)
-        Battles of each pair.
-    wins, squares : array (S, P)
-        Sums of the targets, and of their squares.
-    d : array (S, P)
-        Fitted difference of strengths of each pair.
-    models : int
-        Models that fought.
-    rng : Generator
-
-    Returns
-    -------
-    array (S,)
-
-    Examples
-    --------
-    >>> n, targets = np.array([1000.0]), np.repeat([0.7, 0.8], 500)
-    >>> sums = np.array([[targets.sum()]]), np.array([[(targets**2).sum()]])
-    >>> found = learning_rates(n, *sums, np.full((1, 1), np.log(3)), models=2, rng=np.random.default_rng(0))
-    >>> found.round().tolist()  # a vote varies by .1875, these targets by .0025
-    [75.0]
-    """
+    """One draw of ω for each row of targets."""
     from scipy.special import expit
 
     p = expit(d)

@@ -147,16 +147,7 @@ class CellMeans(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     ``ε̄_b ~ N(0, σ²_ε/n_b)``: the covariance is diagonal plus rank one, so Sherman–Morrison gives
     the density.
 
-    Parameters
-    ----------
-    centre : array (B,)
-        Mean of each block.
-    shared : array (B,)
-        λ_b, how far a standard deviation of the responses moves the block's scores.
-    own, noise : array (B,)
-        σ_b and σ_ε.
-    n : int array (R, B)
-        Scores in each cell; 0 where there are none, whose mean is 0 and has no density.
+    n: Scores in each cell; 0 where there are none, whose mean is 0 and has no density.
     """
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for

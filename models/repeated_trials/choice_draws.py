@@ -36,13 +36,7 @@ _SEED = 21
 
 @lru_cache(maxsize=16)
 def arrangements(size: int) -> Codes:
-    """Slot of each option in every arrangement (P, K), in Latin squares.
-
-    Examples
-    --------
-    >>> arrangements(3).tolist()
-    [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [1, 0, 2], [2, 1, 0]]
-    """
+    """Slot of each option in every arrangement (P, K), in Latin squares."""
     if size <= _ALL:
         rest = np.array(list(itertools.permutations(range(1, size))), dtype=np.int64).reshape(-1, size - 1)
         first = np.pad(rest, [(0, 0), (1, 0)])
@@ -56,22 +50,13 @@ def arrangements(size: int) -> Codes:
 class ChoiceDraws:
     """Draws (R, I) of every item's figures over all arrangements, unless said otherwise.
 
-    Attributes
-    ----------
-    q : array (R, I, K + 1)
-        P of each option and of a tie.
-    within : array
-        Probability that two trials of one arrangement differ.
-    slots : array (R, I, K)
-        P(the option in this slot); NaN where the item has fewer options, or no order was recorded.
-    right : array (R, I, K)
-        P(right) where the right option stands in this slot; NaN where it is not known.
-    balanced : array (C, I)
-        Whether the majority of one trial of each arrangement of a Latin square is that of all trials.
-    repeated : array (C, I, REPEATS)
-        The same of 1, 2, ... trials of one arrangement.
-    replicated : int array (B, I, A, K + 1)
-        What would be seen if the log were made again.
+    q: P of each option and of a tie.
+    within: Probability that two trials of one arrangement differ.
+    slots: P(the option in this slot); NaN where the item has fewer options, or no order was recorded.
+    right: P(right) where the right option stands in this slot; NaN where it is not known.
+    balanced: Whether the majority of one trial of each arrangement of a Latin square is that of all trials.
+    repeated: The same of 1, 2, ... trials of one arrangement.
+    replicated: What would be seen if the log were made again.
     """
 
     q: Array

@@ -169,18 +169,11 @@ class Nodes:
 class ChoicePosterior:
     """Draws of the posterior, resampled by their weights, and what the weights say of them.
 
-    Attributes
-    ----------
-    points : array (R, d)
-        Of `Choices.names`.
-    y : array (R, I, D)
-        Of the items' values.
-    log_prior, log_likelihood : array (R,)
-        Of the points, up to constants.
-    pareto_k, ess : float
-        Of the weights of the points.
-    noise : float
-        Root mean square error of an item's likelihood, relative: what the nodes leave open.
+    points: Of `Choices.names`.
+    y: Of the items' values.
+    log_prior, log_likelihood: Of the points, up to constants.
+    pareto_k, ess: Of the weights of the points.
+    noise: Root mean square error of an item's likelihood, relative: what the nodes leave open.
     """
 
     data: Choices

@@ -53,16 +53,7 @@ class ChoiceFit:
 
 
 def fit_choices(counts: ChoiceCounts, *, prior: ChoicePrior | None = None, seed: int = 0) -> list[ChoiceFit]:
-    """Fit every judge under every condition by itself.
-
-    Examples
-    --------
-    >>> from bayesjudge.counts.choices import count_choices
-    >>> from bayesjudge.datasets import simulate_choices
-    >>> (fit,) = fit_choices(count_choices(simulate_choices(seed=0, items=20).trials))
-    >>> fit.posterior.data.names
-    ('slot 1', 'slot 2', 'log option_spread', 'advantage')
-    """
+    """Fit every judge under every condition by itself."""
     groups = group_names(counts.conditions)
     return [
         ChoiceFit(

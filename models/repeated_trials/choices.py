@@ -31,13 +31,7 @@ type Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class ChoicePrior:
-    """Hyper-parameters in logits; what is called spread is the mean of a Gamma(2).
-
-    Examples
-    --------
-    >>> ChoicePrior(slot=0.5).slot
-    0.5
-    """
+    """Hyper-parameters in logits; what is called spread is the mean of a Gamma(2)."""
 
     slot: float = 1.0
     option_spread: float = 2.0
@@ -59,15 +53,9 @@ class ChoicePrior:
 class Choices:
     """One judge's trials under one condition, items by cells: what the density needs.
 
-    Attributes
-    ----------
-    n : int array (I, A, K + 1)
-        Trials of each item in up to A arrangements, by option and ties.
-    slots : int array (I, A, K)
-        Slot of each option; K where it is not known or there is no such cell, −1 where there is no such option.
-    options, truth : int array (I,)
-        Number of options, and the place of the right one or −1.
-    prior : ChoicePrior
+    n: Trials of each item in up to A arrangements, by option and ties.
+    slots: Slot of each option; K where it is not known or there is no such cell, −1 where there is no such option.
+    options, truth: Number of options, and the place of the right one or −1.
     """
 
     n: Codes
@@ -210,13 +198,7 @@ class Unknowns:
 
 
 def contrasts(size: int) -> Array:
-    """Orthonormal columns (K, K − 1) that sum to 0 (Helmert).
-
-    Examples
-    --------
-    >>> contrasts(2).round(3).tolist()
-    [[0.707], [-0.707]]
-    """
+    """Orthonormal columns (K, K − 1) that sum to 0 (Helmert)."""
     found = np.zeros((size, size - 1))
     for k in range(1, size):
         found[:k, k - 1], found[k, k - 1] = 1.0, -float(k)

@@ -129,13 +129,7 @@ def one_sided(counts: TrialCounts) -> NDArray[np.int64]:
 
 
 def reference(temperature: NDArray[np.int64], total: NDArray[np.int64], count: int) -> list[int]:
-    """Codes of temperatures, the most tried first (of equals the lowest), then the others as they come.
-
-    Examples
-    --------
-    >>> reference(np.array([0, 1, 1]), np.array([5, 5, 5]), 2)
-    [1, 0]
-    """
+    """Codes of temperatures, the most tried first (of equals the lowest), then the others as they come."""
     trials = np.bincount(temperature, weights=total, minlength=count)
     first = int(trials.argmax())
     return [first, *(k for k in range(count) if k != first)]

@@ -37,16 +37,8 @@ _TOGETHER = 4
 class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     """Dirichlet-multinomial counts of the outcomes of each cell.
 
-    Parameters
-    ----------
-    log_p : array (C, 3)
-        Log probability of each outcome.
-    rho : array (C,) or float
-        Correlation of two trials of the cell; 0 is multinomial.
-    total : int array (C,)
-        Trials of each cell.
-    most : int
-        Largest number of trials of a cell.
+    log_p: Log probability of each outcome.
+    rho: Correlation of two trials of the cell; 0 is multinomial.
     """
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012 - the name and type NumPyro asks for
@@ -96,14 +88,8 @@ class TrialOutcomes(dist.Distribution):  # type: ignore[misc] # NumPyro has no t
 def jax_log_outcomes(margin: Any, shift: Any, tie: Any, order: Any, *, any_unknown: bool) -> Any:
     """Log probability of each outcome, (C, 3).
 
-    Parameters
-    ----------
-    margin, shift, tie : array (C,)
-        Preference for a without position, position bias γ, and ν.
-    order : int array (C,)
-        1 where a was shown first, −1 where b was, 0 where nobody knows: then either with probability ½.
-    any_unknown : bool
-        Whether any order is 0.
+    order: 1 where a was shown first, −1 where b was, 0 where nobody knows: then either with probability ½.
+    any_unknown: Whether any order is 0.
     """
 
     def given(sign: Any) -> Any:

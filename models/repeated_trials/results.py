@@ -160,12 +160,9 @@ EASY = 0.10
 def item_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
     """One row a judge, condition and item.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``judge, group, item, category, trials``; ``flip_rate, flip_rate_lower, flip_rate_upper`` of trials
-        without end; ``majority`` (most probably) and ``p_majority``, how probably; for each of `TARGETS`
-        ``minimum_trials_90`` with its interval (∞ where more than the largest number tried); ``stratum``.
+    Returns: ``judge, group, item, category, trials``; ``flip_rate, flip_rate_lower, flip_rate_upper`` of trials without
+        end; ``majority`` (most probably) and ``p_majority``, how probably; for each of `TARGETS` ``minimum_trials_90``
+        with its interval (∞ where more than the largest number tried); ``stratum``.
     """
     draws = verdict_draws(model, posterior, data)
     frame = pd.concat([_items(part, data, prob) for part in draws.parts()], ignore_index=True)
@@ -175,12 +172,9 @@ def item_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) ->
 def curve_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
     """P(the majority of K trials is the right one), mean over items, by judge, condition and stratum.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``judge, group, stratum, reference, trials, point, lower, upper, items``. The reference ``true`` is
-        the judge's majority in trials without end; ``seen`` the majority of the trials that were made, met
-        by the majority of K further ones.
+    Returns: ``judge, group, stratum, reference, trials, point, lower, upper, items``. The reference ``true`` is the
+        judge's majority in trials without end; ``seen`` the majority of the trials that were made, met by the majority
+        of K further ones.
     """
     rows = [
         {
@@ -200,11 +194,8 @@ def curve_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) -
 def minimum_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
     """Smallest number of trials whose mean probability of the true majority reaches a target.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``judge, group, stratum, target, point, lower, upper``: posterior median and interval, ∞ where no
-        number up to the largest tried will do.
+    Returns: ``judge, group, stratum, target, point, lower, upper``: posterior median and interval, ∞ where no number up
+        to the largest tried will do.
     """
     return pd.DataFrame(
         [
@@ -291,17 +282,8 @@ LAYERS = ("stochastic", "position", "protocol", "judge")
 def layer_shares(draws: VerdictDraws) -> tuple[dict[str, Any], dict[str, bool]]:
     """Share of each layer, (chain, draw), and whether the layer was varied at all.
 
-    Parameters
-    ----------
-    draws : VerdictDraws
-        Of all judges and conditions.
-
-    Returns
-    -------
-    shares : dict of str to array (chain, draw)
-        They sum to 1.
-    varied : dict of str to bool
-        Whether some item was asked in both orders, under several conditions, by several judges.
+    Returns: shares: They sum to 1.; varied: Whether some item was asked in both orders, under several conditions, by
+        several judges.
     """
     codes = draws.units[draws.unit]
     first = draws.pi[..., 0] + draws.pi[..., 2] / 2

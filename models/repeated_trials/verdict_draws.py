@@ -34,24 +34,14 @@ _SEED = 20
 class VerdictDraws:
     """Posterior draws over units; arrays have leading axes (chain, draw).
 
-    Attributes
-    ----------
-    pi : array (chain, draw, C, 3)
-        Verdict distribution of each used cell.
-    q : array (chain, draw, U, 3)
-        Verdict distribution of each unit.
-    units : int array (U, 3)
-        Codes of judge, item, condition.
-    unit : int array (C,)
-        Unit of each used cell.
-    order : int array (C,)
-        1, −1, or 0 where not recorded.
-    seen : int array (U, 3)
-        Trials of each outcome.
-    data : Data
-        Names of the codes.
-    name : (str, str)
-        Judge and condition, where these are the units of one; the condition is empty where there is one.
+    pi: Verdict distribution of each used cell.
+    q: Verdict distribution of each unit.
+    units: Codes of judge, item, condition.
+    unit: Unit of each used cell.
+    order: 1, −1, or 0 where not recorded.
+    seen: Trials of each outcome.
+    data: Names of the codes.
+    name: Judge and condition, where these are the units of one; the condition is empty where there is one.
     """
 
     pi: NDArray[np.float64]
@@ -153,14 +143,8 @@ class VerdictDraws:
 def verdict_draws(model: Any, posterior: xr.Dataset, data: Data) -> VerdictDraws:
     """Draw the verdict distributions of every cell and unit given the posterior and the counts.
 
-    Parameters
-    ----------
-    model : Model
-        Whose site ``n`` is a `TrialOutcomes`.
-    posterior : xarray.Dataset
-        Dims ``chain, draw, ...``; evenly thinned where cells and draws are many.
-    data : Data
-        The data of the fit.
+    model: Whose site ``n`` is a `TrialOutcomes`.
+    posterior: Dims ``chain, draw, ...``; evenly thinned where cells and draws are many.
     """
     used = np.flatnonzero(np.asarray(data["total"]) > 0)
     log_p, rho = _cells(model, _thinned(posterior, len(used)), data, used)

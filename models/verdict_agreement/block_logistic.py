@@ -34,15 +34,9 @@ class BlockLogistic:
 
     ``vote`` (n,) is what the intercept counts with on each row, 1 by default.
 
-    Attributes
-    ----------
-    mean : array (1 + k,)
-        Intercept, then the effects.
-    covariance : array (1 + k, 1 + k)
-    scale : array (blocks,)
-        Learned τ of each block.
-    steps : int
-        EM steps taken.
+    mean: Intercept, then the effects.
+    scale: Learned τ of each block.
+    steps: EM steps taken.
     """
 
     mean: Array
@@ -76,15 +70,6 @@ def fit_blocks(
     ``prior_scale`` and ``freedom`` (blocks,) are s and k of the prior of each block's τ = s χ_k (k = 1, the
     default, is half-normal, 2 Rayleigh); ``intercept_scale`` is the standard deviation of the intercept's,
     which counts with ``vote`` (n,) on each row, 1 by default.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=(400, 2))
-    >>> y = (rng.random(400) < 1 / (1 + np.exp(-2 * x[:, 0]))).astype(float)
-    >>> found = fit_blocks(x, y, block=np.zeros(2, int), prior_scale=np.ones(1))
-    >>> found.probability(np.array([[2.0, 0.0], [-2.0, 0.0]])).round(1).tolist()
-    [1.0, 0.0]
     """
     if x.shape != (len(y), len(block)) or (len(block) and block.max() >= len(prior_scale)):
         raise UsageError(f"x {x.shape}, y {y.shape} and block {block.shape} do not fit together")

@@ -23,26 +23,7 @@ NO_CATEGORY = "(none)"
 def prepare(
     pairs: Pairs, *, positives: bool, reviewed: float | str | None, components: int, extra: Sequence[str]
 ) -> Data:
-    """Data of `verdict_agreement`, one row a pair in the order of `Pairs.rank`.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        Of one judge.
-    positives : bool
-        Only agreements were recorded: every row is in the likelihood, seen or not seen to agree.
-    reviewed : float or str, optional
-        Share of the agreements that were reviewed, or the column that says it for each row.
-    components, extra
-        As in `features.features`.
-
-    Raises
-    ------
-    InputError
-        Several judges, nothing verified, or a share of reviews outside 0 to 1.
-    UsageError
-        No such column.
-    """
+    """Data of `verdict_agreement`, one row a pair in the order of `Pairs.rank`."""
     problems = _problems(pairs)
     if problems:
         raise InputError(problems)

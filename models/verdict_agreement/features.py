@@ -78,14 +78,6 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
     of one question have like directions and like outcomes, so that more directions than the verified
     questions can tell apart are learned as noise, and pull trust on other questions towards one half. One
     direction for `QUESTIONS_A_DIRECTION` verified questions is used then (the card says why).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.tables import Pairs
-    >>> choices = {"judge_prefers": ["a", "b", "b"], "order": ["ab", "ab", "ba"]}
-    >>> features(Pairs.from_frame(pd.DataFrame({"item": [1, 2, 3], **choices}))).names
-    ('first shown',)
     """
     ranked = np.argsort(pairs.rank)
     # Sums in one order whatever the table's, so that equal logs give equal digits.

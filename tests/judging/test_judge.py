@@ -421,7 +421,7 @@ def test_the_questions_are_answered_from_the_log(stub: Stub, tmp_path: Path) -> 
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert title in done.stdout
-    with pytest.raises(InputError, match=r"--where trial=\.\.\."):
+    with pytest.raises(InputError, match=r"--where trial=1; --where trial=2; --where trial=3"):
         read_pairs(log)
 
 

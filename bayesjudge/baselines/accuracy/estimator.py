@@ -35,13 +35,7 @@ from bayesjudge.estimates import Population
 
 
 def texts(size: int, cases: Sequence[tuple[NDArray[np.bool_], str | Sequence[str]]]) -> list[str]:
-    """For each of ``size`` models the text of the first case that applies, else an empty string.
-
-    Examples
-    --------
-    >>> texts(2, [(np.array([False, True]), "no labelled item")])
-    ['', 'no labelled item']
-    """
+    """For each of ``size`` models the text of the first case that applies, else an empty string."""
     chosen = [""] * size
     for applies, text in cases:
         for m in np.flatnonzero(applies).tolist():
@@ -63,25 +57,12 @@ def observed(evidence: Evidence) -> Array:
 class Estimator:
     """A family: how moments become accuracies, and how items move them.
 
-    Parameters
-    ----------
-    point : callable
-        Moments (B, M) → accuracies (B, M), NaN where undefined; never clipped.
-    influence : callable
-        ``(evidence, ddof)`` → influence values (R, M) of one item of each pattern, scaled so that their
-        sums of squares over items are variances with divisor ``n − ddof``.
-    reasons : callable
-        Moments of the data (B = 1) → why each model's estimate is undefined, empty where it is not.
-    cautions : callable
-        The same for warnings that do not make the estimate undefined.
-    items : callable
-        Evidence → (R, M), above 0 where the pattern's items enter the model's estimate.
-    bounded : bool
-        Whether the reported value is clipped to [0, 1] (the unclipped one goes to the note).
-    shared : bool
-        Whether the reference model's labels serve every model.
-    finite : Finite, optional
-        The same for the accuracy on exactly these items, where the family has an answer to that.
+    point: Moments (B, M) → accuracies (B, M), NaN where undefined; never clipped.
+    influence: ``(evidence, ddof)`` → influence values (R, M) of one item of each pattern, scaled so that their sums of
+        squares over items are variances with divisor ``n − ddof``.
+    reasons: Moments of the data (B = 1) → why each model's estimate is undefined, empty where it is not.
+    items: Evidence → (R, M), above 0 where the pattern's items enter the model's estimate.
+    bounded: Whether the reported value is clipped to [0, 1] (the unclipped one goes to the note).
     """
 
     point: Callable[[Moments], Array]
@@ -102,18 +83,11 @@ ALL_LABELLED = "every item is labelled: nothing left to estimate"
 class Solution:
     """Estimates of M models before any interval.
 
-    Attributes
-    ----------
-    point : array (M,)
-        Estimates, NaN where undefined.
-    covariance : array (M, M)
-        Of their errors.
-    left : array (M,)
-        Share of the labels' variance that is left: 1 for the superpopulation, ``1 − f`` for these items.
-    exact : bool array (M,)
-        Where nothing is left to estimate.
-    reasons, cautions : list of str
-        As in `Estimator`.
+    point: Estimates, NaN where undefined.
+    covariance: Of their errors.
+    left: Share of the labels' variance that is left: 1 for the superpopulation, ``1 − f`` for these items.
+    exact: Where nothing is left to estimate.
+    reasons, cautions: As in `Estimator`.
     """
 
     point: Array
@@ -176,14 +150,8 @@ _ROUNDING = 1e-12
 class Finite:
     """How a family estimates the accuracy on exactly these items.
 
-    Parameters
-    ----------
-    point : callable
-        Evidence → estimates (M,), NaN where undefined.
-    covariance : callable
-        ``(evidence, ddof)`` → covariance (M, M) of the errors.
-    verdicts_only : bool
-        Whether the family takes the judge for the truth, so that no label enters.
+    point: Evidence → estimates (M,), NaN where undefined.
+    covariance: ``(evidence, ddof)`` → covariance (M, M) of the errors.
     """
 
     point: Callable[[Evidence], Array]
@@ -200,17 +168,9 @@ def labelled_share(evidence: Evidence) -> Array:
 def residual_covariance(residual: Array, evidence: Evidence) -> Array:
     """Covariance (M, M) of ``(1 − f)(r̄_L − r̄_U)`` from the influences (R, M) of the labelled means r̄_L.
 
-    Parameters
-    ----------
-    residual : array (R, M)
-        ``(r − r̄_L)·mean_scale`` on labelled items, 0 elsewhere.
-    evidence : Evidence
-        Which items are labelled for which model.
+    residual: ``(r − r̄_L)·mean_scale`` on labelled items, 0 elsewhere.
 
-    Returns
-    -------
-    array (M, M)
-        Exactly 0 in the rows and columns of models whose items are all labelled.
+    Returns: Exactly 0 in the rows and columns of models whose items are all labelled.
     """
     cov = covariance(residual, evidence)
     overlap, contrast = _contrast(evidence)

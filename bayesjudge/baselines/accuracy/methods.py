@@ -21,16 +21,10 @@ from bayesjudge.estimates import Population
 class Fitted:
     """What a rule for limits may use.
 
-    Attributes
-    ----------
-    evidence : Evidence
-        The data.
-    point, variance, units : array (M,)
-        Estimates, their variances, and the independent units behind them.
-    left : array (M,)
-        Share of the labels' variance that is left (see `Solution`).
-    z : float
-        Normal quantile.
+    evidence: The data.
+    point, variance, units: Estimates, their variances, and the independent units behind them.
+    left: Share of the labels' variance that is left (see `Solution`).
+    z: Normal quantile.
     """
 
     evidence: Evidence
@@ -48,18 +42,9 @@ type LimitRule = Callable[[Fitted], tuple[Array, Array]]
 class AnalyticMethod:
     """An estimator with a closed-form interval.
 
-    Parameters
-    ----------
-    estimator : Estimator
-        The family.
-    limits : callable
-        `Fitted` → limits (M,) of the accuracies.
-    paired : bool
-        Whether differences get the paired normal interval; otherwise MOVER on the accuracies' limits.
-    ddof : int
-        Divisor ``n − ddof`` of the variances.
-    bounded : bool
-        Whether estimates and limits stay in [0, 1] (differences in [−1, 1]).
+    limits: `Fitted` → limits (M,) of the accuracies.
+    ddof: Divisor ``n − ddof`` of the variances.
+    bounded: Whether estimates and limits stay in [0, 1] (differences in [−1, 1]).
     """
 
     estimator: Estimator

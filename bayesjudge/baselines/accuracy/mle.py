@@ -84,12 +84,6 @@ def profile_interval(table: VerdictTable, *, critical: float) -> tuple[float, fl
     In the four cell probabilities of (y, v) the log-likelihood is concave and θ is linear, so for every
     multiplier ``t`` the maximum of ``ℓ − tθ`` is unique and traces the profile curve; the deviance grows
     with ``|t|``, and each limit is one root in t.
-
-    Examples
-    --------
-    >>> judge_perfect = VerdictTable(all1=70, all0=30, labelled1=70, labelled0=30, correct1=70, correct0=0)
-    >>> [round(limit, 3) for limit in profile_interval(judge_perfect, critical=3.841459)]
-    [0.606, 0.784]
     """
     return _limit(table, critical, sign=1.0), _limit(table, critical, sign=-1.0)
 

@@ -188,30 +188,9 @@ def _finite(calibrated: Callable[[Moments], Codes]) -> Finite:
 def lang_reiczigel(p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float) -> tuple[Array, Array]:
     """Adjusted limits of a prevalence under estimated sensitivity and specificity, clipped to [0, 1].
 
-    Parameters
-    ----------
-    p, q0, q1 : array (M,)
-        Verdict rate on the test items, specificity and sensitivity on the calibration items.
-    n, m0, m1 : array (M,)
-        Items behind each.
-    z : float
-        Normal quantile.
-
-    Returns
-    -------
-    lower, upper : array (M,)
-        NaN where the adjusted J is not positive.
-
     References
     ----------
     Lang & Reiczigel 2014, Preventive Veterinary Medicine 113; as used by Lee et al. 2026, arXiv 2511.21140.
-
-    Examples
-    --------
-    >>> rates = {"p": np.array([0.4]), "q0": np.array([0.7]), "q1": np.array([0.9])}
-    >>> sizes = {"n": np.array([1000.0]), "m0": np.array([200.0]), "m1": np.array([200.0])}
-    >>> [round(float(limit[0]), 5) for limit in lang_reiczigel(**rates, **sizes, z=1.959964)]
-    [0.05635, 0.26273]
     """
     p, n = (n * p + z * z / 2.0) / (n + z * z), n + z * z
     q0, m0 = (m0 * q0 + 1.0) / (m0 + 2.0), m0 + 2.0
@@ -250,12 +229,6 @@ def shared_bias(theta: Array, q0: Array, q1: Array, reference_q0: Array, referen
 
     ``[θ(q1 − q1_ref) − (1 − θ)(q0 − q0_ref)]/J_ref``; the bias of the difference to the reference is the
     same, because the reference's own estimate is unbiased.
-
-    Examples
-    --------
-    >>> half = np.array(0.5)
-    >>> round(float(shared_bias(half, np.array(0.6), np.array(0.9), np.array(0.8), np.array(0.9))), 4)
-    0.1429
     """
     youden = reference_q0 + reference_q1 - 1.0
     shift = theta * (q1 - reference_q1) - (1.0 - theta) * (q0 - reference_q0)
@@ -272,21 +245,7 @@ def items_point(evidence: Evidence, unlabelled_accuracy: Array) -> Array:
 def items_covariance(
     evidence: Evidence, ddof: int, *, theta: Array, calibration: Codes, quality: tuple[Array, Array]
 ) -> Array:
-    """Covariance (M, M) of the errors above.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        The data.
-    ddof : int
-        As in `mean_scale`.
-    theta : array (M,)
-        Estimated accuracy on the items without labels.
-    calibration : int array (M,)
-        Whose labels calibrate each model.
-    quality : (array (R, M + 1), array (R, M + 1))
-        Influences of sensitivity and specificity.
-    """
+    """Covariance (M, M) of the errors above."""
     share = np.clip(theta, 0.0, 1.0)
     sensitivity, specificity = (influence[:, calibration] for influence in quality)
     tests = _verdict_errors(evidence, ddof, share, calibration, quality)

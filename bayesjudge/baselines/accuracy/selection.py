@@ -36,18 +36,11 @@ _TOGETHER = 100
 class EvenLabelling:
     """Result of the test for one judge's verdicts.
 
-    Attributes
-    ----------
-    p : float
-        Permutation p value; NaN where every answered item, or none, is labelled.
-    labelled, unlabelled : float
-        Mean verdict of items with a label and without.
-    disagreement_labelled, disagreement_unlabelled : float
-        Mean of 4 v̄(1 − v̄) over the same.
-    z : float
-        The statistic.
-    strongest : str
-        ``"mean verdict"``, ``"disagreement"``, or the name of a model.
+    p: Permutation p value; NaN where every answered item, or none, is labelled.
+    labelled, unlabelled: Mean verdict of items with a label and without.
+    disagreement_labelled, disagreement_unlabelled: Mean of 4 v̄(1 − v̄) over the same.
+    z: The statistic.
+    strongest: ``"mean verdict"``, ``"disagreement"``, or the name of a model.
     """
 
     p: float
@@ -62,28 +55,7 @@ class EvenLabelling:
 def even_labelling(
     counts: VerdictCounts, judge: str, *, permutations: int = PERMUTATIONS, seed: int = 0
 ) -> EvenLabelling:
-    """Test that labels were given to items irrespective of a judge's verdicts on them.
-
-    Parameters
-    ----------
-    counts : VerdictCounts
-        Clusters are respected where there are any.
-    judge : str
-        Whose verdicts.
-    permutations : int
-        The smallest p value is one over this and one.
-    seed : int
-        Of the permutations.
-
-    Examples
-    --------
-    >>> from bayesjudge.counts import count_verdicts
-    >>> from bayesjudge.datasets import simulate_verdicts
-    >>> log = simulate_verdicts(seed=3, labelled=60, unlabelled=140).verdicts
-    >>> found = even_labelling(count_verdicts(log), "judge")
-    >>> found.p > 0.01
-    True
-    """
+    """Test that labels were given to items irrespective of a judge's verdicts on them."""
     rng = np.random.default_rng(seed)
     label, verdict, stratum = _items(counts, judge, rng)
     features = np.column_stack([np.nanmean(verdict, axis=1), np.zeros(len(verdict))])

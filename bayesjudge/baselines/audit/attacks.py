@@ -45,27 +45,7 @@ EMOTIONS = ("cheerful", "angry", "sad", "anxious")
 
 
 def attack_prompt(attack: str, *, prompt: str, answer: str, emotion: str = EMOTIONS[0]) -> str:
-    """The instruction to a language model that makes an attacked response.
-
-    Parameters
-    ----------
-    attack : {"length", "sentiment", "distraction"}
-        Which attack.
-    prompt, answer : str
-        What was asked, and the response to attack; braces in them are kept as they are.
-    emotion : str
-        Tone of the sentiment attack.
-
-    Raises
-    ------
-    UsageError
-        An unknown attack.
-
-    Examples
-    --------
-    >>> "in a sad tone" in attack_prompt("sentiment", prompt="Why?", answer="Because.", emotion="sad")
-    True
-    """
+    """The instruction to a language model that makes an attacked response."""
     require_choice("attack", attack, ATTACKS)
     return ATTACKS[attack].format(prompt=prompt, answer=answer, emotion=emotion)
 
@@ -75,26 +55,9 @@ def consistency_by_attack(
 ) -> list[dict[str, Any]]:
     """Consistency of the judge and of an audit after every attack, over all and by category.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of one judge, with rows of attack ``"none"`` and of others.
-    audit : callable
-        From a table to an `Audit`.
-    held_out : bool array (n,)
-        Rows whose items are scored; verified pairs of other items, as they were, are what the audit learns.
-    prob : float
-        Probability of the intervals.
+    pairs: Of one judge, with rows of attack ``"none"`` and of others.
 
-    Returns
-    -------
-    list of dict
-        Rows for `Estimates`: methods ``judge`` and the audit's, estimands named with the attack in brackets.
-
-    Raises
-    ------
-    UsageError
-        Nothing left to learn from, or an attack none of whose held-out rows are verified.
+    Returns: Rows for `Estimates`: methods ``judge`` and the audit's, estimands named with the attack in brackets.
     """
     frame = pairs.frame
     items = set(frame.loc[held_out, "item"])

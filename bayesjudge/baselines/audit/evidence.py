@@ -30,20 +30,12 @@ NOTHING_VERIFIED = ("no verified pair", "Let people choose on some pairs (human_
 class Evidence:
     """What people chose, and the verdicts that a method works on.
 
-    Attributes
-    ----------
-    z : float32 array (n, d)
-        Direction of every verdict, zeros where it has none.
-    anchors, chosen : float32 array (p, d)
-        Direction of people's choice and embedding of the response they chose, one a verified pair.
-    category : int array (p,)
-        Question type of each of these, −1 where it has none.
-    verified : int array (v,)
-        Rows of verified verdicts that have a direction, one for each response of a pair that was chosen.
-    unverified : int array (u,)
-        Rows that nobody verified, in the order of `Pairs.rank`, in which sums and ties do not hang on names.
-    usable : bool array (u,)
-        Which of these have a direction.
+    z: Direction of every verdict, zeros where it has none.
+    anchors, chosen: Direction of people's choice and embedding of the response they chose, one a verified pair.
+    category: Question type of each of these, −1 where it has none.
+    verified: Rows of verified verdicts that have a direction, one for each response of a pair that was chosen.
+    unverified: Rows that nobody verified, in the order of `Pairs.rank`, in which sums and ties do not hang on names.
+    usable: Which of these have a direction.
     """
 
     z: NDArray[np.float32]
@@ -65,20 +57,8 @@ class Evidence:
 def gather(pairs: Pairs, *, anchors: Anchors = "people") -> Evidence:
     """Evidence of a table.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of one judge.
-    anchors : {"people", "agreements"}
-        Whose directions are anchors: those of every verified pair, turned the way people chose (PUAudit's
-        set P), or those of verified verdicts that people agree with.
-
-    Raises
-    ------
-    InputError
-        No embeddings, nobody verified anything, nothing to audit, or no anchor with a direction.
-    UsageError
-        Other anchors.
+    anchors: Whose directions are anchors: those of every verified pair, turned the way people chose (PUAudit's set P),
+        or those of verified verdicts that people agree with.
     """
     require_choice("anchors", anchors, ANCHORS)
     if not pairs.dimensions:

@@ -28,26 +28,7 @@ def over_share(
 ) -> pd.DataFrame:
     """Consistency on held-out pairs for each transported mass s.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of one judge.
-    held_out : bool array (n,)
-        Verified rows whose labels are hidden from the method and used to score it.
-    shares : sequence of float
-        Values of s.
-    **options
-        Of `partial_ot`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a value: ``share, before, after, gain, flips, precision`` (of the flips; NaN without any).
-
-    Raises
-    ------
-    UsageError
-        Nothing that is verified was held out.
+    Returns: One row a value: ``share, before, after, gain, flips, precision`` (of the flips; NaN without any).
     """
     hidden = _hidden(pairs, held_out)
     rows = [
@@ -66,21 +47,9 @@ def over_verified(
 ) -> pd.DataFrame:
     """Consistency on held-out pairs when only a fraction of the other verified pairs is used.
 
-    Parameters
-    ----------
-    pairs, held_out
-        As in `over_share`.
-    fractions : sequence of float
-        Fractions of the verified pairs that are not held out; at least two pairs are used.
-    seed : int
-        Of the choice; smaller fractions are part of larger ones.
-    audit : callable, optional
-        The method; `partial_ot` by default.
+    audit: The method; `partial_ot` by default.
 
-    Returns
-    -------
-    pandas.DataFrame
-        As `over_share`, with ``fraction`` and ``verified`` (pairs used) in place of ``share``.
+    Returns: As `over_share`, with ``fraction`` and ``verified`` (pairs used) in place of ``share``.
     """
     method = audit or partial_ot
     item, free = pairs.codes("item"), pairs.verified & ~held_out

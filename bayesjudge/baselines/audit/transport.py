@@ -43,22 +43,7 @@ _SWITCHES = (
 def exact_masses(source: NDArray[Any], target: NDArray[Any], *, share: float) -> NDArray[np.float64]:
     """Mass that each target receives (u,), summing to ``share``.
 
-    Parameters
-    ----------
-    source, target : array (p, d), (u, d)
-        Unit vectors; the cost of a cell is 1 minus their cosine, the weights are 1/p and 1/u.
-    share : float
-        Transported mass s.
-
-    Raises
-    ------
-    EngineError
-        The simplex gave up.
-
-    Examples
-    --------
-    >>> exact_masses(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), share=0.5).tolist()
-    [0.0, 0.5]
+    source, target: Unit vectors; the cost of a cell is 1 minus their cosine, the weights are 1/p and 1/u.
     """
     p, u = len(source), len(target)
     # Written in place, since the matrix is what fills the memory.
@@ -113,25 +98,7 @@ def entropic_masses(
 ) -> NDArray[np.float64]:
     """Mass that each target receives (u,), summing to ``share``.
 
-    Parameters
-    ----------
-    source, target : array (p, d), (u, d)
-        As in `exact_masses`.
-    share : float
-        Transported mass s, below 1.
-    epsilon : float
-        Temperature: the smaller, the nearer to the exact solution and the slower.
-
-    Raises
-    ------
-    UsageError
-        A temperature that single precision cannot carry.
-
-    Examples
-    --------
-    >>> mass = entropic_masses(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), share=0.5)
-    >>> mass.round(6).tolist()
-    [0.0, 0.5]
+    share: Transported mass s, below 1.
     """
     if not 1e-4 <= epsilon <= 1:
         raise UsageError(f"epsilon={epsilon} must lie between 0.0001 and 1")
@@ -235,24 +202,7 @@ def denoise(
     Within each category, the share ``keep[0]`` whose chosen response lies nearest (by cosine) to the mean
     chosen response, then of those the share ``keep[1]`` whose direction lies nearest to the mean direction.
 
-    Parameters
-    ----------
-    chosen, z : array (p, d)
-        Embedding of the chosen response, and direction, of every positive.
-    category : int array (p,)
-        Question type of each.
-    keep : (float, float)
-        Shares ρ1 and ρ2, above 0 and not above 1; at least one positive a category stays.
-
-    Returns
-    -------
-    bool array (p,)
-
-    Examples
-    --------
-    >>> chosen = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> denoise(chosen, chosen, np.zeros(3, dtype=int), keep=(0.6, 1.0)).tolist()
-    [True, True, False]
+    keep: Shares ρ1 and ρ2, above 0 and not above 1; at least one positive a category stays.
     """
     if not all(0 < share <= 1 for share in keep):
         raise UsageError(f"keep={keep}: both shares must lie above 0 and not above 1")

@@ -139,15 +139,7 @@ def break_even_auc(share: float) -> float:
 
 
 def lowest(scores: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
-    """Mask of the lowest scores, about ``count`` of them: equal scores are chosen together; NaN never is.
-
-    Examples
-    --------
-    >>> lowest(np.array([0.3, np.nan, 0.1, 0.3]), 3).tolist()
-    [True, False, True, True]
-    >>> lowest(np.array([0.3, np.nan, 0.1, 0.3]), 2).tolist()
-    [False, False, True, False]
-    """
+    """Mask of the lowest scores, about ``count`` of them: equal scores are chosen together; NaN never is."""
     values, sizes = np.unique(scores[np.isfinite(scores)], return_counts=True)
     reached = np.append(0, np.cumsum(sizes))
     taken = int(np.abs(reached - count).argmin())

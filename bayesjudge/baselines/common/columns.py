@@ -30,20 +30,12 @@ class Column:
 class Context:
     """What the report must know about C units beside their estimates.
 
-    Attributes
-    ----------
-    n : array (C,)
-        Items behind each.
-    reasons, cautions : list of str
-        Why each is undefined (empty: it is not), and warnings.
-    bounds : (float, float)
-        The estimand's range.
-    bounded : bool
-        Whether points and limits are clipped to it.
-    no_error : str
-        Note where a limit is unknown although the estimate is defined.
-    exact : bool array (C,), optional
-        Where an interval without width is knowledge, not want of variation.
+    n: Items behind each.
+    reasons, cautions: Why each is undefined (empty: it is not), and warnings.
+    bounds: The estimand's range.
+    bounded: Whether points and limits are clipped to it.
+    no_error: Note where a limit is unknown although the estimate is defined.
+    exact: Where an interval without width is knowledge, not want of variation.
     """
 
     n: Array
@@ -176,13 +168,7 @@ class Slice:
 def slices(
     counts: VerdictCounts, judge: str, *, prob: float, bootstrap: int, reference: str | None = None
 ) -> Iterator[Slice]:
-    """Check the options, then yield the overall evidence and, where there are groups, each group's.
-
-    Raises
-    ------
-    UsageError
-        An unknown judge or reference model, a probability outside (0, 1), negative replicates.
-    """
+    """Check the options, then yield the overall evidence and, where there are groups, each group's."""
     _check(counts, judge, prob, bootstrap, reference)
     patterns, clustered = counts.items[judge], counts.clusters > 0
     chosen = None if reference is None else counts.models.index(reference)

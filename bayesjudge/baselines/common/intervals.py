@@ -13,13 +13,7 @@ type Limits = tuple[Array, Array]
 
 
 def normal_quantile(prob: float) -> float:
-    """Normal quantile z of a two-sided interval with probability ``prob``.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 3)
-    1.96
-    """
+    """Normal quantile z of a two-sided interval with probability ``prob``."""
     return NormalDist().inv_cdf(0.5 + prob / 2.0)
 
 
@@ -37,13 +31,7 @@ def t_quantile(prob: float, df: float) -> float:
 
 
 def wilson(mean: Array, n: Array, z: float) -> Limits:
-    """Wilson score interval of a binomial proportion (Wilson 1927); n may be an effective number.
-
-    Examples
-    --------
-    >>> [round(float(limit), 4) for limit in wilson(np.array(0.9), np.array(10.0), 1.96)]
-    [0.5958, 0.9821]
-    """
+    """Wilson score interval of a binomial proportion (Wilson 1927); n may be an effective number."""
     shrink = 1.0 + z * z / n
     centre = (mean + z * z / (2.0 * n)) / shrink
     half = z / shrink * np.sqrt(np.maximum(mean * (1.0 - mean), 0.0) / n + z * z / (4.0 * n * n))
@@ -64,12 +52,6 @@ def logit(point: Array, variance: Array, n_labelled: Array, z: float) -> Limits:
 
     Within half a labelled item of 0 or 1 the logit has no usable standard error; there the Wilson
     interval of the labelled items at that boundary is given, which is what the labels alone say.
-
-    Examples
-    --------
-    >>> low, high = logit(np.array([1.02]), np.array([0.001]), np.array([40.0]), 1.96)
-    >>> round(float(low[0]), 3), float(high[0])
-    (0.912, 1.0)
     """
     edge = 0.5 / np.maximum(n_labelled, 1.0)
     inner = np.clip(point, edge, 1.0 - edge)
@@ -89,12 +71,6 @@ def mover(first: tuple[Array, Array, Array], second: tuple[Array, Array, Array],
 
     Each term is ``(point, lower, upper)``. With Wilson limits this is Newcombe's paired interval; it
     recovers the variance each limit implies, so skewed intervals give a skewed difference.
-
-    Examples
-    --------
-    >>> a, b = (np.array(0.8), np.array(0.7), np.array(0.86)), (np.array(0.5), np.array(0.4), np.array(0.6))
-    >>> [round(float(limit), 4) for limit in mover(a, b, np.array(0.0))]
-    [0.1586, 0.4166]
     """
     point_a, low_a, high_a = first
     point_b, low_b, high_b = second

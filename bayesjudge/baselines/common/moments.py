@@ -27,13 +27,7 @@ ROUNDING = 1e-13
 
 
 def ratio(numerator: Array, denominator: Array) -> Array:
-    """Elementwise quotient, NaN where the denominator is zero (an undefined mean, not a warning).
-
-    Examples
-    --------
-    >>> ratio(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
-    [0.5, nan]
-    """
+    """Elementwise quotient, NaN where the denominator is zero (an undefined mean, not a warning)."""
     empty = np.full_like(denominator, np.nan)
     return np.divide(numerator, denominator, out=empty, where=denominator != 0)
 
@@ -42,22 +36,13 @@ def ratio(numerator: Array, denominator: Array) -> Array:
 class Moments:
     """The eight weighted sums of every estimator; arrays (B, M): B rows of weights, M models.
 
-    Attributes
-    ----------
-    labelled, unlabelled : array (B, M)
-        Number of calibration items (label and verdict) and of test items (verdict only).
-    positives : array (B, M)
-        Calibration items with label 1.
-    v_labelled, vv_labelled, v_unlabelled, vv_unlabelled : array (B, M)
-        Sums of the items' mean verdict v and of v² over either set.
-    vy : array (B, M)
-        Sum of v over the calibration items with label 1.
-    reference : int, optional
-        Which model's labels serve all models under shared calibration; by default those of all together.
-    repeated : bool array (M,)
-        Whether some item of the model was judged in more than one run.
-    weighted : bool
-        Whether labels were drawn with unequal probabilities, so that those without are no sample either.
+    labelled, unlabelled: Number of calibration items (label and verdict) and of test items (verdict only).
+    positives: Calibration items with label 1.
+    v_labelled, vv_labelled, v_unlabelled, vv_unlabelled: Sums of the items' mean verdict v and of v² over either set.
+    vy: Sum of v over the calibration items with label 1.
+    reference: Which model's labels serve all models under shared calibration; by default those of all together.
+    repeated: Whether some item of the model was judged in more than one run.
+    weighted: Whether labels were drawn with unequal probabilities, so that those without are no sample either.
     """
 
     labelled: Array
@@ -144,26 +129,16 @@ class Evidence:
     when it has a verdict only. Repeated runs enter as the item's mean verdict ``v``, so the number of
     items, never of runs, sets every standard error (seed Appendix E.4).
 
-    Attributes
-    ----------
-    n : array (R,)
-        Items that show the pattern.
-    cluster : int array (R,)
-        Cluster codes ``0 … clusters − 1``.
-    clusters : int
-        Number of clusters; 0 when every item stands alone.
-    labelled, unlabelled : array (R, M)
-        1 where the item is a calibration (test) item of the model, else 0. Where labels were drawn with
-        unequal probabilities, how many labels each stands for, and one less that number: sums over labels
-        are then weighted, sums over all items are not.
-    y, v : array (R, M)
-        Label and mean verdict; 0 where there is none.
-    reference : int, optional
-        Which model's labels serve all models under shared calibration; by default those of all together.
-    repeated : bool array (M,)
-        Whether some item of the model was judged in more than one run.
-    weighted : bool
-        Whether labels were drawn with unequal probabilities.
+    n: Items that show the pattern.
+    cluster: Cluster codes ``0 … clusters − 1``.
+    clusters: Number of clusters; 0 when every item stands alone.
+    labelled, unlabelled: 1 where the item is a calibration (test) item of the model, else 0. Where labels were drawn
+        with unequal probabilities, how many labels each stands for, and one less that number: sums over labels are then
+        weighted, sums over all items are not.
+    y, v: Label and mean verdict; 0 where there is none.
+    reference: Which model's labels serve all models under shared calibration; by default those of all together.
+    repeated: Whether some item of the model was judged in more than one run.
+    weighted: Whether labels were drawn with unequal probabilities.
     """
 
     n: Array

@@ -25,12 +25,8 @@ from bayesjudge.maths.temperature import soft_probability, solve_beta
 class GapAgreement:
     """Human non-tie votes by the size of the judge's gap; K distinct sizes above 0.
 
-    Attributes
-    ----------
-    size : float array (K,)
-        |s|, ascending.
-    agree, disagree : int array (K,)
-        Votes for the answer that the judge scored higher, and for the other.
+    size: |s|, ascending.
+    agree, disagree: Votes for the answer that the judge scored higher, and for the other.
     """
 
     size: Floats

@@ -21,30 +21,10 @@ from bayesjudge.maths.strengths import fit_strengths
 def cluster_effects(counts: BattleCounts, *, prob: float = 0.95) -> Estimates:
     """Design effects of every model's Elo, and how much models' strengths vary over clusters.
 
-    Parameters
-    ----------
-    counts : BattleCounts
-    prob : float
-        Level of the interval of the spread.
-
-    Returns
-    -------
-    Estimates
-        For people and each judge (``judge``) whose clusters hold several battles: ``design_effect`` of each
-        model, the variance of its hard-elo relative to independent battles (``n`` counts clusters), and
-        ``cluster_spread`` of each column that clusters: σ_u in Elo, the standard deviation of a model's
-        strength over its clusters (METHODS 4.6), whose limits are from a normal interval of σ_u².
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.battles.counts import count_battles
-    >>> from bayesjudge.tables import Battles
-    >>> frame = pd.DataFrame({"model_a": "x", "model_b": "y", "prompt": [1, 1, 1, 1, 2, 2, 3, 3, 3, 3],
-    ...                       "human": [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]})
-    >>> found = cluster_effects(count_battles(Battles.from_frame(frame)))
-    >>> found.where(estimand="design_effect").frame["point"].round(1).tolist()
-    [4.8, 4.8]
+    Returns: For people and each judge (``judge``) whose clusters hold several battles: ``design_effect`` of each model,
+        the variance of its hard-elo relative to independent battles (``n`` counts clusters), and ``cluster_spread`` of
+        each column that clusters: σ_u in Elo, the standard deviation of a model's strength over its clusters (METHODS
+        4.6), whose limits are from a normal interval of σ_u².
     """
     raters: list[str | None] = [None] if counts.human.votes.sum() else []
     raters += [judge for judge in counts.judges if (counts.judged.judge == counts.code("judge", judge)).any()]

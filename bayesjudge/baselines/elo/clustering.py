@@ -26,13 +26,7 @@ class Spread:
     df: float
 
     def half_width(self, prob: float) -> float:
-        """Of Student's interval; infinite without degrees of freedom.
-
-        Examples
-        --------
-        >>> round(Spread(variance=4.0, df=12).half_width(0.95), 3)
-        4.358
-        """
+        """Of Student's interval; infinite without degrees of freedom."""
         return t_quantile(prob, self.df) * float(np.sqrt(self.variance)) if self.df > 0 else float("inf")
 
 

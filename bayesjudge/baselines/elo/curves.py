@@ -16,13 +16,7 @@ from bayesjudge.errors import UsageError
 
 
 def subsample(counts: BattleCounts, judge: str, battles: int, rng: np.random.Generator) -> BattleCounts:
-    """Counts with so many of one judge's battles, drawn without replacement; votes stay, other judges go.
-
-    Raises
-    ------
-    UsageError
-        More battles than there are, or none.
-    """
+    """Counts with so many of one judge's battles, drawn without replacement; votes stay, other judges go."""
     one = counts.for_judges([judge])
     total = int(one.judged.n.sum())
     if not 0 < battles <= total:

@@ -47,12 +47,8 @@ _LEAST = 4
 class Votes:
     """What each cluster's votes add to the human figures, to first order; G kinds of cluster.
 
-    Attributes
-    ----------
-    pull : float array (G, M)
-        ``Σ (t − p) / I`` of a model's votes in the cluster, in Elo.
-    times : float array (G,)
-        Clusters of each kind.
+    pull: ``Σ (t − p) / I`` of a model's votes in the cluster, in Elo.
+    times: Clusters of each kind.
     """
 
     pull: Floats
@@ -256,13 +252,7 @@ def _fold(m: int, usable: list[int], human: _Side, judged: _Side, *, anchors: tu
 
 
 def line(x: Floats, y: Floats) -> tuple[float, float]:
-    """Slope and intercept of the least-squares line; NaN for fewer than `LEAST_FOR_LINE` points, or equal x.
-
-    Examples
-    --------
-    >>> line(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]))
-    (2.0, 1.0)
-    """
+    """Slope and intercept of the least-squares line; NaN for fewer than `LEAST_FOR_LINE` points, or equal x."""
     if len(x) < LEAST_FOR_LINE:
         return float("nan"), float("nan")
     centred = x - x.mean()
@@ -275,17 +265,9 @@ def line(x: Floats, y: Floats) -> tuple[float, float]:
 class _Side:
     """Targets of one kind of voter with what every fold needs of them.
 
-    Attributes
-    ----------
-    targets : Targets
-        By pair; the patterns of a soft judge hold the gap in place of the target.
-    clusters : BattleClusters
-        The same battles by cluster.
-    method : str
-    beta : float array (M,)
-        Temperature of each fold; NaN where the method has none.
-    models : int
-    ridge : float
+    targets: By pair; the patterns of a soft judge hold the gap in place of the target.
+    clusters: The same battles by cluster.
+    beta: Temperature of each fold; NaN where the method has none.
     """
 
     targets: Targets

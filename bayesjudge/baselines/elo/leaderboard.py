@@ -129,13 +129,7 @@ def fit_judge(
 
 
 def judge_beta(counts: BattleCounts, judge: str) -> float:
-    """Maximum-likelihood β over all human non-ties.
-
-    Raises
-    ------
-    UsageError
-        No scores, no human non-ties beside them, or a β that is not above 0.
-    """
+    """Maximum-likelihood β over all human non-ties."""
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     votes = gap_votes(graded(rows, judge))
     beta = float(solve_beta(votes.gap, votes.won, votes.lost)[0]) if votes.n else np.nan

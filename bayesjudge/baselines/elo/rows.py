@@ -112,17 +112,8 @@ def bootstrap_row(
 ) -> Row:
     """A function of counts of independent cells, with its bootstrap percentile interval.
 
-    Parameters
-    ----------
-    estimand : str
-    cells : int array (C,)
-        How often each cell was seen.
-    statistic : callable
-        From counts (B, C) to values (B,), NaN where undefined.
-    prob, bootstrap, seed
-        Level, resamples and seed.
-    bounds : (float, float)
-        Range of the quantity, given where nothing better is known.
+    statistic: From counts (B, C) to values (B,), NaN where undefined.
+    prob, bootstrap, seed: Level, resamples and seed.
     """
     counts = np.asarray(cells, dtype=np.int64)
     point = float(statistic(counts[None, :].astype(float))[0]) if counts.sum() else np.nan

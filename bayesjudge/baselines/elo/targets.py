@@ -27,16 +27,10 @@ type Floats = NDArray[np.float64]
 class Targets:
     """Battles by pair and target; R patterns sorted by pair, P pairs.
 
-    Attributes
-    ----------
-    first, second : int array (P,)
-        Codes of the models of each pair that met.
-    pair : int array (R,)
-        Pair of each pattern, ascending.
-    target : float array (R,)
-        Target for the pair's first model.
-    n : int array (R,)
-        Battles that show the pattern.
+    first, second: Codes of the models of each pair that met.
+    pair: Pair of each pattern, ascending.
+    target: Target for the pair's first model.
+    n: Battles that show the pattern.
     """
 
     first: Ints
@@ -81,13 +75,7 @@ class Targets:
 
 
 def human_targets(counts: BattleCounts) -> Targets:
-    """People's votes: 1, ½ for a tie, 0.
-
-    Raises
-    ------
-    UsageError
-        No human votes.
-    """
+    """People's votes: 1, ½ for a tie, 0."""
     rows = counts.human
     if not rows.votes.sum():
         raise UsageError("there are no human votes; human Elo needs some")
@@ -98,29 +86,8 @@ def human_targets(counts: BattleCounts) -> Targets:
 def judge_targets(counts: BattleCounts, judge: str, method: str, *, beta: float = np.nan) -> Targets:
     """One judge's targets under a method's name.
 
-    Parameters
-    ----------
-    counts : BattleCounts
-    judge : str
-    method : str
-        ``hard-elo``, ``soft-elo`` or ``label-smoothing[c]`` with ½ < c < 1.
-    beta : float
-        Temperature of ``soft-elo``; infinite gives the sign of the gap.
-
-    Raises
-    ------
-    UsageError
-        An unknown judge or method, or ``soft-elo`` without scores.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.battles.counts import count_battles
-    >>> from bayesjudge.tables import Battles
-    >>> frame = pd.DataFrame({"item": [1, 2], "model_a": "x", "model_b": "y", "score_gap": [2.0, 0.0]})
-    >>> counts = count_battles(Battles.from_frame(frame))
-    >>> judge_targets(counts, "judge", "soft-elo", beta=0.5).target.round(3).tolist()
-    [0.5, 0.731]
+    method: ``hard-elo``, ``soft-elo`` or ``label-smoothing[c]`` with ½ < c < 1.
+    beta: Temperature of ``soft-elo``; infinite gives the sign of the gap.
     """
     rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     rows = graded(rows, judge) if method == SOFT else rows
@@ -143,18 +110,7 @@ def clustered_targets(
 ) -> tuple[BattleSums, ...]:
     """The same targets by cluster: single battles first, then one table for each column that clusters.
 
-    Parameters
-    ----------
-    counts : BattleCounts
-    judge : str or None
-        None for people's votes.
-    method, beta
-        As in `judge_targets`.
-
-    Returns
-    -------
-    tuple of BattleSums
-        Empty where battles are taken as independent.
+    judge: None for people's votes.
     """
     if not counts.clusters:
         return ()
@@ -179,13 +135,7 @@ def graded(rows: JudgedBattles, judge: str) -> JudgedBattles:
 
 
 def smoothing(method: str) -> float:
-    """The constant c in ``label-smoothing[c]``, NaN for the other two methods.
-
-    Raises
-    ------
-    UsageError
-        No such method.
-    """
+    """The constant c in ``label-smoothing[c]``, NaN for the other two methods."""
     if method in {HARD, SOFT}:
         return float("nan")
     found = _SMOOTHING.fullmatch(method)

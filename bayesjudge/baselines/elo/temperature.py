@@ -29,14 +29,9 @@ LOW_BETA = 0.5
 class GapVotes:
     """Human non-tie votes on graded battles; R patterns.
 
-    Attributes
-    ----------
-    gap : float array (R,)
-        The judge's gap.
-    won, lost : float array (R,)
-        Votes for the first and for the second model.
-    first, second : int array (R,)
-        Codes of the models.
+    gap: The judge's gap.
+    won, lost: Votes for the first and for the second model.
+    first, second: Codes of the models.
     """
 
     gap: Floats

@@ -196,11 +196,6 @@ def interval_of(name: str) -> tuple[str, AnalyticMethod]:
 def choose_panel(names: Iterable[str] | None) -> tuple[str, ...]:
     """Check method names; None means `PANEL_METHODS`.
 
-    Raises
-    ------
-    UsageError
-        A name that is neither in `PANEL_METHODS` nor in `LABEL_FREE_METHODS`.
-
     Examples
     --------
     >>> choose_panel(["ppi++[mean-vote]"])

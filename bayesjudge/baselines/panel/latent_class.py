@@ -55,19 +55,8 @@ def latent_class_columns(
 ) -> tuple[Column, Column]:
     """Accuracies and differences by ``dawid-skene``, its label-free form, or ``latent-class[label-free]``.
 
-    Parameters
-    ----------
-    votes : PanelVotes
-        The panel.
-    method : str
-        ``dawid-skene`` uses the labels and a prevalence for each model; ``dawid-skene[label-free]`` one
-        prevalence and no label; ``latent-class[label-free]`` a prevalence for each model and no label.
-    keep : bool array (I,)
-        Which items.
-    prob : float
-        Probability of the intervals.
-    population : {"superpopulation", "items"}
-        What the accuracy is about.
+    method: ``dawid-skene`` uses the labels and a prevalence for each model; ``dawid-skene[label-free]`` one prevalence
+        and no label; ``latent-class[label-free]`` a prevalence for each model and no label.
     """
     label_free = method.endswith("[label-free]")
     patterns = patterns_of(votes, keep, label_free=label_free, by_model=method != "dawid-skene[label-free]")

@@ -45,23 +45,8 @@ class Mode:
 def penalised_logit(design: Array, y: Array, *, mean: Array, scale: Array, start: Array | None = None) -> Mode:
     """Mode of a logistic regression with independent normal priors.
 
-    Parameters
-    ----------
-    design : array (n, K)
-        Regressors.
-    y : array (n,)
-        Labels in [0, 1].
-    mean, scale : array (K,)
-        Of the priors.
-    start : array (K,), optional
-        Where to begin; the prior mean by default. The objective is concave, so it changes the time alone.
-
-    Examples
-    --------
-    >>> one = np.ones((4, 1))
-    >>> flat = penalised_logit(one, np.array([1.0, 1.0, 1.0, 0.0]), mean=np.zeros(1), scale=np.array([1e6]))
-    >>> round(float(flat.coefficients[0]), 6) == round(float(np.log(3)), 6)
-    True
+    y: Labels in [0, 1].
+    start: Where to begin; the prior mean by default. The objective is concave, so it changes the time alone.
     """
     precision, beta = 1.0 / scale**2, np.array(mean if start is None else start)
     for _ in range(_STEPS):

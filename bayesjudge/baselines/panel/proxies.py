@@ -65,14 +65,7 @@ def majority_vote(votes: PanelVotes) -> Array:
 def evidence_of(votes: PanelVotes, proxy: Array, *, rows: NDArray[np.bool_] | None = None) -> Evidence:
     """What the estimators of one judge see, with a proxy (I, M) in the judge's place.
 
-    Parameters
-    ----------
-    votes : PanelVotes
-        Whose answers, labels and clusters to take.
-    proxy : array (I, M)
-        Finite where the answer exists.
-    rows : bool array (I,), optional
-        Some of the items; all by default.
+    rows: Some of the items; all by default.
     """
     keep = np.ones(len(votes.items), dtype=bool) if rows is None else rows
     labelled, answered = labelled_cells(votes)[keep], votes.answered[keep]
@@ -111,19 +104,7 @@ _INNER = 5
 def judge_weights(
     votes: PanelVotes, training: NDArray[np.bool_], *, penalties: Sequence[float] = PENALTIES, seed: int = 0
 ) -> Array:
-    """Weights b (J,) from the labels of the training cells (I, M); zeros where they say nothing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.panel import panel_votes
-    >>> from bayesjudge.tables import Verdicts
-    >>> frame = pd.DataFrame({"item": [0, 1, 2, 3] * 2, "model": "m", "judge": ["good"] * 4 + ["idle"] * 4,
-    ...                       "verdict": [1, 1, 0, 0, 1, 0, 1, 0], "label": [1, 1, 0, 0] * 2})
-    >>> votes = panel_votes(Verdicts.from_frame(frame))
-    >>> judge_weights(votes, votes.annotations > 0, penalties=[1e-6]).round(2).tolist()
-    [1.0, 0.0]
-    """
+    """Weights b (J,) from the labels of the training cells (I, M); zeros where they say nothing."""
     return _weights(votes, complete_votes(votes), training, penalties=penalties, seed=seed)
 
 

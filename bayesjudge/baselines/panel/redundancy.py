@@ -130,13 +130,7 @@ def _errors(vote: Array, label: Array, cells: NDArray[np.bool_]) -> Array:
 
 
 def without_judge(votes: PanelVotes, judge: str) -> PanelVotes:
-    """The panel without one judge; answers that only it voted on stay, without votes.
-
-    Raises
-    ------
-    UsageError
-        A judge that the panel does not have, or its only one.
-    """
+    """The panel without one judge; answers that only it voted on stay, without votes."""
     if judge not in votes.judges or len(votes.judges) == 1:
         raise UsageError(f"no judge {judge!r} to leave out of {', '.join(map(repr, votes.judges))}")
     return votes.for_judges([name for name in votes.judges if name != judge])

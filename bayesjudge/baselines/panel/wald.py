@@ -28,23 +28,7 @@ def clustered_covariance(influence: Array, cluster: NDArray[np.int64]) -> Array:
 def wald_columns(
     point: Array, cov: Array, *, n: Array, reasons: list[str], caution: str, known: NDArray[np.bool_], prob: float
 ) -> tuple[Column, Column]:
-    """Accuracies and differences of M models.
-
-    Parameters
-    ----------
-    point, n : array (M,)
-        Estimates, and the answers behind them.
-    cov : array (M, M)
-        Of their errors.
-    reasons : list of str
-        Why each is undefined, empty where it is not.
-    caution : str
-        Note of every estimate that is not known exactly.
-    known : bool array (M,)
-        Where every answer is labelled.
-    prob : float
-        Probability of the intervals.
-    """
+    """Accuracies and differences of M models."""
     z, (first, second) = intervals.normal_quantile(prob), pairs(len(point))
     one = Context(
         n=n,

@@ -30,21 +30,11 @@ CHANGES = ("flip_rate_change", "flip_rate_change_size", "majority_changed")
 class Ablation:
     """One judge under two conditions that differ in one respect.
 
-    Attributes
-    ----------
-    judge : str
-    kind : str
-        ``"temperature"`` or ``"prompt"``.
-    first, second : Condition
-    item : int array (I,)
-        Items tried under both.
-    flip_rate : float array (I, 2)
-    majority : int array (I, 2)
-        Codes of outcomes.
-    column : Column
-        `CHANGES` with bootstrap intervals.
-    tested : RankTest
-        Wilcoxon signed-rank test of the changes in flip rate.
+    kind: ``"temperature"`` or ``"prompt"``.
+    item: Items tried under both.
+    majority: Codes of outcomes.
+    column: `CHANGES` with bootstrap intervals.
+    tested: Wilcoxon signed-rank test of the changes in flip rate.
     """
 
     judge: str

@@ -21,31 +21,9 @@ def krippendorff_alpha(
 ) -> float:
     """Krippendorff's α of any number of judges.
 
-    Parameters
-    ----------
-    ratings : array (J, I)
-        Each judge's value of each item, NaN where there is none. Nominal values are codes.
-    metric : str
-        How far apart two values are, one of `METRICS`.
-
-    Returns
-    -------
-    float
-        NaN where no item has two values, or all values are equal.
-
-    Raises
-    ------
-    UsageError
-        An unknown metric, or negative values on the ratio scale.
-
     References
     ----------
     Krippendorff 2019, Content Analysis, 4th edition, chapter 12.
-
-    Examples
-    --------
-    >>> round(krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, np.nan]]), 3)
-    1.0
     """
     if metric not in _DISTANCES:
         raise UsageError(f"no metric {metric!r}; there are {', '.join(METRICS)}")

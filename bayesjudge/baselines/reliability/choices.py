@@ -39,22 +39,11 @@ _ONCE = "no arrangement has two trials"
 class Part:
     """Trials of one judge under one condition on I items, in C cells (item and arrangement).
 
-    Attributes
-    ----------
-    judge, group : str
-    item : int array (I,)
-    options : int array (I,)
-        Number of options.
-    n : int array (I, K + 1)
-        Trials by option, then ties.
-    slot_n : int array (I, K)
-        Trials by slot of the chosen option.
-    truth : int array (I,)
-        Place of the right option, −1 where it is not known.
-    cell_item : int array (C,)
-    cells : int array (C, K + 1)
-    slots : int array (C, K)
-        As in `ChoiceCounts`.
+    options: Number of options.
+    n: Trials by option, then ties.
+    slot_n: Trials by slot of the chosen option.
+    truth: Place of the right option, −1 where it is not known.
+    slots: As in `ChoiceCounts`.
     """
 
     judge: str
@@ -83,20 +72,8 @@ def choice_baselines(
 ) -> ChoiceReliability:
     """Flip rates, shares of slots, accuracy by slot and agreement of judges, with bootstrap intervals over items.
 
-    Returns
-    -------
-    ChoiceReliability
-        ``estimates``: ``flip_rate[N=…]``, ``disagreement``, ``disagreement[same arrangement]``, ``entropy``,
+    Returns: ``estimates``: ``flip_rate[N=…]``, ``disagreement``, ``disagreement[same arrangement]``, ``entropy``,
         ``slot_share[1]``, ..., ``accuracy``, ``accuracy[slot 1]``, ...; by pair of judges ``agreement``.
-
-    Examples
-    --------
-    >>> from bayesjudge.counts.choices import count_choices
-    >>> from bayesjudge.tables import Trials
-    >>> frame = pd.DataFrame({"item": ["q", "q"], "outcome": ["x", "z"], "order": ["x,y,z", "z,x,y"]})
-    >>> found = choice_baselines(count_choices(Trials.from_frame(frame)), bootstrap=100)
-    >>> found.estimates.where(estimand=["flip_rate[N=2]", "slot_share[1]"]).frame["point"].tolist()
-    [0.5, 1.0]
     """
     parts = list(_parts(counts))
     stream = np.random.SeedSequence(seed)

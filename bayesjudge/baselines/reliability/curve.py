@@ -28,13 +28,8 @@ LARGEST = 200
 class Curve:
     """Mean over items of P(majority of K trials = majority of all): arrays (K,).
 
-    Attributes
-    ----------
-    trials : int array
-        1, 2, ... up to the most trials that half of the items have.
-    match : float array
-    items : int array
-        Items with at least that many trials, over which the mean goes.
+    trials: 1, 2, ... up to the most trials that half of the items have.
+    items: Items with at least that many trials, over which the mean goes.
     """
 
     trials: Counts
@@ -45,28 +40,8 @@ class Curve:
 def majority_match(n: Counts, *, largest: int = LARGEST) -> Array:
     """Probability that the majority of K of an item's trials is the majority of all of them.
 
-    Parameters
-    ----------
-    n : int array (I, 3)
-        Trials of each outcome.
-    largest : int
-        Largest K.
-
-    Returns
-    -------
-    float array (I, K)
-        For K = 1, 2, ...; NaN where an item has fewer trials. Majorities that are shared, among the K or
-        among all, are broken at random, so an item whose whole count is shared never reaches 1.
-
-    Raises
-    ------
-    UsageError
-        ``largest`` below 1.
-
-    Examples
-    --------
-    >>> majority_match(np.array([[3, 1, 0]])).round(3).tolist()
-    [[0.75, 0.75, 1.0, 1.0]]
+    Returns: For K = 1, 2, ...; NaN where an item has fewer trials. Majorities that are shared, among the K or among
+        all, are broken at random, so an item whose whole count is shared never reaches 1.
     """
     if largest < 1:
         raise UsageError(f"the largest number of trials must be 1 or more, not {largest!r}")
@@ -83,14 +58,7 @@ def majority_match(n: Counts, *, largest: int = LARGEST) -> Array:
 
 
 def mean_curve(match: Array) -> Curve:
-    """Mean of items' probabilities (I, K) over the items that have K trials.
-
-    Examples
-    --------
-    >>> curve = mean_curve(np.array([[1.0, 1.0], [0.5, np.nan]]))
-    >>> curve.match.tolist(), curve.items.tolist()
-    ([0.75, 1.0], [2, 1])
-    """
+    """Mean of items' probabilities (I, K) over the items that have K trials."""
     items = (~np.isnan(match)).sum(axis=0)
     kept = int((2 * items >= items.max(initial=0)).sum()) if items.max(initial=0) else 0
     mean = np.nansum(match[:, :kept], axis=0) / items[:kept]
@@ -98,13 +66,7 @@ def mean_curve(match: Array) -> Curve:
 
 
 def minimum_trials(match: Array, target: float) -> Array:
-    """Smallest K (…,) whose probability (…, K) reaches the target; NaN where none does.
-
-    Examples
-    --------
-    >>> minimum_trials(np.array([[0.8, 0.8, 0.93], [0.5, 0.5, 0.5]]), 0.9).tolist()
-    [3.0, nan]
-    """
+    """Smallest K (…,) whose probability (…, K) reaches the target; NaN where none does."""
     # A mean of probabilities that are exactly 1 may miss it by rounding.
     reached = match >= target - 1e-12
     return np.where(reached.any(axis=-1), reached.argmax(axis=-1) + 1.0, np.nan)
@@ -263,24 +225,9 @@ class Tier:
 def check_tiers(curves: pd.DataFrame) -> pd.DataFrame:
     """What each tier buys here.
 
-    Parameters
-    ----------
-    curves : pandas.DataFrame
-        `TrialReliability.curves`, or a model's of the same columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``judge, group, stratum, tier, trials, promised, point, lower, upper, verdict``. The verdict compares
-        the interval with the promise: ``holds`` (all of it reaches it), ``does not hold`` (none does),
-        ``undecided``, or ``too few trials``, where the table has none to tell from.
-
-    Examples
-    --------
-    >>> curve = pd.DataFrame({"judge": "j", "group": "", "stratum": "all", "trials": [9, 10],
-    ...                       "point": [0.9, 0.91], "lower": [0.88, 0.89], "upper": [0.92, 0.93]})
-    >>> check_tiers(curve)[["tier", "verdict"]].values.tolist()[:2]
-    [['minimum', 'does not hold'], ['standard', 'too few trials']]
+    Returns: ``judge, group, stratum, tier, trials, promised, point, lower, upper, verdict``. The verdict compares the
+        interval with the promise: ``holds`` (all of it reaches it), ``does not hold`` (none does), ``undecided``, or
+        ``too few trials``, where the table has none to tell from.
     """
     keys = ["judge", "group", "stratum"]
     rows = [

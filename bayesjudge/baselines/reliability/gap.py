@@ -24,12 +24,8 @@ type Array = NDArray[np.float64]
 class Gaps:
     """Mean scores of both responses of an item by one judge under one condition: arrays (G,).
 
-    Attributes
-    ----------
-    judge, condition, item : int array
-        Codes into the names of `ScoreCounts`.
-    first, second : float array
-        Mean scores of the two responses.
+    judge, condition, item: Codes into the names of `ScoreCounts`.
+    first, second: Mean scores of the two responses.
     """
 
     judge: NDArray[np.int64]
@@ -52,16 +48,7 @@ class Gaps:
 def score_gaps(counts: ScoreCounts, *, responses: tuple[str, str] | None = None) -> Gaps:
     """Both responses' mean scores wherever a judge scored both.
 
-    Parameters
-    ----------
-    counts : ScoreCounts
-    responses : pair of str, optional
-        The responses to compare; by default the only two.
-
-    Raises
-    ------
-    UsageError
-        No response of such a name, or not two responses to choose by default.
+    responses: The responses to compare; by default the only two.
 
     Examples
     --------
@@ -93,12 +80,6 @@ def wilcoxon_test(differences: ArrayLike) -> RankTest:
     """Wilcoxon signed-rank test of differences (I,), zeros left out; effect: their median.
 
     Exact without ties among up to 50 differences, normal otherwise.
-
-    Examples
-    --------
-    >>> found = wilcoxon_test([0.3, -0.1, 0.2, 0.5, 0.0])
-    >>> found.statistic, found.p, found.n
-    (1.0, 0.25, 4)
     """
     from scipy.stats import wilcoxon
 

@@ -26,14 +26,7 @@ class RankTest:
 
 
 def kruskal_wallis(values: ArrayLike, groups: ArrayLike) -> RankTest:
-    """Kruskal–Wallis test of values (n,) between groups (n,), with `eta_squared` as effect.
-
-    Examples
-    --------
-    >>> found = kruskal_wallis([0.1, 0.2, 0.15, 0.4, 0.5, 0.45], ["x"] * 3 + ["y"] * 3)
-    >>> round(found.statistic, 4), round(found.p, 4)
-    (3.8571, 0.0495)
-    """
+    """Kruskal–Wallis test of values (n,) between groups (n,), with `eta_squared` as effect."""
     from scipy.stats import kruskal
 
     values, codes = np.asarray(values, dtype=np.float64), np.unique(groups, return_inverse=True)[1]
@@ -48,13 +41,7 @@ def kruskal_wallis(values: ArrayLike, groups: ArrayLike) -> RankTest:
 
 
 def eta_squared(values: ArrayLike, groups: ArrayLike) -> float:
-    """Share of the variance of values (n,) that lies between groups (n,); NaN where nothing varies.
-
-    Examples
-    --------
-    >>> eta_squared([0.0, 0.0, 1.0, 1.0], ["x", "x", "y", "y"])
-    1.0
-    """
+    """Share of the variance of values (n,) that lies between groups (n,); NaN where nothing varies."""
     values, codes = np.asarray(values, dtype=np.float64), np.unique(groups, return_inverse=True)[1]
     total = float(((values - values.mean()) ** 2).sum())
     means = np.bincount(codes, weights=values) / np.bincount(codes)
@@ -63,14 +50,7 @@ def eta_squared(values: ArrayLike, groups: ArrayLike) -> float:
 
 
 def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankTest:
-    """Mann–Whitney test of two samples; effect: P(first > second) with ties as one half.
-
-    Examples
-    --------
-    >>> found = mann_whitney([0.1, 0.2, 0.3], [0.2, 0.4, 0.5])
-    >>> found.statistic, round(found.effect, 3)
-    (1.5, 0.167)
-    """
+    """Mann–Whitney test of two samples; effect: P(first > second) with ties as one half."""
     from scipy.stats import mannwhitneyu
 
     first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
@@ -84,25 +64,13 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankTest:
 
 
 def strata(mean_flip_rate: ArrayLike, *, easy: float = EASY) -> NDArray[np.str_]:
-    """Stratum (I,) of each item by its mean flip rate over judges: easy below the threshold, else hard.
-
-    Examples
-    --------
-    >>> strata([0.05, 0.10, 0.3]).tolist()
-    ['easy', 'hard', 'hard']
-    """
+    """Stratum (I,) of each item by its mean flip rate over judges: easy below the threshold, else hard."""
     # A mean of decimal fractions that is .10 on paper may be a hair below it in binary.
     return np.where(np.asarray(mean_flip_rate) < easy - 1e-12, *STRATA)
 
 
 def cohen_d(first: ArrayLike, second: ArrayLike) -> float:
-    """Cohen's d, ``(mean second − mean first)/pooled standard deviation``; NaN where it is undefined.
-
-    Examples
-    --------
-    >>> round(cohen_d([1.0, 2.0, 3.0], [3.0, 4.0, 5.0]), 3)
-    2.0
-    """
+    """Cohen's d, ``(mean second − mean first)/pooled standard deviation``; NaN where it is undefined."""
     first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     freedom = len(first) + len(second) - 2
     if freedom < 1 or not (len(first) and len(second)):

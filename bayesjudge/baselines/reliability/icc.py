@@ -22,13 +22,9 @@ FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 class MeanSquares:
     """Two-way analysis of variance of n subjects by k raters, every subject scored once by every rater.
 
-    Attributes
-    ----------
-    n, k : int
-        Subjects and raters.
-    rows, columns, error, within : float
-        Mean squares between subjects (MSR), between raters (MSC), of the residual (MSE), and within subjects
-        (MSW, raters and residual together).
+    n, k: Subjects and raters.
+    rows, columns, error, within: Mean squares between subjects (MSR), between raters (MSC), of the residual (MSE), and
+        within subjects (MSW, raters and residual together).
     """
 
     n: int
@@ -40,19 +36,7 @@ class MeanSquares:
 
 
 def mean_squares(scores: ArrayLike) -> MeanSquares:
-    """Mean squares of a complete table (n subjects, k raters).
-
-    Raises
-    ------
-    UsageError
-        Missing scores, fewer than two subjects or raters.
-
-    Examples
-    --------
-    >>> found = mean_squares([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8]])
-    >>> round(found.rows, 3), round(found.error, 3)
-    (14.333, 1.556)
-    """
+    """Mean squares of a complete table (n subjects, k raters)."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 2 or min(scores.shape) < 2 or np.isnan(scores).any():
         raise UsageError(
@@ -84,29 +68,9 @@ def from_sums(mean: ArrayLike, squares: ArrayLike, columns: ArrayLike) -> MeanSq
 def icc(squares: MeanSquares, form: str = "ICC(2,1)", *, prob: float = 0.95) -> tuple[float, float, float]:
     """One intraclass correlation with its F-interval.
 
-    Parameters
-    ----------
-    squares : MeanSquares
-    form : str
-        One of `FORMS`: one-way random, two-way random with absolute agreement, two-way fixed with
-        consistency; of a single score or of the mean of k.
-    prob : float
-        Confidence level.
-
-    Returns
-    -------
-    point, lower, upper : float
-        NaN where no score varies.
-
     References
     ----------
     Shrout & Fleiss 1979, Psychological Bulletin 86; McGraw & Wong 1996, Psychological Methods 1.
-
-    Examples
-    --------
-    >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> [round(value, 3) for value in icc(mean_squares(table))]
-    [0.29, 0.019, 0.761]
     """
     if form not in FORMS:
         raise UsageError(f"no form {form!r}; there are {', '.join(FORMS)}")
@@ -179,16 +143,10 @@ def _over(part: float, whole: float) -> float:
 class OneWay:
     """One-way analysis of variance of n responses with different numbers of scores.
 
-    Attributes
-    ----------
-    n : int
-        Responses.
-    scores : int
-        Scores in all.
-    size : float
-        Effective number of scores a response, ``(N − Σn_i²/N)/(n − 1)``.
-    between, within : float
-        Mean squares.
+    n: Responses.
+    scores: Scores in all.
+    size: Effective number of scores a response, ``(N − Σn_i²/N)/(n − 1)``.
+    between, within: Mean squares.
     """
 
     n: int
@@ -208,10 +166,8 @@ class OneWay:
 class Variances:
     """Components of a score's variance, negative estimates set to 0.
 
-    Attributes
-    ----------
-    response, trial, residual : float
-        Between responses (what a score is about), between trials common to all responses, and the rest.
+    response, trial, residual: Between responses (what a score is about), between trials common to all responses, and
+        the rest.
     """
 
     response: float
@@ -226,14 +182,7 @@ class Variances:
 
 
 def one_way(n: ArrayLike, mean: ArrayLike, squares: ArrayLike) -> OneWay:
-    """From each response's number of scores, mean and sum of squares within: arrays (R,).
-
-    Examples
-    --------
-    >>> found = one_way([2, 2, 1], [7.5, 9.0, 4.0], [0.5, 0.0, 0.0])
-    >>> round(found.within, 3), round(found.between, 2), round(found.size, 2)
-    (0.25, 8.35, 1.6)
-    """
+    """From each response's number of scores, mean and sum of squares within: arrays (R,)."""
     n, mean, squares = (np.asarray(values, dtype=np.float64) for values in (n, mean, squares))
     total = float(n.sum())
     grand = float(n @ mean) / total
@@ -245,15 +194,7 @@ def one_way(n: ArrayLike, mean: ArrayLike, squares: ArrayLike) -> OneWay:
 
 
 def variances(squares: MeanSquares) -> Variances:
-    """Expected mean squares solved for the components of a two-way random model (Shrout & Fleiss, case 2).
-
-    Examples
-    --------
-    >>> from bayesjudge.baselines.reliability.icc import mean_squares
-    >>> found = variances(mean_squares([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
-    >>> found.response, found.trial, found.residual
-    (4.0, 0.5, 0.0)
-    """
+    """Expected mean squares solved for the components of a two-way random model (Shrout & Fleiss, case 2)."""
     return Variances(
         response=max((squares.rows - squares.error) / squares.k, 0.0),
         trial=max((squares.columns - squares.error) / squares.n, 0.0),

@@ -21,18 +21,10 @@ type Array = NDArray[np.float64]
 class Outcomes:
     """Trials of one judge under one condition on I items.
 
-    Attributes
-    ----------
-    judge : str
-    condition : Condition
-    group : str
-        The condition in words; empty where the table has only one.
-    item : int array (I,)
-        Codes into `TrialCounts.items`.
-    n : int array (I, 3)
-        Trials that ended a, b, tie, whatever the order.
-    ordered : int array (I, 2, 3)
-        The same of the trials whose order is known: a shown first, b shown first.
+    group: The condition in words; empty where the table has only one.
+    item: Codes into `TrialCounts.items`.
+    n: Trials that ended a, b, tie, whatever the order.
+    ordered: The same of the trials whose order is known: a shown first, b shown first.
     """
 
     judge: str
@@ -76,11 +68,6 @@ def flip_rate(n: Counts) -> Array:
 
     Zero by definition for a single trial, and too low for few: the most frequent outcome of a sample is
     chosen to fit it. `disagreement` has no such bias.
-
-    Examples
-    --------
-    >>> flip_rate(np.array([[39, 11, 0], [14, 14, 22]])).round(2).tolist()
-    [0.22, 0.56]
     """
     return 1.0 - _share(n.max(axis=1), n.sum(axis=1))
 
@@ -89,11 +76,6 @@ def disagreement(n: Counts) -> Array:
     """Probability (I,) that two of an item's trials differ, ``1 − Σ n_o(n_o − 1)/(N(N − 1))``, unbiased.
 
     NaN for fewer than two trials.
-
-    Examples
-    --------
-    >>> disagreement(np.array([[2, 1, 0], [1, 0, 0]])).round(3).tolist()
-    [0.667, nan]
     """
     total = n.sum(axis=1)
     return 1.0 - _share((n * (n - 1)).sum(axis=1), total * (total - 1))
@@ -123,26 +105,13 @@ def within_order(statistic: Callable[[Counts], Array], ordered: Counts) -> Array
 
 
 def entropy(n: Counts) -> Array:
-    """Shannon entropy (I,) of the observed outcomes, in bits: 0 to log2(3).
-
-    Examples
-    --------
-    >>> entropy(np.array([[25, 25, 0], [50, 0, 0], [1, 1, 1]])).round(3).tolist()
-    [1.0, 0.0, 1.585]
-    """
+    """Shannon entropy (I,) of the observed outcomes, in bits: 0 to log2(3)."""
     share = _share(n, n.sum(axis=1)[:, None])
     return np.asarray(-(share * np.log2(np.where(share > 0, share, 1.0))).sum(axis=1) + 0.0)
 
 
 def majority(n: Counts) -> tuple[Counts, NDArray[np.bool_]]:
-    """Most frequent outcome (I,) as a code, and where several are equally frequent, which counts as a tie (the last).
-
-    Examples
-    --------
-    >>> outcome, shared = majority(np.array([[3, 1, 0], [2, 2, 1]]))
-    >>> outcome.tolist(), shared.tolist()
-    ([0, 2], [False, True])
-    """
+    """Most frequent outcome (I,) as a code, and where several are equally frequent: a tie (the last code)."""
     shared = (n == n.max(axis=1, keepdims=True)).sum(axis=1) > 1
     return np.where(shared, n.shape[1] - 1, n.argmax(axis=1)), shared
 
@@ -170,15 +139,7 @@ def item_means(values: Array) -> Array:
 
 
 def resampled_means(values: Array, *, replicates: int, rng: np.random.Generator) -> Array:
-    """Bootstrap means (B, S) of values (I, S), each over the drawn items that have one.
-
-    Examples
-    --------
-    >>> values = np.array([[0.0, 1.0], [1.0, np.nan]])
-    >>> means = resampled_means(values, replicates=1000, rng=np.random.default_rng(0))
-    >>> means.shape, sorted(set(means[:, 0].tolist()))
-    ((1000, 2), [0.0, 0.5, 1.0])
-    """
+    """Bootstrap means (B, S) of values (I, S), each over the drawn items that have one."""
     known = ~np.isnan(values)
     # Where no value is missing the sizes are known; drawing them again would double the work.
     whole = known.all(axis=0)

@@ -20,13 +20,7 @@ UNRECORDED = "the order of presentation was not recorded: position bias is not i
 
 
 def sign_test(successes: int, items: int) -> float:
-    """Two-sided exact sign test of a share against one half (p value); NaN without items.
-
-    Examples
-    --------
-    >>> round(sign_test(21, 29), 4), round(sign_test(17, 29), 4)
-    (0.0241, 0.4583)
-    """
+    """Two-sided exact sign test of a share against one half (p value); NaN without items."""
     return float(binomial_p(np.array([successes]), np.array([items - successes]))[0])
 
 
@@ -46,23 +40,7 @@ def binomial_p(successes: Counts, failures: Counts) -> Array:
 
 
 def order_p(ordered: Counts) -> Array:
-    """Fisher's exact test (I,) of whether the winner depends on the order, ties left out.
-
-    Parameters
-    ----------
-    ordered : int array (I, 2, 3)
-        Trials with a shown first and with b shown first that ended a, b, tie.
-
-    Returns
-    -------
-    float array
-        NaN where only one order was tried, or every trial tied.
-
-    Examples
-    --------
-    >>> order_p(np.array([[[5, 0, 0], [0, 5, 0]], [[5, 0, 0], [5, 0, 0]]])).round(4).tolist()
-    [0.0079, 1.0]
-    """
+    """Fisher's exact test (I,) of whether the winner depends on the order, ties left out."""
     from scipy.stats import fisher_exact
 
     tables = ordered[:, :, :2]
@@ -83,11 +61,6 @@ def position_effect(ordered: Counts) -> Array:
     """P(first wins) − P(second wins) of each item (I,), averaged over its two orders.
 
     NaN where one order was not tried. 0 for a judge whose verdicts do not depend on the order.
-
-    Examples
-    --------
-    >>> position_effect(np.array([[[4, 0, 0], [4, 0, 0]], [[4, 0, 0], [0, 4, 0]]])).tolist()
-    [0.0, 1.0]
     """
     total = ordered.sum(axis=2)
     gap = np.stack([ordered[:, 0, 0] - ordered[:, 0, 1], ordered[:, 1, 1] - ordered[:, 1, 0]], axis=1)

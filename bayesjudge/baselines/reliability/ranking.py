@@ -15,30 +15,10 @@ _ITEM = [*_BLOCK, "item"]
 def best_response(scores: Scores, *, label: str = "label") -> pd.DataFrame:
     """Share of items whose labelled response has the highest mean score, ties counted as errors.
 
-    Parameters
-    ----------
-    scores : Scores
-        With a column that is 1 for the response that is best and 0 for the others of the item.
-    label : str
-        That column.
+    scores: With a column that is 1 for the response that is best and 0 for the others of the item.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``judge, prompt, temperature, trials`` (1: the first trial alone, then all of them), ``accuracy`` and
+    Returns: ``judge, prompt, temperature, trials`` (1: the first trial alone, then all of them), ``accuracy`` and
         ``items``: those where every response was scored in the trials used, and exactly one is labelled.
-
-    Raises
-    ------
-    UsageError
-        No such column.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"item": ["q", "q"], "response": ["x", "y"], "label": [1, 0],
-    ...                       "s0": [7, 7], "s1": [9, 7]})
-    >>> best_response(Scores.from_frame(frame))[["trials", "accuracy"]].values.tolist()
-    [[1.0, 0.0], [2.0, 1.0]]
     """
     if label not in scores.frame:
         raise UsageError(

@@ -24,12 +24,9 @@ def trial_tests(
 ) -> pd.DataFrame:
     """Tests of position, categories, judges, strata and conditions.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``test, unit, group, statistic, p, effect, n, note``. The effect is the share of items of a sign test,
-        η² of Kruskal–Wallis, P(first > second) of Mann–Whitney, Cohen's d between strata, the median change
-        of Wilcoxon, and Krippendorff's α of the judges' majorities.
+    Returns: ``test, unit, group, statistic, p, effect, n, note``. The effect is the share of items of a sign test, η²
+        of Kruskal–Wallis, P(first > second) of Mann–Whitney, Cohen's d between strata, the median change of Wilcoxon,
+        and Krippendorff's α of the judges' majorities.
     """
     found = [row for one in outcomes for row in _position(one)]
     found += _categories(items) + _judges(items) + _strata(items)

@@ -228,14 +228,11 @@ def _framed(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def item_frame(counts: TrialCounts, outcomes: Sequence[Outcomes], *, easy: float) -> pd.DataFrame:
     """All items of all judges and conditions.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``judge, condition, group, item, category, trials, n_a, n_b, n_tie, flip_rate, disagreement, entropy,
-        majority`` (a, b, tie), ``shared`` (several outcomes are equally frequent), ``preference_p`` (exact
-        binomial of a against b), ``first, second`` (wins of the response shown first and second),
-        ``position_p`` (exact binomial of these), ``order_p`` (Fisher: does the winner depend on the order),
-        ``position_effect``, ``mean_flip_rate`` (over the judges of the condition) and ``stratum``.
+    Returns: ``judge, condition, group, item, category, trials, n_a, n_b, n_tie, flip_rate, disagreement, entropy,
+        majority`` (a, b, tie), ``shared`` (several outcomes are equally frequent), ``preference_p`` (exact binomial of
+        a against b), ``first, second`` (wins of the response shown first and second), ``position_p`` (exact binomial of
+        these), ``order_p`` (Fisher: does the winner depend on the order), ``position_effect``, ``mean_flip_rate`` (over
+        the judges of the condition) and ``stratum``.
     """
     frame = pd.concat([_one(counts, one) for one in outcomes], ignore_index=True)
     mean = frame.groupby(["condition", "item"], sort=False)["flip_rate"].transform("mean")

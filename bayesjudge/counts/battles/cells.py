@@ -34,32 +34,20 @@ _BATTLE = ("item", "first", "second")
 class BattleCells:
     """Cells and the names behind their codes.
 
-    Attributes
-    ----------
-    cast : ibis Table
-        One row a vote: ``item, first, second, voter, human, group`` and its clusters.
-    votes : ibis Table
-        One row a battle that people voted on: ``item, first, second, group, place, length`` and the number of
-        votes ``a, tie, b`` for the first model, neither and the second; ``torn`` where one voter has two.
-    judged_votes : ibis Table
-        Those of battles that a judge saw too.
-    shown : ibis Table
-        One row for each judge, battle and order: ``item, first, second, judge, place, group, gap, stated,
-        label, length``.
-    judged : ibis Table
-        The same with both orders averaged; ``shown_first`` and ``shown_second`` are the labels with the
-        first model's answer shown first, and second.
-    models, judges, groups : tuple of str
-        Sorted names.
-    covariates : tuple of str
-        Names of the covariates, which are the columns ``x_0, x_1, ...`` of every table.
-    clusters : tuple of str
-        Names of the columns that clusters are made of, the columns ``cluster_0, cluster_1, ...`` of `cast`
-        and `judged`.
-    dropped : mapping of str to int
-        Rows that could not be used.
-    warnings : tuple of str
-        What was assumed.
+    cast: One row a vote: ``item, first, second, voter, human, group`` and its clusters.
+    votes: One row a battle that people voted on: ``item, first, second, group, place, length`` and the number of votes
+        ``a, tie, b`` for the first model, neither and the second; ``torn`` where one voter has two.
+    judged_votes: Those of battles that a judge saw too.
+    shown: One row for each judge, battle and order: ``item, first, second, judge, place, group, gap, stated, label,
+        length``.
+    judged: The same with both orders averaged; ``shown_first`` and ``shown_second`` are the labels with the first
+        model's answer shown first, and second.
+    models, judges, groups: Sorted names.
+    covariates: Names of the covariates, which are the columns ``x_0, x_1, ...`` of every table.
+    clusters: Names of the columns that clusters are made of, the columns ``cluster_0, cluster_1, ...`` of `cast` and
+        `judged`.
+    dropped: Rows that could not be used.
+    warnings: What was assumed.
     """
 
     cast: IbisTable
@@ -226,15 +214,7 @@ ALL, NO_GROUP = "all", "(missing)"
 def battle_events(
     battles: Battles | ir.Table, group: str | None, lengths: bool, covariates: Sequence[str], clusters: Sequence[str]
 ) -> tuple[IbisTable, dict[str, int], tuple[str, ...]]:
-    """Usable rows in the columns that battles are made of, how many were dropped by reason, and warnings.
-
-    Raises
-    ------
-    InputError
-        Columns that are not there, values that are no outcomes.
-    UsageError
-        A group or cluster column that is not there.
-    """
+    """Usable rows in the columns that battles are made of, how many were dropped by reason, and warnings."""
     columns = battles.frame.columns if isinstance(battles, Battles) else battles.columns
     if group is not None and group not in columns:
         raise UsageError(f"no column {group!r} to group by; the table has {list(columns)}")

@@ -32,21 +32,7 @@ _ALONE = "\x1f"
 def cluster_columns(battles: Battles | ir.Table, asked: str | Sequence[str] | None) -> tuple[str, ...]:
     """Columns whose values are clusters: those asked for, else the prompt where it repeats, else the item.
 
-    Parameters
-    ----------
-    battles : Battles or ibis Table
-    asked : str, sequence of str or None
-        Names of columns; ``"none"`` takes battles as independent.
-
-    Returns
-    -------
-    tuple of str
-        Empty where battles are taken as independent.
-
-    Raises
-    ------
-    UsageError
-        A column that is not there.
+    asked: Names of columns; ``"none"`` takes battles as independent.
 
     Examples
     --------

@@ -34,32 +34,19 @@ _ROW = [*_KEYS, *_SIDES, *_VOTES, "gap"]
 class BattleClusters:
     """Votes and judged battles by cluster, clusters of one column; R rows, G kinds of cluster.
 
-    Attributes
-    ----------
-    column : str
-        Whose values are the clusters.
-    rater : int array (R,)
-        0 for people (one battle is one vote), j + 1 for judge j (one battle is its view of both orders).
-    first, second, group : int array (R,)
-        Codes; ``first < second``.
-    cluster : int array (R,)
-        Kind of cluster, ``0 ... G − 1``.
-    label : float array (R,)
-        The vote or the judge's hard label: 1 the first model, .5 neither, 0 the second.
-    shown : float array (R, 2)
-        The judge's label with the first model's answer shown first, and second; NaN where it did not see
-        that order, and for people.
-    longer : float array (R,)
-        1 the first model's answer is longer, 0 the second's, .5 neither, NaN unknown.
-    gap : float array (R,)
-        The judge's mean gap, NaN for people and without scores.
-    votes : int array (R, 3)
-        People's votes on a battle that the judge saw, for the first model, neither, the second; zeros for
-        people, whose votes are rows of their own.
-    n : int array (R,)
-        Battles of the row in one cluster of the kind.
-    times : int array (G,)
-        How many clusters of the log are exactly like this one; `count` is their sum.
+    column: Whose values are the clusters.
+    rater: 0 for people (one battle is one vote), j + 1 for judge j (one battle is its view of both orders).
+    first, second, group: Codes; ``first < second``.
+    cluster: Kind of cluster, ``0 ... G − 1``.
+    label: The vote or the judge's hard label: 1 the first model, .5 neither, 0 the second.
+    shown: The judge's label with the first model's answer shown first, and second; NaN where it did not see that order,
+        and for people.
+    longer: 1 the first model's answer is longer, 0 the second's, .5 neither, NaN unknown.
+    gap: The judge's mean gap, NaN for people and without scores.
+    votes: People's votes on a battle that the judge saw, for the first model, neither, the second; zeros for people,
+        whose votes are rows of their own.
+    n: Battles of the row in one cluster of the kind.
+    times: How many clusters of the log are exactly like this one; `count` is their sum.
     """
 
     column: str
@@ -89,16 +76,7 @@ class BattleClusters:
         return self.keep(self.rater == rater)
 
     def count(self) -> int:
-        """Number of clusters with a battle.
-
-        Examples
-        --------
-        >>> from bayesjudge.counts.battles.counts import count_battles
-        >>> from bayesjudge.tables import Battles
-        >>> frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": [1, 0, 1], "prompt": [1, 1, 2]})
-        >>> count_battles(Battles.from_frame(frame)).clusters[0].count()
-        2
-        """
+        """Number of clusters with a battle."""
         return int(self.times[np.unique(self.cluster[self.n > 0])].sum())
 
     def sums(
@@ -106,16 +84,8 @@ class BattleClusters:
     ) -> BattleSums:
         """Sums of targets (R,), by default the labels, for the mathematics of strengths.
 
-        Parameters
-        ----------
-        models : int
-            Number M of models.
-        target : float array (R,), optional
-            What each row tells of its first model, 0 to 1.
-        raters : int, optional
-            Number of raters; by default all rows are taken as one rater's.
-        x : float array (R, K), optional
-            Covariates.
+        target: What each row tells of its first model, 0 to 1.
+        raters: Number of raters; by default all rows are taken as one rater's.
         """
         t = self.label if target is None else target
         return BattleSums(

@@ -36,29 +36,17 @@ type Ints = NDArray[np.int64]
 class BattleCounts:
     """Everything the models and baselines of the Elo question see.
 
-    Attributes
-    ----------
-    models, judges, groups : tuple of str
-        Names in the order of the codes; without a group column there is the one group ``"all"``.
-    human : HumanVotes
-        People's votes, each counted once.
-    judged : JudgedBattles
-        One judged battle is one judge's view of one battle, both orders and all runs averaged.
-    shown : JudgedBattles
-        The same with the two orders kept apart, for everything about position.
-    swaps : Swaps
-        How labels and gaps change with the order.
-    covariates : tuple of str
-        Names of the covariates that were counted, the columns of `HumanVotes.covariates`.
-    battles : BattleClusters
-        All raters' views by battle: who looked at the same answers.
-    clusters : tuple of BattleClusters
-        For each column that clusters the battles, all raters' battles by cluster; empty where battles are
-        taken as independent.
-    dropped : mapping of str to int
-        Rows of the input that could not be used, by reason.
-    warnings : tuple of str
-        What was assumed on the way in.
+    models, judges, groups: Names in the order of the codes; without a group column there is the one group ``"all"``.
+    human: People's votes, each counted once.
+    judged: One judged battle is one judge's view of one battle, both orders and all runs averaged.
+    shown: The same with the two orders kept apart, for everything about position.
+    swaps: How labels and gaps change with the order.
+    covariates: Names of the covariates that were counted, the columns of `HumanVotes.covariates`.
+    battles: All raters' views by battle: who looked at the same answers.
+    clusters: For each column that clusters the battles, all raters' battles by cluster; empty where battles are taken
+        as independent.
+    dropped: Rows of the input that could not be used, by reason.
+    warnings: What was assumed on the way in.
     """
 
     models: tuple[str, ...]
@@ -278,13 +266,7 @@ type Floats = NDArray[np.float64]
 
 
 def human_votes(cells: BattleCells) -> HumanVotes:
-    """People's votes by pattern.
-
-    Raises
-    ------
-    InputError
-        Two votes of one voter on a battle.
-    """
+    """People's votes by pattern."""
     keys = ["first", "second", "group", "place", "length", *covariate_keys(cells.covariates)]
     sums = {name: cells.votes[name].sum() for name in ("a", "tie", "b", "torn")}
     frame = fetch(cells.votes.group_by(keys).aggregate(**sums)).sort_values(keys, ignore_index=True)

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 def covariate_columns(columns: Iterable[str], name: str) -> tuple[str, ...]:
     """The column, or the two columns, behind the name of a covariate.
 
-    Raises
-    ------
-    UsageError
-        There are none.
-
     Examples
     --------
     >>> covariate_columns(["item", "length_a", "length_b"], "length")
@@ -59,11 +54,6 @@ def covariate_keys(names: Sequence[str]) -> tuple[str, ...]:
 
 def frame_differences(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
     """Each covariate as first answer minus second; NaN where it is not known.
-
-    Raises
-    ------
-    UsageError, InputError
-        A covariate without a column; values that are no finite numbers.
 
     Examples
     --------

@@ -16,12 +16,8 @@ type Floats = NDArray[np.float64]
 class PairCounts:
     """Outcomes between each two models that met; P pairs.
 
-    Attributes
-    ----------
-    first, second : int array (P,)
-        Codes of the models, ``first < second``.
-    n : array (P, 3)
-        How often the first won, neither, the second.
+    first, second: Codes of the models, ``first < second``.
+    n: How often the first won, neither, the second.
     """
 
     first: Ints
@@ -53,18 +49,11 @@ class _Rows:
 class HumanVotes(_Rows):
     """People's votes; R patterns.
 
-    Attributes
-    ----------
-    first, second, group : int array (R,)
-        Codes; ``first < second``.
-    order : int array (R,)
-        1 the voters saw the first model's answer first, −1 the second's, 0 both or unknown.
-    length : float array (R,)
-        Length of the first model's answer minus that of the second's, NaN where unknown.
-    covariates : float array (R, K)
-        Differences of whatever `count_battles` was asked for, NaN where unknown.
-    votes : int array (R, 3)
-        Votes for the first model, neither and the second, over all battles of the pattern.
+    first, second, group: Codes; ``first < second``.
+    order: 1 the voters saw the first model's answer first, −1 the second's, 0 both or unknown.
+    length: Length of the first model's answer minus that of the second's, NaN where unknown.
+    covariates: Differences of whatever `count_battles` was asked for, NaN where unknown.
+    votes: Votes for the first model, neither and the second, over all battles of the pattern.
     """
 
     first: Ints
@@ -80,28 +69,16 @@ class HumanVotes(_Rows):
 class JudgedBattles(_Rows):
     """What judges made of battles, beside the human votes on them; R patterns.
 
-    Attributes
-    ----------
-    judge, first, second, group : int array (R,)
-        Codes; ``first < second``.
-    order : int array (R,)
-        1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
-    label : float array (R,)
-        The hard label: 1 the first model is preferred, 0 the second, .5 neither. It is the stated verdict,
-        and the sign of the gap only where none was stated; .5 also where it changes with the order of
-        showing.
-    verdict : float array (R,)
-        The verdict that the judge stated, in the same code, NaN where it only gave scores.
-    gap : float array (R,)
-        Score of the first model's answer minus the second's, mean over orders and runs; NaN without scores.
-    length : float array (R,)
-        As in `HumanVotes`.
-    covariates : float array (R, K)
-        As in `HumanVotes`.
-    votes : int array (R, 3)
-        People's votes on each battle of the pattern; zeros where nobody voted.
-    n : int array (R,)
-        How many judged battles show the pattern.
+    judge, first, second, group: Codes; ``first < second``.
+    order: 1 the first model's answer was shown first, −1 the second's, 0 both orders or unknown.
+    label: The hard label: 1 the first model is preferred, 0 the second, .5 neither. It is the stated verdict, and the
+        sign of the gap only where none was stated; .5 also where it changes with the order of showing.
+    verdict: The verdict that the judge stated, in the same code, NaN where it only gave scores.
+    gap: Score of the first model's answer minus the second's, mean over orders and runs; NaN without scores.
+    length: As in `HumanVotes`.
+    covariates: As in `HumanVotes`.
+    votes: People's votes on each battle of the pattern; zeros where nobody voted.
+    n: How many judged battles show the pattern.
     """
 
     judge: Ints
@@ -134,16 +111,11 @@ class JudgedBattles(_Rows):
 class Swaps(_Rows):
     """Battles that a judge saw in both orders; J judges.
 
-    Attributes
-    ----------
-    labels : int array (J, 3, 3)
-        Battles by the label with the first model shown first (for the first, neither, the second) and by
-        the label with it shown second.
-    advantage, advantage_squares : float array (J,)
-        Sum, and sum of squares, over graded battles of half the gap's change in favour of the answer
-        shown first.
-    n : int array (J,)
-        Graded battles in both orders.
+    labels: Battles by the label with the first model shown first (for the first, neither, the second) and by the label
+        with it shown second.
+    advantage, advantage_squares: Sum, and sum of squares, over graded battles of half the gap's change in favour of the
+        answer shown first.
+    n: Graded battles in both orders.
     """
 
     labels: Ints

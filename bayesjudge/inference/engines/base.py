@@ -69,12 +69,8 @@ class Drawn(NamedTuple):
 class Draws:
     """Unconstrained draws and the sampler's statistics.
 
-    Attributes
-    ----------
-    flat : array (..., chains, draws, d)
-        The draws; leading axes are data sets.
-    stats : dict of str to array (..., chains, draws)
-        ``lp, energy, diverging, n_steps, acceptance_rate``; ``pareto_k, importance_ess`` of weighted draws.
+    flat: The draws; leading axes are data sets.
+    stats: ``lp, energy, diverging, n_steps, acceptance_rate``; ``pareto_k, importance_ess`` of weighted draws.
     """
 
     flat: Any
@@ -149,14 +145,7 @@ class SideBySide(Engine):
 def with_care[E: Engine](engine: E, job: Job, sample: Callable[[E, int, Report | None], Draws]) -> Drawn:
     """Draws, made a second time with shorter steps where transitions diverged; the manifest states it.
 
-    Parameters
-    ----------
-    engine : Engine
-        Of the first run.
-    job : Job
-        What is drawn from.
-    sample : callable
-        ``(engine, seed, report) -> Draws``.
+    sample: ``(engine, seed, report) -> Draws``.
     """
 
     def drawn(engine: E, seed: int) -> Draws:

@@ -104,11 +104,6 @@ def run_from(target: Density, arrays: Arrays, key: Any, options: Engine, *, many
 
     The trajectories have one length, a quarter turn of a Gaussian: the kernel is then one and the same
     reversible kernel at every iteration, so chains from one point may be read forwards or backwards.
-
-    Parameters
-    ----------
-    points : array (sets, d)
-        Where the chains of each posterior start.
     """
     run, rngs = _Run(target, arrays, options, many), [stream(one) for one in key]
     state, _ = run.warmed(rngs, lambda done, _: done)
@@ -196,12 +191,8 @@ DIVERGENT = 1000.0
 class Noise(NamedTuple):
     """What decides iterations by chance.
 
-    Attributes
-    ----------
-    momentum : array (iterations, chains, d)
-        Standard normal.
-    lot : array (iterations, chains)
-        Uniform on the unit interval.
+    momentum: Standard normal.
+    lot: Uniform on the unit interval.
     """
 
     momentum: Any
@@ -295,10 +286,7 @@ def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
 
     One program both warms up and samples, since each copy of a density's gradient takes seconds to compile.
 
-    Returns
-    -------
-    state, (draws, stats)
-        Draws (chains, iterations, d) and statistics (chains, iterations).
+    Returns: Draws (chains, iterations, d) and statistics (chains, iterations).
     """
 
     def one(state: State, at: Any) -> Any:

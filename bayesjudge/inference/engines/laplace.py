@@ -88,16 +88,10 @@ class Laplace(SideBySide):
 class LaplaceDraws:
     """Importance-resampled draws of one posterior or of many.
 
-    Attributes
-    ----------
-    flat : array (..., draws, d)
-        Draws resampled by their smoothed weights.
-    pareto_k : array (...)
-        k̂ of each posterior's weights.
-    ess : array (...)
-        Smallest effective number of proposals of any parameter's mean, 5 % and 95 % quantile.
-    gradient_norm : array (...)
-        Largest absolute gradient where Newton stopped; infinite where there is no mode to start from.
+    flat: Draws resampled by their smoothed weights.
+    pareto_k: k̂ of each posterior's weights.
+    ess: Smallest effective number of proposals of any parameter's mean, 5 % and 95 % quantile.
+    gradient_norm: Largest absolute gradient where Newton stopped; infinite where there is no mode to start from.
     """
 
     flat: Any
@@ -109,16 +103,9 @@ class LaplaceDraws:
 def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: Sets | None = None) -> LaplaceDraws:
     """Approximate, weight and resample.
 
-    Parameters
-    ----------
-    target : Density
-        The posterior.
-    arrays : mapping of str to array
-        Its data; with ``many`` the arrays it names have a leading axis of data sets.
-    key : jax PRNG key
-        Equal keys give equal draws; with ``many`` a key for each data set.
-    draws : int
-        Draws returned, resampled from up to ``MOST`` times as many, or four times that where it helps.
+    arrays: Its data; with ``many`` the arrays it names have a leading axis of data sets.
+    key: Equal keys give equal draws; with ``many`` a key for each data set.
+    draws: Draws returned, resampled from up to ``MOST`` times as many, or four times that where it helps.
     """
     found: list[_Resampled] = []
     norms = []
@@ -251,14 +238,9 @@ MOMENTS_UP_TO = 200
 class Proposal(NamedTuple):
     """A split Student-t on unconstrained space: ``at + root @ (s * above)`` where ``s > 0``, else ``below``.
 
-    Attributes
-    ----------
-    at : array (d,)
-        Its median.
-    root : array (d, d)
-        Cholesky factor of its scale.
-    above, below : array (d,)
-        Scales on either side of the median, along the axes of the Cholesky factor.
+    at: Its median.
+    root: Cholesky factor of its scale.
+    above, below: Scales on either side of the median, along the axes of the Cholesky factor.
     """
 
     at: Any
@@ -270,14 +252,9 @@ class Proposal(NamedTuple):
 class Round(NamedTuple):
     """Where the rounds have come to.
 
-    Attributes
-    ----------
-    proposal : Proposal
-        Of the next round.
-    effective : scalar
-        Effective draws of the last.
-    settled : scalar of bool
-        Whether a further one promises little.
+    proposal: Of the next round.
+    effective: Effective draws of the last.
+    settled: Whether a further one promises little.
     """
 
     proposal: Proposal

@@ -87,20 +87,9 @@ def run_nuts(
 ) -> Draws:
     """Sample the posterior.
 
-    Parameters
-    ----------
-    target : Density
-        The posterior.
-    arrays : mapping of str to array
-        Its data; with ``many`` the arrays it names have a leading axis of data sets.
-    key : jax PRNG key
-        Equal keys give equal draws on one device; with ``many`` a key for each data set.
-    options : Nuts
-        Chains, draws, warm-up, step size.
-    many : Sets, optional
-        Sample many data sets at once.
-    report : callable, optional
-        Called with (iterations done, iterations in all) after every block.
+    arrays: Its data; with ``many`` the arrays it names have a leading axis of data sets.
+    key: Equal keys give equal draws on one device; with ``many`` a key for each data set.
+    report: Called with (iterations done, iterations in all) after every block.
     """
     start, advance = _programs(target, options, many)
     accept = options.target_accept

@@ -25,16 +25,10 @@ SETTLED = 1.0
 class Chains(NamedTuple):
     """Where the chains of data sets start.
 
-    Attributes
-    ----------
-    mode : Mode
-        What they are scattered around, with a leading axis of data sets.
-    z : array (sets, chains, d)
-        Their starting points.
-    value : array (sets, chains)
-        Minus the log density there.
-    slope : array (sets, chains, d)
-        Its gradient.
+    mode: What they are scattered around, with a leading axis of data sets.
+    z: Their starting points.
+    value: Minus the log density there.
+    slope: Its gradient.
     """
 
     mode: Mode
@@ -49,17 +43,6 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
     Where there is no mode it is the density's own start, with unit scales. The density of effects that are
     sampled as they are, not in units of their spread, grows without bound as the spread falls to 0, and
     Newton steps follow it there, where no chain comes back from.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.inference.programs.density import density
-    >>> from bayesjudge.models.judge_error import JudgeError
-    >>> model = JudgeError(pooling="shared")
-    >>> data = model.prepare(simulate_verdicts(seed=1).verdicts)
-    >>> mode = find_starts(density(model, data), data.arrays)
-    >>> mode.at.shape, bool(mode.gradient_norm < 1e-6)
-    ((1, 4), True)
     """
     number, size = many.number if many else 1, target.size
     start = np.tile(np.asarray(target.start), (number, 1))
@@ -75,17 +58,7 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
 def place_chains(
     target: Density, arrays: Arrays, rngs: Sequence[np.random.Generator], chains: int, many: Sets | None = None
 ) -> Chains:
-    """Chains scattered around the modes by the curvature there; a point of no density falls back to the mode.
-
-    Parameters
-    ----------
-    target, arrays, many
-        As in `run_nuts`.
-    rngs : sequence of numpy Generator
-        Of each data set: where its chains are scattered.
-    chains : int
-        Of each data set.
-    """
+    """Chains scattered around the modes by the curvature there; a point of no density falls back to the mode."""
     mode = find_starts(target, arrays, many)
     noise = np.stack([rng.standard_normal((chains, target.size)) for rng in rngs])
     if target.size <= MODE_UP_TO:
@@ -111,16 +84,10 @@ type Slopes = Callable[[Any], tuple[Any, Any]]
 class Mode(NamedTuple):
     """A local maximum of the unconstrained posterior density; of many with a leading axis of data sets.
 
-    Attributes
-    ----------
-    at : array (d,)
-        Where it is.
-    covariance : array (d, d)
-        Inverse Hessian of minus the log density there, with a ridge where it is not positive definite.
-    gradient_norm : scalar
-        Largest absolute gradient; near 0 when the search converged, infinite where there is no density.
-    steps : scalar
-        Newton steps tried.
+    at: Where it is.
+    covariance: Inverse Hessian of minus the log density there, with a ridge where it is not positive definite.
+    gradient_norm: Largest absolute gradient; near 0 when the search converged, infinite where there is no density.
+    steps: Newton steps tried.
     """
 
     at: Any
@@ -144,21 +111,8 @@ def find_modes(slopes: Slopes, start: Any, *, most_steps: int = 100, tolerance: 
     and shrinks when a step succeeds: safe far from the mode, where the Hessian of a hierarchical model is
     indefinite, and quadratic near it.
 
-    Parameters
-    ----------
-    slopes : callable
-        ``points (sets, B, d) -> values (sets, B), gradients (sets, B, d)``, of 1 or d points; where a point
-        is not a number, nothing is asked.
-    start : array (sets, d)
-        Where the searches start.
-    most_steps, tolerance
-        A search ends after as many steps, or at so small a largest gradient.
-
-    Examples
-    --------
-    >>> mode = find_modes(lambda at: (0.5 * ((at - 3.0) ** 2).sum(-1), at - 3.0), np.zeros((1, 2)))
-    >>> mode.at.round(6).tolist(), mode.covariance.round(6).tolist()
-    ([[3.0, 3.0]], [[[1.0, 0.0], [0.0, 1.0]]])
+    slopes: ``points (sets, B, d) -> values (sets, B), gradients (sets, B, d)``, of 1 or d points; where a point is not
+        a number, nothing is asked.
     """
     at = _place(slopes, np.asarray(start, dtype=float))
     curvature = _curvature(slopes, at)

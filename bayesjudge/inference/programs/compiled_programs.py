@@ -20,22 +20,8 @@ ALLOWED = Path("/proc/sys/vm/max_map_count")
 def release_when_many(*, share: float = 0.4) -> bool:
     """Forget JAX's compiled programs when they hold more than a share of the memory maps allowed.
 
-    Parameters
-    ----------
-    share
-        Share of ``vm.max_map_count`` that may be in use, over 0 and at most 1. The largest single study took
-        5 % of it, so the default leaves room.
-
-    Returns
-    -------
-    bool
-        Whether programs were forgotten. What is needed again is compiled again, or read from the cache on
-        disk; results do not change. Always False where the operating system has no such limit to read.
-
-    Examples
-    --------
-    >>> release_when_many()
-    False
+    share: Share of ``vm.max_map_count`` that may be in use, over 0 and at most 1. The largest single study took 5 % of
+        it, so the default leaves room.
     """
     if not (MAPS.exists() and ALLOWED.exists()):
         return False

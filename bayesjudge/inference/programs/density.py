@@ -29,22 +29,13 @@ type Arrays = Mapping[str, Any]
 class Density:
     """Log posterior of one model for data of one shape.
 
-    Attributes
-    ----------
-    size : int
-        Number of unconstrained parameters d.
-    potential : callable
-        ``(flat (d,), arrays) -> scalar``: minus the log density in unconstrained space, with Jacobian.
-    constrain : callable
-        ``(flat (d,), arrays) -> dict`` of every latent site on its own support.
-    unconstrain : callable
-        ``(dict of site values, arrays) -> flat (d,)``, the inverse of ``constrain``.
-    unravel : callable
-        ``flat (d,) -> dict`` of unconstrained site values.
-    dims : mapping of str to tuple of str
-        Names of the axes of every site, from the model's plates.
-    start : array (d,)
-        A point of finite density to search from.
+    size: Number of unconstrained parameters d.
+    potential: ``(flat (d,), arrays) -> scalar``: minus the log density in unconstrained space, with Jacobian.
+    constrain: ``(flat (d,), arrays) -> dict`` of every latent site on its own support.
+    unconstrain: ``(dict of site values, arrays) -> flat (d,)``, the inverse of ``constrain``.
+    unravel: ``flat (d,) -> dict`` of unconstrained site values.
+    dims: Names of the axes of every site, from the model's plates.
+    start: A point of finite density to search from.
     """
 
     size: int
@@ -78,16 +69,7 @@ _CACHE: dict[tuple[Any, ...], Density] = {}
 
 
 def density(model: Model, data: Data) -> Density:
-    """The density of ``model`` for data shaped like ``data``; built once for each shape in a process.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.models.judge_error import JudgeError
-    >>> model = JudgeError(pooling="shared")
-    >>> density(model, model.prepare(simulate_verdicts(seed=1).verdicts)).size
-    4
-    """
+    """The density of ``model`` for data shaped like ``data``; built once for each shape in a process."""
     key = (type(model), model, data.signature)
     if key not in _CACHE:
         _CACHE[key] = _build(model, data)

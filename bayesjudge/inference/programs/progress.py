@@ -15,13 +15,7 @@ type Report = Callable[[int, int], None]
 
 @contextmanager
 def bar(title: str) -> Iterator[Report]:
-    """A bar that the block moves by calling ``report(done, total)``.
-
-    Examples
-    --------
-    >>> with bar("sampling") as report:
-    ...     report(1, 2)
-    """
+    """A bar that the block moves by calling ``report(done, total)``."""
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -37,27 +31,12 @@ def bar(title: str) -> Iterator[Report]:
 
 
 def blocks(iterations: int, size: int) -> list[int]:
-    """Lengths of the blocks between two reports: ``size`` each, and what is left.
-
-    Examples
-    --------
-    >>> blocks(230, 100)
-    [100, 100, 30]
-    """
+    """Lengths of the blocks between two reports: ``size`` each, and what is left."""
     return [min(size, iterations - done) for done in range(0, iterations, size)]
 
 
 def shared(report: Report | None, parts: int) -> list[Report | None]:
-    """A report for each of several equal parts, which may run at the same time, in threads.
-
-    Examples
-    --------
-    >>> first, second = shared(lambda done, total: print(done, "of", total), 2)
-    >>> second(50, 100)
-    50 of 200
-    >>> first(20, 100)
-    70 of 200
-    """
+    """A report for each of several equal parts, which may run at the same time, in threads."""
     if report is None:
         return [None] * parts
     counts, one_at_a_time = [0] * parts, Lock()

@@ -19,14 +19,9 @@ from bayesjudge.model import Data
 class Stack:
     """Arrays of many data sets.
 
-    Attributes
-    ----------
-    first : Data
-        One of them, padded to the common shape.
-    arrays : mapping of str to array
-        Those that differ have a leading axis of data sets, the others are there once.
-    differing : frozenset of str
-        Which these are.
+    first: One of them, padded to the common shape.
+    arrays: Those that differ have a leading axis of data sets, the others are there once.
+    differing: Which these are.
     """
 
     first: Data
@@ -44,16 +39,7 @@ class Stack:
 
 
 def stack(batch: Sequence[Data]) -> Stack:
-    """Data sets padded along their ragged axes to the longest among them, and stacked.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets import simulate_counts
-    >>> from bayesjudge.models.judge_error import JudgeError
-    >>> found = stack([JudgeError().prepare(counts) for counts in simulate_counts(datasets=3, seed=1)])
-    >>> found.part([0, 2])[0].number
-    2
-    """
+    """Data sets padded along their ragged axes to the longest among them, and stacked."""
     padded = _same_shape(batch)
     first = padded[0].arrays
     same = {name for name, a in first.items() if all(np.array_equal(a, data.arrays[name]) for data in padded[1:])}

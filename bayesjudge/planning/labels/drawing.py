@@ -18,35 +18,10 @@ def draw_items(
 ) -> pd.DataFrame:
     """Items of which no answer is labelled, in random order, so that the first of them are a random sample too.
 
-    Parameters
-    ----------
-    verdicts : pandas.DataFrame
-        ``item, model, judge, verdict, label`` as in `bayesjudge.tables.Verdicts`, and the column ``unit``.
-    size : int
-        Items to draw.
-    unit : str
-        The column whose values are drawn as a whole.
-    unsure : bool
-        Draw items more often where judges, or runs of one, disagree: as `sample_labels`.
-    seed : int
-        Equal seeds give equal items, in whatever order the rows are.
+    verdicts: ``item, model, judge, verdict, label`` as in `bayesjudge.tables.Verdicts`, and the column ``unit``.
+    seed: Equal seeds give equal items, in whatever order the rows are.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``unit`` and, where items are not drawn evenly, ``label_probability``.
-
-    Raises
-    ------
-    UsageError
-        No item without a label, or fewer than are wanted; ``unsure`` where no answer has two verdicts, or where
-        some are labelled already.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"item": ["p", "q"], "model": "m", "judge": "j", "verdict": [1, 0], "label": [None, 1]})
-    >>> draw_items(frame, size=1)["item"].tolist()
-    ['p']
+    Returns: ``unit`` and, where items are not drawn evenly, ``label_probability``.
     """
     labelled = verdicts["label"].notna().groupby(verdicts[unit]).any()
     items = labelled.index[~labelled].sort_values()

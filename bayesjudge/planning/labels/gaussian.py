@@ -18,20 +18,12 @@ type Flags = NDArray[np.bool_]
 class Problem:
     """What an answer's label would tell: N cells (I × M, flat), T targets.
 
-    Attributes
-    ----------
-    draws : array (D, N)
-        Centred draws over √(D − 1), 0 for cells that cannot be asked.
-    noise : array (N,)
-        ``E p(1 − p)``.
-    target : array (N, T)
-        Covariances of the labels with the targets.
-    variance : float
-        Summed variance of the targets now.
-    models : int
-        Cells an item.
-    askable : bool array (I,)
-        Which items have an answer to ask for.
+    draws: Centred draws over √(D − 1), 0 for cells that cannot be asked.
+    noise: ``E p(1 − p)``.
+    target: Covariances of the labels with the targets.
+    variance: Summed variance of the targets now.
+    models: Cells an item.
+    askable: Which items have an answer to ask for.
     """
 
     draws: Array

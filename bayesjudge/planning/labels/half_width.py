@@ -18,30 +18,13 @@ def labels_for_half_width(
     c (1/n − 1/N) for what the judge does not say of the unlabelled (two-phase sampling); c is solved for from
     the half width there is. Where N labels are too few, the number is that of labelled answers needed.
 
-    Parameters
-    ----------
-    wanted, now : float
-        Half widths: the one to reach, and that of the interval with ``labelled`` labels.
-    labelled, answers : int
-        n, at least 1, and N.
-    accuracy : float
-        p, between 0 and 1.
-    prob : float
-        Probability of the interval.
-
-    Raises
-    ------
-    UsageError
-        No label, or more labels than answers.
+    wanted, now: Half widths: the one to reach, and that of the interval with ``labelled`` labels.
+    labelled, answers: n, at least 1, and N.
+    accuracy: p, between 0 and 1.
 
     References
     ----------
     Cochran, Sampling Techniques (1977), chapter 12: double sampling.
-
-    Examples
-    --------
-    >>> labels_for_half_width(0.05, now=0.10, labelled=100, answers=10_000, accuracy=0.7)
-    398
     """
     if not 1 <= labelled <= answers:
         raise UsageError(f"{labelled} labels of {answers} answers: at least one, and not more than there are")

@@ -255,13 +255,7 @@ _TEXT = (
 
 
 def by_judge(judge: str) -> str:
-    """Whose numbers a table shows, for its caption; nothing where there is one judge.
-
-    Examples
-    --------
-    >>> by_judge("gpt-4"), by_judge("")
-    (', judge gpt-4', '')
-    """
+    """Whose numbers a table shows, for its caption; nothing where there is one judge."""
     if judge == PANEL:
         return ", all judges together"
     return f", judge {judge}" if judge else ""

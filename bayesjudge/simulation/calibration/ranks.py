@@ -26,10 +26,7 @@ FALSE_ALARM = 0.01
 def rank_rows(found: Ranked, *, unreliable: NDArray[np.bool_], seed: int) -> pd.DataFrame:
     """One row a replicate and quantity; ties, as of a quantity that does not vary, are broken at random.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``replicate, quantity, of_data, rank, truth, mean, sd, unreliable``.
+    Returns: ``replicate, quantity, of_data, rank, truth, mean, sd, unreliable``.
     """
     replicates, names = found.true.shape[1], len(found.names)
     ranks = ranks_among(found.true[..., None], found.drawn, np.random.default_rng(seed))
@@ -164,22 +161,6 @@ class RankTest:
     The ECDF of the ranks is compared at every rank with its binomial distribution. The smallest pointwise
     tail probability γ is the statistic; its own distribution under uniformity is simulated, which makes the
     test, and the band that belongs to it, hold at all ranks at once.
-
-    Parameters
-    ----------
-    replicates : int
-        Number of ranks.
-    draws : int
-        Posterior draws behind each rank.
-    seed : int
-        Seed of the simulated null distribution.
-
-    Examples
-    --------
-    >>> test = RankTest(replicates=200, draws=19, seed=0)
-    >>> even, heaped = np.arange(200) % 20, np.full(200, 10)
-    >>> bool(test.p_value(even) > 0.9), bool(test.p_value(heaped) < 1e-4)
-    (True, True)
     """
 
     replicates: int
@@ -237,20 +218,7 @@ def chi_squared(ranks: NDArray[np.int64], draws: int, *, least: int = 10) -> flo
 
     Neighbouring ranks share a bin, so that bins expect ``least`` ranks each or more.
 
-    Parameters
-    ----------
-    ranks : int array (replicates,)
-        From 0 to ``draws``.
-    draws : int
-        Posterior draws behind each rank.
-    least : int
-        Smallest expected count; there are two bins at least.
-
-    Examples
-    --------
-    >>> even, heaped = np.arange(200) % 20, np.full(200, 10)
-    >>> chi_squared(even, 19) > 0.9, chi_squared(heaped, 19) < 1e-9
-    (True, True)
+    ranks: From 0 to ``draws``.
     """
     from scipy.special import chdtrc
 
@@ -263,13 +231,6 @@ def chi_squared(ranks: NDArray[np.int64], draws: int, *, least: int = 10) -> flo
 
 
 def ranks_among(true: NDArray[np.float64], others: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rank of (..., 1) among (..., N), from 0 to N; ties are broken at random, so that uniform stays uniform.
-
-    Examples
-    --------
-    >>> others, rng = np.array([[1.0, 3.0, 0.5]]), np.random.default_rng(0)
-    >>> ranks_among(np.array([[2.0]]), others, rng).tolist()
-    [2]
-    """
+    """Rank of (..., 1) among (..., N), from 0 to N; ties are broken at random, so that uniform stays uniform."""
     below, equal = (others < true).sum(-1), (others == true).sum(-1)
     return np.asarray(below + rng.integers(0, equal + 1))

@@ -33,12 +33,8 @@ type _Sites = Mapping[str, Any]
 class World:
     """Replicates of a model's own simulator.
 
-    Attributes
-    ----------
-    datasets : tuple of Data
-        The design with each replicate's observations.
-    points : array (replicates, d)
-        The true parameters, unconstrained.
+    datasets: The design with each replicate's observations.
+    points: The true parameters, unconstrained.
     """
 
     datasets: tuple[Data, ...]
@@ -49,14 +45,8 @@ class World:
 class Ranked:
     """Test quantities at the truth and at posterior draws.
 
-    Attributes
-    ----------
-    names : tuple of str
-        One name a quantity: ``site[label, label]`` for parameters.
-    true : array (quantities, replicates)
-    drawn : array (quantities, replicates, draws)
-    of_data : bool array (quantities,)
-        Whether the quantity looks at the data, too.
+    names: One name a quantity: ``site[label, label]`` for parameters.
+    of_data: Whether the quantity looks at the data, too.
     """
 
     names: tuple[str, ...]
@@ -67,22 +57,7 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Simulator:
-    """A model's own simulator on one design; its programs are compiled once and serve block after block.
-
-    Parameters
-    ----------
-    model : Model
-        Any model of the protocol.
-    data : Data
-        The design that all replicates share.
-    extra : mapping of str to callable
-        Test quantities beside the parameters and the log likelihood.
-
-    Raises
-    ------
-    UsageError
-        Data that list only the patterns that were seen, so that simulated ones would have no place.
-    """
+    """A model's own simulator on one design; its programs are compiled once and serve block after block."""
 
     model: Model
     data: Data
@@ -96,13 +71,7 @@ class Simulator:
             )
 
     def world(self, replicates: int, *, seed: int) -> World:
-        """Parameters and data sets from ``model.simulate``, all in one program.
-
-        Raises
-        ------
-        UsageError
-            A parameter was drawn so close to the edge of its support that it has no unconstrained value.
-        """
+        """Parameters and data sets from ``model.simulate``, all in one program."""
         import jax
 
         keys = jax.random.split(jax.random.key(seed), replicates)
@@ -123,15 +92,7 @@ class Simulator:
         return World(datasets=datasets, points=points)
 
     def rank(self, world: World, drawn: NDArray[np.float64]) -> Ranked:
-        """Every scalar parameter, the log likelihood, and the extra quantities.
-
-        Parameters
-        ----------
-        world : World
-            Replicates.
-        drawn : array (replicates, draws, d)
-            Unconstrained draws for each replicate.
-        """
+        """Every scalar parameter, the log likelihood, and the extra quantities."""
         points = np.concatenate([world.points[:, None], drawn], axis=1)
         seen = {name: np.stack([data[name] for data in world.datasets]) for name in self.data.observations}
         shared = {name: a for name, a in self.data.arrays.items() if name not in self.data.observations}

@@ -198,19 +198,8 @@ def _unreliable(fits: ManyFits) -> NDArray[np.bool_]:
 def exact_ranks(simulator: Simulator, world: World, *, length: int, engine: Engine, seed: int) -> NDArray[np.int64]:
     """Ranks (replicates, quantities) from 0 to ``length − 1``; ties are broken at random.
 
-    Parameters
-    ----------
-    simulator : Simulator
-        Of the model and its quantities.
-    world : World
-        Its replicates.
-    length : int
-        States of each chain, the truth among them; at most ``draws + 1``.
-    engine : Engine
-        `Hmc` runs with its chains, draws and warm-up, and shares programs with `fit_many`; two chains are
-        read.
-    seed : int
-        Equal seeds give equal ranks.
+    length: States of each chain, the truth among them; at most ``draws + 1``.
+    seed: Equal seeds give equal ranks.
     """
     from bayesjudge.inference.batches import TOGETHER, Batch, chains_from
     from bayesjudge.inference.engines import Hmc

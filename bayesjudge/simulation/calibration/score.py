@@ -100,21 +100,9 @@ def score_moments(
 ) -> pd.DataFrame:
     """The three identities, in standard errors.
 
-    Parameters
-    ----------
-    points : array (replicates, d)
-        Unconstrained parameters that the data were drawn from.
-    scores : array (replicates, d)
-        Gradient of the log density at each point.
-    curvature : array (replicates, d)
-        Unbiased estimates of its second derivatives.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``z_mean``, ``z_slope`` and ``z_curvature``: means of ``∂l``, of ``f ∂l + f'`` with ``f = tanh`` of
-        the standardised parameter, and of ``(∂l)² + ∂∂l``, each over its standard error; 0 where density
-        and simulator belong together.
+    Returns: ``z_mean``, ``z_slope`` and ``z_curvature``: means of ``∂l``, of ``f ∂l + f'`` with ``f = tanh`` of the
+        standardised parameter, and of ``(∂l)² + ∂∂l``, each over its standard error; 0 where density and simulator
+        belong together.
 
     Examples
     --------

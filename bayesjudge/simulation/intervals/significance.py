@@ -15,29 +15,12 @@ from bayesjudge.simulation.holm import holm
 def coverage_tests(intervals: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFrame:
     """Exact binomial tests of coverage, one row a group of intervals, corrected for their number.
 
-    Parameters
-    ----------
-    intervals : pandas.DataFrame
-        Columns ``by`` and ``lower, upper, truth, prob``; in a group one interval a data set, so that the
+    intervals: Columns ``by`` and ``lower, upper, truth, prob``; in a group one interval a data set, so that the
         intervals of a group are independent. Intervals that are not defined are left out.
-    by : sequence of str
-        Columns that tell one group from another.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``by`` and ``n, coverage, nominal, below, above`` (one-sided exact p-values against coverage
-        of at least the nominal probability, and against more than that strictly between the ends, as in
-        `coverage_table`) and ``adjusted_below, adjusted_above`` (Holm,
-        over all rows).
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"unit": "a", "lower": 0.0, "upper": [1.0] * 9 + [-1.0], "truth": 0.5,
-    ...                      "prob": 0.95})
-    >>> found = coverage_tests(rows, by=["unit"]).iloc[0]
-    >>> float(found["coverage"]), round(float(found["below"]), 3)
-    (0.9, 0.401)
+    Returns: Columns ``by`` and ``n, coverage, nominal, below, above`` (one-sided exact p-values against coverage of at
+        least the nominal probability, and against more than that strictly between the ends, as in `coverage_table`) and
+        ``adjusted_below, adjusted_above`` (Holm, over all rows).
     """
     from scipy.stats import binom
 
@@ -57,30 +40,9 @@ def overall_coverage(
 ) -> pd.DataFrame:
     """Coverage over all cells and units, with bounds that count data sets, not intervals.
 
-    Parameters
-    ----------
-    intervals : pandas.DataFrame
-        Columns ``by``, ``dataset`` and ``lower, upper, truth, prob``.
-    by : sequence of str
-        Columns that tell one row of the result from another.
-    dataset : sequence of str
-        Columns that tell one data set from another.
-    prob : float
-        Probability of the bounds: normal, from the spread of the data sets' own shares; exact where there is
-        none.
+    intervals: Columns ``by``, ``dataset`` and ``lower, upper, truth, prob``.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``by`` and ``datasets, coverage, coverage_lower, coverage_upper, nominal``.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"method": "x", "dataset": [0, 0, 1, 1], "lower": 0.0, "upper": [1.0, -1, 1, 1],
-    ...                      "truth": 0.5, "prob": 0.95})
-    >>> found = overall_coverage(rows, by=["method"], dataset=["dataset"], prob=0.95).iloc[0]
-    >>> int(found["datasets"]), float(found["coverage"])
-    (2, 0.75)
+    Returns: Columns ``by`` and ``datasets, coverage, coverage_lower, coverage_upper, nominal``.
     """
     from scipy.stats import norm
 

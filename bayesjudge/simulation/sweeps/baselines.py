@@ -25,15 +25,7 @@ def accuracy(counts: Any, *, prob: float, seed: int) -> Estimates:
 
 
 def panel(votes: Any, *, prob: float, seed: int) -> Estimates:
-    """All methods for several judges, of both populations.
-
-    Examples
-    --------
-    >>> from bayesjudge.simulation.sweeps import worlds
-    >>> table, _ = worlds.panel(40, 0)
-    >>> panel(table, prob=0.95, seed=0).frame["method"].iloc[0]
-    'naive[majority-vote]'
-    """
+    """All methods for several judges, of both populations."""
     from bayesjudge.baselines.panel import panel_baselines
 
     return Estimates.concat(
@@ -75,30 +67,14 @@ def soft_elo(counts: Any, *, prob: float, seed: int) -> Estimates:
 
 
 def trials(counts: Any, *, prob: float, seed: int) -> Estimates:
-    """Plug-in figures with bootstrap intervals.
-
-    Examples
-    --------
-    >>> from bayesjudge.simulation.sweeps import worlds
-    >>> table, _ = worlds.trials(3, 0)
-    >>> trials(table, prob=0.95, seed=0).frame["method"].iloc[0]
-    'bootstrap'
-    """
+    """Plug-in figures with bootstrap intervals."""
     from bayesjudge.baselines.reliability import trial_baselines
 
     return trial_baselines(counts, prob=prob, seed=seed, bootstrap=1000).estimates
 
 
 def scores(counts: Any, *, prob: float, seed: int) -> Estimates:
-    """Analysis of variance.
-
-    Examples
-    --------
-    >>> from bayesjudge.simulation.sweeps import worlds
-    >>> table, _ = worlds.scores(2, 0)
-    >>> scores(table, prob=0.95, seed=0).frame["method"].iloc[0]
-    'anova'
-    """
+    """Analysis of variance."""
     from bayesjudge.baselines.reliability import score_baselines
 
     return score_baselines(counts, prob=prob, seed=seed).estimates

@@ -110,12 +110,6 @@ def judged(value: float, seed: int) -> World:
     """Six models and a judge of the prior of `judge_elo`, by battles, of which a third have a vote.
 
     Nobody ties, so that what the judge adds for the answer shown first is the model's effect.
-
-    Examples
-    --------
-    >>> world = judged(100, 0)[1]
-    >>> round(world["effect", "shown first", "j0", ""], 2), ("deviation", "m0", "j0", "") in world
-    (0.3, True)
     """
     from bayesjudge.counts.battles.counts import count_battles
     from bayesjudge.datasets import BattleDesign, simulate_battles
@@ -149,11 +143,6 @@ def graded(value: float, seed: int) -> World:
 
     The gaps are those of a judge with tastes of its own, as where nothing is drawn from a prior; the votes
     follow from the gaps alone, as the model has it.
-
-    Examples
-    --------
-    >>> round(graded(100, 0)[1]["beta", "j0"], 2)
-    2.83
     """
     from bayesjudge.counts.battles.counts import count_battles
     from bayesjudge.datasets import BattleDesign, simulate_battles, soft_truth
@@ -178,13 +167,7 @@ def _log_temperature(rng: np.random.Generator) -> float:
 
 
 def panel(value: float, seed: int) -> World:
-    """Two models before three judges, labels of the prior of `judge_panel`, by labelled items.
-
-    Examples
-    --------
-    >>> round(panel(40, 0)[1]["accuracy", "b"], 3)
-    0.39
-    """
+    """Two models before three judges, labels of the prior of `judge_panel`, by labelled items."""
     from bayesjudge.counts.panel import PanelVotes
     from bayesjudge.datasets.design import by_model
 
@@ -236,13 +219,7 @@ def _label_logits(kinds: Floats, drawn: Any, rng: np.random.Generator) -> Floats
 
 
 def trials(value: float, seed: int) -> World:
-    """Two judges of the prior of `repeated_trials`, by trials of each item in each order.
-
-    Examples
-    --------
-    >>> round(trials(3, 0)[1]["variance_share[judge]", "all judges"], 3)
-    0.136
-    """
+    """Two judges of the prior of `repeated_trials`, by trials of each item in each order."""
     from bayesjudge.counts.trials import count_trials
     from bayesjudge.datasets import simulate_trials
 

@@ -36,20 +36,12 @@ _AS_COMMANDS = {"engine": Hmc()}
 class Sweep:
     """One question's worlds and who answers it there.
 
-    Attributes
-    ----------
-    cells : tuple of Cell
-        Worlds, in the order of what is swept.
-    models : callable
-        ``() -> tuple`` of generative models, the default one first.
-    baselines : callable or None
-        ``(table, prob=, seed=) -> Estimates``.
-    estimands : tuple of str or None
-        What is judged; None is everything whose truth is known.
-    sampling : mapping
-        Options of `fit_many`.
-    from_prior : tuple of str
-        What is swept in cells whose parameters come from the prior of the default model.
+    cells: Worlds, in the order of what is swept.
+    models: ``() -> tuple`` of generative models, the default one first.
+    baselines: ``(table, prob=, seed=) -> Estimates``.
+    estimands: What is judged; None is everything whose truth is known.
+    sampling: Options of `fit_many`.
+    from_prior: What is swept in cells whose parameters come from the prior of the default model.
     """
 
     cells: tuple[Cell, ...]
@@ -61,18 +53,7 @@ class Sweep:
 
 
 def sweep_of(question: str) -> Sweep:
-    """The sweep of a question.
-
-    Raises
-    ------
-    UsageError
-        A question without one.
-
-    Examples
-    --------
-    >>> list(dict.fromkeys(cell.swept for cell in sweep_of("elo").cells))
-    ['battles', 'spread of drawn strengths, 100 battles', 'battles, models drawn from the prior']
-    """
+    """The sweep of a question."""
     if question not in SWEEPS:
         raise UsageError(f"there is no sweep for {question!r}; there are {', '.join(SWEEPS)}")
     return SWEEPS[question]

@@ -31,20 +31,12 @@ COMPARED_DRAWS = 500
 class JudgeFits:
     """Fits of one judge, by the method name of their model.
 
-    Attributes
-    ----------
-    judge : str
-        Whose verdicts.
-    headline : Fit
-        The answer rests on it.
-    alternatives : mapping of str to Fit
-        `judge_error` with the other poolings: only compared with the headline, never reported.
-    by_model : Fit
-        In which the judge's rates may differ by model, whatever the headline pools: for diagnostics.
-    reweighted : Fit, optional
-        With labels weighed by estimated probabilities, where they look chosen.
-    more : tuple of Fit
-        Of further models, which answer as the headline does.
+    judge: Whose verdicts.
+    headline: The answer rests on it.
+    alternatives: `judge_error` with the other poolings: only compared with the headline, never reported.
+    by_model: In which the judge's rates may differ by model, whatever the headline pools: for diagnostics.
+    reweighted: With labels weighed by estimated probabilities, where they look chosen.
+    more: Of further models, which answer as the headline does.
     """
 
     judge: str
@@ -71,18 +63,11 @@ class JudgeFits:
 class JudgePlan:
     """The fits that one judge's part of the answer needs.
 
-    Attributes
-    ----------
-    judge : str
-        Whose verdicts.
-    jobs : mapping of str to Fitting
-        By pooling, the headline's first; ``reweighted`` where labels look chosen; further models by label.
-    compared : tuple of str
-        Poolings that are only compared with the headline.
-    by_model : str
-        In which the judge's rates may differ by model.
-    more : tuple of str
-        Further models, apart from the headline.
+    judge: Whose verdicts.
+    jobs: By pooling, the headline's first; ``reweighted`` where labels look chosen; further models by label.
+    compared: Poolings that are only compared with the headline.
+    by_model: In which the judge's rates may differ by model.
+    more: Further models, apart from the headline.
     """
 
     judge: str
@@ -114,20 +99,7 @@ def plan_judge(
 ) -> JudgePlan:
     """List every fit that one judge's part of the answer needs.
 
-    Parameters
-    ----------
-    counts : VerdictCounts
-        Of one judge alone.
-    options : AccuracyOptions
-        Checked options.
-    labels : {"random", "weighted", "reweighted", "enriched"}
-        How the headline takes the labels.
-    compared : bool
-        Also fit the other poolings, where there are two models or more to pool over.
-    models : sequence of Model
-        Further models; where `judge_error` is not requested, the first of them is the headline.
-    chosen : VerdictCounts, optional
-        The same counts with estimated probabilities of labels, where those look chosen.
+    chosen: The same counts with estimated probabilities of labels, where those look chosen.
     """
     own, several = is_requested(options, OWN) or not models, len(counts.models) > 1
     others: list[Pooling] = [name for name in POOLINGS if name != options.pooling]
@@ -165,20 +137,12 @@ def plan_judge(
 class Part:
     """Fits of one judge (or of all together) and every table made from them.
 
-    Attributes
-    ----------
-    fits : JudgeFits
-        The posteriors.
-    bayes, baselines : Estimates
-        Accuracies and differences.
-    quality : Estimates
-        The judge's, or the judges', quality.
-    ranks : pandas.DataFrame
-        Probability of each rank.
-    checks : dict of str to pandas.DataFrame
-        Tables of checks by name.
-    reasons : tuple of str
-        Why the Bayesian rows should not be used although the posterior has converged.
+    fits: The posteriors.
+    bayes, baselines: Accuracies and differences.
+    quality: The judge's, or the judges', quality.
+    ranks: Probability of each rank.
+    checks: Tables of checks by name.
+    reasons: Why the Bayesian rows should not be used although the posterior has converged.
     """
 
     fits: JudgeFits

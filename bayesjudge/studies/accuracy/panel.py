@@ -87,14 +87,6 @@ def panel_beats_best(agreement: xr.DataArray) -> float:
 
     The best judge may be another one in every draw, so a judge that looks best by luck is not held against
     the panel as if it were known to be.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> draws = xr.DataArray([[[0.9, 0.8], [0.7, 0.8]]], dims=("chain", "draw", "judge"),
-    ...                      coords={"judge": ["panel", "j"]})
-    >>> panel_beats_best(draws)
-    0.5
     """
     best = agreement.isel(judge=slice(1, None)).max("judge", skipna=True)
     return float((agreement.isel(judge=0, drop=True) > best).mean())

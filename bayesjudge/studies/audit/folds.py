@@ -16,14 +16,9 @@ if TYPE_CHECKING:
 class Folds:
     """Folds of the verified pairs.
 
-    Attributes
-    ----------
-    fold : int array (n,)
-        Fold of each row of the table, −1 where nobody verified it.
-    question : int array (n,)
-        Code of each one's question.
-    by_question : bool
-        Whether whole questions are held out, because the unverified pairs are about questions unseen.
+    fold: Fold of each row of the table, −1 where nobody verified it.
+    question: Code of each one's question.
+    by_question: Whether whole questions are held out, because the unverified pairs are about questions unseen.
     """
 
     fold: NDArray[np.int64]
@@ -46,13 +41,6 @@ def make_folds(pairs: Pairs, *, folds: int, seed: int) -> Folds:
 
     Random folds are blind to what goes wrong on new questions: the model has seen the questions it is tested
     on (METHODS 3.2).
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets import simulate_pairs
-    >>> found = make_folds(simulate_pairs(seed=1, n=30, verified=12).pairs, folds=5, seed=0)
-    >>> found.number, found.by_question
-    (5, False)
     """
     verified, by_question = pairs.verified, pairs.mostly_unseen
     question = pairs.codes("question")

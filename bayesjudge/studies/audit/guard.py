@@ -35,24 +35,15 @@ REPLICATES = 2000
 class Guard:
     """Whether flips may be applied, and what cross-validation on the verified pairs said.
 
-    Attributes
-    ----------
-    open : bool
-        Flips may be applied.
-    reason : str
-        Why, in a sentence.
-    wins, losses : float
-        Pairs that held-out flips would gain, and lose: half a pair where one of two verdicts that disagree is
+    open: Flips may be applied.
+    reason: Why, in a sentence.
+    wins, losses: Pairs that held-out flips would gain, and lose: half a pair where one of two verdicts that disagree is
         turned around, since one of them was right already.
-    probability : float
-        P(precision of flips > ½).
-    folds : Folds
-        Which verified pairs were held out together.
-    trust : float array (n, 3)
-        P(people agree) of every verified verdict by a model that did not see its pair, and its interval; NaN
+    probability: P(precision of flips > ½).
+    folds: Which verified pairs were held out together.
+    trust: P(people agree) of every verified verdict by a model that did not see its pair, and its interval; NaN
         elsewhere.
-    flips : bool array (n,)
-        Held-out flips, whether the guard is open or not.
+    flips: Held-out flips, whether the guard is open or not.
     """
 
     open: bool
@@ -68,30 +59,10 @@ class Guard:
 def fast_audit(pairs: Pairs, model: VerdictAgreement, *, seed: int = 0, guarded: bool = True) -> Audit:
     """Audit by the model's empirical-Bayes form.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of one judge, some verified.
-    model : VerdictAgreement
-        With ``labels="both"``.
-    seed : int
-        Of the folds.
-    guarded : bool
-        Apply flips only when the guard is open.
+    model: With ``labels="both"``.
 
-    Returns
-    -------
-    Audit
-        Scores are P(people agree); ``figures`` hold the guard's ``wins``, ``losses``, ``probability`` and
+    Returns: Scores are P(people agree); ``figures`` hold the guard's ``wins``, ``losses``, ``probability`` and
         ``open``.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets import simulate_pairs
-    >>> from bayesjudge.models.verdict_agreement import VerdictAgreement
-    >>> found = fast_audit(simulate_pairs(seed=1).pairs, VerdictAgreement())
-    >>> bool(found.figures["open"]), bool(found.flips.any())
-    (True, True)
     """
     data, of = model.prepare(pairs), presentations(pairs)
     fitted = model.fit_quickly(data, np.ones(len(data["agreements"]), dtype=bool))

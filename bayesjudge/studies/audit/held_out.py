@@ -67,26 +67,11 @@ def compare_methods(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Hide each of the guard's folds in turn, audit, and look what was made of it.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of one judge.
-    methods : mapping of str to callable
-        From a table to an `Audit`.
-    guard : Guard
-        Its own scores and flips stand first, under ``label``.
-    label : str
-        Name of the model behind the guard.
-    report : callable, optional
-        ``report(done, total)``, called after each fold.
+    guard: Its own scores and flips stand first, under ``label``.
+    report: ``report(done, total)``, called after each fold.
 
-    Returns
-    -------
-    frame : pandas.DataFrame
-        One row a verified verdict and method, in the order of `Pairs.rank`: ``item, category, agrees,
-        method, score, flip``.
-    warnings : list of str
-        Methods that some fold gave too little to work on.
+    Returns: frame: One row a verified verdict and method, in the order of `Pairs.rank`: ``item, category, agrees,
+        method, score, flip``.; warnings: Methods that some fold gave too little to work on.
     """
     fold, warnings, done = guard.folds.fold, [], 0
     parts = [_of_method(pairs, label, guard.trust[:, 0], guard.flips)]

@@ -22,13 +22,7 @@ def is_requested(options: QuestionOptions, own: str) -> bool:
 
 
 def further_models(options: QuestionOptions, *, own: Collection[str], needs: type) -> list[Model]:
-    """Models to fit apart from the question's ``own``, each of which has what it ``needs``.
-
-    Raises
-    ------
-    UsageError
-        No model, something that is none, or one that lacks a method of the protocol ``needs``.
-    """
+    """Models to fit apart from the question's ``own``, each of which has what it ``needs``."""
     if options.models is not None and not options.models:
         raise UsageError(f"models=() leaves no model; by default there is {', '.join(own)}")
     found = []

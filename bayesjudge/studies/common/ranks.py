@@ -43,16 +43,7 @@ def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
 
 
 def beats(elo: xr.DataArray) -> pd.DataFrame:
-    """Posterior probability that the row's model has the higher Elo than the column's; NaN on the diagonal.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> draws = xr.DataArray([[[1510.0, 1490.0], [1500.0, 1500.1]]], dims=("chain", "draw", "model"),
-    ...                      coords={"model": ["a", "b"]})
-    >>> beats(draws).loc["a", "b"]
-    np.float64(0.5)
-    """
+    """Posterior probability that the row's model has the higher Elo than the column's; NaN on the diagonal."""
     values = elo.transpose("chain", "draw", "model").to_numpy().reshape(-1, elo.sizes["model"])
     share = np.stack([(values[:, [one]] > values).mean(axis=0) for one in range(values.shape[1])])
     np.fill_diagonal(share, np.nan)

@@ -30,13 +30,9 @@ OWN = ("judge_elo", "bradley_terry", "judge_temperature")
 class EloFits:
     """Fits by method name, the one that answers first.
 
-    Attributes
-    ----------
-    fits : mapping of str to Fit
-        `judge_elo` and `bradley_terry` of people's votes; without votes, `bradley_terry` of each judge.
-        With covariates, `bradley_terry` that knows them too; where judges score, `judge_temperature`.
-    judge_of : mapping of str to str
-        Whose scale each fit is on: a judge, or the empty string for people.
+    fits: `judge_elo` and `bradley_terry` of people's votes; without votes, `bradley_terry` of each judge. With
+        covariates, `bradley_terry` that knows them too; where judges score, `judge_temperature`.
+    judge_of: Whose scale each fit is on: a judge, or the empty string for people.
     """
 
     fits: Mapping[str, Fit]

@@ -50,16 +50,7 @@ def elo_warnings(
 
 
 def order_warnings(battles: Battles, *, judges: Iterable[str] | None = None) -> list[str]:
-    """Which of the judges (by default all) prefer one column whatever the models, where no order is recorded.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.tables import Battles
-    >>> rows = {"model_a": ["x", "y"] * 50, "model_b": ["y", "x"] * 50, "judge": "j", "verdict": "a"}
-    >>> order_warnings(Battles.from_frame(pd.DataFrame(rows)))[0][:52]
-    'judge j prefers model_a in 100% of its verdicts, and'
-    """
+    """Which of the judges (by default all) prefer one column whatever the models, where no order is recorded."""
     frame = battles.frame
     decided = frame[frame["order"].isna() & frame["verdict"].isin([0.0, 1.0])]
     if judges is not None:

@@ -52,18 +52,12 @@ DRAWN_AGAIN = 400
 class Predicted:
     """Predictions of hidden votes and what is known of them.
 
-    Attributes
-    ----------
-    estimates : Estimates
-        Estimand ``held_out_elo``; ``truth`` is the Elo by the hidden votes, where there are any. First
-        `judge_elo` on all judges, then for each judge conformal intervals. A model that cannot be predicted
-        has a row with the reason.
-    warnings : tuple of str
-        Which baselines could not be had, and why.
-    gate : Gate or None
-        Of all predictions together; None where nothing was asked for.
-    scores : mapping of str to mapping
-        Error, coverage, width and interval score of each method.
+    estimates: Estimand ``held_out_elo``; ``truth`` is the Elo by the hidden votes, where there are any. First
+        `judge_elo` on all judges, then for each judge conformal intervals. A model that cannot be predicted has a row
+        with the reason.
+    warnings: Which baselines could not be had, and why.
+    gate: Of all predictions together; None where nothing was asked for.
+    scores: Error, coverage, width and interval score of each method.
     """
 
     estimates: Estimates = field(default_factory=lambda: Estimates.from_rows([]))
@@ -75,19 +69,7 @@ class Predicted:
 def predict_held_out(counts: BattleCounts, models: Sequence[str], options: EloOptions) -> Predicted:
     """Predictive intervals for the human Elo of models whose votes are hidden one model at a time.
 
-    Parameters
-    ----------
-    counts : BattleCounts
-        With votes and judges.
-    models : sequence of str
-        Names, or ``"all"`` for every model that has votes and verdicts.
-    options : EloOptions
-        Checked options.
-
-    Raises
-    ------
-    UsageError
-        An unknown model, no votes, or no judges.
+    models: Names, or ``"all"`` for every model that has votes and verdicts.
     """
     chosen = _choose(counts, models)
     references, messages = _references(counts, chosen, options)
@@ -224,13 +206,6 @@ def scores_of(
 
     Calibrated as in the paper, the coverage of conformal intervals is ⌈prob · n⌉/n for any scores whatever:
     it is then given as NaN.
-
-    Examples
-    --------
-    >>> row = {"estimand": ESTIMAND, "unit": "m", "method": "x", "point": 1510, "lower": 1490, "upper": 1530}
-    >>> found = scores_of(Estimates.from_rows([{**row, "truth": 1500, "prob": 0.9}]))["x"]
-    >>> found["mae"], found["interval_score"]
-    (10.0, 40.0)
     """
     known = estimates.where(estimand=ESTIMAND).frame
     known = known[known["truth"].notna() & known["point"].notna()]

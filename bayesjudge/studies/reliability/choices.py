@@ -32,14 +32,8 @@ _NOTE = "choices are not resampled"
 class Chosen:
     """What choices among three options or more contribute.
 
-    Attributes
-    ----------
-    counts : ChoiceCounts
-    choices : list of ChoiceFit
-        Of every judge under every condition.
-    baseline : ChoiceReliability
-    estimates : Estimates
-        Bayesian rows first.
+    choices: Of every judge under every condition.
+    estimates: Bayesian rows first.
     """
 
     counts: ChoiceCounts

@@ -27,16 +27,9 @@ if TYPE_CHECKING:
 class Pairwise:
     """What comparisons contribute.
 
-    Attributes
-    ----------
-    counts : TrialCounts
-    fit : Fit
-        Of `repeated_trials`.
-    baseline : TrialReliability
-    estimates : Estimates
-        Bayesian rows first.
-    items, curves, minimum, plan : pandas.DataFrame
-        Of the posterior.
+    fit: Of `repeated_trials`.
+    estimates: Bayesian rows first.
+    items, curves, minimum, plan: Of the posterior.
     """
 
     counts: TrialCounts
@@ -58,16 +51,9 @@ class Pairwise:
 class Pointwise:
     """What scores contribute.
 
-    Attributes
-    ----------
-    counts : ScoreCounts
-    fits : tuple of Fit
-        Of `pointwise_scores`; none where the scores cannot tell noise from responses.
-    baseline : ScoreReliability
-    estimates : Estimates
-        Bayesian rows first.
-    unfitted : str
-        Why there is no posterior.
+    fits: Of `pointwise_scores`; none where the scores cannot tell noise from responses.
+    estimates: Bayesian rows first.
+    unfitted: Why there is no posterior.
     """
 
     counts: ScoreCounts
@@ -100,13 +86,7 @@ def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -
 
 
 def pointwise_job(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) -> Fitting | str:
-    """The fit of `pointwise_scores`, or why its data allow none.
-
-    Raises
-    ------
-    UsageError
-        Scores that allow no posterior, where there is nothing ``alone`` to answer from.
-    """
+    """The fit of `pointwise_scores`, or why its data allow none."""
     model = PointwiseScores(likelihood=options.likelihood)
     try:
         model.prepare(counts)
@@ -138,12 +118,9 @@ _COLUMNS = ["judge", "group", "item", "trials", "extra", "wrong", "wrong_after",
 def plan_frame(fit: Fit, options: ReliabilityOptions) -> pd.DataFrame:
     """Further trials of every item of every judge and condition, each with a budget of its own.
 
-    Returns
-    -------
-    pandas.DataFrame
-        ``judge, group, item, trials`` (made), ``extra`` (to make), ``wrong`` and ``wrong_after`` (probability
-        that the majority is wrong, without and with them) and ``wrong_uniform`` (the judge's expected number
-        of wrong majorities had the same trials been spread evenly).
+    Returns: ``judge, group, item, trials`` (made), ``extra`` (to make), ``wrong`` and ``wrong_after`` (probability that
+        the majority is wrong, without and with them) and ``wrong_uniform`` (the judge's expected number of wrong
+        majorities had the same trials been spread evenly).
     """
     from bayesjudge.models.repeated_trials.verdict_draws import verdict_draws
 

@@ -58,14 +58,7 @@ EXACT = "exact"
 
 
 def arranged(rows: Estimates) -> tuple[Estimates, Estimates]:
-    """Estimates about repeatability, and about the judges; Bayesian rows of an estimand first.
-
-    Examples
-    --------
-    >>> rows = [{"estimand": name, "method": "x"} for name in ("kappa", "icc", "flip_rate[same order]")]
-    >>> [part.frame["estimand"].tolist() for part in arranged(Estimates.from_rows(rows))]
-    [['flip_rate[same order]', 'icc'], ['kappa']]
-    """
+    """Estimates about repeatability, and about the judges; Bayesian rows of an estimand first."""
     frame = rows.frame
     kind = frame["estimand"].str.replace(r"[\\[(].*", "", regex=True)
     late = ~frame["method"].str.startswith("bayes:")
