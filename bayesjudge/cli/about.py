@@ -13,7 +13,7 @@ from bayesjudge.errors import UsageError
 
 
 def show(
-    answer: Annotated[Path, typer.Argument(help="Folder of --out, or what --json printed.")],
+    answer: Annotated[Path, typer.Argument(help="Folder of --out, a page of --html, or what --json printed.")],
     html: Annotated[Path | None, typer.Option(help="Write the report as one self-contained page.")] = None,
     as_json: Json = False,
     every: Annotated[bool, typer.Option("--all", help="Print every method, not the main ones.")] = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib import import_module, resources
 from pathlib import Path
@@ -188,8 +188,10 @@ class Comparison:
 
     def page(self) -> Page:
         """The report, not yet written: made of the answer as it is stored, so that a loaded one has the same."""
+        from bayesjudge.report.citing import citation_of
+
         page: Page = self._layout("page")(self.stored())
-        return page
+        return replace(page, citation=citation_of(self, page.question), stored=self.to_json())
 
     def screen(self, width: int) -> Sequence[Table | str]:
         """Tables and lines for a terminal of some width, of the answer as it is stored."""

@@ -94,6 +94,14 @@ class Section:
     folded: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Citation:
+    """What a methods section says of an answer, in paragraphs, and its references."""
+
+    text: Sequence[str]
+    references: Sequence[str] = ()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Page:
     """A report.
@@ -120,6 +128,10 @@ class Page:
         Status is ``yes``, ``warn`` or ``no``.
     manifest : mapping
         How it was computed: settings, versions, seeds.
+    citation : Citation, optional
+        How to cite the answer.
+    stored : str
+        JSON of the answer, which the page carries along; empty for none.
 
     Raises
     ------
@@ -144,6 +156,8 @@ class Page:
     sections: Sequence[Section] = ()
     checklist: Sequence[ChecklistItem] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    citation: Citation | None = None
+    stored: str = ""
 
     def __post_init__(self) -> None:
         wrong = [status for _, status, _ in self.checklist if status not in STATUSES]

@@ -53,7 +53,7 @@ function compact(table) {
   const button = document.createElement("button");
   const columns = table.tHead.rows[0].cells.length - 1;
   button.type = "button";
-  button.className = "columns";
+  button.className = "action";
   const turn = (closed) => {
     table.classList.toggle("compact", closed);
     button.setAttribute("aria-expanded", String(!closed));
@@ -62,6 +62,26 @@ function compact(table) {
   turn(true);
   button.addEventListener("click", () => turn(!table.classList.contains("compact")));
   table.closest(".scroll").after(button);
+}
+
+// The answer lies in the page, compressed; a button saves it.
+for (const stored of document.querySelectorAll("#stored-answer")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "action";
+  button.textContent = "Download the answer (JSON)";
+  button.addEventListener("click", () => download(stored.textContent));
+  document.querySelector(".download").append(button);
+}
+
+async function download(packed) {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const unfolded = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await new Response(unfolded).blob());
+  link.download = "answer.json";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
 // A region is a stop of the keyboard where it scrolls.

@@ -16,6 +16,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.embedding import unpacked
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -35,7 +36,8 @@ def load_answer(path: str | PathLike[str]) -> Comparison:
     Parameters
     ----------
     path : path-like
-        What ``--json`` printed, or the folder of ``--out`` or `Comparison.save`.
+        What ``--json`` printed, the folder of ``--out`` or `Comparison.save`, or a page of ``--html``, which holds
+        its answer.
 
     Returns
     -------
@@ -49,13 +51,13 @@ def load_answer(path: str | PathLike[str]) -> Comparison:
 
     Examples
     --------
-    >>> load_answer("no folder")
+    >>> load_answer("none")
     Traceback (most recent call last):
-    bayesjudge.errors.UsageError: 'no folder': no such file or folder; give a folder of --out, or what --json printed
+    bayesjudge.errors.UsageError: 'none': no such file or folder; give its folder, its page, or what --json printed
     """
     file = Path(path)
     file = file / "answer.json" if file.is_dir() else file
-    fix = "give a folder of --out, or what --json printed"
+    fix = "give its folder, its page, or what --json printed"
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -63,7 +65,7 @@ def load_answer(path: str | PathLike[str]) -> Comparison:
     except (OSError, ValueError) as error:
         raise UsageError(f"{str(file)!r} cannot be read ({error}); {fix}") from error
     try:
-        return from_dict(json.loads(text))
+        return from_dict(json.loads(unpacked(text) if text[:15].lower() == "<!doctype html>" else text))
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise UsageError(f"{str(file)!r} is not an answer of bayesjudge ({error}); {fix}") from error
 

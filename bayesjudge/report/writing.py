@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from bayesjudge.files import write_text
 from bayesjudge.report.cells import grid_of
+from bayesjudge.report.embedding import ELEMENT, packed
 from bayesjudge.report.page import STATUSES, Page
 from bayesjudge.text import visible
 
@@ -59,6 +60,8 @@ def render_page(page: Page) -> str:
     html: str = template.render(
         page=page,
         statuses=STATUSES,
+        stored=packed(page.stored) if page.stored else "",
+        element=ELEMENT,
         manifests=_manifests(page.manifest),
         style=Markup(_file("page.css")),  # noqa: S704 - a file of ours
         script=Markup(script),  # noqa: S704 - a file of ours

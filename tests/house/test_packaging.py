@@ -35,7 +35,8 @@ for entry in metadata.distribution("bayesjudge").entry_points:
     entry.load()
     if entry.group == "bayesjudge.models":
         card = resources.files(entry.value.split(":")[0]) / "README.md"
-        assert card.read_text(encoding="utf-8").strip(), card
+        text = card.read_text(encoding="utf-8")
+        assert "## For a methods section" in text and "## References" in text, card
 from bayesjudge.datasets import mmlu_pro
 assert len(mmlu_pro())
 print(*names, sep="\\n")

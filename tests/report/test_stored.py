@@ -22,6 +22,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.report import Comparison, load_answer, render_page
+from bayesjudge.report.embedding import ELEMENT, packed
 from bayesjudge.report.stored import QUESTIONS, from_dict
 from bayesjudge.report.terminal import show_answer
 
@@ -49,6 +50,46 @@ def test_show_gives_the_answer_again(answer_to: Ask, question: str, tmp_path: Pa
     assert page.read_text(encoding="utf-8") == render_page(answer.page())
     done = CliRunner().invoke(cli.app, ["show", str(tmp_path / "answer.json"), "--json"])
     assert done.stdout == answer.to_json() + "\n"
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_page_holds_its_answer_and_how_to_cite_it(answer_to: Ask, question: str, tmp_path: Path) -> None:
+    answer = answer_to(question)
+    page = answer.to_html(tmp_path / "page.html")
+    assert load_answer(page).to_json() == answer.to_json()
+    again = tmp_path / "again.html"
+    done = CliRunner().invoke(cli.app, ["show", str(page), "--html", str(again)])
+    assert done.exit_code == 0, done.output
+    assert again.read_bytes() == page.read_bytes()
+    citation = answer.page().citation
+    assert citation is not None
+    text, fit = " ".join(citation.text), next(iter(answer.manifest["fits"].values()))
+    for part in (
+        f"Model {fit['model']}: ",
+        "Default priors: ",
+        f"numpyro {fit['versions']['numpyro']}",
+        answer.version,
+    ):
+        assert part in text
+    assert len(citation.references) > 2
+    assert not any("*" in paper for paper in citation.references)
+
+
+@pytest.mark.parametrize(
+    ("inside", "said"),
+    [
+        ("", "holds no stored answer"),
+        (f'<script type="text/plain" id="{ELEMENT}">AAAA</script>', "damaged"),
+        (f'<script type="text/plain" id="{ELEMENT}">{packed("[1, 2]" * 99)[:20]}</script>', "cut off"),
+        (f'<script type="text/plain" id="{ELEMENT}">AAA</script>', "damaged"),
+        (f'<script type="text/plain" id="{ELEMENT}">{packed("[]")}</script>', "is not an answer"),
+    ],
+)
+def test_a_page_without_a_whole_answer_is_refused(tmp_path: Path, inside: str, said: str) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(f"<!doctype html>{inside}", encoding="utf-8")
+    with pytest.raises(UsageError, match=said):
+        load_answer(page)
 
 
 def by_hand(**changes: Any) -> Comparison:
