@@ -15,11 +15,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from bayesjudge.errors import UsageError, require_positive
+from bayesjudge.errors import UsageError, did_you_mean, require_positive
+from bayesjudge.priors import InUse, Prior, Slot
+from bayesjudge.priors.use import ARRAY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,12 +82,10 @@ class Data:
 
     def padded(self, dim: str, length: int) -> Data:
         """Copy whose axis ``dim`` is lengthened to ``length`` with zeros, which must stand for nothing seen."""
-        arrays = {}
-        for name, array in self.arrays.items():
-            widths = [
-                (0, length - size if d == dim else 0) for d, size in zip(self.dims[name], np.shape(array), strict=True)
-            ]
-            arrays[name] = np.pad(array, widths) if dim in self.dims[name] else array
+        arrays = dict(self.arrays)
+        for name in (name for name, dims in self.dims.items() if dim in dims):
+            sizes = zip(self.dims[name], np.shape(arrays[name]), strict=True)
+            arrays[name] = np.pad(arrays[name], [(0, length - size if d == dim else 0) for d, size in sizes])
         coords = {**self.coords, dim: tuple(range(length))}
         return replace(self, arrays=arrays, coords=coords)
 
@@ -145,8 +145,11 @@ class Model(Protocol):
 class GenerativeModel(ABC):
     """Base class of models: a frozen dataclass adds ``prepare, numpyro, quantities`` and what else it offers.
 
-    A field whose name ends in ``_scale`` must be above 0.
+    A field whose name ends in ``_scale`` must be above 0. ``given`` are the priors that are not the defaults of
+    `priors`; `with_priors` sets them.
     """
+
+    given: tuple[tuple[str, Prior], ...] = ()
 
     #: Effects of units whose distribution is part of the model, not a prior guess about one number.
     exchangeable: ClassVar[tuple[str, ...]] = ()
@@ -173,10 +176,51 @@ class GenerativeModel(ABC):
         return tuple(found)
 
     @property
+    def priors(self) -> Mapping[str, Slot]:
+        """Every number that the model assumes under its options, by name."""
+        return {}
+
+    def with_priors(self, priors: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
+        """The model with other priors: texts as `Slot.read` takes them, or objects of NumPyro, SciPy or PyMC.
+
+        Raises
+        ------
+        UsageError
+            A name that the model does not have, with the nearest; a prior that does not fit.
+
+        Examples
+        --------
+        >>> find_model("judge_error")().with_priors(sensitivity="160/200").label
+        'bayes:judge_error[partial, sensitivity~Beta(161, 41)]'
+        """
+        slots, found = self.priors, dict(self.given)
+        for name, prior in {**(priors or {}), **named}.items():
+            if name not in slots:
+                has = ", ".join(slots) or "none"
+                raise UsageError(f"{self.label} has no prior {name!r}{did_you_mean(name, slots)}; it has: {has}")
+            try:
+                found[name] = slots[name].read(prior)
+            except UsageError as error:
+                raise UsageError(f"prior {name} of {self.name}: {error}") from error
+        kept = {name: prior for name, prior in found.items() if name not in slots or prior != slots[name].default}
+        return replace(self, given=tuple(sorted(kept.items())))
+
+    @property
+    def chosen_priors(self) -> Mapping[str, Prior]:
+        """The prior of every slot: what was given, or the default."""
+        given = dict(self.given)
+        return {name: given.get(name, slot.default) for name, slot in self.priors.items()}
+
+    def in_use(self, data: Data) -> InUse:
+        """The priors as `numpyro` and `pymc` take them."""
+        return InUse(self.chosen_priors, data.arrays)
+
+    @property
     def label(self) -> str:
         """Method name in tables."""
-        options = ",".join(self.options)
-        return f"bayes:{self.name}[{options}]" if options else f"bayes:{self.name}"
+        given = [f"{name}~{prior}" for name, prior in self.given if name in self.priors]
+        inside = ", ".join([",".join(self.options), *given] if self.options else given)
+        return f"bayes:{self.name}[{inside}]" if inside else f"bayes:{self.name}"
 
     @abstractmethod
     def prepare(self, table: Any) -> Data:
@@ -313,6 +357,22 @@ def lacks(model: Model, offer: type) -> UsageError:
     (method,) = (name for name in vars(offer) if not name.startswith("_"))
     have = [name for name in model_names() if isinstance(find_model(name)(), offer)]
     return UsageError(f"{model.label} has no method {method}, which this question needs; {have[0]} has it")
+
+
+def with_parameters(model: Model, data: Data) -> Data:
+    """Copy of ``data`` with the parameters of the model's priors among its arrays, which a program takes as arguments.
+
+    They are no data: they have no dims, and what is stored of a fit does not have them.
+    """
+    chosen = model.chosen_priors if isinstance(model, GenerativeModel) else {}
+    return data.with_arrays({**data.arrays, **{ARRAY + name: np.array(p.parameters) for name, p in chosen.items()}})
+
+
+def program_of(model: Model, data: Data) -> Any:
+    """What of a model shapes its program: of priors whose parameters come with the data, their families alone."""
+    if not isinstance(model, GenerativeModel) or not any(name.startswith(ARRAY) for name in data.arrays):
+        return model
+    return replace(model, given=()), tuple((name, prior.family) for name, prior in model.chosen_priors.items())
 
 
 def with_observations(model: Model, data: Data, observed: Mapping[str, Any]) -> Data:

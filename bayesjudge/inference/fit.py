@@ -22,7 +22,7 @@ from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.storage import write_tree
-from bayesjudge.model import Data, Describes, Model
+from bayesjudge.model import Data, Describes, Model, with_parameters
 
 
 class LaplaceFallbackWarning(UserWarning):
@@ -79,10 +79,11 @@ class Fit:
         if "prior" in self.tree:
             return self
         sizes = self.tree["posterior_predictive"].sizes
+        data = with_parameters(self.model, self.data)
         found = tree.prior_groups(
             self.model,
-            self.data,
-            density(self.model, self.data),
+            data,
+            density(self.model, data),
             seed=self.manifest["seed"],
             draws=sizes["chain"] * sizes["draw"],
         )
@@ -162,7 +163,8 @@ class Fitting:
         accelerator.prepare()
         compiled_programs.release_when_many()
         model, engine = self.model, self.engine
-        data = self.table if isinstance(self.table, Data) else model.prepare(self.table)
+        plain = self.table if isinstance(self.table, Data) else model.prepare(self.table)
+        data = with_parameters(model, plain)
         job = Job(model=model, data=data, seed=self.seed, progress=self.progress)
         drawn, target = engine.run(job), job.target
         posterior = tree.posterior_dataset(target, data, drawn.flat)
@@ -178,7 +180,7 @@ class Fitting:
             seed=self.seed,
             facts={**length, **drawn.facts, **described},
         )
-        return Fit(model=model, data=data, tree=made, gate=gate_of(posterior, made["sample_stats"].dataset))
+        return Fit(model=model, data=plain, tree=made, gate=gate_of(posterior, made["sample_stats"].dataset))
 
 
 def run_fits[K](jobs: Mapping[K, Fitting], *, executor: Executor | None = None, workers: int = 1) -> dict[K, Fit]:

@@ -16,6 +16,7 @@ from bayesjudge.inference.fit import Fit
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.storage import read_tree
 from bayesjudge.model import Data, Model, find_model
+from bayesjudge.priors import Prior
 
 
 def load_fit(path: str | os.PathLike[str]) -> Fit:
@@ -57,6 +58,9 @@ def _model(name: str, options: Mapping[str, Any]) -> Model:
     default = build()
     rebuilt: dict[str, Any] = {}
     for option, value in options.items():
+        if option == "given":
+            rebuilt[option] = tuple((slot, Prior(prior["family"], tuple(prior["parameters"]))) for slot, prior in value)
+            continue
         current: Any = getattr(default, option)
         if isinstance(value, Mapping) and hasattr(current, "__dataclass_fields__"):
             rebuilt[option] = dataclasses.replace(current, **value)

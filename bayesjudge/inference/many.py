@@ -29,7 +29,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared
 from bayesjudge.inference.programs.stacks import Stack, stack
 from bayesjudge.inference.tree import posterior_dataset
-from bayesjudge.model import Data, Model
+from bayesjudge.model import Data, Model, with_parameters
 
 #: Draws, and warm-up draws, of each chain of an engine that is named.
 DRAWS = 500
@@ -61,7 +61,7 @@ class ManyFits:
 
     def posterior(self, index: int) -> xr.Dataset:
         """Posterior of one data set, dims ``chain, draw, ...``."""
-        data = self.data[index]
+        data = with_parameters(self.model, self.data[index])
         return posterior_dataset(density(self.model, data), data, self.flat[index])
 
     def gate(self, index: int) -> Gate:
@@ -132,7 +132,8 @@ def fit_many(
     chosen = engine_of(engine, draws=DRAWS, tune=DRAWS)
     if not isinstance(chosen, SideBySide):
         raise UsageError(f"engine={chosen.name!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
-    prepared = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
+    plain = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
+    prepared = [with_parameters(model, data) for data in plain]
     groups = [_Group.of(numbers, prepared) for numbers in _shapes(prepared)]
     run = _Run(model=model, batch=batch, mesh=mesh, executor=executor)
     shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()
@@ -144,10 +145,7 @@ def fit_many(
         drawn |= run.drawn(careful, [group.only(diverged) for group in groups], seed + 1, None)
     found = [drawn[i] for i in range(len(prepared))]
     return ManyFits(
-        model=model,
-        data=tuple(prepared),
-        flat=tuple(flat for flat, _ in found),
-        stats=tuple(stats for _, stats in found),
+        model=model, data=tuple(plain), flat=tuple(flat for flat, _ in found), stats=tuple(stats for _, stats in found)
     )
 
 

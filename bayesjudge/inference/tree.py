@@ -91,7 +91,7 @@ def assemble(
         dims = {name: target.dims[name][: v.ndim - 2] for name, v in shaped.items()}
         return to_dataset(shaped, dims, data).assign_coords(thinned)
 
-    constants = {name: (data.dims[name], np.asarray(a)) for name, a in data.arrays.items()}
+    constants = {name: (dims, np.asarray(data[name])) for name, dims in data.dims.items() if name in data.arrays}
     groups = {
         "posterior": posterior,
         "sample_stats": xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()}),
@@ -159,12 +159,12 @@ def prior_groups(model: Model, data: Data, target: Density, *, seed: int, draws:
 
 
 def data_hash(data: Data) -> str:
-    """SHA-256 of the arrays, names and values; floating-point numbers in single precision.
+    """SHA-256 of the arrays with dims, names and values; floating-point numbers in single precision.
 
     Sums differ in their last digit between processors, and data that differ in nothing else are the same.
     """
     digest = hashlib.sha256()
-    for name in sorted(data.arrays):
+    for name in sorted(data.arrays.keys() & data.dims.keys()):
         digest.update(name.encode())
         array = np.ascontiguousarray(data.arrays[name])
         digest.update((array.astype(np.float32) if array.dtype.kind == "f" else array).tobytes())

@@ -8,13 +8,14 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args, get_origin, runtime_checkable
 
 from bayesjudge.conditions import condition_of
 from bayesjudge.errors import EngineError, UsageError, did_you_mean
 from bayesjudge.options.option import Option, Options, Stated, alternatives, stated
+from bayesjudge.priors.objects import converted
 
 #: Fewest draws of a chain whose R-hat is defined: it compares the chain's two halves.
 LEAST_DRAWS = 4
@@ -80,6 +81,17 @@ class QuestionOptions(Options):
             recorded="given",
         ),
     ] = None
+    priors: Annotated[
+        Mapping[str, Any],
+        Option(
+            "Prior of a model in place of its own: sensitivity=160/200 (an earlier study), sensitivity=0.7..0.9 "
+            "(holds 90 %), 'sensitivity=Beta(16, 4)', or judge_error.sensitivity=... of one model alone; in Python "
+            "also an object of NumPyro, SciPy or PyMC.",
+            flag="--prior",
+            metavar="sensitivity=160/200",
+            recorded="given",
+        ),
+    ] = field(default_factory=dict)
     baselines: Annotated[
         Sequence[str | Named] | None,
         Option(
@@ -125,6 +137,8 @@ class QuestionOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        typed = {name: one if isinstance(one, str) else converted(one) for name, one in self.priors.items()}
+        object.__setattr__(self, "priors", typed)
         for text in self.fail_if:
             condition_of(text)
         if self.engine == "pymc" and importlib.util.find_spec("pymc") is None:
@@ -146,6 +160,7 @@ class QuestionOptions(Options):
         for one in stated(type(self)):
             value = getattr(self, one.name)
             if one.option.recorded == "always" or (one.option.recorded == "given" and value != one.default):
+                value = {name: str(prior) for name, prior in value.items()} if one.name == "priors" else value
                 found[one.name] = list(map(_plain, value)) if isinstance(value, tuple) else value
         return found
 

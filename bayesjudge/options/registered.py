@@ -45,7 +45,7 @@ def registered(name: str, options: Mapping[str, str]) -> Model:
     from bayesjudge.model import find_model
 
     make: Any = find_model(name)
-    known = [field.name for field in fields(make)]
+    known = [field.name for field in fields(make) if field.name != "given"]
     if unknown := [option for option in options if option not in known]:
         raise UsageError(
             f"{name} has no option {unknown[0]!r}{did_you_mean(unknown[0], known)}; it has: {', '.join(known)}"

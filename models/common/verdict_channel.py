@@ -17,13 +17,13 @@ unlike the others to their mean. Pooling ``shared`` sets τ = 0; ``specific`` gi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bayesjudge.errors import require_positive
 from bayesjudge.estimates.posterior import differences, quantity
+from bayesjudge.priors import InUse, Slot
+from bayesjudge.priors.slot import PROBABILITY
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,25 +33,25 @@ Pooling = Literal["shared", "partial", "specific"]
 Labels = Literal["random", "weighted", "reweighted", "enriched"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChannelPrior:
-    """Hyper-parameters of the verdict channel, on the logit scale.
-
-    specific_mean, specific_scale: Of every unit's own logit under ``pooling="specific"``.
-    """
-
-    mean: float = 1.5
-    scale: float = 1.5
-    spread: tuple[float, float] = (0.0, 0.4)
-    specific_mean: float = 1.0
-    specific_scale: float = 1.5
-
-    def __post_init__(self) -> None:
-        scales = {"scale": self.scale, "spread[1]": self.spread[1], "specific_scale": self.specific_scale}
-        require_positive(**scales)
+#: Of each model's accuracy.
+FLAT = Slot("Beta(1, 1)", PROBABILITY, "flat: nothing is known of the models before their answers")
 
 
-def numpyro_channel(pooling: Pooling, prior: ChannelPrior, judges: int, units: int, dim: str) -> tuple[Any, Any]:
+def channel_slots(pooling: Pooling) -> dict[str, Slot]:
+    """Priors of the channel under a pooling."""
+    rates = ("sensitivity", "specificity")
+    if pooling == "specific":
+        each = "every unit by itself: better than a coin, with room for a perfect judge"
+        return {name: Slot("LogitNormal(1, 1.5)", PROBABILITY, each) for name in rates}
+    better = "probably better than a coin, with room for a judge that is nearly perfect on one side"
+    slots = {name: Slot("LogitNormal(1.5, 1.5)", PROBABILITY, better) for name in rates}
+    if pooling == "partial":
+        far = "models differ by about a logit, seldom by under a half or over two; avoids 0 on purpose"
+        slots |= {f"{name}_spread": Slot("LogNormal(0, 0.4)", "logits", far) for name in rates}
+    return slots
+
+
+def numpyro_channel(pooling: Pooling, prior: InUse, judges: int, units: int, dim: str) -> tuple[Any, Any]:
     """Logits of sensitivity and specificity, each (judges, units), sampled in NumPyro."""
     import jax.numpy as jnp
     import numpyro
@@ -62,34 +62,32 @@ def numpyro_channel(pooling: Pooling, prior: ChannelPrior, judges: int, units: i
         with numpyro.plate("judge", judges, dim=-2):
             if pooling == "specific":
                 with numpyro.plate(dim, units, dim=-1):
-                    logit = numpyro.sample(f"logit_{name}", dist.Normal(prior.specific_mean, prior.specific_scale))
+                    logit = numpyro.sample(f"logit_{name}", prior.numpyro(name, logit=True))
             else:
-                logit = numpyro.sample(f"mu_{name}", dist.Normal(prior.mean, prior.scale))
+                logit = numpyro.sample(f"mu_{name}", prior.numpyro(name, logit=True))
             if pooling == "partial":
-                tau = numpyro.sample(f"tau_{name}", dist.LogNormal(*prior.spread))
+                tau = numpyro.sample(f"tau_{name}", prior.numpyro(f"{name}_spread"))
                 with numpyro.plate(dim, units, dim=-1):
                     logit = logit + tau * numpyro.sample(f"z_{name}", dist.Normal(0.0, 1.0))
         logits.append(jnp.broadcast_to(logit, (judges, units)))
     return logits[0], logits[1]
 
 
-def pymc_channel(pooling: Pooling, prior: ChannelPrior, dim: str) -> tuple[Any, Any]:
+def pymc_channel(pooling: Pooling, prior: InUse, dim: str) -> tuple[Any, Any]:
     """The same logits inside an open PyMC model; judges and units come from its coords."""
     import pymc as pm
     import pytensor.tensor as pt
 
     model = pm.modelcontext(None)
     shape = tuple(len(model.coords[name]) for name in ("judge", dim))
-    mean, scale = np.float64(prior.mean), np.float64(prior.scale)
-    specific = np.float64(prior.specific_mean), np.float64(prior.specific_scale)
     logits = []
     for name in ("sensitivity", "specificity"):
         if pooling == "specific":
-            logit = pm.Normal(f"logit_{name}", *specific, dims=("judge", dim))
+            logit = prior.pymc(f"logit_{name}", name, logit=True, dims=("judge", dim))
         else:
-            logit = pm.Normal(f"mu_{name}", mean, scale, shape=(shape[0], 1))
+            logit = prior.pymc(f"mu_{name}", name, logit=True, shape=(shape[0], 1))
         if pooling == "partial":
-            tau = pm.LogNormal(f"tau_{name}", *map(np.float64, prior.spread), shape=(shape[0], 1))
+            tau = prior.pymc(f"tau_{name}", f"{name}_spread", shape=(shape[0], 1))
             logit = logit + tau * pm.Normal(f"z_{name}", np.float64(0), np.float64(1), dims=("judge", dim))
         logits.append(pt.broadcast_to(logit, shape))
     return logits[0], logits[1]

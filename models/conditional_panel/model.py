@@ -15,7 +15,7 @@ Its predictive checks say so (co-errors of two judges on labelled answers); `jud
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -25,14 +25,16 @@ from bayesjudge.errors import require_choice
 from bayesjudge.estimates.posterior import Quantities, accuracy_quantities
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.verdict_channel import (
-    ChannelPrior,
+    FLAT,
     Pooling,
     channel_quality,
+    channel_slots,
     numpyro_channel,
     pymc_channel,
     quality_quantities,
 )
 from bayesjudge.models.conditional_panel import statistics
+from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,8 +53,6 @@ class ConditionalPanel(GenerativeModel):
     ----------
     pooling : {"partial", "shared", "specific"}
         Whether a judge errs alike on all models, as in `JudgeError`.
-    channel : ChannelPrior
-        Hyper-parameters of the verdict channel.
 
     Examples
     --------
@@ -61,12 +61,16 @@ class ConditionalPanel(GenerativeModel):
     """
 
     pooling: Pooling = "partial"
-    channel: ChannelPrior = field(default_factory=ChannelPrior)
 
     exchangeable = ("z_sensitivity", "z_specificity")
 
     def __post_init__(self) -> None:
         require_choice("pooling", self.pooling, get_args(Pooling))
+
+    @property
+    def priors(self) -> Mapping[str, Slot]:
+        """Of accuracies and of the verdict channel."""
+        return {"accuracy": FLAT, **channel_slots(self.pooling)}
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -116,14 +120,13 @@ class ConditionalPanel(GenerativeModel):
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
         import numpyro
-        from numpyro import distributions as dist
 
         from bayesjudge.models.conditional_panel.likelihood import PanelResponses
 
-        models = len(data.coords["model"])
+        models, prior = len(data.coords["model"]), self.in_use(data)
         with numpyro.plate("model", models, dim=-1):
-            theta = numpyro.sample("theta", dist.Beta(1.0, 1.0))
-        logits = numpyro_channel(self.pooling, self.channel, data.size("judge"), models, "model")
+            theta = numpyro.sample("theta", prior.numpyro("accuracy"))
+        logits = numpyro_channel(self.pooling, prior, data.size("judge"), models, "model")
         with numpyro.plate("answer", data.size("answer"), dim=-1):
             numpyro.sample(
                 "response",
@@ -138,8 +141,9 @@ class ConditionalPanel(GenerativeModel):
         import pytensor.tensor as pt
 
         with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "model")}) as twin:
-            theta = pm.Beta("theta", np.float64(1), np.float64(1), dims="model")
-            logit_1, logit_0 = pymc_channel(self.pooling, self.channel, "model")
+            prior = self.in_use(data)
+            theta = prior.pymc("theta", "accuracy", dims="model")
+            logit_1, logit_0 = pymc_channel(self.pooling, prior, "model")
             of, yes = data["model_of"], data["response"][:, 1:].astype(float)
             no = data["runs"].astype(float) - yes
             joint = []

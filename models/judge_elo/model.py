@@ -68,7 +68,7 @@ class JudgeElo(GenerativeModel):
         return tuple(name for name, is_given in given.items() if is_given)
 
     @property
-    def priors(self) -> Priors:
+    def scales(self) -> Priors:
         """Scales of the priors."""
         return Priors(strength_scale=self.strength_scale, taste_scale=self.taste_scale)
 
@@ -76,20 +76,20 @@ class JudgeElo(GenerativeModel):
         """Strengths by votes and by verdicts, as one observation with unit noise."""
         counts = _counted(table)
         return judge_elo_data.prepare(
-            counts, length=self.length_effect, families=dict(self.families), priors=self.priors
+            counts, length=self.length_effect, families=dict(self.families), priors=self.scales
         )
 
     def numpyro(self, data: Data) -> None:
         """The marginal model in NumPyro."""
         from bayesjudge.models.judge_elo.likelihood import numpyro_model
 
-        numpyro_model(data, self.priors)
+        numpyro_model(data, self.scales)
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
         from bayesjudge.models.judge_elo.pymc import pymc_model
 
-        return pymc_model(data, self.priors)
+        return pymc_model(data, self.scales)
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """Human Elo, differences, and each judge's slope, tastes and effects."""
@@ -111,7 +111,7 @@ class JudgeElo(GenerativeModel):
 
         counts = _counted(table)
         family = judge_elo_data.of_families(counts, dict(self.families))
-        return predict(counts, models, length=self.length_effect, family=family, priors=self.priors, seed=seed)
+        return predict(counts, models, length=self.length_effect, family=family, priors=self.scales, seed=seed)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

@@ -19,17 +19,18 @@ identify the sign. As J → 0 nothing divides by it, and θ falls back to what t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
-from bayesjudge.errors import require_choice, require_positive
+from bayesjudge.errors import require_choice
 from bayesjudge.estimates import Population
 from bayesjudge.model import Data, GenerativeModel, Statistic
-from bayesjudge.models.common.verdict_channel import ChannelPrior, Labels, Pooling, numpyro_channel
+from bayesjudge.models.common.verdict_channel import FLAT, Labels, Pooling, channel_slots, numpyro_channel
 from bayesjudge.models.judge_error import data as judge_error_data
 from bayesjudge.models.judge_error import results
 from bayesjudge.models.judge_error.adjustment import adjusted, describe
+from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,10 +52,6 @@ class JudgeError(GenerativeModel):
         Labelled answers are a random sample of the answers and inform θ (random), were drawn with the
         probabilities that the table states (weighted) or with estimated ones (reweighted), or were chosen by
         the answer's own label and nothing else, and inform sensitivity and specificity only (enriched).
-    channel : ChannelPrior
-        Hyper-parameters of the verdict channel.
-    accuracy_prior : (float, float)
-        The Beta prior of each θ_m; (1, 1) is flat.
 
     Examples
     --------
@@ -64,15 +61,17 @@ class JudgeError(GenerativeModel):
 
     pooling: Pooling = "partial"
     labels: Labels = "random"
-    channel: ChannelPrior = field(default_factory=ChannelPrior)
-    accuracy_prior: tuple[float, float] = (1.0, 1.0)
 
     exchangeable = ("z_sensitivity", "z_specificity")
 
     def __post_init__(self) -> None:
         require_choice("pooling", self.pooling, get_args(Pooling))
         require_choice("labels", self.labels, get_args(Labels))
-        require_positive(**{f"accuracy_prior[{k}]": value for k, value in enumerate(self.accuracy_prior)})
+
+    @property
+    def priors(self) -> Mapping[str, Slot]:
+        """Of accuracies and of the verdict channel."""
+        return {"accuracy": FLAT, **channel_slots(self.pooling)}
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -91,15 +90,14 @@ class JudgeError(GenerativeModel):
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
         import numpyro
-        from numpyro import distributions as dist
 
         from bayesjudge.models.common.pattern_counts import PatternCounts
         from bayesjudge.models.judge_error.likelihood import log_cells
 
-        dim = data.facts["unit"]
+        dim, prior = data.facts["unit"], self.in_use(data)
         with numpyro.plate(dim, data.size(dim), dim=-1):
-            theta = numpyro.sample("theta", dist.Beta(*self.accuracy_prior))
-        logit_1, logit_0 = numpyro_channel(self.pooling, self.channel, 1, data.size(dim), dim)
+            theta = numpyro.sample("theta", prior.numpyro("accuracy"))
+        logit_1, logit_0 = numpyro_channel(self.pooling, prior, 1, data.size(dim), dim)
         log_p = log_cells(theta, logit_1[0], logit_0[0], enriched=self._enriched).reshape(-1)
         with numpyro.plate("pattern", data.size("pattern"), dim=-1):
             seen = PatternCounts(log_p, data["stratum"], data["total"])
@@ -109,13 +107,7 @@ class JudgeError(GenerativeModel):
         """The same model in PyMC."""
         from bayesjudge.models.judge_error import pymc as twin
 
-        return twin.build(
-            data,
-            pooling=self.pooling,
-            channel=self.channel,
-            enriched=self._enriched,
-            accuracy_prior=self.accuracy_prior,
-        )
+        return twin.build(data, self.in_use(data), pooling=self.pooling, enriched=self._enriched)
 
     def quantities(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation"

@@ -9,18 +9,17 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.verdict_channel import ChannelPrior, Pooling, pymc_channel
+from bayesjudge.models.common.verdict_channel import Pooling, pymc_channel
+from bayesjudge.priors import InUse
 
 
-def build(
-    data: Data, *, pooling: Pooling, channel: ChannelPrior, accuracy_prior: tuple[float, float], enriched: bool
-) -> pm.Model:
+def build(data: Data, prior: InUse, *, pooling: Pooling, enriched: bool) -> pm.Model:
     """The whole model."""
     dim = data.facts["unit"]
     coords = {name: list(data.coords[name]) for name in ("judge", dim, "pattern")}
     with pm.Model(coords=coords) as model:
-        theta = pm.Beta("theta", *map(np.float64, accuracy_prior), dims=dim)
-        logit_1, logit_0 = (logit[0][data["unit"]] for logit in pymc_channel(pooling, channel, dim))
+        theta = prior.pymc("theta", "accuracy", dims=dim)
+        logit_1, logit_0 = (logit[0][data["unit"]] for logit in pymc_channel(pooling, prior, dim))
         log_p = _log_p(theta[data["unit"]], logit_1, logit_0, data, enriched=enriched)
         pm.Potential("n", data["n"].astype(float) * log_p, dims="pattern")
     return model

@@ -118,7 +118,7 @@ class VerdictAgreement(GenerativeModel):
         values = (self.scalar_scale, self.category_scale, self.strength_scale, self.direction_scale)
         return dict(zip(BLOCKS, values, strict=True))
 
-    def priors(self, data: Data) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def block_priors(self, data: Data) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Scale s and freedom k of the prior of each block's τ, (blocks,)."""
         blocks = data.coords["block"]
         return (
@@ -147,7 +147,7 @@ class VerdictAgreement(GenerativeModel):
 
     def fit_quickly(self, data: Data, rows: NDArray[np.bool_]) -> BlockLogistic:
         """The empirical-Bayes form of the posterior from some of the verified pairs, in milliseconds."""
-        scale, freedom = self.priors(data)
+        scale, freedom = self.block_priors(data)
         return fit_blocks(
             data["x"][rows],
             np.asarray(data["agreements"], dtype=float)[rows],
@@ -167,7 +167,7 @@ class VerdictAgreement(GenerativeModel):
 
         eta: Any = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale)) * data["vote"]
         if data.coords["feature"]:
-            scale, freedom = self.priors(data)
+            scale, freedom = self.block_priors(data)
             with numpyro.plate("block", len(scale), dim=-1):
                 tau: Any = numpyro.sample("tau", scale_prior(scale, freedom))
             with numpyro.plate("feature", data.size("feature"), dim=-1):
@@ -190,7 +190,7 @@ class VerdictAgreement(GenerativeModel):
         with pm.Model(coords={name: list(data.coords[name]) for name in names}) as model:
             eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale)) * data["vote"]
             if names:
-                scale, freedom = self.priors(data)
+                scale, freedom = self.block_priors(data)
                 tau = pm.CustomDist(
                     "tau",
                     scale,

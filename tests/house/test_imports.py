@@ -43,10 +43,11 @@ BEFORE_CHECKS |= {"adapters", "baseline", "baselines", "options"}
 ROOMS = {
     "text": set(),
     "errors": {"text"},
+    "priors": {"errors"},
     "files": {"errors", "text"},
     "version": set(),
     "conditions": {"errors", "estimates", "text"},
-    "options": {"conditions", "errors", "inference", "model"},
+    "options": {"conditions", "errors", "inference", "model", "priors"},
     "baseline": {"errors", "estimates"},
     "tables": {"errors"},
     "estimates": {"errors"},
@@ -55,12 +56,12 @@ ROOMS = {
     "counts": {"errors", "tables", "maths"},
     "judging": {"errors", "readers", "tables"},
     "planning": {"errors", "estimates"},  # pure functions of draws and probabilities, whoever made them
-    "model": {"errors", "estimates"},
-    "inference": LEAVES | {"model"},
+    "model": {"errors", "estimates", "priors"},
+    "inference": LEAVES | {"model", "priors"},
     # The simulators also hand out counts directly: a study needs thousands of data sets, not their rows.
     "baselines": LEAVES | {"counts"},
     "datasets": LEAVES | {"counts"},
-    "models": LEAVES | {"counts", "model"},
+    "models": LEAVES | {"counts", "model", "priors"},
     "adapters": {"counts", "errors", "estimates", "maths", "model", "models", "tables"},
     "checks": {"errors", "estimates", "model", "inference"},
     # Figures know estimates only; pages and screens are made of stored answers, without what was fitted.

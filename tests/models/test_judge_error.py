@@ -21,7 +21,6 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.model import Data, with_observations
 from bayesjudge.models.common.pattern_counts import PatternCounts
-from bayesjudge.models.common.verdict_channel import ChannelPrior
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.tables import Verdicts
 
@@ -75,7 +74,8 @@ def _mode(model: JudgeError, data: Data) -> dict[str, Any]:
 def test_a_perfect_judge_leaves_the_beta_binomial(labelled: bool) -> None:
     """At J = 1 θ is Beta(1 + k, 1 + n − k); σ(14) = 1 − 8e-7 is J = 1 to 1e-4 over 40 answers."""
     counts = _counts({(0, 1, 1): 30, (0, 0, 0): 10} if labelled else {(0, -1, 1): 30, (0, -1, 0): 10})
-    model = JudgeError(pooling="shared", channel=ChannelPrior(mean=14.0, scale=1e-3))
+    known = "LogitNormal(14, 0.001)"
+    model = JudgeError(pooling="shared").with_priors(sensitivity=known, specificity=known)
     at = _log_density(model, model.prepare(counts))
     mu = {"mu_sensitivity": jnp.full((1, 1), 14.0), "mu_specificity": jnp.full((1, 1), 14.0)}
     theta = np.linspace(0.05, 0.95, 19)
@@ -273,10 +273,7 @@ def test_a_rate_without_errors_among_the_labels_reaches_one() -> None:
     assert rows.loc["specificity", "upper"] < 1
 
 
-@pytest.mark.parametrize(
-    ("options", "hint"),
-    [({"pooling": "some"}, "partial"), ({"labels": "chosen"}, "enriched"), ({"accuracy_prior": (0.0, 1.0)}, "above 0")],
-)
+@pytest.mark.parametrize(("options", "hint"), [({"pooling": "some"}, "partial"), ({"labels": "chosen"}, "enriched")])
 def test_wrong_options_say_what_is_allowed(options: dict[str, Any], hint: str) -> None:
     with pytest.raises(UsageError, match=hint):
         JudgeError(**options)

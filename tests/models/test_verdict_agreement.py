@@ -144,7 +144,7 @@ def test_expected_consistency_is_the_mean_trust(fitted: ManyFits) -> None:
 def test_the_fast_path_decides_as_the_posterior_does(fitted: ManyFits) -> None:
     model: Any = fitted.model
     data = fitted.data[0]
-    scale, freedom = model.priors(data)
+    scale, freedom = model.block_priors(data)
     fast = fit_blocks(
         data["x"], data["agreements"].astype(float), block=data["block"], prior_scale=scale, freedom=freedom
     )

@@ -21,7 +21,6 @@ from bayesjudge.datasets import simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Laplace, Nuts
 from bayesjudge.model import Data
-from bayesjudge.models.common.verdict_channel import ChannelPrior
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.simulation import Calibration, sbc
 from bayesjudge.simulation.calibration.ranks import RankTest
@@ -195,7 +194,8 @@ def test_labels_counted_twice_are_found(design: Data, monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 def test_a_wrong_prior_scale_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    wide, truthful = JudgeError(pooling="shared", channel=ChannelPrior(scale=3.0)), JudgeError.simulate
+    rates = dict.fromkeys(("sensitivity", "specificity"), "LogitNormal(1.5, 3)")
+    wide, truthful = JudgeError(pooling="shared").with_priors(rates), JudgeError.simulate
     few = JudgeError().prepare(simulate_verdicts(seed=1, labelled=5, unlabelled=20).verdicts)
     monkeypatch.setattr(JudgeError, "simulate", lambda _, key, data: truthful(wide, key, data))
     found = sbc(JudgeError(pooling="shared"), few, replicates=300, engine="laplace", seed=11)

@@ -20,7 +20,7 @@ from numpyro.distributions import biject_to
 from numpyro.infer.util import constrain_fn, potential_energy, transform_fn, unconstrain_fn
 
 from bayesjudge.inference.programs import accelerator
-from bayesjudge.model import Data, Model
+from bayesjudge.model import Data, Model, program_of
 
 type Arrays = Mapping[str, Any]
 
@@ -69,8 +69,11 @@ _CACHE: dict[tuple[Any, ...], Density] = {}
 
 
 def density(model: Model, data: Data) -> Density:
-    """The density of ``model`` for data shaped like ``data``; built once for each shape in a process."""
-    key = (type(model), model, data.signature)
+    """The density of ``model`` for data shaped like ``data``; built once for each shape in a process.
+
+    Where the parameters of priors are among the arrays, one density serves all priors of the same families.
+    """
+    key = (type(model), program_of(model, data), data.signature)
     if key not in _CACHE:
         _CACHE[key] = _build(model, data)
     return _CACHE[key]

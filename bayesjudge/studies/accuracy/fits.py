@@ -14,7 +14,7 @@ from bayesjudge.inference import Fit, Fitting, Laplace, Nuts
 from bayesjudge.models.judge_error import JudgeError, Labels, Pooling
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
-from bayesjudge.studies.common.methods import is_requested, require_distinct
+from bayesjudge.studies.common.methods import believing, is_requested, require_distinct
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
@@ -105,7 +105,11 @@ def plan_judge(
     others: list[Pooling] = [name for name in POOLINGS if name != options.pooling]
     pooled: list[Pooling] = others if own and compared and several else []
     requested: tuple[Pooling, ...] = (options.pooling, *pooled) if own else ()
-    require_distinct([*(JudgeError(pooling=name, labels=labels) for name in requested), *models])
+
+    def ours(pooling: Pooling, labels: Labels = labels) -> JudgeError:
+        return believing(JudgeError(pooling=pooling, labels=labels), options)
+
+    require_distinct([*map(ours, requested), *models])
     more = {model.label: Fitting(model=model, table=counts, **options.sampling) for model in models}
     if not own:
         first, *rest = more
@@ -115,8 +119,7 @@ def plan_judge(
     short = {**options.sampling, "engine": replace(engine, **fewer)}
     # Diagnostics need rates by model, whatever the headline pools.
     by_model: Pooling = "partial" if options.pooling == "shared" and several else options.pooling
-    model = JudgeError(pooling=options.pooling, labels=labels)
-    jobs = {str(options.pooling): Fitting(model=model, table=counts, **options.sampling)}
+    jobs = {str(options.pooling): Fitting(model=ours(options.pooling), table=counts, **options.sampling)}
     remaining: tuple[Pooling, ...] = (*pooled, by_model)
     # What is only compared needs no sampler where importance sampling is good enough, which it checks itself.
     importance = Laplace(chains=engine.chains, **fewer) if isinstance(engine, Nuts) else short["engine"]
@@ -124,10 +127,9 @@ def plan_judge(
         if name == options.pooling:
             continue
         how = short if name == by_model else {**short, "engine": importance, "compared": True}
-        jobs[name] = Fitting(model=JudgeError(pooling=name, labels=labels), table=counts, **how)
+        jobs[name] = Fitting(model=ours(name), table=counts, **how)
     if chosen is not None:
-        model = JudgeError(pooling=options.pooling, labels="reweighted")
-        jobs["reweighted"] = Fitting(model=model, table=chosen, **short)
+        jobs["reweighted"] = Fitting(model=ours(options.pooling, "reweighted"), table=chosen, **short)
     return JudgePlan(
         judge=counts.judges[0], jobs={**jobs, **more}, compared=tuple(pooled), by_model=by_model, more=tuple(more)
     )

@@ -24,6 +24,7 @@ from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.planning.labels import sample_labels
 from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.studies.accuracy.fits import JudgeFits, Part, check_judge
+from bayesjudge.studies.common.methods import believing
 from bayesjudge.studies.common.ranks import rank_probabilities
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ def panel_job(votes: PanelVotes, options: AccuracyOptions) -> Fitting:
     """The fit of the panel."""
     # Its posterior is near normal, and the sampler of fit_many is the faster one there.
     chosen = replace(options, engine="hmc") if options.engine == "nuts" else options
-    return Fitting(model=JudgePanel(), table=votes, **chosen.sampling)
+    return Fitting(model=believing(JudgePanel(), options), table=votes, **chosen.sampling)
 
 
 def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
     """The panel's estimates, with its baselines, its judges and its checks."""
-    model = JudgePanel()
+    model = believing(JudgePanel(), options)
     population, prob = options.population, options.prob
     rows = one.estimates(prob=prob, population=population)
     fits = JudgeFits(judge=PANEL, headline=one, by_model=one)

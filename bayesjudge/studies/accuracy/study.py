@@ -31,7 +31,7 @@ from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnin
 from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions
-from bayesjudge.studies.common.methods import baseline_rows, further_models
+from bayesjudge.studies.common.methods import baseline_rows, further_models, require_believed
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.tables import Verdicts
 
@@ -82,6 +82,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     plans = {judge: _planned(counts.for_judge(judge), options, models, compared=compared) for judge in chosen}
     jobs = {} if votes is None else {(PANEL, ""): panel_job(votes, options)}
     jobs |= {(judge, name): job for judge, one in plans.items() for name, job in one.plan.jobs.items()}
+    require_believed(options, [job.model for job in jobs.values()])
     made = run_fits(jobs, executor=options.executor, workers=options.workers)
     parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)

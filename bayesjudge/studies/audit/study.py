@@ -45,7 +45,7 @@ from bayesjudge.studies.audit.tables import (
 )
 from bayesjudge.studies.common.checks import check_fits, fallback_warnings, joint_gate
 from bayesjudge.studies.common.conditions import with_conditions
-from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
+from bayesjudge.studies.common.methods import baseline_rows, further_models, require_believed, require_distinct
 from bayesjudge.tables import Pairs
 
 
@@ -88,6 +88,7 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
     _require_people(mine)
     models = [agreement_model(options), *further]
     require_distinct(models)
+    require_believed(options, models)
     jobs = {model.label: Fitting(model=model, table=mine, **options.sampling) for model in models}
     made = run_fits(jobs, executor=options.executor, workers=options.workers)
     answer = _answer(table, mine, list(made.values()), options, file=file_fact(pairs))

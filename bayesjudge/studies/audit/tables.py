@@ -18,6 +18,7 @@ from bayesjudge.inference.programs.progress import bar
 from bayesjudge.model import GivesTrust, lacks
 from bayesjudge.models.verdict_agreement import VerdictAgreement
 from bayesjudge.studies.audit.guard import Guard, fast_audit, flippable
+from bayesjudge.studies.common.methods import believing
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
@@ -36,9 +37,10 @@ ABOUT = {"share": "share s of partial optimal transport", "verified": "share of 
 
 def agreement_model(options: AuditOptions) -> VerdictAgreement:
     """The model of human agreement."""
-    return VerdictAgreement(
+    model = VerdictAgreement(
         labels=options.labels, reviewed=options.reviewed, components=options.components, extra=tuple(options.features)
     )
+    return believing(model, options)
 
 
 def trust_table(

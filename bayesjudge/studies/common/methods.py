@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from bayesjudge.adapters import as_model
 from bayesjudge.baseline import QuestionName, chosen_baselines
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates
-from bayesjudge.model import Model, lacks
+from bayesjudge.model import GenerativeModel, Model, lacks
 from bayesjudge.options.registered import named
 
 if TYPE_CHECKING:
@@ -32,7 +32,34 @@ def further_models(options: QuestionOptions, *, own: Collection[str], needs: typ
         model = named(one) if isinstance(one, str) and ".py:" not in one else as_model(one)
         if not isinstance(model, needs):
             raise lacks(model, needs)
-        found.append(model)
+        found.append(believing(model, options))
+    return found
+
+
+def believing[M](model: M, options: QuestionOptions) -> M:
+    """A model with those of the question's priors that are for it: named ``slot``, or ``model.slot``."""
+    if not isinstance(model, GenerativeModel):
+        return model
+    return model.with_priors({slot: options.priors[name] for name, slot in _taken(model, options.priors).items()})
+
+
+def require_believed(options: QuestionOptions, models: Iterable[Model]) -> None:
+    """Refuse a prior that no model of the question takes."""
+    known = [model for model in models if isinstance(model, GenerativeModel)]
+    taken = {name for model in known for name in _taken(model, options.priors)}
+    slots = {slot: None for model in known for slot in model.priors}
+    for name in (name for name in options.priors if name not in taken):
+        there = "; ".join(f"{model.name}: {', '.join(model.priors)}" for model in known if model.priors)
+        raise UsageError(f"no prior {name!r}{did_you_mean(name.rpartition('.')[2], slots)}; there are {there}")
+
+
+def _taken(model: GenerativeModel, names: Iterable[str]) -> dict[str, str]:
+    """Names of priors that are for a model, with its slots; the name of the model itself goes before."""
+    found = {}
+    for name in sorted(names, key=lambda name: "." in name):
+        of, _, slot = name.rpartition(".")
+        if of in {"", model.name} and slot in model.priors:
+            found[name] = slot
     return found
 
 

@@ -16,7 +16,13 @@ from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
-from bayesjudge.studies.common.methods import further_models, is_requested, require_distinct
+from bayesjudge.studies.common.methods import (
+    believing,
+    further_models,
+    is_requested,
+    require_believed,
+    require_distinct,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,6 +66,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         alike = tuple(options.covariates)
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
     models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
+    models = [(scale, believing(model, options)) for scale, model in models]
     models += [("", model) for model in further_models(options, own=OWN, needs=GivesElo)]
     if not models:
         raise UsageError(
@@ -67,6 +74,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
             "votes and judges, judge_temperature needs scores"
         )
     require_distinct(model for _, model in models)
+    require_believed(options, [model for _, model in models])
     jobs = {model.label: Fitting(model=model, table=counts, **options.sampling) for _, model in models}
     return EloFits(
         fits=run_fits(jobs, executor=options.executor, workers=options.workers),

@@ -18,6 +18,7 @@ from bayesjudge.models.pointwise_scores import PointwiseScores
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.options import ReliabilityOptions
 from bayesjudge.planning.trials import allocate
+from bayesjudge.studies.common.methods import believing
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
@@ -65,7 +66,7 @@ class Pointwise:
 
 def pairwise_job(counts: TrialCounts, options: ReliabilityOptions) -> Fitting:
     """The fit of `repeated_trials`."""
-    return Fitting(model=RepeatedTrials(), table=counts, **options.sampling)
+    return Fitting(model=believing(RepeatedTrials(), options), table=counts, **options.sampling)
 
 
 def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -> Pairwise:
@@ -87,7 +88,7 @@ def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -
 
 def pointwise_job(counts: ScoreCounts, options: ReliabilityOptions, *, alone: bool) -> Fitting | str:
     """The fit of `pointwise_scores`, or why its data allow none."""
-    model = PointwiseScores(likelihood=options.likelihood)
+    model = believing(PointwiseScores(likelihood=options.likelihood), options)
     try:
         model.prepare(counts)
     except UsageError as error:

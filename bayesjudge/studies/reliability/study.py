@@ -21,7 +21,7 @@ from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions
-from bayesjudge.studies.common.methods import baseline_rows, further_models, require_distinct
+from bayesjudge.studies.common.methods import baseline_rows, further_models, require_believed, require_distinct
 from bayesjudge.studies.reliability.choices import Chosen, chosen
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
@@ -86,6 +86,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     jobs = {name: job for name, job in planned.items() if not isinstance(job, str)}
     counts = [one for one in (compared, scored) if one is not None]
     more = {model.label: _further_job(model, counts, options) for model in further}
+    require_believed(options, [job.model for job in (*jobs.values(), *more.values())])
     made = run_fits({**jobs, **more}, executor=options.executor, workers=options.workers)
     pair: Pairwise | Chosen | None = None
     if isinstance(compared, ChoiceCounts):

@@ -1,0 +1,130 @@
+"""A number that a model assumes: its default prior, its unit and why; and what a user may type in its place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayesjudge.errors import UsageError
+from bayesjudge.priors.families import FAMILIES
+from bayesjudge.priors.objects import converted
+from bayesjudge.priors.prior import Prior
+
+PROBABILITY = "probability"
+_NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*"
+_INTERVAL = re.compile(rf"{_NUMBER}\.\.{_NUMBER}", re.IGNORECASE)
+_STUDY = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
+#: Probability that an interval stands for.
+HOLDS = 0.9
+
+
+@dataclass(frozen=True, init=False)
+class Slot:
+    """A place for a prior.
+
+    Parameters
+    ----------
+    default : str or Prior
+        What stands there unless something else is given.
+    unit : str
+        Of the quantity: ``probability``, ``Elo``, ``logits``, or what else it is counted in.
+    reason : str
+        Why this default.
+
+    Examples
+    --------
+    >>> slot = Slot("Beta(1, 1)", "probability", "flat")
+    >>> print(slot.read("160/200"), slot.read("0.7..0.9"))
+    Beta(161, 41) Beta(32.6506, 7.71971)
+    """
+
+    default: Prior
+    unit: str
+    reason: str
+
+    def __init__(self, default: str | Prior, unit: str, reason: str) -> None:
+        default = Prior.of(default) if isinstance(default, str) else default
+        for name, value in (("default", default), ("unit", unit), ("reason", reason)):
+            object.__setattr__(self, name, value)
+
+    def read(self, given: Any) -> Prior:
+        """The prior that a text stands for, or an object of NumPyro, SciPy, PyMC-extras or Bambi.
+
+        ``160/200`` is an earlier study, ``0.7..0.9`` an interval that holds 90 % of the slot's own family.
+
+        Raises
+        ------
+        UsageError
+            It is none of these, or has values that the quantity cannot have.
+        """
+        found = self._typed(given) if isinstance(given, str) else converted(given)
+        if found.support != self.default.support:
+            raise UsageError(f"{found} is for numbers that lie elsewhere: {self.allowed}")
+        return found
+
+    @property
+    def allowed(self) -> str:
+        """What may be given, in words."""
+        fit = [name for name, family in FAMILIES.items() if family.support == self.default.support]
+        study = ", an earlier study as 160/200" if self.unit == PROBABILITY else ""
+        return (
+            f"this is a number {self.default.support} ({self.unit}); give {', '.join(fit)}{study}, or an interval "
+            f"LOW..HIGH that holds {HOLDS:.0%}"
+        )
+
+    def _typed(self, text: str) -> Prior:
+        if (study := _STUDY.fullmatch(text)) and self.unit == PROBABILITY:
+            right, of = int(study[1]), int(study[2])
+            if right > of:
+                raise UsageError(f"{text}: an earlier study has no more successes than trials")
+            return Prior("Beta", (1 + right, 1 + of - right))
+        if interval := _INTERVAL.fullmatch(text):
+            return _holding(self.default, float(interval[1]), float(interval[2]))
+        return Prior.of(text)
+
+
+def _holding(prior: Prior, lower: float, upper: float) -> Prior:
+    """The prior of the same family with the same mass below ``lower`` and above ``upper``.
+
+    From 0 on, only the scale of a positive quantity is looked for, and all other mass is above ``upper``.
+    """
+    from scipy.optimize import least_squares
+
+    family, start = prior.of_family, np.array(prior.parameters)
+    low, high = {"any number": (-np.inf, np.inf), "above 0": (0.0, np.inf), "between 0 and 1": (0.0, 1.0)}[
+        family.support
+    ]
+    scales = [k for k, kind in enumerate(family.kinds) if kind in {"scale", "rate", "level"}]
+    free = [k for k, kind in enumerate(family.kinds) if kind != "freedom"]
+    from_edge = lower == 0.0 and family.support == "above 0"
+    if from_edge:
+        free, ends, at = scales[:1], np.array([upper]), np.array([HOLDS])
+    else:
+        ends, at = np.array([lower, upper]), np.array([0.5 - HOLDS / 2, 0.5 + HOLDS / 2])
+    if not (lower < upper and (low < lower or from_edge) and upper < high) or len(ends) > len(free):
+        hint = f"0..{upper:g}" if len(ends) > len(free) else "two numbers, the lower one first"
+        raise UsageError(f"{lower:g}..{upper:g}: of a number {family.support} and a {prior.family} write {hint}")
+    logged = [k for k, place in enumerate(free) if family.kinds[place] not in {"location", "level"}]
+
+    def made(z: Any) -> Prior:
+        values, z = start.copy(), np.array(z)
+        z[logged] = np.exp(np.clip(z[logged], -50, 50))
+        values[free] = z
+        return Prior(prior.family, tuple(values))
+
+    def off(z: Any) -> Any:
+        values = np.stack([made(z).quantile(at), ends])
+        if family.support == "any number":
+            return np.diff(values, axis=0)[0] / (upper - lower)
+        odds = values if family.support == "above 0" else values / (1 - values)
+        return np.diff(np.log(odds), axis=0)[0]
+
+    first = start[free]
+    first[logged] = np.log(first[logged])
+    found = least_squares(off, first, xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    if np.abs(found.fun).max() > 1e-6:
+        raise UsageError(f"no {prior.family} holds {HOLDS:.0%} between {lower:g} and {upper:g}: write one out")
+    return made(found.x)
