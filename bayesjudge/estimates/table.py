@@ -212,6 +212,8 @@ def method_words(method: str) -> str:
     --------
     >>> [method_words(key) for key in ("bayes:judge_error[partial,reweighted]", "ppi++[best-judge,logit]", "naive")]
     ['Bayesian (partial pooling, reweighted)', 'PPI++ (best judge, logit)', 'raw rate']
+    >>> method_words("bayes:judge_error[partial, sensitivity~Beta(161, 41)]")
+    'Bayesian (partial pooling, other priors)'
     >>> method_words("hard-elo by gpt-4-0125"), method_words("bayes:judge_elo")
     ('hard Elo by gpt-4-0125', 'Bayesian (votes and judges)')
     """
@@ -219,11 +221,13 @@ def method_words(method: str) -> str:
         return method
     key, by, judge = method.partition(" by ")
     stem, bracket, inside = key.removesuffix("]").partition("[")
-    options = inside.split(",") if bracket else []
+    inside, priors = re.subn(r",? ?\w+~\w+\([^)]*\)", "", inside)
+    options = inside.split(",") if bracket and inside else []
     if is_bayesian(key):
         stem = stem.removeprefix("bayes:")
         first = _WORDS.get(f"{stem}[{options[0]}]") if options else None
         parts, stem = ([first, *options[1:]] if first else [stem, *options]), "Bayesian"
+        parts += ["other priors"] if priors else []
     else:
         parts = options
     words = [_WORDS.get(part, re.sub("[-_]", " ", part)) for part in [stem, *parts]]

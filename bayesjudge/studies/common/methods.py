@@ -49,8 +49,9 @@ def require_believed(options: QuestionOptions, models: Iterable[Model]) -> None:
     taken = {name for model in known for name in _taken(model, options.priors)}
     slots = {slot: None for model in known for slot in model.priors}
     for name in (name for name in options.priors if name not in taken):
-        there = "; ".join(f"{model.name}: {', '.join(model.priors)}" for model in known if model.priors)
-        raise UsageError(f"no prior {name!r}{did_you_mean(name.rpartition('.')[2], slots)}; there are {there}")
+        there = {model.name: ", ".join(model.priors) for model in reversed(known) if model.priors}
+        listed = "; ".join(f"{of}: {names}" for of, names in there.items())
+        raise UsageError(f"no prior {name!r}{did_you_mean(name.rpartition('.')[2], slots)}; there are {listed}")
 
 
 def _taken(model: GenerativeModel, names: Iterable[str]) -> dict[str, str]:
