@@ -15,12 +15,16 @@ class LogitBeta(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
     """Log odds of a Beta(a, b) probability."""
 
     arg_constraints = {"a": constraints.positive, "b": constraints.positive}  # noqa: RUF012 - NumPyro's name and type
-    support = constraints.real
     reparametrized_params = ["a", "b"]  # noqa: RUF012 - NumPyro's name and type
 
     def __init__(self, a: Any, b: Any) -> None:
         self.a, self.b = a, b
         super().__init__(batch_shape=jnp.broadcast_shapes(jnp.shape(a), jnp.shape(b)))
+
+    @property
+    def support(self) -> Any:
+        """All numbers."""
+        return constraints.real
 
     def log_prob(self, value: Any) -> Any:
         """Log density of a logit."""
