@@ -18,6 +18,9 @@ type Array = NDArray[np.float64]
 
 #: Numbers of trials K at which curves are worked out; an even K gains nothing over K − 1 where nothing ties.
 TRIALS = (*range(1, 22), 25, 31, 41, 51, 75, 101)
+#: Fewest cells with two trials or more, all unanimous, before a judge is taken to repeat itself.
+LEAST_REPEATED = 10
+NEVER_DIFFER = "repeats of one arrangement never differ: what varies is the arrangement"
 #: Nodes of the table in the winner's probability and in the larger rival's share of the rest.
 _NODES = (801, 161)
 
@@ -29,17 +32,37 @@ def majority_probability(p: ArrayLike, outcome: ArrayLike, *, trials: int) -> Ar
 
     Returns: Exact at the nodes of a table and linear between them: off by less than 1e-4 for K ≤ 101.
     """
-    if trials < 1:
-        raise UsageError(f"trials={trials} must be 1 or more")
-    p, outcome = np.asarray(p, dtype=np.float64), np.asarray(outcome)
-    own = np.take_along_axis(p, outcome[..., None], axis=-1)[..., 0]
-    if trials == 1:
-        return own
-    # The largest of the two others: the largest of all, unless that is the outcome asked about.
-    order = np.sort(p, axis=-1)
-    rival = np.where(own >= order[..., 2], order[..., 1], order[..., 2])
-    rest = np.maximum(1.0 - own, 1e-300)
-    return _look_up(_table(trials), own, np.clip(rival / rest, 0.5, 1.0))
+    return Contest(p, outcome).won(trials)
+
+
+class Contest:
+    """One outcome against the larger of its two rivals, for any number of trials: what depends on p is worked out once.
+
+    p: Probabilities (..., 3).
+    outcome: Code of the outcome that should win, (...).
+    """
+
+    def __init__(self, p: ArrayLike, outcome: ArrayLike) -> None:
+        p, outcome = np.asarray(p, dtype=np.float64), np.asarray(outcome)
+        self.own = np.take_along_axis(p, outcome[..., None], axis=-1)[..., 0]
+        # The largest of the two others: the largest of all, unless that is the outcome itself.
+        order = np.sort(p, axis=-1)
+        rival = np.where(self.own >= order[..., 2], order[..., 1], order[..., 2])
+        share = np.clip(rival / np.maximum(1.0 - self.own, 1e-300), 0.5, 1.0)
+        x, y = self.own * (_NODES[0] - 1), (share - 0.5) * 2 * (_NODES[1] - 1)
+        i, j = (np.minimum(v.astype(np.int64), n - 2) for v, n in zip((x, y), _NODES, strict=True))
+        self._node, self._u, self._v = i * _NODES[1] + j, x - i, y - j
+
+    def won(self, trials: int) -> Array:
+        """Probability that the outcome is the majority of K trials: bilinear between the nodes of a table."""
+        if trials < 1:
+            raise UsageError(f"trials={trials} must be 1 or more")
+        if trials == 1:
+            return self.own
+        table, right, below = _table(trials).reshape(-1), self._node + 1, self._node + _NODES[1]
+        low = table[self._node] * (1 - self._v) + table[right] * self._v
+        high = table[below] * (1 - self._v) + table[below + 1] * self._v
+        return np.asarray(low * (1 - self._u) + high * self._u)
 
 
 def most_likely(p: ArrayLike) -> NDArray[np.int64]:
@@ -68,6 +91,12 @@ def swap_risk(error: ArrayLike, *, gap: float) -> Array:
     spread = np.sqrt(2 * (error * (1 - error)).sum(axis=-1))
     certain = np.where(mean > 0, 0.0, 0.5)
     return np.where(spread > 0, ndtr(-mean / np.where(spread > 0, spread, 1.0)), certain)
+
+
+def never_differ(cells: NDArray[np.int64]) -> bool:
+    """Whether trials of one arrangement, counts (C, outcomes), were repeated often enough and are always unanimous."""
+    several = cells[cells.sum(1) > 1]
+    return len(several) >= LEAST_REPEATED and bool((several.max(1) == several.sum(1)).all())
 
 
 def trials_label(trials: NDArray[np.int64]) -> str:
@@ -104,13 +133,3 @@ def _binomial(p: Array, n: int) -> Array:
     from scipy.stats import binom
 
     return np.asarray(binom.pmf(np.arange(n + 1), n, p[:, None]))
-
-
-def _look_up(table: Array, own: Array, share: Array) -> Array:
-    """Bilinear interpolation; both coordinates lie within the table."""
-    x, y = own * (_NODES[0] - 1), (share - 0.5) * 2 * (_NODES[1] - 1)
-    i, j = (np.minimum(v.astype(np.int64), n - 2) for v, n in zip((x, y), _NODES, strict=True))
-    u, v = x - i, y - j
-    low = table[i, j] * (1 - v) + table[i, j + 1] * v
-    high = table[i + 1, j] * (1 - v) + table[i + 1, j + 1] * v
-    return np.asarray(low * (1 - u) + high * u)

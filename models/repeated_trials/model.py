@@ -126,27 +126,25 @@ class RepeatedTrials:
             pm.Potential("n", pytensor_log_prob(np.asarray(data["n"]), log_p, cells.rho), dims="cell")
         return model
 
+    def results(self, posterior: xr.Dataset, data: Data) -> results.TrialResults:
+        """Estimates, items, curves and minimum trials, all from one pass over the draws."""
+        return results.trial_results(self, posterior, data)
+
     def estimates(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> Estimates:
         """Flip rates, position bias, noise budgets, minimum trials, layers of variance, of every judge."""
-        return results.estimates(self, posterior, data, prob=prob)
+        return self.results(posterior, data).estimates(prob=prob)
 
     def items(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
-        """One row a judge, condition and item; see `results.item_frame`."""
-        from bayesjudge.models.repeated_trials import results
-
-        return results.item_frame(self, posterior, data, prob=prob)
+        """One row a judge, condition and item; see `results.TrialResults`."""
+        return self.results(posterior, data).items(prob=prob)
 
     def curves(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
-        """Reliability curves by judge, condition and stratum; see `results.curve_frame`."""
-        from bayesjudge.models.repeated_trials import results
-
-        return results.curve_frame(self, posterior, data, prob=prob)
+        """Reliability curves by judge, condition and stratum; see `results.TrialResults`."""
+        return self.results(posterior, data).curves(prob=prob)
 
     def minimum(self, posterior: xr.Dataset, data: Data, *, prob: float = 0.95) -> pd.DataFrame:
-        """Smallest numbers of trials by judge, condition and stratum; see `results`."""
-        from bayesjudge.models.repeated_trials import results
-
-        return results.minimum_frame(self, posterior, data, prob=prob)
+        """Smallest numbers of trials by judge, condition and stratum; see `results.TrialResults`."""
+        return self.results(posterior, data).minimum(prob=prob)
 
     @property
     def exchangeable(self) -> tuple[str, ...]:

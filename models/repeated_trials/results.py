@@ -19,6 +19,7 @@ not noise and is no part of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,9 @@ import pandas as pd
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import summary_rows
-from bayesjudge.maths.majority import TRIALS, swap_risk
+from bayesjudge.maths.majority import NEVER_DIFFER, TRIALS, swap_risk, trials_label
 from bayesjudge.model import Data
+from bayesjudge.models.repeated_trials.majorities import ALL, TARGETS, TIERS, Majorities, majorities
 from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws, verdict_draws
 from bayesjudge.tables.words import OUTCOMES
 
@@ -35,26 +37,78 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bayesjudge.models.repeated_trials import RepeatedTrials
-    from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws
 
 
-#: Numbers of trials whose noise budget is given: one, and the paper's three tiers (section 6.4).
-TIERS = (1, 10, 20, 50)
-#: Probabilities of the right majority that minimum numbers of trials are given for.
-TARGETS = (0.90, 0.95)
 #: True gaps of two adjacent models, as a share of the questions, whose risk of swapping ranks is given.
 GAPS = (0.01, 0.05, 0.10)
 UNIDENTIFIED = "the order of presentation was not recorded: position bias is not identified"
 ONE_ORDER = "one order only: position bias cannot be told from preference, and rests on the prior"
 
 
-def estimates(model: RepeatedTrials, posterior: xr.Dataset, data: Data, *, prob: float) -> Estimates:
-    """Rows by judge (``unit``) and condition (``group``, empty where there is one), then of all judges."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialResults:
+    """One posterior's answers, which share its draws and what majorities of K trials would say."""
+
+    label: str
+    posterior: xr.Dataset
+    draws: VerdictDraws
+    majorities: list[Majorities]
+
+    @property
+    def data(self) -> Data:
+        """What was fitted."""
+        return self.draws.data
+
+    def estimates(self, *, prob: float) -> Estimates:
+        """Rows by judge (``unit``) and condition (``group``, empty where there is one), then of all judges."""
+        common = {"method": self.label, "prob": prob}
+        rows = [row for one in self.majorities for row in _judge_rows(one, common)]
+        rows += _position_rows(self.posterior, self.data, common)
+        rows += _decisiveness_rows(self.posterior, self.data, common)
+        return Estimates.from_rows(rows + _layer_rows(self.draws, self.data, common))
+
+    def items(self, *, prob: float) -> pd.DataFrame:
+        """One row a judge, condition and item.
+
+        Returns: ``judge, group, item, category, trials``; ``flip_rate, flip_rate_lower, flip_rate_upper`` of trials
+            without end; ``majority`` (most probably) and ``p_majority``, how probably; for each of `TARGETS`
+            ``minimum_trials_90`` with its interval (∞ where more than the largest number tried); ``stratum``.
+        """
+        return pd.concat([_items(one, self.data, prob) for one in self.majorities], ignore_index=True)
+
+    def curves(self, *, prob: float, observed: bool = True) -> pd.DataFrame:
+        """P(the majority of K trials is the right one), mean over items, by judge, condition and stratum.
+
+        Returns: ``judge, group, stratum, reference, trials, point, lower, upper, items``. The reference ``true`` is the
+            judge's majority in trials without end; ``seen``, where ``observed``, the majority of the trials that were
+            made, met by the majority of K further ones.
+        """
+        return pd.DataFrame([row for one in self.majorities for row in _curve(one, prob, observed)])
+
+    def minimum(self, *, prob: float) -> pd.DataFrame:
+        """Smallest number of trials whose mean probability of the true majority reaches a target.
+
+        Returns: ``judge, group, stratum, target, point, lower, upper``: posterior median and interval, ∞ where no
+            number up to the largest tried will do.
+        """
+        return pd.DataFrame(
+            [
+                {
+                    **_key(one.part, stratum),
+                    "target": target,
+                    **quantile_rows(one.minimum_trials(target, stratum), prob=prob),
+                }
+                for one in self.majorities
+                for stratum in one.strata
+                for target in TARGETS
+            ]
+        )
+
+
+def trial_results(model: RepeatedTrials, posterior: xr.Dataset, data: Data) -> TrialResults:
+    """Draw verdict distributions once and look every number of trials up once."""
     draws = verdict_draws(model, posterior, data)
-    common = {"method": model.label, "prob": prob}
-    rows = [row for part in draws.parts() for row in _judge_rows(part, common)]
-    rows += _position_rows(posterior, data, common) + _decisiveness_rows(posterior, data, common)
-    return Estimates.from_rows(rows + _layer_rows(draws, data, common))
+    return TrialResults(label=model.label, posterior=posterior, draws=draws, majorities=majorities(draws))
 
 
 def headline(model: RepeatedTrials, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
@@ -76,7 +130,8 @@ def quantile_rows(draws: Any, *, prob: float) -> dict[str, float]:
     return {"point": float(middle), "lower": float(low), "upper": float(high)}
 
 
-def _judge_rows(part: VerdictDraws, common: dict[str, Any]) -> list[dict[str, Any]]:
+def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]:
+    part = one.part
     judge, group = part.name
     n, fixed = {judge: part.items}, {"judge": judge, "group": group}
 
@@ -84,14 +139,19 @@ def _judge_rows(part: VerdictDraws, common: dict[str, Any]) -> list[dict[str, An
         array = part.array(values).expand_dims(judge=[judge])
         return summary_rows(array, estimand=estimand, n=n, extra=fixed, **common, **more)
 
-    rows = row("flip_rate", part.flip_rate.mean(-1)) + row("disagreement", part.disagreement.mean(-1))
-    rows += row("tie_rate", part.q[..., 2].mean(-1))
+    rows = row("flip_rate", part.flip_rate.mean(-1))
+    rows += row(f"flip_rate[{trials_label(part.observed.sum(1))}]", part.replicated_flip_rate)
+    if part.same_order_flip_rate.size:
+        rows += row("flip_rate[same order]", part.same_order_flip_rate.mean(-1))
+    rows += row("disagreement", part.disagreement.mean(-1)) + row("tie_rate", part.q[..., 2].mean(-1))
     for trials in TIERS:
-        rows += row(f"noise_budget[K={trials}]", part.items - part.match(trials).sum(-1))
+        rows += row(f"noise_budget[K={trials}]", part.items * (1 - one.match[ALL, trials]))
     for gap in GAPS:
         rows += row(f"swap_risk[gap={gap:.0%}]", swap_risk(1 - part.match(1), gap=gap))
     for target in TARGETS:
-        smallest = quantile_rows(part.minimum_trials(target), prob=common["prob"])
+        smallest = quantile_rows(one.minimum_trials(target), prob=common["prob"])
+        if part.repeats_itself:
+            smallest = {**dict.fromkeys(smallest, np.nan), "note": NEVER_DIFFER}
         rows.append(
             {"estimand": f"minimum_trials[{target:.0%}]", "unit": judge, "n": part.items, **fixed, **common, **smallest}
         )
@@ -153,122 +213,43 @@ def _layer_rows(draws: VerdictDraws, data: Data, common: dict[str, Any]) -> list
     return [{**row, "note": note} for row in rows]
 
 
-#: Mean flip rate below which an item is easy (the paper's section 4.3).
-EASY = 0.10
-
-
-def item_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
-    """One row a judge, condition and item.
-
-    Returns: ``judge, group, item, category, trials``; ``flip_rate, flip_rate_lower, flip_rate_upper`` of trials without
-        end; ``majority`` (most probably) and ``p_majority``, how probably; for each of `TARGETS` ``minimum_trials_90``
-        with its interval (∞ where more than the largest number tried); ``stratum``.
-    """
-    draws = verdict_draws(model, posterior, data)
-    frame = pd.concat([_items(part, data, prob) for part in draws.parts()], ignore_index=True)
-    return frame.assign(stratum=_strata(frame))
-
-
-def curve_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
-    """P(the majority of K trials is the right one), mean over items, by judge, condition and stratum.
-
-    Returns: ``judge, group, stratum, reference, trials, point, lower, upper, items``. The reference ``true`` is the
-        judge's majority in trials without end; ``seen`` the majority of the trials that were made, met by the majority
-        of K further ones.
-    """
-    rows = [
-        {
-            **_key(part, stratum),
-            "reference": reference,
-            "trials": trials,
-            **_mean_row(match(trials).mean(-1), prob),
-            "items": part.items,
-        }
-        for part, stratum in _by_stratum(model, posterior, data)
-        for reference, match in (("true", part.match), ("seen", part.match_seen))
-        for trials in TRIALS
-    ]
-    return pd.DataFrame(rows)
-
-
-def minimum_frame(model: Any, posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
-    """Smallest number of trials whose mean probability of the true majority reaches a target.
-
-    Returns: ``judge, group, stratum, target, point, lower, upper``: posterior median and interval, ∞ where no number up
-        to the largest tried will do.
-    """
-    return pd.DataFrame(
-        [
-            {**_key(part, stratum), "target": target, **quantile_rows(part.minimum_trials(target), prob=prob)}
-            for part, stratum in _by_stratum(model, posterior, data)
-            for target in TARGETS
-        ]
-    )
-
-
 def _key(part: VerdictDraws, stratum: str) -> dict[str, str]:
     return {"judge": part.name[0], "group": part.name[1], "stratum": stratum}
 
 
-def _by_stratum(model: Any, posterior: xr.Dataset, data: Data) -> Iterator[tuple[VerdictDraws, str]]:
-    """Every judge and condition: all its items, then its easy and its hard ones."""
-    draws = verdict_draws(model, posterior, data)
-    parts = list(draws.parts())
-    frame = pd.concat([_short(part, data) for part in parts], ignore_index=True)
-    stratum = _strata(frame)
-    start = 0
-    for part in parts:
-        mine = stratum[start : start + part.items]
-        start += part.items
-        yield part, "all"
-        for name in ("easy", "hard"):
-            if (mine == name).any():
-                yield part.where(mine == name), name
+def _curve(one: Majorities, prob: float, observed: bool) -> Iterator[dict[str, Any]]:
+    seen = {trials: one.part.match_observed(trials) for trials in TRIALS} if observed else {}
+    for stratum, mask in one.strata.items():
+        key = {**_key(one.part, stratum), "items": int(mask.sum())}
+        for trials in TRIALS:
+            yield {**key, "reference": "true", "trials": trials, **_mean_row(one.match[stratum, trials], prob)}
+        for trials, match in seen.items():
+            yield {**key, "reference": "seen", "trials": trials, **_mean_row(match[..., mask].mean(-1), prob)}
 
 
-def _short(part: VerdictDraws, data: Data) -> pd.DataFrame:
-    items = np.array(data.coords["item"], dtype=object)[part.units[:, 1]]
-    return pd.DataFrame(
-        {"judge": part.name[0], "group": part.name[1], "item": items, "flip_rate": part.flip_rate.mean((0, 1))}
-    )
-
-
-def _strata(frame: pd.DataFrame) -> Any:
-    """``easy`` where an item's mean flip rate over the judges of a condition is below `EASY`."""
-    mean = frame.groupby(["group", "item"], sort=False)["flip_rate"].transform("mean")
-    return np.where(mean < EASY, "easy", "hard").astype(object)
-
-
-def _items(part: VerdictDraws, data: Data, prob: float) -> pd.DataFrame:
-    short = _short(part, data)
-    tails = [(1 - prob) / 2, (1 + prob) / 2]
+def _items(one: Majorities, data: Data, prob: float) -> pd.DataFrame:
+    part, tails = one.part, [(1 - prob) / 2, (1 + prob) / 2]
+    item = part.units[:, 1]
     low, high = np.quantile(part.flip_rate, tails, axis=(0, 1))
     names = np.array(data.coords["category"], dtype=object)
     won = np.stack([(part.q.argmax(-1) == code).mean((0, 1)) for code in range(3)], axis=-1)
-    frame = short.assign(
-        category=names[np.asarray(data["category_of"])[part.units[:, 1]]] if len(names) else None,
-        trials=part.seen.sum(-1),
-        flip_rate_lower=low,
-        flip_rate_upper=high,
-        majority=np.array(OUTCOMES, dtype=object)[won.argmax(-1)],
-        p_majority=won.max(-1),
-    )
-    return frame.assign(**_item_minimum(part, tails))
-
-
-def _item_minimum(part: VerdictDraws, tails: list[float]) -> dict[str, Any]:
-    """Smallest K of every item for every target, (items,) each."""
-    found = {target: np.full(part.q.shape[:-1], np.inf) for target in TARGETS}
-    for trials in TRIALS:
-        match = part.match(trials)
-        for target, values in found.items():
-            values[np.isinf(values) & (match >= target)] = trials
-    columns: dict[str, Any] = {}
-    for target, values in found.items():
-        low, middle, high = np.quantile(values, [tails[0], 0.5, tails[1]], axis=(0, 1), method="inverted_cdf")
+    columns: dict[str, Any] = {
+        "judge": part.name[0],
+        "group": part.name[1],
+        "item": np.array(data.coords["item"], dtype=object)[item],
+        "flip_rate": part.flip_rate.mean((0, 1)),
+        "category": names[np.asarray(data["category_of"])[item]] if len(names) else None,
+        "trials": part.observed.sum(-1),
+        "flip_rate_lower": low,
+        "flip_rate_upper": high,
+        "majority": np.array(OUTCOMES, dtype=object)[won.argmax(-1)],
+        "p_majority": won.max(-1),
+    }
+    for target, values in one.smallest.items():
+        ends = np.quantile(values, [tails[0], 0.5, tails[1]], axis=(0, 1), method="inverted_cdf")
         name = f"minimum_trials_{target * 100:g}"
-        columns |= {name: middle, f"{name}_lower": low, f"{name}_upper": high}
-    return columns
+        columns |= dict(zip((f"{name}_lower", name, f"{name}_upper"), ends, strict=True))
+    return pd.DataFrame(columns).assign(stratum=one.stratum.astype(object))
 
 
 def _mean_row(values: Any, prob: float) -> dict[str, float]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely
+from bayesjudge.maths.majority import Contest, most_likely, never_differ
 from bayesjudge.model import Data
 from bayesjudge.models.common.at_draws import over_draws
 from bayesjudge.models.repeated_trials.statistics import unit_codes
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 #: Most numbers held for the cells of all draws; past it fewer draws are used, but no fewer than `_LEAST`.
-_MOST, _LEAST, _ENOUGH = 12_000_000, 200, 1000
-#: Seed of the Dirichlet draws: part of the definition, so that one posterior gives one answer.
-_SEED = 20
+_MOST, _LEAST, _ENOUGH = 12_000_000, 200, 400
+#: Seeds of the Dirichlet draws and of the replicated trials: part of the definition, so that one posterior gives one
+#: answer.
+_SEED, _AGAIN = 20, 21
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,7 +40,7 @@ class VerdictDraws:
     units: Codes of judge, item, condition.
     unit: Unit of each used cell.
     order: 1, −1, or 0 where not recorded.
-    seen: Trials of each outcome.
+    n: Trials of each outcome in each used cell.
     data: Names of the codes.
     name: Judge and condition, where these are the units of one; the condition is empty where there is one.
     """
@@ -49,7 +50,7 @@ class VerdictDraws:
     units: NDArray[np.int64]
     unit: NDArray[np.int64]
     order: NDArray[np.int64]
-    seen: NDArray[np.int64]
+    n: NDArray[np.int64]
     data: Data
     name: tuple[str, str] = ("", "")
 
@@ -68,29 +69,64 @@ class VerdictDraws:
         """Probability that two trials differ, (chain, draw, U)."""
         return np.asarray(1 - (self.q**2).sum(-1))
 
+    @cached_property
+    def same_order_flip_rate(self) -> NDArray[np.float64]:
+        """1 − P(majority of one order), averaged over the recorded orders of each unit that has some."""
+        known = self.order != 0
+        units, place = np.unique(self.unit[known], return_inverse=True)
+        flips = np.zeros((*self.pi.shape[:2], len(units)))
+        np.add.at(np.moveaxis(flips, 2, 0), place, np.moveaxis(1 - self.pi[..., known, :].max(-1), 2, 0))
+        return flips / np.bincount(place, minlength=len(units))
+
+    @cached_property
+    def observed(self) -> NDArray[np.int64]:
+        """Trials of each outcome of each unit, (U, 3)."""
+        return self._pooled(self.n)
+
+    @cached_property
+    def replicated_flip_rate(self) -> NDArray[np.float64]:
+        """Mean over units of 1 − max/N had the trials that were made been made again, (chain, draw)."""
+        share = self.pi / self.pi.sum(-1, keepdims=True)
+        again = self._pooled(np.random.default_rng(_AGAIN).multinomial(self.n.sum(1), share))
+        return np.asarray((1 - again.max(-1) / again.sum(-1)).mean(-1))
+
+    def _pooled(self, n: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts of cells (..., C, 3) summed over the orders of each unit."""
+        pooled = np.zeros((self.items, *n.shape[:-2], 3), dtype=np.int64)
+        np.add.at(pooled, self.unit, np.moveaxis(n, -2, 0))
+        return np.moveaxis(pooled, 0, -2)
+
+    @property
+    def repeats_itself(self) -> bool:
+        """Whether trials of one order never differ."""
+        return never_differ(self.n[self.order != 0])
+
+    @cached_property
+    def _true(self) -> Contest:
+        return Contest(self.q, most_likely(self.q))
+
     def match(self, trials: int) -> NDArray[np.float64]:
         """P(majority of K trials is the true majority) of each unit, (chain, draw, U)."""
-        return majority_probability(self.q, most_likely(self.q), trials=trials)
+        return self._true.won(trials)
 
-    def match_seen(self, trials: int) -> NDArray[np.float64]:
-        """P(majority of K further trials is the majority of those seen), a shared place counting in parts."""
-        top = self.seen == self.seen.max(-1, keepdims=True)
-        total = np.zeros(self.q.shape[:-1])
+    @cached_property
+    def _top(self) -> list[tuple[NDArray[np.intp], NDArray[np.float64], Contest]]:
+        """Of each outcome: the units where it has most trials, its share of that place, and its contest there."""
+        top = self.observed == self.observed.max(-1, keepdims=True)
+        share = top / top.sum(-1, keepdims=True)
+        found = []
         for code in range(3):
-            if top[:, code].any():
-                won = majority_probability(self.q, np.full(self.q.shape[:-1], code), trials=trials)
-                total += won * top[:, code] / top.sum(-1)
-        return total
-
-    def minimum_trials(self, target: float) -> NDArray[np.float64]:
-        """Smallest K of `TRIALS` whose mean match over the units reaches the target, (chain, draw); or ∞."""
-        found = np.full(self.q.shape[:2], np.inf)
-        for trials in TRIALS:
-            reached = np.isinf(found) & (self.match(trials).mean(-1) >= target)
-            found[reached] = trials
-            if np.isfinite(found).all():
-                break
+            here = np.flatnonzero(top[:, code])
+            q = self.q[..., here, :]
+            found.append((here, share[here, code], Contest(q, np.full(q.shape[:-1], code))))
         return found
+
+    def match_observed(self, trials: int) -> NDArray[np.float64]:
+        """P(majority of K further trials is that of those made), a shared place counting in parts."""
+        total = np.zeros(self.q.shape[:-1])
+        for here, share, contest in self._top:
+            total[..., here] += contest.won(trials) * share
+        return total
 
     @property
     def both_orders(self) -> bool:
@@ -136,7 +172,7 @@ class VerdictDraws:
             units=self.units[keep],
             unit=place[self.unit[cells]],
             order=self.order[cells],
-            seen=self.seen[keep],
+            n=self.n[cells],
         )
 
 
@@ -152,13 +188,12 @@ def verdict_draws(model: Any, posterior: xr.Dataset, data: Data) -> VerdictDraws
     pi = dirichlet(np.exp(log_p), rho, counts, rng)
     units, unit = unit_codes(data)
     unit = unit[used]
-    seen = np.zeros((len(units), 3), dtype=np.int64)
-    np.add.at(seen, unit, counts)
-    share = counts.sum(1) / seen.sum(1)[unit]
+    share = counts.sum(1) / np.bincount(unit, weights=counts.sum(1), minlength=len(units))[unit]
     q = np.zeros((*pi.shape[:2], len(units), 3))
     # Cells stand in order of their units, or nearly: few cells a unit, so one pass for each of them.
     np.add.at(np.moveaxis(q, 2, 0), unit, np.moveaxis(pi * share[:, None], 2, 0))
-    return VerdictDraws(pi=pi, q=q, units=units, unit=unit, order=np.asarray(data["order"])[used], seen=seen, data=data)
+    order = np.asarray(data["order"])[used]
+    return VerdictDraws(pi=pi, q=q, units=units, unit=unit, order=order, n=counts, data=data)
 
 
 def _thinned(posterior: xr.Dataset, cells: int) -> xr.Dataset:

@@ -55,8 +55,8 @@ def papers_table() -> pd.DataFrame:
 
 
 def test_the_paper_s_table_through_the_whole_line(paper: TrialReliability) -> None:
-    assert round(point(paper, estimand="flip_rate", unit="gpt-4o-mini"), 4) == 0.1331
-    assert round(point(paper, estimand="flip_rate", unit="gpt-4.1-mini"), 4) == 0.1386
+    assert round(point(paper, estimand="flip_rate[N=50]", unit="gpt-4o-mini"), 4) == 0.1331
+    assert round(point(paper, estimand="flip_rate[N=50]", unit="gpt-4.1-mini"), 4) == 0.1386
     assert round(point(paper, estimand="agreement") * 29) == 22
     tests = paper.tests.set_index(["test", "unit"])
     kruskal = tests.loc["Kruskal–Wallis by category", "p"].round(4).to_dict()
@@ -78,9 +78,12 @@ def test_the_paper_s_kappa_is_that_of_its_one_order() -> None:
 
 def test_a_single_trial_and_the_noise_budget_are_the_flip_rate(paper: TrialReliability) -> None:
     for judge in ("gpt-4o-mini", "gpt-4.1-mini"):
-        flip = point(paper, estimand="flip_rate", unit=judge)
-        assert point(paper, estimand="noise_budget[K=1]", unit=judge) == pytest.approx(29 * flip)
-    assert point(paper, estimand="noise_budget[K=50]", unit="gpt-4o-mini") == pytest.approx(0, abs=1e-9)
+        for of, whole in (("", ""), ("[N=50]", ",N=50")):
+            flip = point(paper, estimand=f"flip_rate{of}", unit=judge)
+            assert point(paper, estimand=f"noise_budget[K=1{whole}]", unit=judge) == pytest.approx(29 * flip)
+    assert point(paper, estimand="noise_budget[K=50,N=50]", unit="gpt-4o-mini") == pytest.approx(0, abs=1e-9)
+    # Fifty trials leave some majorities open, which the trials themselves cannot show.
+    assert point(paper, estimand="noise_budget[K=50]", unit="gpt-4o-mini") > 0.3
 
 
 def test_the_paper_s_trial_numbers(paper: TrialReliability) -> None:
@@ -118,8 +121,15 @@ def test_recorded_orders_show_position_bias() -> None:
     found = answer(frame)
     assert point(found, estimand="position_effect") == 1.0
     assert point(found, estimand="position_bias") == 1.0
-    assert point(found, estimand="flip_rate") == 0.5
+    assert point(found, estimand="flip_rate") == pytest.approx(0.5, abs=2e-3)
+    assert point(found, estimand="flip_rate[N=20]") == 0.5
     assert point(found, estimand="flip_rate[same order]") == 0.0
+    assert point(found, estimand="flip_rate[same order,N=10]") == 0.0
+    assert any("repeats of one arrangement never differ" in warning for warning in found.warnings)
+    needed = found.estimates.where(estimand=["minimum_trials[95%]", "minimum_trials[95%,N=20]"]).frame
+    assert len(needed) == 2
+    assert needed["point"].isna().all()
+    assert needed["note"].str.contains("what varies is the arrangement").all()
     test = found.tests[found.tests["test"] == "sign test of position, ties left out"].iloc[0]
     assert test["p"] == pytest.approx(2 / 2**6)
     assert (found.items["order_p"] < 1e-4).all()
@@ -172,7 +182,7 @@ def test_thin_tables_get_warned_answers(frame: dict[str, Any], said: str) -> Non
 
 def test_one_item_has_an_estimate_and_no_interval() -> None:
     found = answer(pd.DataFrame({"item": ["p"], "n_a": [8], "n_b": [2]}))
-    row = found.estimates.where(estimand="flip_rate").frame.iloc[0]
+    row = found.estimates.where(estimand="flip_rate[N=10]").frame.iloc[0]
     assert row["point"] == pytest.approx(0.2)
     assert (row["lower"], row["upper"]) == (0.0, 2 / 3)
     assert "too few items" in row["note"]

@@ -24,7 +24,7 @@ from bayesjudge.baselines.reliability.outcomes import (
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.estimates import Estimates
-from bayesjudge.maths.majority import trials_label
+from bayesjudge.maths.majority import NEVER_DIFFER, never_differ, trials_label
 
 type Array = NDArray[np.float64]
 type Counts = NDArray[np.int64]
@@ -231,8 +231,12 @@ def _warnings(parts: Sequence[Part]) -> tuple[str, ...]:
     found = []
     if (trials == 1).all():
         found.append("one trial of each item, so nothing is repeated: observed flip rates are 0 by definition")
-    if not any(part.slot_n.any() for part in parts):
+    recorded = [part for part in parts if part.slot_n.any()]
+    if not recorded:
         found.append(UNRECORDED)
+    steady = [part.judge + (f" ({part.group})" if part.group else "") for part in recorded if never_differ(part.cells)]
+    if steady:
+        found.append(f"{', '.join(steady)}: {NEVER_DIFFER}, so repeats add nothing")
     if np.ptp(np.concatenate([part.options for part in parts])):
         found.append("items have different numbers of options: a slot's share is over the items that have it")
     return tuple(found)

@@ -43,10 +43,12 @@ class TrialReliability:
     Attributes
     ----------
     estimates : Estimates
-        By judge (``unit``) and condition (``group``, empty where there is one): ``flip_rate``,
-        ``disagreement``, ``entropy``, ``position_bias``, ``position_effect``, ``noise_budget[K=1]``,
-        ``minimum_trials[90%]``, ...; by pair of judges: ``agreement``, ``kappa``, ``kappa[linear]``, ``ac1``;
-        by pair of conditions: ``flip_rate_change``, ``flip_rate_change_size``, ``majority_changed``.
+        By judge (``unit``) and condition (``group``, empty where there is one), of the N trials made:
+        ``flip_rate[N=6]``, ``disagreement``, ``entropy``, ``position_bias``, ``position_effect``,
+        ``noise_budget[K=1,N=6]``, ``minimum_trials[90%,N=6]``, ...; of trials without end (method
+        ``beta-binomial``): ``flip_rate``, ``noise_budget[K=1]``, ``minimum_trials[90%]``, ...; by pair of
+        judges: ``agreement``, ``kappa``, ``kappa[linear]``, ``ac1``; by pair of conditions:
+        ``flip_rate_change``, ``flip_rate_change_size``, ``majority_changed``.
     items : pandas.DataFrame
         One row a judge, condition and item: counts, flip rate, entropy, majority, stratum, exact tests.
     curves : pandas.DataFrame
@@ -110,8 +112,10 @@ def trial_baselines(
 
     Notes
     -----
-    The reference is the majority of all of an item's own trials, which is uncertain itself: where few were
-    run the curve flatters the judge. The model `repeated_trials` has the judge's true majority instead.
+    ``1 − max/N`` grows with N by construction, so its estimand names N: tables with different numbers of
+    trials are compared on ``flip_rate``. The reference of curves is the majority of all of an item's own
+    trials, which is uncertain itself: where few were run the curve is optimistic. The model `repeated_trials`
+    has the judge's true majority instead.
 
     Examples
     --------
@@ -119,7 +123,7 @@ def trial_baselines(
     >>> from bayesjudge.counts.trials import count_trials
     >>> frame = pd.DataFrame({"item": ["q1", "q2"], "n_a": [39, 0], "n_b": [11, 50]})
     >>> found = trial_baselines(count_trials(Trials.from_frame(frame)), bootstrap=100)
-    >>> found.estimates.where(estimand="flip_rate").frame["point"].round(3).tolist()
+    >>> found.estimates.where(estimand="flip_rate[N=50]").frame["point"].round(3).tolist()
     [0.11]
     """
     _check(prob, bootstrap, targets)

@@ -50,13 +50,18 @@ _METHOD = (
     with it, and gives each judge a position bias, a tie rate, a decisiveness and a correlation of its trials.
     What is said of flip rates, majorities and numbers of trials follows from the probabilities of the three
     outcomes, trials without end, so that few trials of an item are not mistaken for stability.""",
-    """Baselines are functions of the same counts: flip rate 1 − max/N, entropy, agreement and κ of
-    majorities, with bootstrap intervals over items; exact binomial, Fisher and sign tests of position; and
-    the exact probability that K of the trials made have the majority of all of them (multivariate
-    hypergeometric). Intraclass correlations are those of Shrout and Fleiss with F-intervals.""",
+    """Baselines are functions of the same counts: the flip rate of trials without end by maximum likelihood of a
+    beta-binomial distribution over items (with ties a Dirichlet; intervals by its likelihood ratio); the observed
+    flip rate 1 − max/N, entropy, agreement and κ of majorities, with bootstrap intervals over items; exact
+    binomial, Fisher and sign tests of position; and the exact probability that K of the trials made have the
+    majority of all of them (multivariate hypergeometric). Intraclass correlations are those of Shrout and
+    Fleiss with F-intervals.""",
     """The plan spends a budget of further trials where it saves most wrong majorities, by exact expected
     errors under the posterior.""",
 )
+_OBSERVED = """The flip rate is that of trials without end. The observed one, 1 − max/N, is named after the number of
+trials N that it was computed from: it rises with N by construction, so tables with different numbers of trials must
+not be compared on it. The Bayesian row of that name is what the model predicts for the same trials made again."""
 #: Panels and rows that a figure of estimates has room for.
 MOST_UNITS = 30
 #: Bars that a reader can still tell apart, and the fewest items shown whatever the number of judges.
@@ -136,9 +141,11 @@ def _stability(answer: Comparison) -> Section | None:
     if items["category"].notna().any():
         caption = f"Mean flip rate by judge and category{where}."
         figures.append(figure_of(category_flips(shown), caption, f"Heat map of mean flip rates{where}."))
-    tables = _side_by_side(answer.estimates, "flip_rate")
+    names = dict.fromkeys(answer.estimates.frame["estimand"])
+    forms = ["flip_rate", *(name for name in names if name.startswith("flip_rate[N="))]
+    tables = [table for name in forms for table in _side_by_side(answer.estimates, name)]
     figures = [*_forest(answer.estimates, "flip_rate"), *figures]
-    return Section(title="Stability", text=[text], figures=figures, tables=tables)
+    return Section(title="Stability", text=[text, _OBSERVED], figures=figures, tables=tables)
 
 
 def _position(answer: Comparison) -> Section | None:

@@ -69,15 +69,30 @@ def _verdicts(answer: Comparison, rows: Estimates) -> Table:
         if any(not math.isnan(row["point"]) for row in _best(rows, name).values())
     ]
     title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
-    table = empty_table(title, ["judge"], [*methods, *(heading for _, heading in beside)], doubtful=not usable(answer))
+    observed = _observed(rows)
+    headings = [*methods, *(heading for _, heading in beside), *(["observed"] if observed else [])]
+    table = empty_table(title, ["judge"], headings, doubtful=not usable(answer))
+    table.caption = "Observed rates rise with the number of trials N: compare the others." if observed else None
     for (unit, group), mine in flips.groupby(["unit", "group"], sort=False):
         by = mine.drop_duplicates("method").set_index("method")
         cells = [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]
         for name, _ in beside:
             row = _best(rows, name).get((str(unit), str(group)))
             cells.append("" if row is None else _trials(row) if name in WHOLE else interval_cell(row))
+        cells += [observed.get((str(unit), str(group)), "")] if observed else []
         table.add_row(escape(unit_name(unit, group)), *cells)
     return table
+
+
+def _observed(rows: Estimates) -> dict[tuple[str, str], str]:
+    """The observed flip rate of each judge and condition, with its number of trials."""
+    frame = rows.where(method="bootstrap").frame
+    mine = frame[frame["estimand"].str.startswith("flip_rate[N=")]
+    of = mine["estimand"].str.slice(len("flip_rate["), -1)
+    return {
+        (str(row["unit"]), str(row["group"])): f"{figure(row['point'])} ({trials})"
+        for trials, (_, row) in zip(of, mine.iterrows(), strict=True)
+    }
 
 
 def _slots(answer: Comparison, rows: Estimates) -> Table:
@@ -128,7 +143,9 @@ def _best(rows: Estimates, estimand: str) -> dict[tuple[str, str], pd.Series]:
 
 
 def _trials(row: pd.Series) -> str:
-    """Numbers of trials, which are whole or without end."""
+    """Numbers of trials, which are whole or without end; a judge that repeats itself has none."""
+    if math.isnan(row["point"]):
+        return "repeats agree"
     if math.isinf(row["lower"]):
         return "cannot be reached"
     point, lower, upper = (_whole(row[name]) for name in ("point", "lower", "upper"))

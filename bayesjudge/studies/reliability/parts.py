@@ -22,6 +22,7 @@ from bayesjudge.studies.common.methods import believing
 
 if TYPE_CHECKING:
     from bayesjudge.inference import Fit
+    from bayesjudge.models.repeated_trials.verdict_draws import VerdictDraws
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,16 +74,17 @@ def pairwise(posterior: Fit, counts: TrialCounts, options: ReliabilityOptions) -
     """Estimates of the fit, and the baselines."""
     model: Any = posterior.model
     baseline = trial_baselines(counts, prob=options.prob, bootstrap=options.bootstrap, seed=options.seed)
-    of = posterior.posterior, posterior.data
+    results = model.results(posterior.posterior, posterior.data)
+    rows = results.estimates(prob=options.prob).with_note(posterior.gate.note)
     return Pairwise(
         counts=counts,
         fit=posterior,
         baseline=baseline,
-        estimates=Estimates.concat([posterior.estimates(prob=options.prob), baseline.estimates]),
-        items=model.items(*of, prob=options.prob),
-        curves=model.curves(*of, prob=options.prob),
-        minimum=model.minimum(*of, prob=options.prob),
-        plan=plan_frame(posterior, options),
+        estimates=Estimates.concat([rows, baseline.estimates]),
+        items=results.items(prob=options.prob),
+        curves=results.curves(prob=options.prob, observed=False),
+        minimum=results.minimum(prob=options.prob),
+        plan=plan_frame(results.draws, options),
     )
 
 
@@ -116,28 +118,26 @@ DRAWS = 100
 _COLUMNS = ["judge", "group", "item", "trials", "extra", "wrong", "wrong_after", "wrong_uniform"]
 
 
-def plan_frame(fit: Fit, options: ReliabilityOptions) -> pd.DataFrame:
+def plan_frame(verdicts: VerdictDraws, options: ReliabilityOptions) -> pd.DataFrame:
     """Further trials of every item of every judge and condition, each with a budget of its own.
 
     Returns: ``judge, group, item, trials`` (made), ``extra`` (to make), ``wrong`` and ``wrong_after`` (probability that
         the majority is wrong, without and with them) and ``wrong_uniform`` (the judge's expected number of wrong
         majorities had the same trials been spread evenly).
     """
-    from bayesjudge.models.repeated_trials.verdict_draws import verdict_draws
-
-    names = np.array(fit.data.coords["item"], dtype=object)
+    names = np.array(verdicts.data.coords["item"], dtype=object)
     found = []
-    for part in verdict_draws(fit.model, fit.posterior, fit.data).parts():
+    for part in verdicts.parts():
         draws = part.q.reshape(-1, *part.q.shape[2:])
         kept = np.unique(np.linspace(0, len(draws) - 1, min(DRAWS, len(draws))).astype(int))
-        plan = allocate(draws[kept], budget=options.budget_of(part.items), counts=part.seen)
+        plan = allocate(draws[kept], budget=options.budget_of(part.items), counts=part.observed)
         found.append(
             pd.DataFrame(
                 {
                     "judge": part.name[0],
                     "group": part.name[1],
                     "item": names[part.units[:, 1]],
-                    "trials": part.seen.sum(axis=1),
+                    "trials": part.observed.sum(axis=1),
                     "extra": plan.extra,
                     "wrong": plan.before,
                     "wrong_after": plan.after,

@@ -1,0 +1,135 @@
+"""Flip rates of trials without end by maximum likelihood: a beta-binomial over items, with ties a Dirichlet.
+
+Every item has outcome probabilities of its own, ``(p_a, p_b, p_tie) ~ Dirichlet(s(1 − t)/2, s(1 − t)/2, s t)``: which
+response is called a is arbitrary, so a and b share one parameter, and without ties this is the symmetric
+beta-binomial (Skellam 1948). ``1 − E max p`` is the flip rate of trials without end, of which the observed
+``1 − max/N`` is too low by construction. Intervals invert the likelihood ratio in s, at each s with its own best t.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import gammaln, logit
+from scipy.stats import beta, chi2
+
+from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely
+
+type Array = NDArray[np.float64]
+
+#: Logarithms of s at which every item is taken to be certain, and all to be the same.
+LOG_LOW, LOG_HIGH = -9.0, 12.0
+#: Midpoint quantiles of each of the two beta distributions that a Dirichlet is made of.
+NODES = 400
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ItemDirichlet:
+    """Maximum likelihood of s and t, with the interval of s.
+
+    log_s: Estimate, lower and upper limit; flip rates rise with s.
+    share: t at each of them.
+    """
+
+    log_s: tuple[float, float, float]
+    share: tuple[float, float, float]
+
+    @cached_property
+    def _nodes(self) -> list[Array]:
+        return [_nodes(*ends) for ends in zip(self.log_s, self.share, strict=True)]
+
+    def flip_rate(self) -> tuple[float, float, float]:
+        """1 − E max p: estimate, lower, upper."""
+        return self._ordered([1 - p.max(1).mean() for p in self._nodes])
+
+    def error(self, trials: int) -> tuple[float, float, float]:
+        """Probability that the majority of K trials is not the true majority: estimate, lower, upper."""
+        return self._ordered([1 - majority_probability(p, most_likely(p), trials=trials).mean() for p in self._nodes])
+
+    def minimum_trials(self, target: float) -> tuple[float, float, float]:
+        """Smallest number of trials that reaches the target, infinite where none of `TRIALS` does."""
+        reached = np.array([[1 - one for one in self.error(trials)] for trials in TRIALS]) >= target
+        smallest = np.where(reached.any(0), np.array(TRIALS, dtype=float)[reached.argmax(0)], np.inf)
+        return self._ordered(smallest.tolist())
+
+    @staticmethod
+    def _ordered(values: list[float]) -> tuple[float, float, float]:
+        point, *ends = (float(value) for value in values)
+        return point, min(point, *ends), max(point, *ends)
+
+
+def item_dirichlet(n: NDArray[np.int64], *, weight: Array | None = None, prob: float) -> ItemDirichlet | None:
+    """Fit counts (I, 3) of a, b and tie; None where no item has two trials, which say nothing about s.
+
+    weight: Of each row (I,); rows of one item that share a weight of 1 count as one item.
+    """
+    weight = np.ones(len(n)) if weight is None else weight
+    used = n.sum(1) > 0
+    if not (n.sum(1) > 1).any():
+        return None
+    sides = np.column_stack([np.sort(n[used, :2], axis=1), n[used, 2]])
+    patterns, place = np.unique(sides, axis=0, return_inverse=True)
+    repeats = np.bincount(place.reshape(-1), weights=weight[used])
+    ties = bool(patterns[:, 2].any())
+
+    def profile(log_s: float) -> tuple[float, float]:
+        """Largest log likelihood at one s, and the t that has it."""
+        if not ties:
+            return _log_likelihood(log_s, 0.0, patterns, repeats), 0.0
+        found = minimize_scalar(
+            lambda x: -_log_likelihood(log_s, 1 / (1 + np.exp(-x)), patterns, repeats),
+            bounds=(logit(1e-6), logit(1 - 1e-6)),
+            method="bounded",
+            options={"xatol": 1e-8},
+        )
+        return -float(found.fun), float(1 / (1 + np.exp(-found.x)))
+
+    grid = np.linspace(LOG_LOW, LOG_HIGH, 43)
+    start = int(np.argmax([profile(s)[0] for s in grid]))
+    ends = grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)]
+    best = float(minimize_scalar(lambda s: -profile(s)[0], bounds=ends, method="bounded", options={"xatol": 1e-8}).x)
+    # A search inside an interval never returns its end, where items that all agree have their estimate.
+    best = max((best, *ends), key=lambda s: profile(s)[0])
+    top = profile(best)[0]
+    allowed = chi2.ppf(prob, 1) / 2
+
+    def drop(log_s: float) -> float:
+        return top - profile(log_s)[0] - float(allowed)
+
+    low = LOG_LOW if drop(LOG_LOW) <= 0 else float(brentq(drop, LOG_LOW, best))
+    high = LOG_HIGH if drop(LOG_HIGH) <= 0 else float(brentq(drop, best, LOG_HIGH))
+    log_s = best, low, high
+    first, second, third = (profile(s)[1] for s in log_s)
+    return ItemDirichlet(log_s=log_s, share=(first, second, third))
+
+
+def _log_likelihood(log_s: float, share: float, patterns: NDArray[np.int64], repeats: Array) -> float:
+    s = np.exp(log_s)
+    total = gammaln(s) - gammaln(s + patterns.sum(1))
+    for k, alpha in enumerate((s * (1 - share) / 2, s * (1 - share) / 2, s * share)):
+        if alpha > 0:
+            total = total + gammaln(alpha + patterns[:, k]) - gammaln(alpha)
+    return float(repeats @ total)
+
+
+def _nodes(log_s: float, share: float) -> Array:
+    """Outcome probabilities (Q, 3), equally weighted."""
+    s = np.exp(log_s)
+    first = _quantiles(log_s, s * (1 - share) / 2, s * (1 - share) / 2)
+    if not share:
+        return np.column_stack([first, 1 - first, np.zeros(NODES)])
+    tie = _quantiles(log_s, s * share, s * (1 - share))
+    first, tie = (part.ravel() for part in np.meshgrid(first[::8], tie[::8]))
+    return np.column_stack([(1 - tie) * first, (1 - tie) * (1 - first), tie])
+
+
+def _quantiles(log_s: float, a: float, b: float) -> Array:
+    """Midpoint quantiles of a beta distribution; its limits at both ends of s."""
+    at, mean = (np.arange(NODES) + 0.5) / NODES, a / (a + b)
+    if log_s <= LOG_LOW:
+        return (at > 1 - mean).astype(np.float64)
+    return np.full(NODES, mean) if log_s >= LOG_HIGH else np.asarray(beta.ppf(at, a, b))
