@@ -288,6 +288,21 @@ class HasExchangeable(Protocol):
 
 
 @runtime_checkable
+class HasLatent(Protocol):
+    """A model with effects, one an item or a cell, that no row reports by themselves."""
+
+    @property
+    def latent(self) -> tuple[str, ...]:
+        """Their sites, whose convergence is held to a lower standard than that of what is reported."""
+        ...
+
+
+def latent_sites(model: object) -> tuple[str, ...]:
+    """Sites that the gate holds to the lower standard; none for most models."""
+    return model.latent if isinstance(model, HasLatent) else ()
+
+
+@runtime_checkable
 class GivesAccuracy(Protocol):
     """A model that gives draws of each model's accuracy."""
 

@@ -22,7 +22,7 @@ from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.storage import write_tree
-from bayesjudge.model import Data, Describes, Model, with_parameters
+from bayesjudge.model import Data, Describes, Model, latent_sites, with_parameters
 
 
 class LaplaceFallbackWarning(UserWarning):
@@ -180,7 +180,8 @@ class Fitting:
             seed=self.seed,
             facts={**length, **drawn.facts, **described},
         )
-        return Fit(model=model, data=plain, tree=made, gate=gate_of(posterior, made["sample_stats"].dataset))
+        gate = gate_of(posterior, made["sample_stats"].dataset, latent=latent_sites(model))
+        return Fit(model=model, data=plain, tree=made, gate=gate)
 
 
 def run_fits[K](jobs: Mapping[K, Fitting], *, executor: Executor | None = None, workers: int = 1) -> dict[K, Fit]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 
 MOST_RHAT = 1.01
+#: Of effects that no row reports by themselves.
+MOST_RHAT_LATENT = 1.05
 LEAST_ESS = 400
 LEAST_EBFMI = 0.3
 MOST_PARETO_K = 0.7
 
 
-def gate_of(posterior: xr.Dataset, stats: xr.Dataset) -> Gate:
+def gate_of(posterior: xr.Dataset, stats: xr.Dataset, *, latent: Collection[str] = ()) -> Gate:
     """Check draws of a posterior against the bounds of METHODS section 5.
 
     Parameters
@@ -30,6 +32,8 @@ def gate_of(posterior: xr.Dataset, stats: xr.Dataset) -> Gate:
         Draws, dims ``chain, draw, ...``.
     stats : xarray.Dataset
         Sampler statistics, dims ``chain, draw``; what is not there is not checked.
+    latent : collection of str
+        Sites of effects that are not reported by themselves: an R-hat of `MOST_RHAT_LATENT` is enough for them.
 
     Examples
     --------
@@ -38,10 +42,12 @@ def gate_of(posterior: xr.Dataset, stats: xr.Dataset) -> Gate:
     >>> gate_of(draws, xr.Dataset()).passed, gate_of(draws.isel(draw=slice(50)), xr.Dataset()).passed
     (True, False)
     """
-    series = _series(posterior)
-    if broken := _broken(series):
+    inner = [name for name in latent if name in posterior]
+    if broken := _broken(_series(posterior)):
         return Gate(passed=False, reasons=(broken,), figures={"rhat": np.nan, "ess": 0.0})
-    figures = {**_mixing(series), **_sampler(stats)}
+    figures = {**_mixing(_series(posterior.drop_vars(inner))), **_sampler(stats)}
+    if inner:
+        figures["rhat_latent"] = _largest_rhat(_series(posterior[inner]))
     if "importance_ess" in stats:
         # Resampled draws are out of order, so their repeats look like independent draws to the chain's ESS.
         figures["ess"] = float(np.min([figures["ess"], stats["importance_ess"].min()]))
@@ -55,8 +61,8 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
 
     ``draws`` are those of a chain; what is to be done is in the words of Python, which a command replaces by its own.
     """
-    found = {name: figures.get(name, np.nan) for name in ("rhat", "ess", "pareto_k", "divergences", "ebfmi")}
-    rhat, ess, k, divergences, ebfmi = found.values()
+    names = ("rhat", "rhat_latent", "ess", "pareto_k", "divergences", "ebfmi")
+    rhat, latent, ess, k, divergences, ebfmi = (figures.get(name, np.nan) for name in names)
     # A fifth more than the smallest number that would have done at the same efficiency, in hundreds.
     enough = 100 * math.ceil(draws * max(1.2 * LEAST_ESS / ess, 1) / 100) if ess > draws / 100 else 2 * draws
     return [
@@ -64,6 +70,11 @@ def _bounds(figures: Mapping[str, float], draws: int) -> list[tuple[str, bool, s
             "rhat",
             rhat <= MOST_RHAT,
             f"R-hat of {rhat:.3f} is above {MOST_RHAT}: run longer chains, for instance draws={2 * draws}",
+        ),
+        (
+            "rhat_latent",
+            latent <= MOST_RHAT_LATENT,
+            f"an effect's R-hat of {latent:.3f} is above {MOST_RHAT_LATENT}: run longer chains: draws={2 * draws}",
         ),
         ("ess", ess >= LEAST_ESS, f"ESS of {ess:.0f} is below {LEAST_ESS}: draw more, for instance draws={enough}"),
         ("pareto_k", k <= MOST_PARETO_K, f"Pareto k of {k:.2f} is above {MOST_PARETO_K}: use engine='nuts'"),
@@ -101,7 +112,13 @@ def _mixing(series: NDArray[np.float64]) -> dict[str, float]:
     tail = array_stats.ess(series, method="tail", prob=(0.05, 0.95), **axes)
     # np.min, since the built-in min() can lose a NaN.
     ess = float(np.min([np.min(bulk), np.min(tail)]))
-    return {"rhat": float(np.max(array_stats.rhat(series, **axes))), "ess": ess}
+    return {"rhat": _largest_rhat(series), "ess": ess}
+
+
+def _largest_rhat(series: NDArray[np.float64]) -> float:
+    from arviz_stats.base import array_stats
+
+    return float(np.max(array_stats.rhat(series, chain_axis=1, draw_axis=2)))
 
 
 def _sampler(stats: xr.Dataset) -> dict[str, float]:

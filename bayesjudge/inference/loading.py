@@ -15,7 +15,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.inference.fit import Fit
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.storage import read_tree
-from bayesjudge.model import Data, Model, find_model
+from bayesjudge.model import Data, Model, find_model, latent_sites
 from bayesjudge.priors import Prior
 
 
@@ -48,7 +48,7 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
         model = _model(manifest["model"], manifest["options"])
     except (AttributeError, TypeError) as error:
         raise UsageError(f"{source!r} has options that this model has not: {error}") from error
-    gate = gate_of(tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset())
+    gate = gate_of(tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset(), latent=latent_sites(model))
     return Fit(model=model, data=_data(tree, json.loads(str(tree.attrs["data"]))), tree=tree, gate=gate)
 
 

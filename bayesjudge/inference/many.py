@@ -29,7 +29,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared
 from bayesjudge.inference.programs.stacks import Stack, stack
 from bayesjudge.inference.tree import posterior_dataset
-from bayesjudge.model import Data, Model, with_parameters
+from bayesjudge.model import Data, Model, latent_sites, with_parameters
 
 #: Draws, and warm-up draws, of each chain of an engine that is named.
 DRAWS = 500
@@ -67,7 +67,7 @@ class ManyFits:
     def gate(self, index: int) -> Gate:
         """Convergence gate of one data set."""
         stats = xr.Dataset({name: (("chain", "draw"), v) for name, v in self.stats[index].items()})
-        return gate_of(self.posterior(index), stats)
+        return gate_of(self.posterior(index), stats, latent=latent_sites(self.model))
 
     def estimates(self, *, prob: float = 0.95) -> tuple[Estimates, ...]:
         """Estimates of every data set, with a note where its gate failed."""

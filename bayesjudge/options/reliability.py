@@ -14,15 +14,13 @@ from bayesjudge.options.question import Draws, Engine, QuestionOptions, Tune
 class ReliabilityOptions(QuestionOptions):
     """Options of `bayesjudge.reliability`, checked.
 
-    Each of many effects has a convergence check to pass: hence more draws than elsewhere.
-
     Examples
     --------
     >>> ReliabilityOptions(budget=100).budget_of(20), ReliabilityOptions().budget_of(20)
     (100, 100)
     """
 
-    warm_up_most: ClassVar[int | None] = 600
+    warm_up_most: ClassVar[int | None] = 300
     #: Hundreds of effects near their normal units need no shorter steps than these.
     target_accept: ClassVar[float] = 0.9
 
@@ -30,8 +28,8 @@ class ReliabilityOptions(QuestionOptions):
         Any, Option("Repeated scores of single responses, as `read_scores` takes them.", flag="", recorded="never")
     ] = None
     engine: Engine = "hmc"
-    draws: Draws = 2000
-    tune: Tune = 600
+    draws: Draws = 1000
+    tune: Tune = 300
     likelihood: Annotated[Literal["gaussian", "ordinal"], Option("Scores as numbers, or as ordered levels.")] = (
         "gaussian"
     )

@@ -159,6 +159,11 @@ class RepeatedTrials:
             "tie_effect",
         )
 
+    @property
+    def latent(self) -> tuple[str, ...]:
+        """Effects of single items and cells, of which hundreds are sampled and none is reported by itself."""
+        return ("item_preference", "disagreement", "prompt_effect", "tie_effect")
+
     def quantities(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         """Draws whose sensitivity to the prior is checked: mean flip rate and position bias of each judge."""
         return results.headline(self, posterior, data)

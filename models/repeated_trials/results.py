@@ -149,7 +149,7 @@ def _judge_rows(one: Majorities, common: dict[str, Any]) -> list[dict[str, Any]]
     for gap in GAPS:
         rows += row(f"swap_risk[gap={gap:.0%}]", swap_risk(1 - part.match(1), gap=gap))
     for target in TARGETS:
-        smallest = quantile_rows(one.minimum_trials(target), prob=common["prob"])
+        smallest: dict[str, Any] = {**quantile_rows(one.minimum_trials(target), prob=common["prob"])}
         if part.repeats_itself:
             smallest = {**dict.fromkeys(smallest, np.nan), "note": NEVER_DIFFER}
         rows.append(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import error_budget
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import error_budget
 from bayesjudge.baselines.reliability.dirichlet import item_dirichlet
 
 type Array = NDArray[np.float64]

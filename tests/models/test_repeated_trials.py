@@ -21,7 +21,7 @@ from bayesjudge.inference import Hmc, fit_many
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
-from bayesjudge.maths.majority import majority_probability, most_likely, swap_risk
+from bayesjudge.maths.majority import TRIALS, Contest, majority_probability, most_likely, swap_risk
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess, settled
 from bayesjudge.models.repeated_trials import RepeatedTrials, TrialPrior
@@ -375,6 +375,37 @@ def test_a_judge_that_follows_the_order_alone_has_one_layer() -> None:
     shares, varied = layer_shares(replace(draws, pi=certain))
     assert float(shares["position"].min()) == 1.0
     assert not varied["judge"]
+
+
+def test_a_judge_that_repeats_itself_gets_no_number_of_repeats() -> None:
+    sides = [(f"q{k}", order, int(order == "ab"), int(order == "ba")) for k in range(8) for order in ("ab", "ba")]
+    frame = pd.DataFrame(sides, columns=["item", "order", "n_a", "n_b"])
+    data = MODEL.prepare(Trials.from_frame(frame.assign(judge="heron", n_a=5 * frame["n_a"], n_b=5 * frame["n_b"])))
+    table = MODEL.estimates(_posterior(data), data)
+    needed = table.where(estimand=["minimum_trials[90%]", "minimum_trials[95%]"]).frame
+    assert needed["point"].isna().all()
+    assert needed["note"].str.contains("what varies is the arrangement").all()
+    observed = table.where(estimand="flip_rate[N=10]").frame.iloc[0]
+    assert observed["lower"] <= 0.5 <= observed["upper"] + 0.1
+
+
+def test_each_number_of_trials_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimates, items, curves and minimum numbers of one judge share one pass over the numbers of trials."""
+    data = MODEL.prepare(_log(**ONE).trials)
+    asked: list[int] = []
+    won = Contest.won
+
+    def counted(self: Contest, trials: int) -> Any:
+        asked.append(trials)
+        return won(self, trials)
+
+    monkeypatch.setattr(Contest, "won", counted)
+    results = MODEL.results(_posterior(data), data)
+    once = len(asked)
+    assert once == len({*TRIALS, 50})
+    results.estimates(prob=0.9), results.items(prob=0.9), results.minimum(prob=0.9)
+    results.curves(prob=0.9, observed=False)
+    assert len(asked) - once <= 3  # the risk of swapping ranks, at one trial
 
 
 def test_items_curves_and_minimum_trials_fit_together() -> None:

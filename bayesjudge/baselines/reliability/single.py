@@ -140,7 +140,10 @@ def _undefined(row: dict[str, Any]) -> dict[str, Any]:
 
 def _endless(outcomes: Outcomes, targets: Sequence[float], prob: float) -> Iterator[dict[str, Any]]:
     """Rates of trials without end, by the distribution of items' probabilities that fits best."""
-    items, note = len(outcomes.item), "trials of both orders pooled" if (outcomes.ordered.sum(2) > 0).all(1).any() else ""
+    items, note = (
+        len(outcomes.item),
+        "trials of both orders pooled" if (outcomes.ordered.sum(2) > 0).all(1).any() else "",
+    )
     fit = item_dirichlet(outcomes.n, prob=prob)
     orders = (outcomes.ordered.sum(2) > 0).sum(1)
     cells, of = outcomes.ordered.reshape(-1, 3), np.repeat(1 / np.maximum(orders, 1), 2)
