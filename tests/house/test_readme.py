@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from format_fixtures import FIXTURES
 from stub_judge import Stub, stub_judge
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +36,7 @@ def asked_of(stub: Stub, line: str) -> str:
 
 
 def answers(folder: Path) -> None:
-    """Texts of three models' answers, which are the user's own; the stub prefers the longer one."""
+    """Files that are the user's own: texts of three models' answers (the stub prefers the longer one), a tool's log."""
     rows = [
         {"item": f"q{k}", "instruction": f"Question {k}?", "model_a": a, "model_b": b, "human": "b" if k % 3 else "a"}
         | {"answer_a": f"{k} {a * (1 + k % 5)}", "answer_b": f"{k} {b * (1 + k % 7)}"}
@@ -43,6 +44,7 @@ def answers(folder: Path) -> None:
         for a, b in [(("one", "three"), ("three", "seven"), ("seven", "one"))[k % 3]]
     ]
     pd.DataFrame(rows).to_csv(folder / "answers.csv", index=False)
+    FIXTURES["inspect-eval"].write(folder)
 
 
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:

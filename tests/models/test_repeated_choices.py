@@ -19,6 +19,7 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.models.repeated_trials import choice_posterior
 from bayesjudge.models.repeated_trials.choice_draws import arrangements, choice_draws, predicted
 from bayesjudge.models.repeated_trials.choice_posterior import Nodes, sample
+from bayesjudge.models.repeated_trials.choice_pymc import choices_pymc
 from bayesjudge.models.repeated_trials.choice_results import choice_estimates, choice_items, fit_choices
 from bayesjudge.models.repeated_trials.choices import ChoicePrior, Choices, contrasts, probabilities
 from bayesjudge.models.repeated_trials.outcomes import jax_log_outcomes
@@ -123,6 +124,39 @@ def test_the_density_is_that_of_quadrature(name: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("wrong", ["sign of the slots", "no advantage", "complement of the correlation"])
 def test_a_wrong_density_is_seen(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _difference(data_of(items=3, **DESIGNS["repeats"]), monkeypatch, wrong) > 0.02
+
+
+def _twin_densities(data: Choices, points: Any, nodes: Nodes) -> Any:
+    """Log densities of the PyMC twin at points and the items' values of their nodes."""
+    model = choices_pymc(data)
+    density = model.compile_logp(mode="JAX")
+    units = {"logit repeat_correlation": "repeat_correlation_interval__", "log option_spread": "option_spread_log__"}
+    units |= {"log tie_spread": "tie_spread_log__"}
+    found = []
+    for k, point in enumerate(points):
+        of = {units.get(name, name): value for name, value in zip(data.names, point, strict=True)}
+        at = {name: np.asarray(value) for name, value in of.items() if not name.startswith("slot")}
+        at["slot"] = np.array([value for name, value in of.items() if name.startswith("slot")])
+        at |= {"preference": nodes.y[:, k, : data.size - 1], "tie_effect": nodes.y[:, k, -1]}
+        found.append(density({name: at[name] for name in (variable.name for variable in model.value_vars)}))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("slots", [(0.6, 0.0, -0.6), (0.5, 0.2, -0.1, -0.6)])
+def test_pymc_has_the_same_density(name: str, slots: tuple[float, ...]) -> None:
+    """Up to one constant, with every item's values at the nodes that both are evaluated at."""
+    data = data_of(items=5, slots=slots, **DESIGNS[name])
+    points = np.random.default_rng(4).normal(size=(6, len(data.names)))
+    nodes = Nodes.around(data, np.zeros(len(data.names)), np.random.default_rng(0))
+    trials = data.n.sum(2)
+    ours = []
+    for k, point in enumerate(points):
+        unknown = data.unpack(point[None])
+        log = (nodes.log_weights(unknown) + nodes.log_q)[:, k].sum() + data.log_prior(point[None])[0]
+        ours.append(log - sum(np.log1p((t - 1) * unknown.rho[0]) * (trials > t).sum() for t in range(trials.max())))
+    theirs = _twin_densities(data, points, nodes)
+    np.testing.assert_allclose(np.diff(ours), np.diff(theirs), rtol=1e-10, atol=1e-10)
 
 
 # Calibration

@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 from format_fixtures import FIXTURES, packed
 
+from bayesjudge.baselines.accuracy import accuracy_baselines
+from bayesjudge.counts.verdicts import count_verdicts
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers import archives, read_battles, read_pairs, read_repeats, read_verdicts
 from bayesjudge.readers.parts import read_parts
@@ -230,6 +233,36 @@ def test_the_smallest_file_is_of_one_system(
     assert table.frame["verdict"].tolist() == [verdict for verdict, _ in pairs]
     assert table.frame["label"].isna().tolist() == [label is None for _, label in pairs]
     assert table.frame["item"].nunique() == 6
+
+
+def _three_columns() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    right = rng.random(90) < 0.7
+    judged = np.where(right, rng.random(90) < 0.9, rng.random(90) < 0.3)
+    marks = pd.Series(np.where(right, "pass", "fail"), dtype=object).where(np.arange(90) < 40)
+    return pd.DataFrame({"case_id": range(90), "human_label": marks, "judge_label": np.where(judged, "pass", "fail")})
+
+
+def test_three_columns_give_the_rows_of_our_own_names(tmp_path: Path) -> None:
+    frame = _three_columns()
+    frame.to_csv(tmp_path / "support.csv", index=False)
+    ours = frame.set_axis(["item", "label", "verdict"], axis=1).assign(model="support", judge="judge_label")
+    ours = ours.replace({"pass": 1, "fail": 0})
+    found = [
+        accuracy_baselines(counts, counts.judges[0], bootstrap=200).frame.drop(columns=["judge"])
+        for counts in (count_verdicts(read_verdicts(one)) for one in (tmp_path / "support.csv", ours))
+    ]
+    pd.testing.assert_frame_equal(*found)
+    assert (found[0]["method"] == "ppi++").any()
+
+
+@pytest.mark.slow
+def test_three_columns_are_answered_without_an_option(tmp_path: Path) -> None:
+    _three_columns().to_csv(tmp_path / "support.csv", index=False)
+    done = run("accuracy", tmp_path / "support.csv", "--html", tmp_path / "page.html", "--quiet")
+    assert done.exit_code == 0, done.output
+    assert "support" in done.stdout
+    assert "accuracy" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_table_in_which_a_judge_answers_twice_needs_its_models() -> None:
