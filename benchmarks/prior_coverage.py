@@ -21,9 +21,9 @@ from harness.machine import machine
 from harness.results import holds, report, show
 
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.maths.holm import both_sides
 from bayesjudge.model import find_model
 from bayesjudge.simulation import Coverage, coverage, prior_cell
-from bayesjudge.simulation.holm import both_sides
 from bayesjudge.simulation.intervals.coverage import FALSE_ALARM
 
 RESULTS = Path(__file__).resolve().parent / "results" / "prior_coverage"

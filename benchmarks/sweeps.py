@@ -26,8 +26,8 @@ from harness.machine import machine
 from harness.pages import ROW_ALARM
 from harness.results import holds, report, show
 
+from bayesjudge.maths.holm import both_sides
 from bayesjudge.simulation import Coverage, coverage
-from bayesjudge.simulation.holm import both_sides
 from bayesjudge.simulation.intervals.significance import coverage_tests, detectable, overall_coverage
 from bayesjudge.simulation.sweeps.questions import SWEEPS, sweep_of
 

@@ -15,6 +15,7 @@ import xarray as xr
 
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
+from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.inference import tree
 from bayesjudge.inference.engines import Engine, Job, engine_of
 from bayesjudge.inference.gate import MOST_PARETO_K, gate_of
@@ -22,7 +23,7 @@ from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.storage import write_tree
-from bayesjudge.model import Data, Describes, Model, latent_sites, with_parameters
+from bayesjudge.model import Data, Describes, GivesQuantities, Model, latent_sites, with_parameters
 
 
 class LaplaceFallbackWarning(UserWarning):
@@ -69,6 +70,12 @@ class Fit:
         """
         found = self.model.estimates(self.posterior, self.data, prob=prob, **options)
         return found.with_note(self.gate.note)
+
+    def quantities(self, **options: Any) -> Quantities:
+        """Draws by estimand; none where the model gives none. ``options`` as in `estimates`."""
+        derive: Any = self.model.quantities if isinstance(self.model, GivesQuantities) else None
+        found: Quantities = derive(self.posterior, self.data, **options) if derive else {}
+        return found
 
     def with_prior(self) -> Fit:
         """The fit with the groups ``prior`` and ``prior_predictive``, as many draws as replicates.

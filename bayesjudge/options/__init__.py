@@ -3,6 +3,7 @@
 from bayesjudge.options.accuracy import AccuracyOptions
 from bayesjudge.options.audit import AuditOptions
 from bayesjudge.options.compare import CompareOptions
+from bayesjudge.options.decision import DecisionOptions, LabelDecisionOptions
 from bayesjudge.options.elo import EloOptions
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import Question, QuestionOptions, takes
@@ -12,7 +13,9 @@ __all__ = [
     "AccuracyOptions",
     "AuditOptions",
     "CompareOptions",
+    "DecisionOptions",
     "EloOptions",
+    "LabelDecisionOptions",
     "Option",
     "Question",
     "QuestionOptions",

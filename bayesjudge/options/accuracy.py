@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from bayesjudge.options.decision import LabelDecisionOptions
 from bayesjudge.options.option import Option
-from bayesjudge.options.question import Judges, QuestionOptions
+from bayesjudge.options.question import Judges
 
 
 @dataclass(frozen=True, kw_only=True)
-class AccuracyOptions(QuestionOptions):
+class AccuracyOptions(LabelDecisionOptions):
     """Options of `bayesjudge.accuracy`, checked.
 
     Examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from bayesjudge.errors import UsageError
 from bayesjudge.options.accuracy import AccuracyOptions
@@ -21,6 +21,8 @@ class CompareOptions(AccuracyOptions):
     ('main', 'branch')
     """
 
+    margin_alone: ClassVar[bool] = True
+
     compare: Annotated[bool, Option("None.", flag="")] = field(default=False, init=False)
     after: Annotated[Any, Option("The second run, as the first.", flag="", recorded="never")] = None
     question: Annotated[Literal["accuracy", "elo"], Option("What is compared: accuracy, or the Elo of battles.")] = (
@@ -34,7 +36,8 @@ class CompareOptions(AccuracyOptions):
         bool, Option("The judge changed between the runs although its name did not: say what that can explain.")
     ] = False
     margin: Annotated[
-        float | None, Option("Also the probability that a difference is smaller than this, either way.", above=0)
+        float | None,
+        Option("Also the probability that a difference is smaller than this, either way; that of --decide.", above=0),
     ] = None
     anchors: Annotated[
         Sequence[str],

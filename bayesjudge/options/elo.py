@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from bayesjudge.errors import UsageError
+from bayesjudge.options.decision import LabelDecisionOptions
 from bayesjudge.options.option import Option
-from bayesjudge.options.question import Engine, Judges, QuestionOptions
+from bayesjudge.options.question import Engine, Judges
 
 
 @dataclass(frozen=True, kw_only=True)
-class EloOptions(QuestionOptions):
+class EloOptions(LabelDecisionOptions):
     """Options of `bayesjudge.elo`, checked.
 
     Examples

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
+from bayesjudge.options.decision import DecisionOptions
 from bayesjudge.options.option import Option
-from bayesjudge.options.question import Draws, Engine, QuestionOptions, Tune
+from bayesjudge.options.question import Draws, Engine, Tune
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReliabilityOptions(QuestionOptions):
+class ReliabilityOptions(DecisionOptions):
     """Options of `bayesjudge.reliability`, checked.
 
     Examples

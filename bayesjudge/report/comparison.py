@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
+    from bayesjudge.decisions.choice import Loss
+    from bayesjudge.estimates.posterior import Quantities
     from bayesjudge.report.page import Page
 
 
@@ -60,6 +62,10 @@ class Posterior(Protocol):
     @property
     def manifest(self) -> dict[str, Any]:
         """Versions, seed, engine, options and data hash."""
+        ...
+
+    def quantities(self, **options: Any) -> Quantities:
+        """Draws by estimand."""
         ...
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -186,6 +192,38 @@ class Comparison:
 
         return forest(self.estimates, estimand=estimand)
 
+    def decide(
+        self,
+        rule: str = "best",
+        *,
+        margin: float | None = None,
+        cost_label: float | None = None,
+        horizon: float | None = None,
+        loss: Loss | None = None,
+    ) -> Comparison:
+        """The answer with a decision: ``checks["decision"]``, a row a system, and ``checks["label_value"]``.
+
+        Parameters
+        ----------
+        rule : str
+            ``best``, or ``keep=NAME`` to compare every system with one that is in use.
+        margin : float, optional
+            Differences up to it are none that matter: by default .02, of Elo 10.
+        cost_label, horizon : float, optional
+            What a label costs, in wrong answers (lost battles), and how many answers (battles) the choice is for.
+        loss : callable, optional
+            Draws (a data frame, a column a system, more is better) to the loss of choosing each, of the same shape; by
+            default by how much the best system is better.
+
+        Raises
+        ------
+        UsageError
+            A system that is not there; an answer without draws, for instance one that was loaded.
+        """
+        from bayesjudge.report.decided import decided
+
+        return decided(self, rule, margin=margin, cost_label=cost_label, horizon=horizon, loss=loss)
+
     def page(self) -> Page:
         """The report, not yet written: made of the answer as it is stored, so that a loaded one has the same."""
         from bayesjudge.report.citing import citation_of
@@ -195,8 +233,10 @@ class Comparison:
 
     def screen(self, width: int) -> Sequence[Table | str]:
         """Tables and lines for a terminal of some width, of the answer as it is stored."""
-        screen: Sequence[Table | str] = self._layout("screen")(self.stored(), width)
-        return screen
+        from bayesjudge.report.decision import decision_screen
+
+        stored = self.stored()
+        return [*self._layout("screen")(stored, width), *decision_screen(stored, width)]
 
     def stored(self) -> Comparison:
         """The answer as `load_answer` reads it."""

@@ -11,6 +11,8 @@ import pandas as pd
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.table import method_words
 from bayesjudge.plots import forest, loo_comparison, predictive, rank_traces, to_svg
+from bayesjudge.report.decided import DECISION, VALUE
+from bayesjudge.report.decision import decision_section
 from bayesjudge.report.lead import further_warnings, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.tables import MOST_COLUMNS, estimates_table, units_table
@@ -50,7 +52,7 @@ def page_of(
 
     ``places`` has parts of warnings by the title of the section where they belong; others stay with the answer.
     """
-    sections = [section for part in body if (section := part(answer)) is not None]
+    sections = [section for part in (decision_section, *body) if (section := part(answer)) is not None]
     parts = {**places, "Checks": ABOUT_CHECKS, "All estimates": ("rows could not be used",)}
     placed: dict[str, list[str]] = {}
     for text in [*further_warnings(answer), *dropped_lines(answer)]:
@@ -171,7 +173,7 @@ def checks_section(answer: Comparison) -> Section:
             shown=MOST_COLUMNS,
         )
         for name, frame in checks.items()
-        if name != "mixing"
+        if name not in {"mixing", DECISION, VALUE}
     ]
     return Section(title="Checks", text=text, figures=figures, tables=tables, folded=True)
 

@@ -15,9 +15,9 @@ from bayesjudge.options import AccuracyOptions, CompareOptions, EloOptions, Ques
 from bayesjudge.options.option import stated
 from bayesjudge.readers import read_battles, read_verdicts
 from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.draws import draws_of
 from bayesjudge.report.reading import estimand_in
 from bayesjudge.studies.accuracy import accuracy
-from bayesjudge.studies.common.conditions import draws_of
 from bayesjudge.studies.elo import elo
 from bayesjudge.tables import Battles, Verdicts
 from bayesjudge.tables.two_runs import TwoRuns, stack_battles, stack_verdicts
@@ -94,7 +94,9 @@ def _given(options: CompareOptions, own: type[QuestionOptions]) -> dict[str, Any
     known = {one.name for one in stated(own) if not one.fixed}
     if unknown := sorted(values.keys() - known):
         raise UsageError(f"{unknown[0]}= is no option of {options.question}: leave it out")
-    chosen = {name: value for name, value in values.items() if name != "fail_if"}
+    # A margin is also that of the comparison alone.
+    left = {"fail_if"} if "decide" in values else {"fail_if", "margin"}
+    chosen = {name: value for name, value in values.items() if name not in left}
     # Which pooling of the judge's errors fits best is not what is asked about two runs.
     return chosen | ({"compare": False} if "compare" in known else {})
 

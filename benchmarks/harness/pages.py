@@ -13,7 +13,7 @@ import numpy as np
 FOLDER = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FOLDER))
 
-from bayesjudge.simulation.holm import both_sides, holm  # noqa: E402 the folder above is not on the path alone
+from bayesjudge.maths.holm import both_sides, holm  # noqa: E402 the folder above is not on the path alone
 from bayesjudge.simulation.intervals.coverage import FALSE_ALARM  # noqa: E402 ditto
 from harness.tables import cell, table  # noqa: E402 ditto
 

@@ -191,6 +191,16 @@ def test_triviaqa_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_decisions_benchmark_runs(shared_data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    run(str(BENCHMARKS / "decisions.py"), "--quick", "--out", str(out))
+    found = json.loads(out.read_text())
+    # Two populations of two splits, and 72 ordered pairs of nine models.
+    assert sum(row["pairs"] for row in found["chances"]) == 2 * 2 * 72
+    assert all(0.5 < row["ratio"] < 2 for row in found["widths"])
+
+
+@pytest.mark.slow
 def test_intervals_cover_where_items_are_drawn_from_a_real_table(shared_data: Path, tmp_path: Path) -> None:
     """GPT-4 and a lexical judge of TriviaQA, ten logs of 40 labelled items each."""
     out = tmp_path / "out.json"

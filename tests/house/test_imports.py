@@ -52,6 +52,7 @@ ROOMS = {
     "tables": {"errors"},
     "estimates": {"errors"},
     "maths": {"errors"},
+    "decisions": {"errors", "maths"},
     "readers": {"errors", "tables", "text"},
     "counts": {"errors", "tables", "maths"},
     "judging": {"errors", "readers", "tables"},
@@ -66,7 +67,7 @@ ROOMS = {
     "checks": {"errors", "estimates", "model", "inference"},
     # Figures know estimates only; pages and screens are made of stored answers, without what was fitted.
     "plots": {"errors", "estimates", "text"},
-    "report": {"conditions", "errors", "estimates", "files", "plots", "text", "version"},
+    "report": {"conditions", "decisions", "errors", "estimates", "files", "plots", "text", "version"},
     "studies": BEFORE_CHECKS | {"checks", "conditions", "options", "report"},
     "simulation": (BEFORE_CHECKS | {"checks", "datasets", "options", "studies"}) - {"planning", "readers"},
 }

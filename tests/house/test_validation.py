@@ -11,10 +11,10 @@ import pytest
 from mutations import MUTATIONS
 
 from bayesjudge.datasets.small import KIND_OF_MODEL, small_table
+from bayesjudge.maths.holm import both_sides
 from bayesjudge.model import find_model, model_names
 from bayesjudge.simulation import prior_cell
 from bayesjudge.simulation.calibration.ranks import FALSE_ALARM
-from bayesjudge.simulation.holm import both_sides
 from bayesjudge.simulation.intervals import coverage as coverage_runs
 from bayesjudge.simulation.sweeps.questions import SWEEPS
 

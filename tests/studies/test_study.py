@@ -163,6 +163,7 @@ def test_the_answer_follows_its_schema_in_a_stable_order(answer):
         "convergence",
         "mixing",
         "selection",
+        "labelled_pairs",
         "ranks",
         "checklist",
     ]

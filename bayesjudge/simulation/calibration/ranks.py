@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.maths.holm import holm
 from bayesjudge.simulation.blocks import write_parquet
-from bayesjudge.simulation.holm import holm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.common.intervals import clopper_pearson
-from bayesjudge.simulation.holm import holm
+from bayesjudge.maths.holm import holm
 
 
 def coverage_tests(intervals: pd.DataFrame, *, by: Sequence[str]) -> pd.DataFrame:

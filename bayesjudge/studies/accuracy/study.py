@@ -12,6 +12,7 @@ import pandas as pd
 from bayesjudge.baselines import METHODS, accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.counts.labelled_pairs import labelled_pairs
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Population, estimand_of
@@ -30,7 +31,7 @@ from bayesjudge.studies.accuracy.fits import OWN, JudgeFits, JudgePlan, Part, ch
 from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnings_of
 from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
-from bayesjudge.studies.common.conditions import with_conditions
+from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_believed
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.tables import Verdicts
@@ -102,7 +103,9 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     answer = replace(answer, source=getattr(table, "source", ()))
     answers = counts.answers
     labels = float(answers.n[answers.label >= 0].sum())
-    return with_conditions(answer, options, rows=float(answers.n @ answers.runs.sum(axis=1)), labels=labels)
+    return with_conditions(
+        with_decision(answer, options), options, rows=float(answers.n @ answers.runs.sum(axis=1)), labels=labels
+    )
 
 
 def _facts(counts: VerdictCounts, judges: Sequence[str]) -> dict[str, Any]:
@@ -267,6 +270,8 @@ def _assemble(
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
     diagnostics = diagnostics.with_truth(truth)
     checks = stacked_tables(part.checks for part in parts.values())
+    if len(counts.models) > 1 and not (counts.clusters or counts.weighted) and settings["labels"] == "random":
+        checks["labelled_pairs"] = labelled_pairs(counts)
     fits = [part.fits for part in parts.values()]
     warned = warnings_of(counts, estimates, diagnostics, checks, settings["judges"], panel=settings["panel"])
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]

@@ -20,7 +20,7 @@ from bayesjudge.readers import read_battles
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, joint_gate
-from bayesjudge.studies.common.conditions import with_conditions
+from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import baseline_rows
 from bayesjudge.studies.common.ranks import beats, rank_probabilities
 from bayesjudge.studies.elo.fits import EloFits, elo_of, fit_leaderboards, joint_model
@@ -83,7 +83,7 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
     answer = _assemble(counts, fits, options, predicted=predicted, settings=settings)
     answer = replace(answer, source=getattr(table, "source", ()))
     rows = len(table) if isinstance(table, Battles) else None
-    return with_conditions(answer, options, rows=rows, labels=float(counts.human.votes.sum()))
+    return with_conditions(with_decision(answer, options), options, rows=rows, labels=float(counts.human.votes.sum()))
 
 
 def _table(battles: Any) -> Any:

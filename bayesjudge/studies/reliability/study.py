@@ -20,7 +20,7 @@ from bayesjudge.readers import read_repeats, read_scores, read_trials
 from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, joint_gate, stacked_tables
-from bayesjudge.studies.common.conditions import with_conditions
+from bayesjudge.studies.common.conditions import with_conditions, with_decision
 from bayesjudge.studies.common.methods import baseline_rows, further_models, require_believed, require_distinct
 from bayesjudge.studies.reliability.choices import Chosen, chosen
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
@@ -102,7 +102,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     files = {one["file"]: one for table in tables for one in getattr(table, "source", ())}
     answer = replace(answer, source=tuple(files.values()))
     rows = sum(float(one.cells.n.sum() if isinstance(one, ScoreCounts) else one.n.sum()) for one in counts)
-    return with_conditions(answer, options, rows=rows)
+    return with_conditions(with_decision(answer, options), options, rows=rows)
 
 
 def _facts(counts: Sequence[Tallied | ScoreCounts]) -> dict[str, Any]:
