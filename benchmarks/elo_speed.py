@@ -69,7 +69,7 @@ def _laplace(data: Data, seed: int, draws: int) -> dict[str, Any]:
 def _raw_pymc(data: Data, seed: int, draws: int) -> dict[str, Any]:
     import pymc as pm
 
-    from bayesjudge.models.common.davidson import LOG_TIE, pytensor_log_outcomes
+    from bayesjudge.models.common.davidson import TIE, pytensor_log_outcomes
 
     n = np.asarray(data["n"])
     pattern, outcome = (np.repeat(part, n.ravel()) for part in np.indices(n.shape).reshape(2, -1))
@@ -77,7 +77,7 @@ def _raw_pymc(data: Data, seed: int, draws: int) -> dict[str, Any]:
     with pm.Model():
         tau = pm.Weibull("spread", alpha=2.0, beta=2.0**0.5)
         theta = pm.ZeroSumNormal("strength", tau, shape=data.size("model"))
-        log_tie = pm.Normal("log_tie", *LOG_TIE)
+        log_tie = pm.Normal("log_tie", *TIE.default.parameters)
         d = theta[data["first"][pattern]] - theta[data["second"][pattern]]
         pm.Potential("n", pytensor_log_outcomes(d, log_tie)[rows, outcome])
         began = time.perf_counter()

@@ -30,10 +30,10 @@ class Family:
     pymc: str
     scipy: tuple[str, str]
 
-    def in_unit(self, values: Sequence[Any], per: Any, *, log: Callable[[Any], Any] = math.log) -> list[Any]:
-        """Parameters of the quantity in a unit that is ``per`` of the present one."""
+    def in_unit(self, values: Sequence[Any], per: Any, *, zero: Any = 0.0, log: Any = math.log) -> list[Any]:
+        """Parameters of the quantity in a unit that is ``per`` of the present one, and from another zero."""
         change: dict[str, Callable[[Any], Any]] = {
-            "location": lambda value: value / per,
+            "location": lambda value: zero + value / per,
             "scale": lambda value: value / per,
             "rate": lambda value: value * per,
             "level": lambda value: value - log(per),

@@ -80,6 +80,10 @@ class Prior:
         """The same family, so many times as wide."""
         return Prior(self.family, self.of_family.widened(self.parameters, times))
 
+    def log_density(self, x: Any) -> Any:
+        """Log density at values of a quantity that is no rate."""
+        return self.of_family.frozen(self.parameters).logpdf(x)
+
     def quantile(self, q: Any) -> Any:
         """Values below which it has the probabilities ``q``."""
         from scipy.special import expit

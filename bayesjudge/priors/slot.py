@@ -33,6 +33,8 @@ class Slot:
         Of the quantity: ``probability``, ``Elo``, ``logits``, or what else it is counted in.
     reason : str
         Why this default.
+    families : tuple of str, optional
+        The only families that the model's density takes; by default all of the default's support.
 
     Examples
     --------
@@ -44,10 +46,12 @@ class Slot:
     default: Prior
     unit: str
     reason: str
+    families: tuple[str, ...] = ()
 
-    def __init__(self, default: str | Prior, unit: str, reason: str) -> None:
+    def __init__(self, default: str | Prior, unit: str, reason: str, *, families: tuple[str, ...] = ()) -> None:
         default = Prior.of(default) if isinstance(default, str) else default
-        for name, value in (("default", default), ("unit", unit), ("reason", reason)):
+        fit = families or tuple(name for name, family in FAMILIES.items() if family.support == default.support)
+        for name, value in (("default", default), ("unit", unit), ("reason", reason), ("families", fit)):
             object.__setattr__(self, name, value)
 
     def read(self, given: Any) -> Prior:
@@ -61,18 +65,17 @@ class Slot:
             It is none of these, or has values that the quantity cannot have.
         """
         found = self._typed(given) if isinstance(given, str) else converted(given)
-        if found.support != self.default.support:
-            raise UsageError(f"{found} is for numbers that lie elsewhere: {self.allowed}")
+        if found.family not in self.families:
+            raise UsageError(f"{found} does not fit: {self.allowed}")
         return found
 
     @property
     def allowed(self) -> str:
         """What may be given, in words."""
-        fit = [name for name, family in FAMILIES.items() if family.support == self.default.support]
         study = ", an earlier study as 160/200" if self.unit == PROBABILITY else ""
         return (
-            f"this is a number {self.default.support} ({self.unit}); give {', '.join(fit)}{study}, or an interval "
-            f"LOW..HIGH that holds {HOLDS:.0%}"
+            f"this is a number {self.default.support} ({self.unit}); give {', '.join(self.families)}{study}, "
+            f"or an interval LOW..HIGH that holds {HOLDS:.0%}"
         )
 
     def _typed(self, text: str) -> Prior:

@@ -27,16 +27,23 @@ class InUse:
     chosen: Mapping[str, Prior]
     arrays: Mapping[str, Any]
 
-    def numpyro(self, slot: str, *, logit: bool = False, per: Any = None) -> Any:
-        """NumPyro's distribution of a slot's quantity, of its logit, or of it in a unit that is ``per`` of its own."""
+    def parameters(self, slot: str) -> Any:
+        """Of a slot's prior: among the data, or as numbers."""
+        return self.arrays.get(ARRAY + slot, self.chosen[slot].parameters)
+
+    def numpyro(self, slot: str, *, logit: bool = False, per: Any = None, zero: Any = 0.0) -> Any:
+        """NumPyro's distribution of a slot's quantity, of its logit, or of it in other units.
+
+        per: How much of the slot's unit the other one is.
+        zero: Where the slot's 0 lies in the other unit.
+        """
         import jax.numpy as jnp
         from numpyro import distributions as dist
 
         from bayesjudge.priors.logit_beta import LogitBeta
 
         prior = self.chosen[slot]
-        given = self.arrays.get(ARRAY + slot, prior.parameters)
-        values = _values(prior.of_family, given, per, log=jnp.log)
+        values = _values(prior.of_family, self.parameters(slot), per, zero, log=jnp.log)
         match prior.family:
             case "Rayleigh":
                 return dist.Weibull(np.sqrt(2.0) * values[0], 2.0)
@@ -48,12 +55,12 @@ class InUse:
                 return LogitBeta(*values)
         return getattr(dist, prior.family)(*values)
 
-    def pymc(self, site: str, slot: str, *, logit: bool = False, per: Any = None, **shape: Any) -> Any:
+    def pymc(self, site: str, slot: str, *, logit: bool = False, per: Any = None, zero: Any = 0.0, **shape: Any) -> Any:
         """The same as a variable of the open PyMC model; ``shape`` is its ``dims`` or ``shape``."""
         import pymc as pm
 
         prior = self.chosen[slot]
-        values = [np.float64(value) for value in _values(prior.of_family, prior.parameters, per, log=math.log)]
+        values = [np.float64(value) for value in _values(prior.of_family, prior.parameters, per, zero, log=math.log)]
         match prior.family:
             case "Rayleigh":
                 return pm.Weibull(site, alpha=np.float64(2), beta=np.sqrt(2.0) * values[0], **shape)
@@ -65,9 +72,9 @@ class InUse:
         return getattr(pm, prior.family)(site, **named, **shape)
 
 
-def _values(family: Family, given: Any, per: Any, *, log: Any) -> list[Any]:
+def _values(family: Family, given: Any, per: Any, zero: Any, *, log: Any) -> list[Any]:
     values = [given[k] for k in range(len(family.kinds))]
-    return values if per is None else family.in_unit(values, per, log=log)
+    return values if per is None else family.in_unit(values, per, zero=zero, log=log)
 
 
 def _pymc_logit_beta(site: str, a: Any, b: Any, **shape: Any) -> Any:

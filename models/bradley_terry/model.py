@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
+from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.bradley_terry import clusters, results
 from bayesjudge.models.bradley_terry import data as bradley_terry_data
-from bayesjudge.models.common.davidson import LOG_TIE
+from bayesjudge.models.common.davidson import STRENGTH, TIE
+from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,8 +52,6 @@ class BradleyTerry(GenerativeModel):
     covariates : sequence of str
         Columns by which the two answers differ (``X``, or ``X_a`` and ``X_b``), each scaled like lengths;
         strengths are then those of answers alike in them.
-    strength_scale : float
-        Scale of the Rayleigh prior of τ, in logits.
 
     Examples
     --------
@@ -63,13 +63,19 @@ class BradleyTerry(GenerativeModel):
     order_effect: bool = False
     length_effect: bool = False
     covariates: tuple[str, ...] = ()
-    strength_scale: float = 1.0
 
     exchangeable = ("strength",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", tuple(dict.fromkeys(self.covariates)))
         super().__post_init__()
+
+    @property
+    def priors(self) -> Mapping[str, Slot]:
+        """Of how far strengths are apart, of ties, and of effects where there are some."""
+        learned = self.order_effect or self.length_effect or self.covariates
+        effects = {"effect": Slot("Normal(0, 1)", "logits", "being first, or a typical difference, is seldom worth 2")}
+        return {"strength": STRENGTH, "tie": TIE, **(effects if learned else {})}
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -87,21 +93,21 @@ class BradleyTerry(GenerativeModel):
     def numpyro(self, data: Data) -> None:
         """The generative model in NumPyro."""
         import numpyro
-        from numpyro import distributions as dist
 
         from bayesjudge.models.common.davidson import jax_log_outcomes
         from bayesjudge.models.common.outcome_counts import OutcomeCounts
-        from bayesjudge.models.common.strengths import Strengths, spread
+        from bayesjudge.models.common.strengths import Strengths
 
-        tau = numpyro.sample("spread", spread(self.strength_scale))
-        prior = Strengths(tau, data["information"], data.size("model"))
-        theta = numpyro.sample("strength", prior, infer={"event_dims": ("model",)})
-        log_tie = numpyro.sample("log_tie", dist.Normal(*LOG_TIE))
+        prior = self.in_use(data)
+        tau = numpyro.sample("spread", prior.numpyro("strength", per=PER_LOGIT))
+        strengths = Strengths(tau, data["information"], data.size("model"))
+        theta = numpyro.sample("strength", strengths, infer={"event_dims": ("model",)})
+        log_tie = numpyro.sample("log_tie", prior.numpyro("tie"))
         is_small = "incidence" in data.arrays
         d = data["incidence"] @ theta if is_small else theta[data["first"]] - theta[data["second"]]
         if data.facts["effects"]:
             with numpyro.plate("effect", data.size("effect"), dim=-1):
-                d = d + data["x"] @ numpyro.sample("beta", dist.Normal(0.0, 1.0))
+                d = d + data["x"] @ numpyro.sample("beta", prior.numpyro("effect"))
         outcomes = OutcomeCounts(jax_log_outcomes(d, log_tie), data["total"])
         with numpyro.plate("battle", data.size("battle"), dim=-2), numpyro.plate("outcome", 3, dim=-1):
             numpyro.sample("n", outcomes, obs=data.arrays.get("n"))
@@ -111,17 +117,17 @@ class BradleyTerry(GenerativeModel):
         import pymc as pm
 
         from bayesjudge.models.common.davidson import pytensor_log_outcomes
-        from bayesjudge.models.common.strengths import pymc_spread, pymc_strengths
+        from bayesjudge.models.common.strengths import pymc_strengths
 
-        zero, one = np.float64(0), np.float64(1)
+        prior = self.in_use(data)
         coords = {"model": list(data.coords["model"]), "effect": list(data.coords["effect"])}
         with pm.Model(coords=coords) as model:
-            tau = pymc_spread("spread", self.strength_scale)
+            tau = prior.pymc("spread", "strength", per=PER_LOGIT)
             theta = pymc_strengths("strength", tau, data["information"], dims="model")
-            log_tie = pm.Normal("log_tie", *map(np.float64, LOG_TIE))
+            log_tie = prior.pymc("log_tie", "tie")
             d = theta[data["first"]] - theta[data["second"]]
             if data.facts["effects"]:
-                d = d + data["x"] @ pm.Normal("beta", zero, one, dims="effect")
+                d = d + data["x"] @ prior.pymc("beta", "effect", dims="effect")
             pm.Potential("n", data["n"].astype(float) * pytensor_log_outcomes(d, log_tie))
         return model
 

@@ -16,10 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.maths.bradley_terry import PER_LOGIT
+from bayesjudge.priors import Prior, Slot
+
 #: What a battle can end in, in the order of every array of counts.
 OUTCOMES = ("first", "neither", "second")
-#: Prior mean and standard deviation of log ν.
-LOG_TIE = (-1.0, 2.0)
+#: Of how far strengths are apart (common/strengths.py), and of log ν.
+STRENGTH = Slot(
+    Prior("Rayleigh", (PER_LOGIT,)), "Elo", "spread of strengths: flat in its square near 0, which covers best"
+)
+TIE = Slot("Normal(-1, 2)", "log", "equals tie 16 % of the time, 95 % within .4 % and 90 %")
 
 
 def jax_log_outcomes(difference: Any, log_tie: Any) -> Any:

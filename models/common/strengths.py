@@ -27,18 +27,6 @@ from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import ZeroSumTransform
 
 
-def spread(scale: float) -> dist.Weibull:
-    """Prior of τ, Rayleigh(scale), by its other name."""
-    return dist.Weibull(np.sqrt(2.0) * scale, 2.0)
-
-
-def pymc_spread(name: str, scale: float) -> Any:
-    """The same in PyMC."""
-    import pymc as pm
-
-    return pm.Weibull(name, alpha=np.float64(2), beta=np.float64(np.sqrt(2.0) * scale))
-
-
 class Strengths(dist.ZeroSumNormal):  # type: ignore[misc] # NumPyro has no types
     """ZeroSumNormal(τ) that is sampled in units of 1/√(1/τ² + I)."""
 

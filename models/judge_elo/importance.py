@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.models.judge_elo.marginal import Marginal, Priors, find_mode, unpacked
+from bayesjudge.models.judge_elo.marginal import Marginal, Priors, find_mode, log_prior, unpacked
 from bayesjudge.models.judge_elo.scales import joint_scale
 
 type Floats = NDArray[np.float64]
@@ -173,4 +173,4 @@ def _at(marginal: Marginal, u: Floats, priors: Priors, functional: Functional) -
         log_root = np.log(np.diagonal(root, axis1=1, axis2=2)[:, :size]).sum(axis=1)
         found[:, part] = (-log_root - (white**2).sum(axis=1) / 2, (white * own).sum(axis=1), (own**2).sum(axis=1))
     prior = scales[:, 0, 0] * (contrast @ contrast) + functional.variance
-    return found[0] + priors.log_density(u, marginal.judges), found[1], np.maximum(prior - found[2], 0.0)
+    return found[0] + log_prior(priors, u, marginal.judges), found[1], np.maximum(prior - found[2], 0.0)

@@ -8,19 +8,19 @@ import jax.numpy as jnp
 import numpyro
 from numpyro import distributions as dist
 
+from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import Data
-from bayesjudge.models.common.strengths import spread
-from bayesjudge.models.judge_elo.marginal import Priors
 from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
+from bayesjudge.priors import InUse
 
 
-def numpyro_model(data: Data, priors: Priors) -> None:
+def numpyro_model(data: Data, prior: InUse) -> None:
     """Hyperparameters, and the observation with strengths and effects integrated out."""
     judges = data.size("judge")
-    tau = numpyro.sample("spread", spread(priors.strength_scale))
+    tau = numpyro.sample("spread", prior.numpyro("strength", per=PER_LOGIT))
     with numpyro.plate("judge", judges, dim=-1):
-        slope = numpyro.sample("slope", dist.Normal(1.0, 1.0))
-        taste = numpyro.sample("taste_spread", dist.HalfNormal(priors.taste_scale))
+        slope = numpyro.sample("slope", prior.numpyro("slope"))
+        taste = numpyro.sample("taste_spread", prior.numpyro("taste", per=PER_LOGIT))
     scale = joint_scale(jnp, tau, slope, taste, _partial(judges))
     one, two = jnp.triu_indices(judges + 1)
     # Padding has no design; with this variance the density of its zeros is 1.

@@ -7,37 +7,37 @@ few hyperparameters in G. Given them strengths are normal too. Leave-one-out fol
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.models.judge_elo.scales import joint_scale, vine_shapes
+from bayesjudge.priors import Prior
 
 type Floats = NDArray[np.float64]
 #: Step of differences, of hyperparameters of size 1.
 _STEP = 1e-5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Priors:
-    """Scales of the priors of τ (Rayleigh) and of each s_j (half-normal)."""
+#: Of `strength`, `slope` and `taste`.
+type Priors = Mapping[str, Prior]
 
-    strength_scale: float = 1.0
-    taste_scale: float = 0.5
 
-    def log_density(self, u: Floats, judges: int) -> Floats:
-        """Of unconstrained hyperparameters (..., d), with the Jacobians of logarithms and logits."""
-        spread, slope, taste, partial = unpacked(u, judges)
-        shapes = np.array([shape for *_, shape in vine_shapes(judges)])
-        return np.asarray(
-            2 * np.log(spread)
-            - (spread / self.strength_scale) ** 2 / 2
-            - ((slope - 1) ** 2).sum(axis=-1) / 2
-            + (np.log(taste) - (taste / self.taste_scale) ** 2 / 2).sum(axis=-1)
-            + (shapes * (np.log(partial) + np.log1p(-partial))).sum(axis=-1)
-        )
+def log_prior(priors: Priors, u: Floats, judges: int) -> Floats:
+    """Of unconstrained hyperparameters (..., d), with the Jacobians of logarithms and logits."""
+    spread, slope, taste, partial = unpacked(u, judges)
+    shapes = np.array([shape for *_, shape in vine_shapes(judges)])
+    return np.asarray(
+        priors["strength"].log_density(PER_LOGIT * spread)
+        + np.log(spread)
+        + priors["slope"].log_density(slope).sum(axis=-1)
+        + (priors["taste"].log_density(PER_LOGIT * taste) + np.log(taste)).sum(axis=-1)
+        + (shapes * (np.log(partial) + np.log1p(-partial))).sum(axis=-1)
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,7 +94,7 @@ class Marginal:
         from scipy.linalg import solve_triangular
 
         white = solve_triangular(root, self.y, lower=True, check_finite=False)
-        return float(priors.log_density(u, self.judges) - np.log(np.diag(root)).sum() - white @ white / 2)
+        return float(log_prior(priors, u, self.judges) - np.log(np.diag(root)).sum() - white @ white / 2)
 
     def slope(self, u: Floats, priors: Priors) -> tuple[float, Floats]:
         """Log density and its gradient (d,)."""
@@ -105,8 +105,8 @@ class Marginal:
         one, two = np.triu_indices(self.judges + 1)
         moved = u + _STEP * np.concatenate([np.eye(len(u)), -np.eye(len(u))])
         scales = joint_scale(np, *unpacked(moved, self.judges))[:, one, two]
-        change = scales @ by_scale + priors.log_density(moved, self.judges)
-        value = float(priors.log_density(u, self.judges) + sign * log_det / 2 - weights @ self.y / 2)
+        change = scales @ by_scale + log_prior(priors, moved, self.judges)
+        value = float(log_prior(priors, u, self.judges) + sign * log_det / 2 - weights @ self.y / 2)
         return value, (change[: len(u)] - change[len(u) :]) / (2 * _STEP)
 
 

@@ -23,11 +23,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
+from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import Data, GenerativeModel, Statistic
+from bayesjudge.models.common.davidson import STRENGTH
 from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo import results
-from bayesjudge.models.judge_elo.marginal import Priors
 from bayesjudge.models.judge_elo.targets import distinct_judges
+from bayesjudge.priors import Prior, Slot
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,8 +49,6 @@ class JudgeElo(GenerativeModel):
         A longer answer is worth something to a judge.
     families : tuple of (str, str)
         ``(name, family)`` of judges and models; where a judge has one, favouring its own family is learned.
-    strength_scale, taste_scale : float
-        Scales of the priors of τ (Rayleigh) and s_j (half-normal), in logits.
 
     Examples
     --------
@@ -58,8 +58,6 @@ class JudgeElo(GenerativeModel):
 
     length_effect: bool = False
     families: tuple[tuple[str, str], ...] = ()
-    strength_scale: float = 1.0
-    taste_scale: float = 0.5
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -68,28 +66,35 @@ class JudgeElo(GenerativeModel):
         return tuple(name for name, is_given in given.items() if is_given)
 
     @property
-    def scales(self) -> Priors:
-        """Scales of the priors."""
-        return Priors(strength_scale=self.strength_scale, taste_scale=self.taste_scale)
+    def priors(self) -> Mapping[str, Slot]:
+        """Of how far strengths are apart, how strongly judges feel them, and how far tastes are apart."""
+        slope = "a judge feels what people prefer about as strongly; 16 % of the prior say it does not"
+        return {
+            "strength": STRENGTH,
+            "slope": Slot("Normal(1, 1)", "ratio to people", slope),
+            "taste": Slot(
+                Prior("HalfNormal", (PER_LOGIT / 2,)), "Elo", "a judge's own taste moves a model by less than 170"
+            ),
+        }
 
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Strengths by votes and by verdicts, as one observation with unit noise."""
         counts = _counted(table)
         return judge_elo_data.prepare(
-            counts, length=self.length_effect, families=dict(self.families), priors=self.scales
+            counts, length=self.length_effect, families=dict(self.families), priors=self.chosen_priors
         )
 
     def numpyro(self, data: Data) -> None:
         """The marginal model in NumPyro."""
         from bayesjudge.models.judge_elo.likelihood import numpyro_model
 
-        numpyro_model(data, self.scales)
+        numpyro_model(data, self.in_use(data))
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
         from bayesjudge.models.judge_elo.pymc import pymc_model
 
-        return pymc_model(data, self.scales)
+        return pymc_model(data, self.in_use(data))
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """Human Elo, differences, and each judge's slope, tastes and effects."""
@@ -111,7 +116,7 @@ class JudgeElo(GenerativeModel):
 
         counts = _counted(table)
         family = judge_elo_data.of_families(counts, dict(self.families))
-        return predict(counts, models, length=self.length_effect, family=family, priors=self.scales, seed=seed)
+        return predict(counts, models, length=self.length_effect, family=family, priors=self.chosen_priors, seed=seed)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

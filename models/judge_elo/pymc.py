@@ -8,21 +8,21 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.model import Data
-from bayesjudge.models.common.strengths import pymc_spread
-from bayesjudge.models.judge_elo.marginal import Priors
 from bayesjudge.models.judge_elo.scales import vine_shapes
+from bayesjudge.priors import InUse
 
 _ONE = np.float64(1)
 
 
-def pymc_model(data: Data, priors: Priors) -> Any:
+def pymc_model(data: Data, prior: InUse) -> Any:
     """The same joint density of hyperparameters and observation."""
     judges = data.size("judge")
     with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "judge_pair")}) as model:
-        tau = pymc_spread("spread", priors.strength_scale)
-        slope = pm.Normal("slope", _ONE, _ONE, dims="judge")
-        taste = pm.HalfNormal("taste_spread", np.float64(priors.taste_scale), dims="judge")
+        tau = prior.pymc("spread", "strength", per=PER_LOGIT)
+        slope = prior.pymc("slope", "slope", dims="judge")
+        taste = prior.pymc("taste_spread", "taste", per=PER_LOGIT, dims="judge")
         models = data.size("model")
         # Every θ_i and δ_ji as a linear form of independent standard normals, rater by rater.
         forms = [pt.concatenate([tau * pt.ones(1), pt.zeros(judges)])]

@@ -21,36 +21,33 @@ from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
 
+from bayesjudge.models.judge_panel.priors import OWN_WEIGHT
+
 if TYPE_CHECKING:
     from bayesjudge.model import Data
-    from bayesjudge.models.judge_panel import JudgePanel
+    from bayesjudge.priors import InUse
 
 
-def sample_sites(model: JudgePanel, data: Data) -> dict[str, Any]:
+def sample_sites(prior: InUse, data: Data) -> dict[str, Any]:
     """Every parameter, sampled in NumPyro."""
-    prior, facts = model.prior, data.facts
-    sites = {
-        "intercept": numpyro.sample("intercept", dist.Normal(0.0, prior.intercept)),
-        "model_spread": numpyro.sample("model_spread", dist.LogNormal(*prior.model_spread)),
-        "weight_mean": numpyro.sample("weight_mean", dist.Normal(*prior.weight_mean)),
-        "weight_spread": numpyro.sample("weight_spread", dist.HalfNormal(prior.weight_spread)),
-        "model_rate_slope": numpyro.sample("model_rate_slope", dist.Normal(0.0, prior.slope)),
-        "item_rate_slope": numpyro.sample("item_rate_slope", dist.Normal(0.0, prior.slope)),
-    }
+
+    def drawn(*names: str) -> dict[str, Any]:
+        return {name: numpyro.sample(name, prior.numpyro(name)) for name in names}
+
+    facts = data.facts
+    sites = drawn("intercept", "model_spread")
+    sites["weight_mean"] = numpyro.sample("weight_mean", prior.numpyro("weight"))
+    sites |= drawn("weight_spread", "model_rate_slope", "item_rate_slope")
     sites |= _standardised("z_model", model=data.size("model"))
     sites |= _standardised("z_weight", judge=data.size("judge"))
-    if model.weights == "specific":
-        sites |= _spread("own_weight_spread", prior.own_weight_spread)
+    if OWN_WEIGHT in prior.chosen:
+        sites |= drawn(OWN_WEIGHT)
         sites |= _standardised("z_own_weight", judge=data.size("judge"), model=data.size("model"))
     if facts["groups"] > 1:
-        sites |= _spread("group_spread", prior.group_spread) | _standardised("z_group", group=facts["groups"])
-        sites |= _spread("group_model_spread", prior.group_spread / 2)
+        sites |= drawn("group_spread") | _standardised("z_group", group=facts["groups"])
+        sites |= drawn("group_model_spread")
         sites |= _standardised("z_group_model", group=facts["groups"], model=data.size("model"))
     return sites
-
-
-def _spread(name: str, scale: float) -> dict[str, Any]:
-    return {name: numpyro.sample(name, dist.HalfNormal(scale))}
 
 
 def _standardised(name: str, **axes: int) -> dict[str, Any]:
@@ -95,13 +92,10 @@ def answer_logits(sites: Mapping[str, Any], data: Data) -> Any:
     return row_logits(coefficients(sites, data["model_rate"]), data.arrays, "answer")
 
 
-_MEAN, _SCALE, _SPREAD = 2.5, 0.7, 0.5
-
-
-def numpyro_annotators(annotators: int) -> Any:
+def numpyro_annotators(prior: InUse, annotators: int) -> Any:
     """λ of each annotator, (annotators,), sampled in NumPyro."""
-    mean = numpyro.sample("annotator_mean", dist.Normal(_MEAN, _SCALE))
-    spread = numpyro.sample("annotator_spread", dist.HalfNormal(_SPREAD))
+    mean = numpyro.sample("annotator_mean", prior.numpyro("annotator_accuracy", logit=True))
+    spread = numpyro.sample("annotator_spread", prior.numpyro("annotator_spread"))
     with numpyro.plate("annotator", annotators, dim=-1):
         return mean + spread * numpyro.sample("z_annotator", dist.Normal(0.0, 1.0))
 
@@ -138,13 +132,13 @@ class Marks(dist.Distribution):  # type: ignore[misc]
         return jnp.where(self.given > 0, agrees == y, False).astype(jnp.int64)
 
 
-def pymc_marks(logit: Any, data: Data) -> Any:
+def pymc_marks(prior: InUse, logit: Any, data: Data) -> Any:
     """Log probability of every answer's marks inside an open PyMC model, with the annotators' priors."""
     import pymc as pm
     import pytensor.tensor as pt
 
-    mean = pm.Normal("annotator_mean", np.float64(_MEAN), np.float64(_SCALE))
-    spread = pm.HalfNormal("annotator_spread", np.float64(_SPREAD))
+    mean = prior.pymc("annotator_mean", "annotator_accuracy", logit=True)
+    spread = prior.pymc("annotator_spread", "annotator_spread")
     z = pm.Normal("z_annotator", np.float64(0), np.float64(1), dims="annotator")
     accuracy = mean + spread * z
     given, mark = data["mark_given"].astype(float), data["mark"].astype(float)

@@ -19,17 +19,18 @@ people labelled, each is taken to err at a rate of their own and the true label 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesjudge.counts.panel import PanelVotes, panel_votes
-from bayesjudge.errors import require_choice, require_positive
+from bayesjudge.errors import require_choice
 from bayesjudge.estimates import POPULATIONS, Population
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
+from bayesjudge.models.judge_panel.priors import OWN_WEIGHT, SLOTS
+from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,29 +45,6 @@ Weights = Literal["shared", "specific"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PanelPrior:
-    """Hyper-parameters of `JudgePanel`, in logits; ``model_spread`` is mean and spread of log s_α.
-
-    Examples
-    --------
-    >>> PanelPrior(slope=0.5).slope
-    0.5
-    """
-
-    intercept: float = 1.5
-    model_spread: tuple[float, float] = (math.log(0.7), 0.4)
-    weight_mean: tuple[float, float] = (1.0, 1.0)
-    weight_spread: float = 1.0
-    own_weight_spread: float = 0.5
-    slope: float = 1.0
-    group_spread: float = 0.7
-
-    def __post_init__(self) -> None:
-        scales = {name: value[1] if isinstance(value, tuple) else value for name, value in vars(self).items()}
-        require_positive(**scales)
-
-
-@dataclass(frozen=True, kw_only=True)
 class JudgePanel(GenerativeModel):
     """Accuracy of every model from a panel of judges and a handful of human labels.
 
@@ -76,8 +54,6 @@ class JudgePanel(GenerativeModel):
         A judge's vote means the same for every model (shared, the default), or nearly the same (specific).
     votes : {"binary", "graded"}
         Judges' verdicts, or the ranks of their graded scores (`PanelVotes.scores`).
-    prior : PanelPrior
-        Hyper-parameters.
 
     Examples
     --------
@@ -87,13 +63,17 @@ class JudgePanel(GenerativeModel):
 
     weights: Weights = "shared"
     votes: Scale = "binary"
-    prior: PanelPrior = field(default_factory=PanelPrior)
 
     exchangeable = ("z_model", "z_weight", "z_own_weight", "z_group", "z_group_model", "z_annotator")
 
     def __post_init__(self) -> None:
         require_choice("weights", self.weights, get_args(Weights))
         require_choice("votes", self.votes, get_args(Scale))
+
+    @property
+    def priors(self) -> Mapping[str, Slot]:
+        """Of levels, of what votes are worth, of groups and of people's marks; unused where there are none."""
+        return {name: slot for name, slot in SLOTS.items() if self.weights == "specific" or name != OWN_WEIGHT}
 
     def prepare(self, table: Verdicts | PanelVotes) -> Data:
         """Labelled items, and every answer (or pattern of votes) to predict."""
@@ -107,9 +87,10 @@ class JudgePanel(GenerativeModel):
 
         from bayesjudge.models.judge_panel import likelihood
 
-        logit = likelihood.answer_logits(likelihood.sample_sites(self, data), data)
+        prior = self.in_use(data)
+        logit = likelihood.answer_logits(likelihood.sample_sites(prior, data), data)
         if data.facts["annotators"]:
-            annotators = likelihood.numpyro_annotators(data.size("annotator"))
+            annotators = likelihood.numpyro_annotators(prior, data.size("annotator"))
         # Rows that count nothing (padding, or no label at all) carry no density.
         n = data["answer_n"]
         with numpyro.plate("answer", data.size("answer"), dim=-1), numpyro.handlers.scale(scale=n + (n == 0)):
@@ -125,7 +106,7 @@ class JudgePanel(GenerativeModel):
         """The same model in PyMC."""
         from bayesjudge.models.judge_panel import pymc as judge_panel_twin
 
-        return judge_panel_twin.build(self, data)
+        return judge_panel_twin.build(self.in_use(data), data)
 
     def quantities(self, posterior: xr.Dataset, data: Data, *, population: Population | None = None) -> Quantities:
         """Accuracies and differences on one population or (the default) on both, and judges' weights."""

@@ -9,57 +9,56 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.models.judge_panel.likelihood import pymc_marks
+from bayesjudge.models.judge_panel.priors import OWN_WEIGHT
 
 if TYPE_CHECKING:
     from bayesjudge.model import Data
-    from bayesjudge.models.judge_panel import JudgePanel
+    from bayesjudge.priors import InUse
 
 
 _ZERO, _ONE = np.float64(0), np.float64(1)
 
 
-def build(model: JudgePanel, data: Data) -> Any:
+def build(prior: InUse, data: Data) -> Any:
     """The whole model; sites and priors as in `likelihood.sample_sites`."""
     axes = ("model", "judge", "group", "annotator")
     coords = {name: list(data.coords[name]) for name in axes}
     with pm.Model(coords=coords) as twin:
-        logit = _votes_part(model, data)
+        logit = _votes_part(prior, data)
         if data.facts["groups"] > 1:
-            logit = logit + _groups_part(model, data)
+            logit = logit + _groups_part(prior, data)
         if data.facts["annotators"]:
-            pm.Potential("mark", data["answer_n"].astype(float) * pymc_marks(logit, data))
+            pm.Potential("mark", data["answer_n"].astype(float) * pymc_marks(prior, logit, data))
             return twin
         right, n = data["label"].astype(float), data["answer_n"].astype(float)
         pm.Potential("label", -n * (right * pt.softplus(-logit) + (_ONE - right) * pt.softplus(logit)))
     return twin
 
 
-def _votes_part(model: JudgePanel, data: Data) -> Any:
-    prior = model.prior
-    intercept = pm.Normal("intercept", _ZERO, np.float64(prior.intercept))
-    model_spread = pm.LogNormal("model_spread", *map(np.float64, prior.model_spread))
-    weight_mean = pm.Normal("weight_mean", *map(np.float64, prior.weight_mean))
-    weight_spread = pm.HalfNormal("weight_spread", np.float64(prior.weight_spread))
-    gamma = pm.Normal("model_rate_slope", _ZERO, np.float64(prior.slope))
-    delta = pm.Normal("item_rate_slope", _ZERO, np.float64(prior.slope))
+def _votes_part(prior: InUse, data: Data) -> Any:
+    intercept, model_spread, weight_spread, gamma, delta = (
+        prior.pymc(name, name)
+        for name in ("intercept", "model_spread", "weight_spread", "model_rate_slope", "item_rate_slope")
+    )
+    weight_mean = prior.pymc("weight_mean", "weight")
     alpha = intercept + model_spread * pm.Normal("z_model", _ZERO, _ONE, dims="model")
     beta = weight_mean + weight_spread * pm.Normal("z_weight", _ZERO, _ONE, dims="judge")
     of, votes = data["answer_model"], data["answer_votes"]
     logit = (alpha + gamma * data["model_rate"])[of] + delta * data["answer_rate"]
     for j in range(data.size("judge")):
         logit = logit + beta[j] * votes[:, j]
-    if model.weights == "specific":
-        own_spread = pm.HalfNormal("own_weight_spread", np.float64(prior.own_weight_spread))
+    if OWN_WEIGHT in prior.chosen:
+        own_spread = prior.pymc(OWN_WEIGHT, OWN_WEIGHT)
         own = own_spread * pm.Normal("z_own_weight", _ZERO, _ONE, dims=("judge", "model"))
         for j in range(data.size("judge")):
             logit = logit + own[j][of] * votes[:, j]
     return logit
 
 
-def _groups_part(model: JudgePanel, data: Data) -> Any:
-    spread = pm.HalfNormal("group_spread", np.float64(model.prior.group_spread))
+def _groups_part(prior: InUse, data: Data) -> Any:
+    spread = prior.pymc("group_spread", "group_spread")
     group = pm.Normal("z_group", _ZERO, _ONE, dims="group")
-    own_spread = pm.HalfNormal("group_model_spread", np.float64(model.prior.group_spread / 2))
+    own_spread = prior.pymc("group_model_spread", "group_model_spread")
     own = pm.Normal("z_group_model", _ZERO, _ONE, dims=("group", "model"))
     of = data["answer_group"]
     return spread * group[of] + own_spread * own[of, data["answer_model"]]

@@ -29,6 +29,7 @@ from bayesjudge.models.common.units import Guess
 from bayesjudge.models.judge_temperature import data as judge_temperature_data
 from bayesjudge.models.judge_temperature import results as judge_temperature_results
 from bayesjudge.models.judge_temperature.data import group_units, judge_units
+from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,8 +49,6 @@ class JudgeTemperature(GenerativeModel):
     learning_rate : float, optional
         ω of the generalised posterior of strengths: how many battles one battle counts for. By default it is
         drawn from how much the soft targets vary (soft_targets.py); METHODS 4.7 has 1.
-    pooling_scale : float
-        Scale of the half-normal priors of how far judges, and groups, differ in log β.
 
     Examples
     --------
@@ -59,7 +58,6 @@ class JudgeTemperature(GenerativeModel):
 
     by_group: bool = False
     learning_rate: float | None = None
-    pooling_scale: float = 0.5
 
     exchangeable = ("z_judge", "z_group")
 
@@ -67,6 +65,16 @@ class JudgeTemperature(GenerativeModel):
         super().__post_init__()
         if self.learning_rate is not None:
             require_positive(learning_rate=self.learning_rate)
+
+    @property
+    def priors(self) -> Mapping[str, Slot]:
+        """Of log temperatures, and how far judges (and groups) differ in them."""
+        factor = "differ by factors of up to about 3"
+        slots = {
+            "log_temperature": Slot("Normal(0, 1)", "log", "a gap of a standard deviation is worth .14 to 7 logits"),
+            "judge_spread": Slot("HalfNormal(0.5)", "log", f"judges {factor}"),
+        }
+        return slots | ({"group_spread": Slot("HalfNormal(0.5)", "log", f"groups {factor}")} if self.by_group else {})
 
     def prepare(self, table: Battles | BattleCounts) -> Data:
         """Votes with and against each gap, and the gaps of every judged battle."""
@@ -82,10 +90,11 @@ class JudgeTemperature(GenerativeModel):
 
         from bayesjudge.models.common.pattern_counts import PatternCounts
 
-        mu = numpyro.sample("mu", dist.Normal(0.0, 1.0))
-        tau, guess = numpyro.sample("tau", dist.HalfNormal(self.pooling_scale)), _guess(data)
+        prior, guess = self.in_use(data), _guess(data)
+        mu = numpyro.sample("mu", prior.numpyro("log_temperature"))
+        tau = numpyro.sample("tau", prior.numpyro("judge_spread"))
         with numpyro.plate("judge", data.size("judge"), dim=-2):
-            omega = numpyro.sample("omega", dist.HalfNormal(self.pooling_scale)) if self.by_group else 0.0
+            omega = numpyro.sample("omega", prior.numpyro("group_spread")) if self.by_group else 0.0
             judges = judge_units(guess, mu, tau, omega)
             z = numpyro.sample("z_judge", dist.Normal(judges.centre, judges.width))
             log_beta = mu + judges.effect(z)
@@ -105,11 +114,11 @@ class JudgeTemperature(GenerativeModel):
         import pymc as pm
         import pytensor.tensor as pt
 
-        zero, one, pooling = np.float64(0), np.float64(1), np.float64(self.pooling_scale)
+        prior = self.in_use(data)
         with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "group")}) as model:
             column, guess = (data.size("judge"), 1), _guess(data)
-            mu, tau = pm.Normal("mu", zero, one), pm.HalfNormal("tau", pooling)
-            omega = pm.HalfNormal("omega", pooling, shape=column) if self.by_group else zero
+            mu, tau = prior.pymc("mu", "log_temperature"), prior.pymc("tau", "judge_spread")
+            omega = prior.pymc("omega", "group_spread", shape=column) if self.by_group else np.float64(0)
             judges = judge_units(guess, mu, tau, omega)
             log_beta = mu + judges.effect(pm.Normal("z_judge", judges.centre, judges.width, shape=column))
             if self.by_group:

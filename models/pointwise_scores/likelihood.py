@@ -19,24 +19,25 @@ from numpyro.util import is_prng_key
 from bayesjudge.model import Data
 from bayesjudge.models.common.outcome_counts import OutcomeCounts
 from bayesjudge.models.common.units import Guess
+from bayesjudge.priors import InUse
 
 
-def gaussian(data: Data) -> None:
-    """Moments of numbers; every spread has a half-normal prior in units of the scores' own spread."""
-    unit, blocks = data["scale"][0], data.size("block")
-    mean = numpyro.sample("mean_score", dist.Normal(data["location"][0], 2 * unit))
-    shared = numpyro.sample("response_spread", dist.HalfNormal(unit))
+def gaussian(data: Data, prior: InUse) -> None:
+    """Moments of numbers; priors are in units of the scores' own spread."""
+    per, blocks = 1 / data["scale"][0], data.size("block")
+    mean = numpyro.sample("mean_score", prior.numpyro("mean", per=per, zero=data["location"][0]))
+    shared = numpyro.sample("response_spread", prior.numpyro("response_spread", per=per))
     trial: Any = 0.0
     own: Any = jnp.zeros(blocks)
     with numpyro.plate("block", blocks, dim=-1):
-        noise = numpyro.sample("noise", dist.HalfNormal(unit))
+        noise = numpyro.sample("noise", prior.numpyro("noise", per=per))
         if blocks > 1:
-            mean = mean + numpyro.sample("leniency", dist.Normal(0.0, 0.5 * unit))
-            own = numpyro.sample("interaction_spread", dist.HalfNormal(0.5 * unit))
-            log_scale = numpyro.sample("log_scale", dist.Normal(0.0, 0.5))
+            mean = mean + numpyro.sample("leniency", prior.numpyro("leniency", per=per))
+            own = numpyro.sample("interaction_spread", prior.numpyro("interaction_spread", per=per))
+            log_scale = numpyro.sample("log_scale", prior.numpyro("log_scale"))
             shared = shared * jnp.exp(log_scale - log_scale.mean())
         if data.facts["trials"]:
-            trial = numpyro.sample("trial_spread", dist.HalfNormal(0.25 * unit))
+            trial = numpyro.sample("trial_spread", prior.numpyro("trial_spread", per=per))
     with numpyro.plate("target", data.size("target"), dim=-1):
         cells = CellMeans(jnp.broadcast_to(mean, (blocks,)), jnp.broadcast_to(shared, (blocks,)), own, noise, data["n"])
         numpyro.sample("mean", cells, obs=data.arrays.get("mean"))
@@ -46,11 +47,11 @@ def gaussian(data: Data) -> None:
         numpyro.sample("squares", squares, obs=data.arrays.get("squares"))
 
 
-def ordinal(data: Data) -> None:
+def ordinal(data: Data, prior: InUse) -> None:
     """Counts of levels; the latent variable's residual is standard logistic for the mean judge."""
-    spread = numpyro.sample("response_spread", dist.Gamma(2.0, 2.0 / 3.0))
-    cuts = _cuts(data)
-    leniency, scale, own = _judges(data)
+    spread = numpyro.sample("response_spread", prior.numpyro("response_spread"))
+    cuts = _cuts(data, prior)
+    leniency, scale, own = _judges(data, prior)
     rough = data["share"] @ _middles(cuts)
     guess = _scored(rough + leniency, cuts, scale, data)
     units = guess.blurred(own).over(0).around(-rough).units(spread)
@@ -70,14 +71,14 @@ def ordinal(data: Data) -> None:
         numpyro.sample("levels", OutcomeCounts(log_p, data["total"]), obs=data.arrays.get("levels"))
 
 
-def _judges(data: Data) -> tuple[Any, Any, Any]:
+def _judges(data: Data, prior: InUse) -> tuple[Any, Any, Any]:
     """Leniency, scale of the latent variable and spread of the interaction of every block, (blocks, 1)."""
     if data.size("block") == 1:
         return jnp.zeros((1, 1)), jnp.ones((1, 1)), jnp.zeros((1, 1))
     with numpyro.plate("block", data.size("block"), dim=-1):
-        leniency = numpyro.sample("leniency", dist.Normal(0.0, 1.0))
-        log_scale = numpyro.sample("log_noise", dist.Normal(0.0, 0.5))
-        own = numpyro.sample("interaction_spread", dist.Gamma(2.0, 2.0))
+        leniency = numpyro.sample("leniency", prior.numpyro("leniency"))
+        log_scale = numpyro.sample("log_noise", prior.numpyro("log_scale"))
+        own = numpyro.sample("interaction_spread", prior.numpyro("interaction_spread"))
     return leniency[:, None], jnp.exp(log_scale - log_scale.mean())[:, None], own[:, None]
 
 
@@ -94,11 +95,11 @@ def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> Guess:
     return Guess(information=n.sum(0) * (p * lean**2).sum(0), pull=(n * lean).sum(0))
 
 
-def _cuts(data: Data) -> Any:
+def _cuts(data: Data, prior: InUse) -> Any:
     """Ordered cuts: their middle, and the gaps between neighbours."""
-    middle = numpyro.sample("middle", dist.Normal(0.0, 3.0))
+    middle = numpyro.sample("middle", prior.numpyro("middle_cut"))
     with numpyro.plate("gap", data.size("gap"), dim=-1):
-        gaps = numpyro.sample("gaps", dist.Gamma(2.0, 1.5))
+        gaps = numpyro.sample("gaps", prior.numpyro("cut_gap"))
     steps = jnp.concatenate([jnp.zeros(1), jnp.cumsum(gaps)])
     return middle + steps - steps.mean()
 

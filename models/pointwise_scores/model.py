@@ -24,7 +24,9 @@ from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.errors import require_choice
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.pointwise_scores import data as pointwise_scores_data
+from bayesjudge.models.pointwise_scores import priors as likelihood_priors
 from bayesjudge.models.pointwise_scores import results
+from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,6 +61,11 @@ class PointwiseScores(GenerativeModel):
         require_choice("likelihood", self.likelihood, get_args(Likelihood))
 
     @property
+    def priors(self) -> Mapping[str, Slot]:
+        """Of scores in standard deviations of all of them, or of a latent logistic variable."""
+        return likelihood_priors.SLOTS[self.likelihood]
+
+    @property
     def options(self) -> tuple[str, ...]:
         """In the label: the likelihood."""
         return (self.likelihood,)
@@ -74,7 +81,7 @@ class PointwiseScores(GenerativeModel):
         """The generative model in NumPyro."""
         from bayesjudge.models.pointwise_scores import likelihood
 
-        (likelihood.ordinal if self.likelihood == "ordinal" else likelihood.gaussian)(data)
+        (likelihood.ordinal if self.likelihood == "ordinal" else likelihood.gaussian)(data, self.in_use(data))
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -83,7 +90,7 @@ class PointwiseScores(GenerativeModel):
         from bayesjudge.models.pointwise_scores import pymc as twin
 
         with pm.Model(coords={name: list(labels) for name, labels in data.coords.items()}) as model:
-            (twin.ordinal if self.likelihood == "ordinal" else twin.gaussian)(data)
+            (twin.ordinal if self.likelihood == "ordinal" else twin.gaussian)(data, self.in_use(data))
         return model
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:

@@ -10,22 +10,23 @@ import pytensor.tensor as pt
 
 from bayesjudge.model import Data
 from bayesjudge.models.pointwise_scores.likelihood import pytensor_log_levels
+from bayesjudge.priors import InUse
 
 _ZERO, _ONE = np.float64(0), np.float64(1)
 
 
-def gaussian(data: Data) -> None:
+def gaussian(data: Data, prior: InUse) -> None:
     """Moments of numbers."""
-    unit, blocks = np.float64(data["scale"][0]), data.size("block")
-    mean = pm.Normal("mean_score", np.float64(data["location"][0]), 2 * unit)
-    shared = pm.HalfNormal("response_spread", unit)
-    trial = pm.HalfNormal("trial_spread", unit / 4, dims="block") if data.facts["trials"] else _ZERO
-    noise = pm.HalfNormal("noise", unit, dims="block")
+    per, blocks = 1 / float(data["scale"][0]), data.size("block")
+    mean = prior.pymc("mean_score", "mean", per=per, zero=float(data["location"][0]))
+    shared = prior.pymc("response_spread", "response_spread", per=per)
+    trial = prior.pymc("trial_spread", "trial_spread", per=per, dims="block") if data.facts["trials"] else _ZERO
+    noise = prior.pymc("noise", "noise", per=per, dims="block")
     own: Any = np.zeros(blocks)
     if blocks > 1:
-        mean = mean + pm.Normal("leniency", _ZERO, unit / 2, dims="block")
-        own = pm.HalfNormal("interaction_spread", unit / 2, dims="block")
-        log_scale = pm.Normal("log_scale", _ZERO, np.float64(0.5), dims="block")
+        mean = mean + prior.pymc("leniency", "leniency", per=per, dims="block")
+        own = prior.pymc("interaction_spread", "interaction_spread", per=per, dims="block")
+        log_scale = prior.pymc("log_scale", "log_scale", dims="block")
         shared = shared * pt.exp(log_scale - pt.mean(log_scale))
     pm.Potential("mean", _means(mean * np.ones(blocks), shared * np.ones(blocks), own, noise, data), dims="target")
     freedom, squares = data["freedom"].astype(float), np.where(data["freedom"] > 0, data["squares"], 1.0)
@@ -49,18 +50,18 @@ def _means(centre: Any, shared: Any, own: Any, noise: Any, data: Data) -> Any:
     return -(white**2).sum(-1) / 2 - log_det - seen.sum(1) * np.log(2 * np.pi) / 2
 
 
-def ordinal(data: Data) -> None:
+def ordinal(data: Data, prior: InUse) -> None:
     """Counts of levels."""
     blocks, block, target = data.size("block"), data["block"], data["target"]
-    spread = pm.Gamma("response_spread", alpha=np.float64(2), beta=np.float64(2 / 3))
-    cuts = _cuts()
+    spread = prior.pymc("response_spread", "response_spread")
+    cuts = _cuts(prior)
     leniency, own = (pt.as_tensor(np.zeros(len(block))) for _ in range(2))
     scale = pt.as_tensor(np.ones(len(block)))
     if blocks > 1:
-        leniency = pm.Normal("leniency", _ZERO, _ONE, dims="block")[block]
-        log_scale = pm.Normal("log_noise", _ZERO, np.float64(0.5), dims="block")
+        leniency = prior.pymc("leniency", "leniency", dims="block")[block]
+        log_scale = prior.pymc("log_noise", "log_scale", dims="block")
         scale = pt.exp(log_scale - pt.mean(log_scale))[block]
-        own = pm.Gamma("interaction_spread", alpha=np.float64(2), beta=np.float64(2), dims="block")[block]
+        own = prior.pymc("interaction_spread", "interaction_spread", dims="block")[block]
     outside = pt.concatenate([cuts[:1] - 2, cuts, cuts[-1:] + 2])
     rough = data["share"] @ ((outside[1:] + outside[:-1]) / 2)
     information, pull = _scored(rough[target] + leniency, cuts, scale, data)
@@ -78,9 +79,9 @@ def ordinal(data: Data) -> None:
     pm.Potential("levels", (data["levels"].astype(float) * log_p).sum(1), dims="cell")
 
 
-def _cuts() -> Any:
-    middle = pm.Normal("middle", _ZERO, np.float64(3))
-    gaps = pm.Gamma("gaps", alpha=np.float64(2), beta=np.float64(1.5), dims="gap")
+def _cuts(prior: InUse) -> Any:
+    middle = prior.pymc("middle", "middle_cut")
+    gaps = prior.pymc("gaps", "cut_gap", dims="gap")
     steps = pt.concatenate([np.zeros(1), pt.cumsum(gaps)])
     return middle + steps - pt.mean(steps)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpyro
@@ -11,14 +11,7 @@ from numpyro import distributions as dist
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess, settled
 from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes, jax_gap, jax_log_outcomes
-
-if TYPE_CHECKING:
-    from bayesjudge.models.repeated_trials import TrialPrior
-
-
-def _spread(mean: float) -> Any:
-    """Gamma of shape 2: no mass at 0, where a hierarchical density is a funnel (Chung et al. 2013)."""
-    return dist.Gamma(2.0, 2.0 / mean)
+from bayesjudge.priors import InUse
 
 
 class Cells(NamedTuple):
@@ -30,20 +23,20 @@ class Cells(NamedTuple):
     rho: Any
 
 
-def traits(prior: TrialPrior, data: Data) -> Cells:
+def traits(prior: InUse, data: Data) -> Cells:
     """Traits of every cell's judge, and of its temperature; they spread to (slots, judges, items)."""
     log_kappa = _judge_decisiveness(prior, data)[:, None] + _heat(prior, data)
-    gamma, rho = _position(prior, data), _repeats(data)
+    gamma, rho = _position(prior, data), _repeats(prior, data)
     cells = Cells(jnp.exp(log_kappa), gamma[:, None], _ties(prior, data), rho[:, None])
     several = data.size("prompt") > 1 and data.size("ordered_judge")
     return _position_by_prompt(prior, cells, data) if several else cells
 
 
-def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+def margin(prior: InUse, cells: Cells, data: Data) -> Any:
     """κ (m + w + τ) of every cell, (slots, judges, items)."""
-    judges = _layer("judge", prior.judge_spread, data)
-    prompts = _layer("prompt", prior.prompt_spread, data)
-    items = numpyro.sample("item_spread", _spread(prior.item_spread))
+    judges = _layer("judge", prior, data)
+    prompts = _layer("prompt", prior, data)
+    items = numpyro.sample("item_spread", prior.numpyro("item_spread"))
     start = settled(data["rough"], data["one_sided"], items)
     guess = scored(start, cells, data).blurred(prompts).over(0).blurred(judges)
     inside = _item_preference(prior, guess.over(0).around(-start), items, data)
@@ -57,9 +50,9 @@ def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     return cells.kappa * inside
 
 
-def _layer(name: str, mean: float, data: Data) -> Any:
+def _layer(name: str, prior: InUse, data: Data) -> Any:
     """Spread of a layer; 0 where no item has several of what it is named after."""
-    return numpyro.sample(f"{name}_spread", _spread(mean)) if name in data.facts["crossed"] else 0.0
+    return numpyro.sample(f"{name}_spread", prior.numpyro(f"{name}_spread")) if name in data.facts["crossed"] else 0.0
 
 
 def _effects(name: str, plate: str, guess: Guess, spread: Any, data: Data) -> Any:
@@ -101,11 +94,11 @@ def _under(by_prompt: Any, data: Data) -> Any:
     return (_prompts(data) * by_prompt[:, None]).sum(0)
 
 
-def _item_preference(prior: TrialPrior, guess: Guess, spread: Any, data: Data) -> Any:
+def _item_preference(prior: InUse, guess: Guess, spread: Any, data: Data) -> Any:
     """M of every item, (items,): a mean, its category's effect, and its own with this spread."""
-    mean = numpyro.sample("preference_mean", dist.Normal(0.0, prior.preference))
+    mean = numpyro.sample("preference_mean", prior.numpyro("preference"))
     if data.size("category") > 1:
-        categories = numpyro.sample("category_spread", _spread(prior.category_spread))
+        categories = numpyro.sample("category_spread", prior.numpyro("category_spread"))
         with numpyro.plate("category", data.size("category"), dim=-1):
             mean = mean + categories * numpyro.sample("category_effect", dist.Normal(0.0, 1.0))
         mean = mean[data["category_of"]]
@@ -114,39 +107,39 @@ def _item_preference(prior: TrialPrior, guess: Guess, spread: Any, data: Data) -
         return mean + units.effect(numpyro.sample("item_preference", dist.Normal(units.centre, units.width)))
 
 
-def _judge_decisiveness(prior: TrialPrior, data: Data) -> Any:
+def _judge_decisiveness(prior: InUse, data: Data) -> Any:
     """Log κ of every judge, (judges,), relative to their mean: the spreads say how large margins are."""
     if data.size("judge") == 1:
         return jnp.zeros(1)
     with numpyro.plate("judge", data.size("judge"), dim=-1):
-        by_judge = numpyro.sample("judge_decisiveness", dist.Normal(0.0, prior.decisiveness))
+        by_judge = numpyro.sample("judge_decisiveness", prior.numpyro("decisiveness"))
     return by_judge - by_judge.mean()
 
 
-def _heat(prior: TrialPrior, data: Data) -> Any:
+def _heat(prior: InUse, data: Data) -> Any:
     """Log κ of every cell's temperature, 0 at the reference."""
     if not data.size("other_temperature"):
         return 0.0
     with numpyro.plate("other_temperature", data.size("other_temperature"), dim=-1):
-        by_heat = numpyro.sample("decisiveness", dist.Normal(0.0, prior.decisiveness))
+        by_heat = numpyro.sample("decisiveness", prior.numpyro("decisiveness"))
     return jnp.concatenate([jnp.zeros(1), by_heat])[_grid(data["temperature"], data)]
 
 
-def _position(prior: TrialPrior, data: Data) -> Any:
+def _position(prior: InUse, data: Data) -> Any:
     """γ of every judge, (judges,); its size alone where a judge's orders were not recorded."""
     parts = []
     if data.size("ordered_judge"):
         with numpyro.plate("ordered_judge", data.size("ordered_judge"), dim=-1):
-            parts.append(numpyro.sample("position", dist.Normal(0.0, prior.position)))
+            parts.append(numpyro.sample("position", prior.numpyro("position")))
     if data.size("unordered_judge"):
         with numpyro.plate("unordered_judge", data.size("unordered_judge"), dim=-1):
-            parts.append(numpyro.sample("position_size", dist.HalfNormal(prior.position)))
+            parts.append(numpyro.sample("position_size", prior.numpyro("position_size")))
     return jnp.concatenate(parts)[data["position_of"]]
 
 
-def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Cells:
+def _position_by_prompt(prior: InUse, cells: Cells, data: Data) -> Cells:
     """Cells whose γ is the judge's under the prompt, (slots, judges, items), where orders were recorded."""
-    spread = numpyro.sample("position_spread", _spread(prior.position_spread))
+    spread = numpyro.sample("position_spread", prior.numpyro("position_spread"))
     units = _leaning(cells, data).units(spread)
     with (
         numpyro.plate("prompt", data.size("prompt"), dim=-2),
@@ -173,24 +166,24 @@ def _leaning(cells: Cells, data: Data) -> Guess:
     return Guess(information=(asked * information).sum((1, 3))[:, kept], pull=(asked * pull).sum((1, 3))[:, kept])
 
 
-def _ties(prior: TrialPrior, data: Data) -> Any:
+def _ties(prior: InUse, data: Data) -> Any:
     """Readiness to tie of every judge on every item, (judges, items), or (judges, 1) where nothing tied."""
     with numpyro.plate("judge", data.size("judge"), dim=-1):
-        by_judge = numpyro.sample("tie", dist.Normal(*prior.tie))
+        by_judge = numpyro.sample("tie", prior.numpyro("tie"))
     if not data.facts["ties"]:
         return by_judge[:, None]
-    spread = numpyro.sample("tie_spread", _spread(prior.tie_spread))
+    spread = numpyro.sample("tie_spread", prior.numpyro("tie_spread"))
     with numpyro.plate("item", data.size("item"), dim=-1):
         by_item = spread * numpyro.sample("tie_effect", dist.Normal(0.0, 1.0))
     return by_judge[:, None] + by_item
 
 
-def _repeats(data: Data) -> Any:
+def _repeats(prior: InUse, data: Data) -> Any:
     """ρ of every judge, (judges,); 0 where no cell has two trials."""
     if data.facts["most_trials"] == 1:
         return jnp.zeros(data.size("judge"))
     with numpyro.plate("judge", data.size("judge"), dim=-1):
-        return numpyro.sample("repeat_correlation", dist.Uniform(0.0, 1.0))
+        return numpyro.sample("repeat_correlation", prior.numpyro("repeat_correlation"))
 
 
 def likelihood(margin: Any, cells: Cells, data: Data) -> TrialOutcomes:

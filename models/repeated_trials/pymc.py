@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -10,17 +10,11 @@ import pytensor.tensor as pt
 
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import settled
-
-if TYPE_CHECKING:
-    from bayesjudge.models.repeated_trials import TrialPrior
+from bayesjudge.priors import InUse
 
 
-def _normal(name: str, scale: float, dims: Any) -> Any:
-    return pm.Normal(name, np.float64(0), np.float64(scale), dims=dims)
-
-
-def _spread(name: str, mean: float) -> Any:
-    return pm.Gamma(name, alpha=np.float64(2), beta=np.float64(2 / mean))
+def _standard(name: str, dims: str) -> Any:
+    return pm.Normal(name, np.float64(0), np.float64(1), dims=dims)
 
 
 class Cells(NamedTuple):
@@ -32,33 +26,33 @@ class Cells(NamedTuple):
     rho: Any
 
 
-def traits(prior: TrialPrior, data: Data) -> Cells:
+def traits(prior: InUse, data: Data) -> Cells:
     """Traits of every cell's judge, and of its temperature."""
     judge, log_scale = data["judge"], np.zeros(len(data["judge"]))
     if data.size("judge") > 1:
-        raw = _normal("judge_decisiveness", prior.decisiveness, "judge")
+        raw = prior.pymc("judge_decisiveness", "decisiveness", dims="judge")
         log_scale = log_scale + (raw - pt.mean(raw))[judge]
     if data.size("other_temperature"):
-        by_heat = _normal("decisiveness", prior.decisiveness, "other_temperature")
+        by_heat = prior.pymc("decisiveness", "decisiveness", dims="other_temperature")
         log_scale = log_scale + pt.concatenate([np.zeros(1), by_heat])[data["temperature"]]
-    nu = pm.Normal("tie", *map(np.float64, prior.tie), dims="judge")[judge]
+    nu = prior.pymc("tie", "tie", dims="judge")[judge]
     if data.facts["ties"]:
-        nu += (_spread("tie_spread", prior.tie_spread) * _normal("tie_effect", 1, "item"))[data["item"]]
-    cells = Cells(pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu, _repeats(data)[judge])
+        nu += (prior.pymc("tie_spread", "tie_spread") * _standard("tie_effect", "item"))[data["item"]]
+    cells = Cells(pt.exp(pt.as_tensor(log_scale)), _position(prior, data)[judge], nu, _repeats(prior, data)[judge])
     if data.size("prompt") == 1 or not data.size("ordered_judge"):
         return cells
     return cells._replace(gamma=cells.gamma + _position_by_prompt(prior, cells, data))
 
 
-def margin(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+def margin(prior: InUse, cells: Cells, data: Data) -> Any:
     """κ (m + w + τ) of every cell, (cells,)."""
     judge, item, prompt = data["judge"], data["item"], data["prompt"]
     judges, prompts, crossed = np.float64(0), np.float64(0), data.facts["crossed"]
     if "judge" in crossed:
-        judges = _spread("judge_spread", prior.judge_spread)
+        judges = prior.pymc("judge_spread", "judge_spread")
     if "prompt" in crossed:
-        prompts = _spread("prompt_spread", prior.prompt_spread)
-    items = _spread("item_spread", prior.item_spread)
+        prompts = prior.pymc("prompt_spread", "prompt_spread")
+    items = prior.pymc("item_spread", "item_spread")
     start = settled(data["rough"], data["one_sided"].astype(float), items)
     information, pull = _scored(start[item], cells, data)
     one = 1 + prompts**2 * information
@@ -105,7 +99,7 @@ def _scores(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
     return weight * total * variance, weight * (n @ worth - total * mean)
 
 
-def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Any:
+def _position_by_prompt(prior: InUse, cells: Cells, data: Data) -> Any:
     """What each cell's prompt adds to its judge's γ, (cells,); 0 where orders were not recorded."""
     order, asked = data["order"].astype(float), (data["prompt"], data["judge"])
     kept = np.argsort(data["position_of"])[: data.size("ordered_judge")]
@@ -113,31 +107,31 @@ def _position_by_prompt(prior: TrialPrior, cells: Cells, data: Data) -> Any:
     information, pull = _scores(pt.as_tensor(data["rough"])[data["item"]], cells, data)
     information = pt.inc_subtensor(empty[asked], order**2 * information)[:, kept]
     pull = pt.inc_subtensor(empty[asked], order * pull)[:, kept]
-    spread = _spread("position_spread", prior.position_spread)
+    spread = prior.pymc("position_spread", "position_spread")
     shift = _effects("position_by_prompt", information, pull, spread, ("prompt", "ordered_judge"))
     return pt.set_subtensor(empty[:, kept], shift)[asked]
 
 
-def _item_preference(prior: TrialPrior, information: Any, pull: Any, spread: Any, data: Data) -> Any:
-    mean = _normal("preference_mean", prior.preference, None) * np.ones(data.size("item"))
+def _item_preference(prior: InUse, information: Any, pull: Any, spread: Any, data: Data) -> Any:
+    mean = prior.pymc("preference_mean", "preference") * np.ones(data.size("item"))
     if data.size("category") > 1:
-        categories = _spread("category_spread", prior.category_spread)
-        mean = mean + categories * _normal("category_effect", 1, "category")[data["category_of"]]
+        categories = prior.pymc("category_spread", "category_spread")
+        mean = mean + categories * _standard("category_effect", "category")[data["category_of"]]
     return mean + _effects("item_preference", information, pull - information * mean, spread, "item")
 
 
-def _position(prior: TrialPrior, data: Data) -> Any:
+def _position(prior: InUse, data: Data) -> Any:
     """γ of every judge, (judges,)."""
     parts = []
     if data.size("ordered_judge"):
-        parts.append(_normal("position", prior.position, "ordered_judge"))
+        parts.append(prior.pymc("position", "position", dims="ordered_judge"))
     if data.size("unordered_judge"):
-        parts.append(pm.HalfNormal("position_size", np.float64(prior.position), dims="unordered_judge"))
+        parts.append(prior.pymc("position_size", "position_size", dims="unordered_judge"))
     return pt.concatenate(parts)[data["position_of"]]
 
 
-def _repeats(data: Data) -> Any:
+def _repeats(prior: InUse, data: Data) -> Any:
     """ρ of every judge, (judges,)."""
     if data.facts["most_trials"] == 1:
         return pt.as_tensor(np.zeros(data.size("judge")))
-    return pm.Uniform("repeat_correlation", np.float64(0), np.float64(1), dims="judge")
+    return prior.pymc("repeat_correlation", "repeat_correlation", dims="judge")

@@ -214,7 +214,7 @@ class _Shape:
 
 def _cells(model: Any, posterior: xr.Dataset, data: Data, used: Any) -> tuple[Any, Any]:
     """Log p (chain, draw, C, 3) and ρ (chain, draw, C) of the used cells, by the model's own function."""
-    shape = _Shape(model, data.signature, data)
+    shape = _Shape(replace(model, given=()), data.signature, data)
     found: tuple[Any, Any] = over_draws(
         _of_cells, posterior, arrays={**data.arrays, "used": used}, facts={"shape": shape}
     )

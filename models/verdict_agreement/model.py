@@ -39,7 +39,8 @@ from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.verdict_agreement import data as verdict_agreement_data
 from bayesjudge.models.verdict_agreement import results
 from bayesjudge.models.verdict_agreement.block_logistic import BlockLogistic, fit_blocks
-from bayesjudge.models.verdict_agreement.features import BLOCKS, Features, features
+from bayesjudge.models.verdict_agreement.features import Features, features
+from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +51,21 @@ if TYPE_CHECKING:
 
 
 LABELS = ("both", "positives")
-#: k of each block's scale: question types differ; whether the others matter is to be learned.
-FREEDOM = {"scalar": 1, "category": 2, "strength": 1, "direction": 1}
+#: k of a block's scale, by the family of its prior.
+FREEDOM = {"HalfNormal": 1, "Rayleigh": 2}
+_LEARNED = "how much it says is learned; it may be nothing"
+SLOTS: Mapping[str, Slot] = {
+    "intercept": Slot("Normal(0, 1.5)", "logits", "consistency from .05 to .95", families=("Normal",)),
+    **{
+        f"{block}_spread": Slot(prior, "logits", reason, families=tuple(FREEDOM))
+        for block, prior, reason in (
+            ("scalar", "HalfNormal(0.5)", _LEARNED),
+            ("category", "Rayleigh(0.5)", "question types are known to differ"),
+            ("strength", "HalfNormal(0.5)", _LEARNED),
+            ("direction", "HalfNormal(0.2)", "many directions must not outweigh one good scalar"),
+        )
+    },
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +83,6 @@ class VerdictAgreement(GenerativeModel):
         Most principal directions of the embeddings.
     extra : tuple of str
         Further feature columns; see `features.features`.
-    intercept_scale, scalar_scale, category_scale, strength_scale, direction_scale : float
-        Prior scales of α and of each block's τ.
 
     Raises
     ------
@@ -87,11 +99,6 @@ class VerdictAgreement(GenerativeModel):
     reviewed: float | str | None = None
     components: int = 32
     extra: tuple[str, ...] = ()
-    intercept_scale: float = 1.5
-    scalar_scale: float = 0.5
-    category_scale: float = 0.5
-    strength_scale: float = 0.5
-    direction_scale: float = 0.2
 
     exchangeable = ("z",)
 
@@ -113,18 +120,15 @@ class VerdictAgreement(GenerativeModel):
         super().__post_init__()
 
     @property
-    def scales(self) -> Mapping[str, float]:
-        """Prior scale of each block's τ."""
-        values = (self.scalar_scale, self.category_scale, self.strength_scale, self.direction_scale)
-        return dict(zip(BLOCKS, values, strict=True))
+    def priors(self) -> Mapping[str, Slot]:
+        """Of the base rate, and of each block's τ."""
+        return SLOTS
 
-    def block_priors(self, data: Data) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def block_priors(self, data: Data) -> tuple[Any, NDArray[np.float64]]:
         """Scale s and freedom k of the prior of each block's τ, (blocks,)."""
-        blocks = data.coords["block"]
-        return (
-            np.array([self.scales[block] for block in blocks], dtype=float),
-            np.array([FREEDOM[block] for block in blocks], dtype=float),
-        )
+        prior, slots = self.in_use(data), [f"{block}_spread" for block in data.coords["block"]]
+        freedom = [FREEDOM[prior.chosen[slot].family] for slot in slots]
+        return [prior.parameters(slot)[0] for slot in slots], np.array(freedom, dtype=float)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -152,10 +156,10 @@ class VerdictAgreement(GenerativeModel):
             data["x"][rows],
             np.asarray(data["agreements"], dtype=float)[rows],
             block=data["block"],
-            prior_scale=scale,
+            prior_scale=np.array(scale),
             vote=data["vote"][rows],
             freedom=freedom,
-            intercept_scale=self.intercept_scale,
+            intercept_scale=self.chosen_priors["intercept"].parameters[1],
         )
 
     def numpyro(self, data: Data) -> None:
@@ -165,11 +169,11 @@ class VerdictAgreement(GenerativeModel):
         from jax.nn import log_sigmoid, sigmoid
         from numpyro import distributions as dist
 
-        eta: Any = numpyro.sample("alpha", dist.Normal(0.0, self.intercept_scale)) * data["vote"]
+        eta: Any = numpyro.sample("alpha", self.in_use(data).numpyro("intercept")) * data["vote"]
         if data.coords["feature"]:
             scale, freedom = self.block_priors(data)
             with numpyro.plate("block", len(scale), dim=-1):
-                tau: Any = numpyro.sample("tau", scale_prior(scale, freedom))
+                tau: Any = numpyro.sample("tau", scale_prior(jnp.stack(scale), freedom))
             with numpyro.plate("feature", data.size("feature"), dim=-1):
                 z = numpyro.sample("z", dist.Normal(0.0, 1.0))
             eta = eta + data["x"] @ (tau[data["block"]] * z)
@@ -188,9 +192,10 @@ class VerdictAgreement(GenerativeModel):
 
         names = ("block", "feature") if data.coords["feature"] else ()
         with pm.Model(coords={name: list(data.coords[name]) for name in names}) as model:
-            eta: Any = pm.Normal("alpha", np.float64(0), np.float64(self.intercept_scale)) * data["vote"]
+            eta: Any = self.in_use(data).pymc("alpha", "intercept") * data["vote"]
             if names:
-                scale, freedom = self.block_priors(data)
+                values, freedom = self.block_priors(data)
+                scale = np.array(values)
                 tau = pm.CustomDist(
                     "tau",
                     scale,
@@ -240,7 +245,7 @@ class VerdictAgreement(GenerativeModel):
 type Array = NDArray[np.float64]
 
 
-def scale_prior(scale: Array, freedom: Array) -> Any:
+def scale_prior(scale: Any, freedom: Array) -> Any:
     """NumPyro's distribution of every block's τ = s χ_k, as the root of a gamma.
 
     Examples

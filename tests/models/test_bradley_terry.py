@@ -167,8 +167,8 @@ def test_what_cannot_be_asked_is_said(counts: BattleCounts) -> None:
         BradleyTerry(length_effect=True).prepare(count_battles(simulate_battles(seed=1).battles))
     with pytest.raises(UsageError, match=r"no people's votes; outcomes there are: judge='j0'"):
         BradleyTerry().prepare(count_battles(simulate_battles(seed=1, design=BattleDesign(voted=0)).battles))
-    with pytest.raises(UsageError, match=r"strength_scale must be above 0"):
-        BradleyTerry(strength_scale=0)
+    with pytest.raises(UsageError, match=r"scale must be a number above 0"):
+        BradleyTerry().with_priors(strength="Rayleigh(0)")
 
 
 def test_a_model_that_nobody_voted_on_has_no_elo() -> None:

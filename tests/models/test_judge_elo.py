@@ -25,14 +25,14 @@ from bayesjudge.models.judge_elo import JudgeElo, held_out
 from bayesjudge.models.judge_elo import data as judge_elo_data
 from bayesjudge.models.judge_elo.held_out import Prediction
 from bayesjudge.models.judge_elo.importance import Functional, explored, weighted
-from bayesjudge.models.judge_elo.marginal import Marginal, Priors, unpacked
+from bayesjudge.models.judge_elo.marginal import Marginal, unpacked
 from bayesjudge.models.judge_elo.scales import correlation_root, joint_scale, vine_shapes
 from bayesjudge.models.judge_elo.strengths import joint_draws
 from bayesjudge.simulation import sbc
 from bayesjudge.tables import Battles
 
 type Array = NDArray[Any]
-PRIORS = Priors()
+PRIORS = JudgeElo().chosen_priors
 
 
 def _counts(seed: int = 1, **options: Any) -> BattleCounts:

@@ -21,7 +21,7 @@ from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.model import Data
-from bayesjudge.models.judge_panel import JudgePanel, PanelPrior
+from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.models.judge_panel import data as judge_panel_cells
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import half_votes, regressors
@@ -102,7 +102,7 @@ OPTIONS = {
     "default": (JudgePanel(), {}),
     "specific": (JudgePanel(weights="specific"), {"groups": 2}),
     "clusters": (JudgePanel(), {"cluster": 5}),
-    "one model": (JudgePanel(prior=PanelPrior(weight_spread=0.5)), {"models": 1, "cluster": 5}),
+    "one model": (JudgePanel().with_priors(weight_spread="HalfNormal(0.5)"), {"models": 1, "cluster": 5}),
     "no label": (JudgePanel(), {"labelled": 0}),
 }
 
@@ -501,7 +501,7 @@ def test_unknown_options_are_named_with_those_allowed(options: dict[str, Any]) -
     with pytest.raises(UsageError, match="is not one of"):
         JudgePanel(**options)
     with pytest.raises(UsageError, match="above 0"):
-        PanelPrior(model_spread=(0.0, 0.0))
+        JudgePanel().with_priors(model_spread="LogNormal(0, 0)")
 
 
 # Real judges

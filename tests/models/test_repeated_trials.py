@@ -24,7 +24,7 @@ from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.maths.majority import TRIALS, Contest, majority_probability, most_likely, swap_risk
 from bayesjudge.model import Data
 from bayesjudge.models.common.units import Guess, settled
-from bayesjudge.models.repeated_trials import RepeatedTrials, TrialPrior
+from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.models.repeated_trials import likelihood as repeated_trials_density
 from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes
 from bayesjudge.models.repeated_trials.results import LAYERS, layer_shares
@@ -325,7 +325,7 @@ def test_the_reference_temperature_has_most_trials() -> None:
 
 def test_wrong_priors_are_refused() -> None:
     with pytest.raises(UsageError, match="item_spread"):
-        TrialPrior(item_spread=0.0)
+        RepeatedTrials().with_priors(item_spread="Gamma(2, 0)")
 
 
 # Posterior quantities

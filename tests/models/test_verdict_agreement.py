@@ -60,8 +60,8 @@ def _models(n: int) -> Mapping[str, Pairs]:
 
 
 BOTH = VerdictAgreement()
-POSITIVES = VerdictAgreement(labels="positives", reviewed=0.3, components=2, intercept_scale=2.0)
-ALL_REVIEWED = VerdictAgreement(labels="positives", reviewed=1.0, direction_scale=0.7)
+POSITIVES = VerdictAgreement(labels="positives", reviewed=0.3, components=2).with_priors(intercept="Normal(0, 2)")
+ALL_REVIEWED = VerdictAgreement(labels="positives", reviewed=1.0).with_priors(direction_spread="HalfNormal(0.7)")
 #: Every table under one model, every model under one table.
 CASES = {
     "both, embeddings": (BOTH, "embeddings"),
@@ -146,7 +146,7 @@ def test_the_fast_path_decides_as_the_posterior_does(fitted: ManyFits) -> None:
     data = fitted.data[0]
     scale, freedom = model.block_priors(data)
     fast = fit_blocks(
-        data["x"], data["agreements"].astype(float), block=data["block"], prior_scale=scale, freedom=freedom
+        data["x"], data["agreements"].astype(float), block=data["block"], prior_scale=np.array(scale), freedom=freedom
     )
     p = fast.probability(data["x_other"])
     trust = model.trust(fitted.posterior(0), data)["trust"].to_numpy()

@@ -160,7 +160,6 @@ def test_patterns_that_were_seen_alone_have_no_worlds() -> None:
         (["sbc", "judge_temperature", "--option", "learning_rate=abc"], "is of type float | None, not 'abc'"),
         (["sbc", "judge_temperature", "--option", "learning_rate=true"], "of type float | None, not 'true'"),
         (["sbc", "judge_temperature", "--option", "by_group=1"], "by_group of judge_temperature is of type bool"),
-        (["sbc", "repeated_trials", "--option", "prior=3"], "a TrialPrior, which a command line cannot have"),
         (["sbc", "verdict_agreement", "--option", "extra=[1]"], "of type tuple[str, ...], not '[1]'"),
         (["sbc", "verdict_agreement", "--option", "labels=3"], "labels=3 is not one of both, positives"),
         (["coverage", "judge_error", "--prob", "2"], "prob must lie between 0 and 1"),

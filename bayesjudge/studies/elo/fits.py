@@ -92,7 +92,7 @@ def elo_of(one: Fit) -> xr.DataArray:
 def joint_model(options: EloOptions) -> JudgeElo:
     """The model of people and judges together."""
     families = tuple(sorted(options.families.items()))
-    return JudgeElo(length_effect=options.length_effect, families=families)
+    return believing(JudgeElo(length_effect=options.length_effect, families=families), options)
 
 
 def _temperatures(counts: BattleCounts) -> list[tuple[str, JudgeTemperature]]:
