@@ -353,7 +353,6 @@ def test_extra_features_by_name_or_by_side() -> None:
         ({"labels": "positives"}, "needs reviewed="),
         ({"reviewed": 0.2}, "for labels='positives'"),
         ({"components": -1}, "at least 0"),
-        ({"scalar_scale": 0.0}, "above 0"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
