@@ -16,6 +16,7 @@ from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
     from bayesjudge.adapters import as_model, data_view
+    from bayesjudge.checks import prior_predictive
     from bayesjudge.counts import count_verdicts
     from bayesjudge.counts.battles.counts import count_battles
     from bayesjudge.errors import InputError, UsageError
@@ -62,6 +63,7 @@ _WHERE = {
     "load_answer": "report",
     "load_fit": "inference",
     "model_names": "model",
+    "prior_predictive": "checks",
     "read_battles": "readers",
     "read_pairs": "readers",
     "read_scores": "readers",
@@ -100,6 +102,7 @@ __all__ = [
     "load_answer",
     "load_fit",
     "model_names",
+    "prior_predictive",
     "read_battles",
     "read_pairs",
     "read_scores",

@@ -250,6 +250,10 @@ class GenerativeModel(ABC):
         derive: Callable[..., Quantities] = self.quantities
         return estimates_of(derive(posterior, data, **options), method=self.label, prob=prob)
 
+    def before_data(self, prior: xr.Dataset, data: Data, *, prob: float) -> Estimates:
+        """Rows of draws from the prior: `estimates`, unless they are adjusted for what was seen."""
+        return self.estimates(prior, data, prob=prob)
+
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """Every site drawn from the prior; the observations of ``data`` are not looked at."""
         return simulate(self, key, data)

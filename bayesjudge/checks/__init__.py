@@ -4,6 +4,7 @@ from bayesjudge.checks.comparison import ModelComparison, compare
 from bayesjudge.checks.convergence import Convergence, convergence
 from bayesjudge.checks.loo import Loo, loo
 from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
+from bayesjudge.checks.prior_predictive import prior_predictive
 from bayesjudge.checks.sensitivity import PriorSensitivity, prior_sensitivity
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "convergence",
     "loo",
     "predictive_check",
+    "prior_predictive",
     "prior_sensitivity",
 ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bayesjudge.cli.options import Json
-from bayesjudge.cli.running import deliver, plain_messages, require_targets
+from bayesjudge.cli.registered import kind_of
+from bayesjudge.cli.running import deliver, mapping, plain_messages, require_targets
 from bayesjudge.errors import UsageError
 
 
@@ -32,14 +34,43 @@ def show(
             ) from error
 
 
-def models() -> None:
-    """Every registered generative model, with what it is for."""
+def models(
+    name: Annotated[str | None, typer.Argument(help="One of them: its priors, and what they say before data.")] = None,
+    prior: Annotated[list[str] | None, typer.Option(help="Prior in place of the default: NAME=PRIOR.")] = None,
+) -> None:
+    """Every registered generative model, with what it is for; or the priors of one."""
     with plain_messages():
         from bayesjudge.model import find_model, model_names
 
-        for name in model_names():
-            described = (find_model(name).__doc__ or "").strip().partition("\n")[0]
-            typer.echo(f"{name:20} {described}")
+        if name is not None:
+            typer.echo(_priors_of(name, mapping(prior, "--prior", "sensitivity=160/200")))
+            return
+        for each in model_names():
+            described = (find_model(each).__doc__ or "").strip().partition("\n")[0]
+            typer.echo(f"{each:20} {described}")
+
+
+def _priors_of(name: str, given: Mapping[str, str]) -> str:
+    """The slots of a model, and what it expects of a small table."""
+    from bayesjudge.checks import prior_predictive
+    from bayesjudge.datasets.small import small_table
+    from bayesjudge.model import GenerativeModel
+    from bayesjudge.options.registered import named
+
+    model = named(name)
+    if not isinstance(model, GenerativeModel):
+        raise UsageError(f"{name} states no priors")
+    model = model.with_priors(given)
+    lines = [model.label, ""]
+    for slot, one in model.priors.items():
+        prior = model.chosen_priors[slot]
+        why = one.reason if prior == one.default else f"given; the default is {one.default}"
+        lines.append(f"  {slot:22} {prior!s:24} {one.unit:26} {why}")
+    rows = prior_predictive(model, small_table(kind_of(model.name, None)))
+    lines += ["", "before data, for a small table (mean, 95 % interval):"]
+    for row in rows.itertuples():
+        lines.append(f"  {row.quantity!s:34} {row.unit!s:26} {row.mean:9.3f}  [{row.lower:.3f}, {row.upper:.3f}]")
+    return "\n".join(lines)
 
 
 def doctor() -> None:

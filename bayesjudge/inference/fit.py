@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
@@ -24,6 +24,9 @@ from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.storage import write_tree
 from bayesjudge.model import Data, Describes, GivesQuantities, Model, latent_sites, with_parameters
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class LaplaceFallbackWarning(UserWarning):
@@ -76,6 +79,17 @@ class Fit:
         derive: Any = self.model.quantities if isinstance(self.model, GivesQuantities) else None
         found: Quantities = derive(self.posterior, self.data, **options) if derive else {}
         return found
+
+    def robustness(
+        self, *, alternatives: Sequence[Mapping[str, Any]] = (), prob: float = 0.95, seed: int = 0
+    ) -> pd.DataFrame:
+        """Headline rows under priors half as wide, twice as wide, and under each of ``alternatives``.
+
+        The column ``priors`` says which. An alternative is a mapping as `GenerativeModel.with_priors` takes it.
+        """
+        from bayesjudge.inference.robustness import under_other_priors
+
+        return under_other_priors(self, alternatives=alternatives, prob=prob, seed=seed)
 
     def with_prior(self) -> Fit:
         """The fit with the groups ``prior`` and ``prior_predictive``, as many draws as replicates.

@@ -7,7 +7,7 @@ at a time on each processor of a CPU, or batch by batch on any `concurrent.futur
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.programs.progress import Report, bar, shared
 from bayesjudge.inference.programs.stacks import Stack, stack
 from bayesjudge.inference.tree import posterior_dataset
-from bayesjudge.model import Data, Model, latent_sites, with_parameters
+from bayesjudge.model import Data, GenerativeModel, Model, latent_sites, program_of, with_parameters
 
 #: Draws, and warm-up draws, of each chain of an engine that is named.
 DRAWS = 500
@@ -41,8 +41,8 @@ class ManyFits:
 
     Attributes
     ----------
-    model : Model
-        What was fitted.
+    models : tuple of Model
+        What was fitted to each data set; they differ in their priors alone.
     data : tuple of Data
         What to.
     flat : tuple of array (chains, draws, d)
@@ -51,7 +51,7 @@ class ManyFits:
         Sampler statistics of each, arrays (chains, draws).
     """
 
-    model: Model
+    models: tuple[Model, ...]
     data: tuple[Data, ...]
     flat: tuple[Any, ...]
     stats: tuple[dict[str, Any], ...]
@@ -59,10 +59,16 @@ class ManyFits:
     def __len__(self) -> int:
         return len(self.data)
 
+    @property
+    def model(self) -> Model:
+        """The first of the models: the only one, unless priors were given."""
+        return self.models[0]
+
     def posterior(self, index: int) -> xr.Dataset:
         """Posterior of one data set, dims ``chain, draw, ...``."""
-        data = with_parameters(self.model, self.data[index])
-        return posterior_dataset(density(self.model, data), data, self.flat[index])
+        model = self.models[index]
+        data = with_parameters(model, self.data[index])
+        return posterior_dataset(density(model, data), data, self.flat[index])
 
     def gate(self, index: int) -> Gate:
         """Convergence gate of one data set."""
@@ -72,7 +78,7 @@ class ManyFits:
     def estimates(self, *, prob: float = 0.95) -> tuple[Estimates, ...]:
         """Estimates of every data set, with a note where its gate failed."""
         return tuple(
-            self.model.estimates(self.posterior(k), self.data[k], prob=prob).with_note(self.gate(k).note)
+            self.models[k].estimates(self.posterior(k), self.data[k], prob=prob).with_note(self.gate(k).note)
             for k in range(len(self))
         )
 
@@ -81,6 +87,7 @@ def fit_many(
     model: Model,
     tables: Sequence[Any],
     *,
+    priors: Sequence[Mapping[str, Any]] | None = None,
     engine: Engine | str = "hmc",
     seed: int = 0,
     progress: bool = False,
@@ -97,6 +104,9 @@ def fit_many(
         Any generative model of the protocol.
     tables : sequence
         Tables, counts or `Data`. Data sets whose facts agree are padded to one shape and share a program.
+    priors : sequence of mapping, optional
+        Other priors for each table, as `GenerativeModel.with_priors` takes them; a single table is fitted under
+        each. Those of the same families share a program.
     engine : Hmc, Nuts or Laplace, or one of "hmc", "nuts", "laplace"
         Jittered HMC in lock step (the default: see `engines.hmc` for why), NUTS, or importance-weighted
         Laplace; a name stands for the engine with 500 draws and 500 warm-up draws of each chain. Check the
@@ -133,9 +143,12 @@ def fit_many(
     if not isinstance(chosen, SideBySide):
         raise UsageError(f"engine={chosen.name!r} is not one of hmc, nuts, laplace (fit_many runs no others)")
     plain = [table if isinstance(table, Data) else model.prepare(table) for table in tables]
-    prepared = [with_parameters(model, data) for data in plain]
-    groups = [_Group.of(numbers, prepared) for numbers in _shapes(prepared)]
-    run = _Run(model=model, batch=batch, mesh=mesh, executor=executor)
+    models: Sequence[Model] = [model] * len(plain)
+    if priors is not None:
+        models, plain = _believing(model, priors), plain * len(priors) if len(plain) == 1 else plain
+    prepared = [with_parameters(one, data) for one, data in zip(models, plain, strict=True)]
+    groups = [_Group.of(numbers, models, prepared) for numbers in _shapes(models, prepared)]
+    run = _Run(batch=batch, mesh=mesh, executor=executor)
     shown = bar(f"{model.label}: {len(prepared)} posteriors") if progress else nullcontext()
     with shown as report:
         drawn = run.drawn(chosen, groups, seed, report)
@@ -145,21 +158,32 @@ def fit_many(
         drawn |= run.drawn(careful, [group.only(diverged) for group in groups], seed + 1, None)
     found = [drawn[i] for i in range(len(prepared))]
     return ManyFits(
-        model=model, data=tuple(plain), flat=tuple(flat for flat, _ in found), stats=tuple(stats for _, stats in found)
+        models=tuple(models),
+        data=tuple(plain),
+        flat=tuple(flat for flat, _ in found),
+        stats=tuple(stats for _, stats in found),
     )
+
+
+def _believing(model: Model, priors: Sequence[Mapping[str, Any]]) -> list[Model]:
+    if not isinstance(model, GenerativeModel):
+        raise UsageError(f"{model.label} has no priors that can be stated: leave priors= out")
+    return [model.with_priors(one) for one in priors]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Group:
-    """Data sets of one shape: their positions, their arrays, and how many there were at first."""
+    """Data sets of one shape and program: a model of it, their positions, arrays, and how many there were at first."""
 
+    model: Model
     numbers: tuple[int, ...]
     stack: Stack
     size: int
 
     @classmethod
-    def of(cls, numbers: Sequence[int], prepared: Sequence[Data]) -> _Group:
-        return cls(numbers=tuple(numbers), stack=stack([prepared[i] for i in numbers]), size=len(numbers))
+    def of(cls, numbers: Sequence[int], models: Sequence[Model], prepared: Sequence[Data]) -> _Group:
+        arrays = stack([prepared[i] for i in numbers])
+        return cls(model=models[numbers[0]], numbers=tuple(numbers), stack=arrays, size=len(numbers))
 
     def only(self, some: Collection[int]) -> _Group:
         kept = [k for k, i in enumerate(self.numbers) if i in some]
@@ -178,7 +202,6 @@ class _Group:
 class _Run:
     """How data sets are shared out: programs of one size, some of them in a batch, batches over workers."""
 
-    model: Model
     batch: int | None
     mesh: Any
     executor: Executor | None
@@ -192,7 +215,7 @@ class _Run:
             program, size = self._sizes(group)
             jobs += [
                 Batch(
-                    model=self.model,
+                    model=group.model,
                     engine=engine,
                     stack=part.stack,
                     numbers=part.numbers,
@@ -229,10 +252,11 @@ class _Run:
         return (first if self.mesh is not None else min(1 << (number - 1).bit_length(), first)), first
 
 
-def _shapes(prepared: Sequence[Data]) -> list[list[int]]:
-    """Positions of data sets that can share a program: equal facts and axes."""
+def _shapes(models: Sequence[Model], prepared: Sequence[Data]) -> list[list[int]]:
+    """Positions of data sets that can share a program: equal facts and axes, and families of priors."""
     shapes: dict[Any, list[int]] = {}
-    for index, data in enumerate(prepared):
+    for index, (model, data) in enumerate(zip(models, prepared, strict=True)):
         fixed = tuple(sorted((dim, len(labels)) for dim, labels in data.coords.items() if dim not in data.ragged))
-        shapes.setdefault((fixed, tuple(sorted(data.facts.items()))), []).append(index)
+        key = (program_of(model, data), fixed, tuple(sorted(data.facts.items())))
+        shapes.setdefault(key, []).append(index)
     return list(shapes.values())

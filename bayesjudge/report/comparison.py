@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pandas as pd
 
 from bayesjudge.conditions.decision import Outcome
+from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.files import csv_text, file_name, try_each, write_text
@@ -66,6 +67,12 @@ class Posterior(Protocol):
 
     def quantities(self, **options: Any) -> Quantities:
         """Draws by estimand."""
+        ...
+
+    def robustness(
+        self, *, alternatives: Sequence[Mapping[str, Any]] = (), prob: float = 0.95, seed: int = 0
+    ) -> pd.DataFrame:
+        """Its headline rows under other priors."""
         ...
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -145,6 +152,31 @@ class Comparison:
     conditions: tuple[Outcome, ...] = ()
     manifests: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     version: str = __version__
+
+    def robustness(
+        self, *, alternatives: Sequence[Mapping[str, Any]] = (), prob: float = 0.95, seed: int = 0
+    ) -> pd.DataFrame:
+        """The headline rows of every posterior that answers, under other priors: half and twice as wide, and others.
+
+        Parameters
+        ----------
+        alternatives : sequence of mapping
+            Priors of slots, as `bayesjudge.model.GenerativeModel.with_priors` takes them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows of `Estimates` with a column ``priors``; those whose families are the same are drawn in one program.
+        """
+        shown = set(self.estimates.frame["method"])
+        found = [
+            fit.robustness(alternatives=alternatives, prob=prob, seed=seed)
+            for fit in self.fits.values()
+            if fit.model.label in shown
+        ]
+        if not found:
+            raise UsageError("no posterior is there to be drawn again: answer the question in this session")
+        return pd.concat(found, ignore_index=True)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as JSON-ready values; its schema is `studies.json_schema`."""

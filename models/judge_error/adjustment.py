@@ -84,6 +84,13 @@ def adjusted(posterior: xr.Dataset, data: Data, *, enriched: bool, seed: int = 0
     return xr.Dataset({name: theta.copy(data=rates[..., k]) for k, name in enumerate(RATES)})
 
 
+def unadjusted(posterior: xr.Dataset, data: Data) -> xr.Dataset:
+    """Draws of the rates of each unit as they were sampled."""
+    flat, theta = _logits(posterior, data)
+    rates = 1 / (1 + np.exp(-flat.reshape(*theta.shape, len(RATES))))
+    return theta.to_dataset(name="theta").assign({name: (theta.dims, rates[..., k]) for k, name in enumerate(RATES)})
+
+
 def describe(posterior: xr.Dataset, data: Data, *, enriched: bool) -> dict[str, Any]:
     """Facts of the adjustment for a manifest.
 

@@ -22,14 +22,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
+
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.errors import require_choice
-from bayesjudge.estimates import Population
+from bayesjudge.estimates import Estimates, Population
+from bayesjudge.estimates.posterior import estimates_of
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.verdict_channel import FLAT, Labels, Pooling, channel_slots, numpyro_channel
 from bayesjudge.models.judge_error import data as judge_error_data
 from bayesjudge.models.judge_error import results
-from bayesjudge.models.judge_error.adjustment import adjusted, describe
+from bayesjudge.models.judge_error.adjustment import adjusted, describe, unadjusted
 from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
@@ -115,6 +118,13 @@ class JudgeError(GenerativeModel):
         """Accuracies, differences and judge quality, over all items and by group."""
         rates = adjusted(posterior, data, enriched=self._enriched)
         return results.quantities(results.accuracy(rates, data, population), rates, data, population=population)
+
+    def before_data(self, prior: xr.Dataset, data: Data, *, prob: float) -> Estimates:
+        """Rows of draws from the prior, which no answer has moved."""
+        blank = data.with_arrays({**data.arrays, "n": np.zeros_like(data["n"])})
+        rates = unadjusted(prior, data)
+        found = results.quantities(rates["theta"], rates, blank, population="superpopulation")
+        return estimates_of(found, method=self.label, prob=prob)
 
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from bayesjudge.estimates import Estimates
+from bayesjudge.model import model_names
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS, EXAMPLES = ROOT / "benchmarks", ROOT / "examples"
@@ -262,7 +263,13 @@ def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
     shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "100")
     assert "heron − otter" in shown
     assert (tmp_path / "accuracy.html").stat().st_size > 10_000
+    assert "twice as wide" in run(str(EXAMPLES / "priors.py"))
     assert "intervals hold the human accuracy" in run(str(EXAMPLES / "triviaqa.py"), "--draws", "100")
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_a_card_has_the_priors_of_its_model(name: str, benchmark_module: Callable[[str], Any]) -> None:
+    assert benchmark_module("harness.cards").card(name) == (ROOT / "models" / name / "README.md").read_text("utf-8")
 
 
 def test_the_real_data_example_says_when_the_data_are_absent(tmp_path: Path) -> None:

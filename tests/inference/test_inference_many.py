@@ -178,7 +178,7 @@ def test_a_failed_gate_rides_in_the_estimates_of_its_data_set_only(third_party: 
     bad = together.flat[1].copy()
     bad[0] += 3
     flat = (together.flat[0], bad, together.flat[2])
-    fits = ManyFits(model=together.model, data=together.data, flat=flat, stats=together.stats)
+    fits = ManyFits(models=together.models, data=together.data, flat=flat, stats=together.stats)
     notes = ["".join(one.frame["note"]) for one in fits.estimates()]
     assert [bool(note) for note in notes] == [False, True, False]
     assert "not converged: R-hat" in notes[1]
