@@ -14,21 +14,22 @@ Support = Literal["any number", "above 0", "between 0 and 1"]
 Kind = Literal["location", "scale", "rate", "level", "spread", "count", "shape", "freedom"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Family:
     """One family of distributions.
 
     support: Where its values lie.
     kinds: What each parameter is, in NumPyro's order, which is PyMC's too.
     numpyro, pymc: Names of the parameters there.
-    scipy: Name there, and each parameter by SciPy's ``loc``, ``scale`` or a shape.
+    scipy, words: Name there, and each parameter by SciPy's ``loc``, ``scale`` or a shape.
     """
 
     support: Support
     kinds: tuple[Kind, ...]
     numpyro: str
     pymc: str
-    scipy: tuple[str, str]
+    scipy: str
+    words: str
 
     def in_unit(self, values: Sequence[Any], per: Any, *, zero: Any = 0.0, log: Any = math.log) -> list[Any]:
         """Parameters of the quantity in a unit that is ``per`` of the present one, and from another zero."""
@@ -49,80 +50,34 @@ class Family:
         """SciPy's distribution; of a LogitNormal that of the logit."""
         from scipy import stats
 
-        name, words = self.scipy
-        given = {
-            word.split()[-1]: _TO[word.split()[0]](value) for word, value in zip(words.split(", "), values, strict=True)
-        }
-        return getattr(stats, name)(**given)
+        parts = zip((word.split() for word in self.words.split(", ")), values, strict=True)
+        return getattr(stats, self.scipy)(**{name: _TO[how](value) for (how, name), value in parts})
 
 
 #: SciPy's parameter from this package's, and back, by the word before its name.
 _TO: dict[str, Callable[[float], float]] = {"is": float, "inverse": lambda x: 1 / x, "log": math.exp}
 BACK: dict[str, Callable[[float], float]] = {"is": float, "inverse": lambda x: 1 / x, "log": math.log}
 
+_REAL: Support = "any number"
+_POSITIVE: Support = "above 0"
+_RATE: Support = "between 0 and 1"
 _MOVED: tuple[Kind, ...] = ("location", "scale")
+_LEVEL: tuple[Kind, ...] = ("level", "spread")
+_T, _AT = "is df, is loc, is scale", "is loc, is scale"
 FAMILIES: dict[str, Family] = {
-    "Normal": Family(
-        support="any number", kinds=_MOVED, numpyro="loc scale", pymc="mu sigma", scipy=("norm", "is loc, is scale")
-    ),
-    "StudentT": Family(
-        support="any number",
-        kinds=("freedom", *_MOVED),
-        numpyro="df loc scale",
-        pymc="nu mu sigma",
-        scipy=("t", "is df, is loc, is scale"),
-    ),
-    "Cauchy": Family(
-        support="any number", kinds=_MOVED, numpyro="loc scale", pymc="alpha beta", scipy=("cauchy", "is loc, is scale")
-    ),
-    "Laplace": Family(
-        support="any number", kinds=_MOVED, numpyro="loc scale", pymc="mu b", scipy=("laplace", "is loc, is scale")
-    ),
-    "HalfNormal": Family(
-        support="above 0", kinds=("scale",), numpyro="scale", pymc="sigma", scipy=("halfnorm", "is scale")
-    ),
-    "HalfCauchy": Family(
-        support="above 0", kinds=("scale",), numpyro="scale", pymc="beta", scipy=("halfcauchy", "is scale")
-    ),
-    "Rayleigh": Family(
-        support="above 0", kinds=("scale",), numpyro="scale", pymc="sigma", scipy=("rayleigh", "is scale")
-    ),
-    "Exponential": Family(
-        support="above 0", kinds=("rate",), numpyro="rate", pymc="lam", scipy=("expon", "inverse scale")
-    ),
-    "Gamma": Family(
-        support="above 0",
-        kinds=("shape", "rate"),
-        numpyro="concentration rate",
-        pymc="alpha beta",
-        scipy=("gamma", "is a, inverse scale"),
-    ),
+    "Normal": Family(_REAL, _MOVED, "loc scale", "mu sigma", "norm", _AT),
+    "StudentT": Family(_REAL, ("freedom", *_MOVED), "df loc scale", "nu mu sigma", "t", _T),
+    "Cauchy": Family(_REAL, _MOVED, "loc scale", "alpha beta", "cauchy", _AT),
+    "Laplace": Family(_REAL, _MOVED, "loc scale", "mu b", "laplace", _AT),
+    "HalfNormal": Family(_POSITIVE, ("scale",), "scale", "sigma", "halfnorm", "is scale"),
+    "HalfCauchy": Family(_POSITIVE, ("scale",), "scale", "beta", "halfcauchy", "is scale"),
+    "Rayleigh": Family(_POSITIVE, ("scale",), "scale", "sigma", "rayleigh", "is scale"),
+    "Exponential": Family(_POSITIVE, ("rate",), "rate", "lam", "expon", "inverse scale"),
+    "Gamma": Family(_POSITIVE, ("shape", "rate"), "concentration rate", "alpha beta", "gamma", "is a, inverse scale"),
     "InverseGamma": Family(
-        support="above 0",
-        kinds=("shape", "scale"),
-        numpyro="concentration rate",
-        pymc="alpha beta",
-        scipy=("invgamma", "is a, is scale"),
+        _POSITIVE, ("shape", "scale"), "concentration rate", "alpha beta", "invgamma", "is a, is scale"
     ),
-    "LogNormal": Family(
-        support="above 0",
-        kinds=("level", "spread"),
-        numpyro="loc scale",
-        pymc="mu sigma",
-        scipy=("lognorm", "log scale, is s"),
-    ),
-    "Beta": Family(
-        support="between 0 and 1",
-        kinds=("count", "count"),
-        numpyro="concentration1 concentration0",
-        pymc="alpha beta",
-        scipy=("beta", "is a, is b"),
-    ),
-    "LogitNormal": Family(
-        support="between 0 and 1",
-        kinds=("level", "spread"),
-        numpyro="loc scale",
-        pymc="mu sigma",
-        scipy=("norm", "is loc, is scale"),
-    ),
+    "LogNormal": Family(_POSITIVE, _LEVEL, "loc scale", "mu sigma", "lognorm", "log scale, is s"),
+    "Beta": Family(_RATE, ("count", "count"), "concentration1 concentration0", "alpha beta", "beta", "is a, is b"),
+    "LogitNormal": Family(_RATE, _LEVEL, "loc scale", "mu sigma", "norm", _AT),
 }

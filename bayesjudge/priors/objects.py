@@ -31,17 +31,14 @@ def _of_scipy(given: Any) -> Prior | None:
     # The only way from positional and named arguments to shapes, loc and scale.
     shapes, loc, scale = made._parse_args(*given.args, **given.kwds)
     values = dict(zip((made.shapes or "").split(", "), shapes, strict=False)) | {"loc": loc, "scale": scale}
+    standard = {"loc": 0.0, "scale": 1.0}
     for name, family in FAMILIES.items():
-        scipy_name, words = family.scipy
-        if scipy_name != made.name or name == "LogitNormal":
+        if family.scipy != made.name or name == "LogitNormal":
             continue
-        named = [word.split() for word in words.split(", ")]
-        left = {"loc": 0.0, "scale": 1.0} | {key: values[key] for key in ("loc", "scale")}
-        for _, key in named:
-            left.pop(key, None)
-        if left != {key: {"loc": 0.0, "scale": 1.0}[key] for key in left}:
-            return None
-        return Prior(name, tuple(BACK[how](float(values[key])) for how, key in named))
+        named = [word.split() for word in family.words.split(", ")]
+        # A family without a location has none other than 0.
+        moved = [key for key in standard.keys() - {key for _, key in named} if values[key] != standard[key]]
+        return None if moved else Prior(name, tuple(BACK[how](float(values[key])) for how, key in named))
     return None
 
 

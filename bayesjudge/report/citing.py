@@ -48,7 +48,10 @@ def _model(fit: Mapping[str, Any], card: str) -> str:
     """What a model is, its priors and options, and how its posterior was drawn."""
     described = _section(card, "For a methods section")
     text = f"Model {fit['model']}: {described}" if described else f"Model {fit['model']}."
-    options = "; ".join(f"{name} = {_value(value)}" for name, value in fit.get("options", {}).items())
+    known = dict(fit.get("options", {}))
+    given = [f"{slot} ~ {one['family']}{_value(one['parameters'])}" for slot, one in known.pop("given", ())]
+    text += f" In place of the model's own priors: {'; '.join(given)}." if given else ""
+    options = "; ".join(f"{name} = {_value(value)}" for name, value in known.items())
     engine = ENGINES.get(fit.get("engine", ""), str(fit.get("engine", "")))
     lengths = f"{fit.get('chains', 1)} chains of {fit['draws']:,} draws" if "draws" in fit else "draws"
     versions = ", ".join(f"{name} {fit['versions'][name]}" for name in PACKAGES if name in fit.get("versions", {}))

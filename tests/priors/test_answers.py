@@ -34,7 +34,8 @@ def test_other_priors_stand_in_rows_json_manifest_and_page(answer: Comparison, t
     written = json.loads(answer.to_json())["manifest"]
     assert written["settings"]["priors"] == {"sensitivity": "160/200", "judge_error.accuracy": "Beta(8, 4)"}
     assert dict(written["fits"][LABEL]["options"]["given"])["accuracy"]["family"] == "Beta"
-    assert "sensitivity~Beta(161, 41)" in answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    page = answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "own priors: accuracy ~ Beta(8, 4); sensitivity ~ Beta(161, 41)" in page
 
 
 @pytest.mark.parametrize(
