@@ -93,6 +93,22 @@ def require_choice(option: str, value: object, allowed: Iterable[str]) -> None:
         raise UsageError(f"{option}={value!r} is not one of {', '.join(choices)}")
 
 
+def require_judges(judges: Sequence[str], known: Sequence[str]) -> None:
+    """Raise `UsageError` unless judges are selected and the table has each of them.
+
+    Examples
+    --------
+    >>> require_judges(["gtp-4"], ["gpt-4", "claude"])
+    Traceback (most recent call last):
+        ...
+    bayesjudge.errors.UsageError: no judge 'gtp-4' (did you mean 'gpt-4'?); the table has 'gpt-4', 'claude'
+    """
+    unknown = [judge for judge in judges if judge not in known]
+    if unknown or not judges:
+        wrong = f"no judge {unknown[0]!r}{did_you_mean(unknown[0], known)}" if unknown else "no judge selected"
+        raise UsageError(f"{wrong}; the table has {', '.join(map(repr, known))}")
+
+
 def require_positive(**numbers: float) -> None:
     """Raise `UsageError` unless every number, for instance a scale of a prior, is above 0.
 

@@ -16,6 +16,7 @@ from bayesjudge.cli.files import BattleFile, DemoLog, PairFile, RepeatFile, RunF
 from bayesjudge.cli.inspect import inspect
 from bayesjudge.cli.judge import judge
 from bayesjudge.cli.next import next_
+from bayesjudge.cli.panels import Command
 from bayesjudge.cli.questions import command
 from bayesjudge.cli.simulate import simulate
 from bayesjudge.options import AccuracyOptions, AuditOptions, CompareOptions, EloOptions, ReliabilityOptions
@@ -29,21 +30,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="What LLM-judge verdicts are worth: Bayesian and frequentist intervals side by side.",
 )
-app.command()(inspect)
-app.command("accuracy")(command("accuracy", VerdictFile, AccuracyOptions))
-app.command("elo")(command("elo", BattleFile, EloOptions))
-app.command("audit")(command("audit", PairFile, AuditOptions))
-app.command("reliability")(command("reliability", RepeatFile, ReliabilityOptions))
-app.command("compare")(command("compare", RunFiles, CompareOptions))
-app.command("demo")(command("accuracy", DemoLog, AccuracyOptions, seed=20, html=Path("bayesjudge-demo.html")))
-app.command()(judge)
-app.command()(show)
-app.command()(models)
-app.command()(doctor)
-simulate.command("sbc")(calibrate)
-simulate.command("coverage")(cover)
-app.add_typer(next_, name="next")
-app.add_typer(simulate, name="simulate")
+#: Panels of the commands' list, in order.
+ASK, COLLECT, STORED, ABOUT = "Questions", "Logs, labels and trials", "Answers", "This package"
+
+
+def _add(name: str, function: Any, panel: str) -> None:
+    app.command(name, cls=Command, rich_help_panel=panel)(function)
+
+
+_add("accuracy", command("accuracy", VerdictFile, AccuracyOptions), ASK)
+_add("elo", command("elo", BattleFile, EloOptions), ASK)
+_add("audit", command("audit", PairFile, AuditOptions), ASK)
+_add("reliability", command("reliability", RepeatFile, ReliabilityOptions), ASK)
+_add("compare", command("compare", RunFiles, CompareOptions), ASK)
+_add("demo", command("accuracy", DemoLog, AccuracyOptions, seed=20, html=Path("bayesjudge-demo.html")), ASK)
+_add("inspect", inspect, COLLECT)
+_add("judge", judge, COLLECT)
+_add("show", show, STORED)
+_add("models", models, ABOUT)
+_add("doctor", doctor, ABOUT)
+simulate.command("sbc", cls=Command)(calibrate)
+simulate.command("coverage", cls=Command)(cover)
+app.add_typer(next_, name="next", rich_help_panel=COLLECT)
+app.add_typer(simulate, name="simulate", rich_help_panel=COLLECT)
 
 
 @app.callback(invoke_without_command=True)

@@ -20,7 +20,10 @@ def show(
     as_json: Json = False,
     every: Annotated[bool, typer.Option("--all", help="Print every method, not the main ones.")] = False,
 ) -> None:
-    """A stored answer again, on the screen, as a page or as JSON: nothing is fitted."""
+    """A stored answer again, on the screen, as a page or as JSON: nothing is fitted.
+
+    Example: bayesjudge show page.html --html again.html
+    """
     with plain_messages():
         from bayesjudge.report import load_answer
 

@@ -33,7 +33,10 @@ def calibrate(
     strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
-    """Whether a model's posterior is right: ranks of simulated truths among posterior draws (SBC)."""
+    """Whether a model's posterior is right: ranks of simulated truths among posterior draws (SBC).
+
+    Example: bayesjudge simulate sbc judge_error --out blocks
+    """
     with plain_messages():
         from bayesjudge.datasets.small import small_table
         from bayesjudge.files import require_writable

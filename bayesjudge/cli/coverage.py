@@ -51,7 +51,10 @@ def cover(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Bias, coverage, width and wrong calls on simulated data: cell by cell of a sweep, or over a prior."""
+    """Bias, coverage, width and wrong calls on simulated data: cell by cell of a sweep, or over a prior.
+
+    Example: bayesjudge simulate coverage accuracy --datasets 20
+    """
     with plain_messages():
         from bayesjudge.files import require_writable
         from bayesjudge.simulation import coverage

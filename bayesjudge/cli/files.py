@@ -20,6 +20,8 @@ class _File(Options):
     names: ClassVar[tuple[str, ...]]
     #: Options that the reader has under another name.
     renamed: ClassVar[Mapping[str, str]] = {}
+    #: Some of these options, as they are typed.
+    example: ClassVar[str]
 
     file: Annotated[str, Option("Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")]
     columns: Annotated[
@@ -34,7 +36,10 @@ class _File(Options):
         ),
     ] = ()
     items: Annotated[
-        str | None, Option("Second file, one row an item: columns that the log lacks, such as category or label.")
+        str | None,
+        Option(
+            "Second file, one row an item: columns that the log lacks, such as category or label.", metavar="<file>"
+        ),
     ] = None
     wide: Annotated[
         str | None,
@@ -44,9 +49,9 @@ class _File(Options):
             metavar="verdict:model",
         ),
     ] = None
-    format: Annotated[str | None, Option("Read as this tool's format (bayesjudge inspect names it), or as table.")] = (
-        None
-    )
+    format: Annotated[
+        str | None, Option("Read as this tool's format (bayesjudge inspect names it), or as table.", metavar="<name>")
+    ] = None
     put: Annotated[
         Mapping[str, str],
         Option(
@@ -70,7 +75,8 @@ class VerdictFile(_File):
     """Each model's true accuracy and every difference, from a log of judge verdicts."""
 
     reader, names, renamed = "read_verdicts", ("verdicts",), {"gold": "labels"}
-    gold: Annotated[str | None, Option("Second file with human labels by item (and model).")] = None
+    example = "log.csv --column verdict=score --gold labels.csv"
+    gold: Annotated[str | None, Option("Second file with human labels by item (and model).", metavar="<file>")] = None
     verdict: Annotated[
         str | None, Option("The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
     ] = None
@@ -83,8 +89,9 @@ class BattleFile(_File):
     """Each model's Elo on the human scale, from a log of battles judged by people, LLMs or both."""
 
     reader, names = "read_battles", ("battles",)
+    example = "battles.csv --where language=en --order ab"
     order: Annotated[
-        str | None, Option("Which answer was presented first, where no column has it.", metavar="[ab|ba]")
+        str | None, Option("Which answer was presented first, where no column has it.", metavar="<ab|ba>")
     ] = None
 
 
@@ -93,8 +100,9 @@ class RepeatFile(_File):
     """How repeatable judges are, from a log of repeated comparisons, repeated scores, or both."""
 
     reader, names = "read_repeats", ("trials", "scores")
+    example = "trials.csv --column outcome=winner"
     scores: Annotated[
-        str | None, Option("Second file with repeated scores, where the first has comparisons alone.")
+        str | None, Option("Second file with repeated scores, where the first has comparisons alone.", metavar="<file>")
     ] = None
 
 
@@ -103,16 +111,21 @@ class PairFile(_File):
     """Which of a judge's pairwise verdicts to trust, and which to reverse, if any."""
 
     reader, names = "read_pairs", ("pairs",)
+    example = "pairs.csv --judge gpt-4 --embeddings texts.npz"
     embeddings: Annotated[
-        str | None, Option("Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists.")
+        str | None,
+        Option("Embeddings: .npz (item_id, response_a, response_b, prompt) or Parquet with lists.", metavar="<file>"),
     ] = None
-    encoder: Annotated[str | None, Option("Embed the texts by this sentence-transformers model.")] = None
+    encoder: Annotated[str | None, Option("Embed the texts by this sentence-transformers model.", metavar="<name>")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunFiles(VerdictFile):
     """Two runs of one evaluation side by side: before, after, the difference, and whether it is real."""
 
+    example = "before.csv after.csv --gold labels.csv"
     against: Annotated[str, Option("Log of the second run, read as the first.")]
 
     def tables(self, options: QuestionOptions) -> Mapping[str, Any]:
@@ -132,6 +145,8 @@ class RunFiles(VerdictFile):
 @dataclass(frozen=True, kw_only=True)
 class DemoLog(Options):
     """The accuracy question on simulated verdicts, with the truth as a column."""
+
+    example: ClassVar[str] = ""
 
     def tables(self, options: QuestionOptions) -> Mapping[str, Any]:
         """Verdicts of that seed, and what is true of them."""

@@ -32,7 +32,10 @@ def inspect(
     wide: Wide = None,
     as_json: Json = False,
 ) -> None:
-    """What a file or folder is, and which command answers which question; nothing is fitted."""
+    """What a file or folder is, and which command answers which question; nothing is fitted.
+
+    Example: bayesjudge inspect logs/ --where prompt=short
+    """
     with plain_messages():
         from bayesjudge.readers.inspection import inspect_source
 

@@ -65,6 +65,8 @@ def judge(
     """Ask a judge which of two answers is better, and keep its replies for elo, reliability and audit.
 
     The key is read from the environment variable OPENAI_API_KEY and written nowhere.
+
+    Example: bayesjudge judge answers.csv --model gpt-4.1-mini --base-url https://api.openai.com/v1 --out replies.jsonl
     """
     with plain_messages():
         from bayesjudge.judging.endpoint import Endpoint

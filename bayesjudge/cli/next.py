@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesjudge.cli.options import Column, File, Quiet, Seed, Where
+from bayesjudge.cli.panels import Command
 from bayesjudge.cli.reading import Format, Label, Put, Threshold, Verdict, reading
 from bayesjudge.cli.running import mapping, plain_messages, require_no_folder, say
 from bayesjudge.errors import UsageError, require_choice
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
     from bayesjudge.tables import Verdicts
 
 
-next_ = typer.Typer(no_args_is_help=True, help="What to collect next: answers to label, trials to run.")
+next_ = typer.Typer(
+    no_args_is_help=True,
+    help="What to collect next: answers to label, trials to run.\n\n"
+    "Example: bayesjudge next accuracy log.csv --out to_label.csv",
+)
 
 #: Items that are drawn by default.
 ITEMS = 40
@@ -38,7 +43,7 @@ LABELLING = (
 )
 
 
-@next_.command("accuracy")
+@next_.command("accuracy", cls=Command)
 def label_answers(
     *,
     file: File,
@@ -60,7 +65,10 @@ def label_answers(
     threshold: Threshold = None,
     put: Put = None,
 ) -> None:
-    """Answers to label next: every model's answer to items drawn at random among those without a label."""
+    """Answers to label next: every model's answer to items drawn at random among those without a label.
+
+    Example: bayesjudge next accuracy log.csv --n 50 --out to_label.csv
+    """
     with plain_messages():
         from bayesjudge.files import write_text
         from bayesjudge.readers import read_verdicts
@@ -80,7 +88,7 @@ def label_answers(
         typer.echo(visible(_then(kind, file, out)))
 
 
-@next_.command("reliability")
+@next_.command("reliability", cls=Command)
 def run_trials(
     *,
     file: File,
@@ -94,7 +102,10 @@ def run_trials(
     put: Put = None,
     quiet: Quiet = False,
 ) -> None:
-    """Comparisons to repeat next: where further trials correct most majorities, by the posterior of ``reliability``."""
+    """Comparisons to repeat next: where further trials correct most majorities, by the posterior of ``reliability``.
+
+    Example: bayesjudge next reliability trials.csv --n 200 --out to_run.csv
+    """
     with plain_messages():
         from bayesjudge.files import write_text
         from bayesjudge.readers import read_repeats

@@ -7,11 +7,18 @@ from typing import Annotated
 
 import typer
 
+from bayesjudge.cli.panels import READING
+
 File = Annotated[str, typer.Argument(help="Log: CSV, TSV, JSONL, Parquet, a glob, FILE.duckdb::TABLE, or - for stdin.")]
-Column = Annotated[list[str] | None, typer.Option(help="Our column = yours, for instance verdict=score.")]
+Column = Annotated[
+    list[str] | None, typer.Option(help="Our column = yours, for instance verdict=score.", rich_help_panel=READING)
+]
 Where = Annotated[
     list[str] | None,
-    typer.Option(help="Only rows where your column = value (or != < <= > >=, in quotes); may be given again."),
+    typer.Option(
+        help="Only rows where your column = value (or != < <= > >=, in quotes); may be given again.",
+        rich_help_panel=READING,
+    ),
 ]
 Blocks = Annotated[
     Path | None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
+from bayesjudge.cli.panels import CONDITIONS, SHARED, choices_words, panel_title
 from bayesjudge.cli.running import ci_reports, deliver, finish, mapping, plain_messages, require_targets
 from bayesjudge.options import Option, QuestionOptions
 from bayesjudge.options.option import Options, Stated, alternatives, stated
@@ -30,12 +31,17 @@ class Delivery(Options):
     html: Annotated[Path | None, Option("Write the report as one self-contained page.")] = None
     as_json: Annotated[bool, Option("Print one JSON object instead of tables.", flag="--json")] = False
     every: Annotated[bool, Option("Print every method, not the main ones.", flag="--all")] = False
-    junit: Annotated[Path | None, Option("Write what became of every condition as JUnit XML.")] = None
-    markdown: Annotated[Path | None, Option("Write conditions and one table as Markdown.")] = None
+    junit: Annotated[Path | None, Option("Write what became of every condition as JUnit XML.", panel="CI")] = None
+    markdown: Annotated[Path | None, Option("Write conditions and one table as Markdown.", panel="CI")] = None
     github: Annotated[
-        bool, Option("Annotate the run on GitHub; the Markdown is added to $GITHUB_STEP_SUMMARY where that is set.")
+        bool,
+        Option(
+            "Annotate the run on GitHub; the Markdown is added to $GITHUB_STEP_SUMMARY where that is set.", panel="CI"
+        ),
     ] = False
-    strict: Annotated[bool, Option("Exit with 3 when a gate fails: convergence, or labels that look selected.")] = False
+    strict: Annotated[
+        bool, Option("Exit with 3 when a gate fails: convergence, or labels that look selected.", panel="CI")
+    ] = False
     quiet: Annotated[bool, Option("No progress bars.")] = False
 
 
@@ -44,7 +50,14 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
 
     source: Options of where the tables come from; ``tables(options)`` reads them.
     """
-    parts = [_offered(kind, defaults) for kind in (source, options, Delivery)]
+    kinds = {"Data": source, "Model": options, "Output": Delivery}
+    parts = [_offered(kind, defaults) for kind in kinds.values()]
+    examples = {
+        "Data": source.example,
+        "Model": options.example,
+        "CI": f"--fail-if '{CONDITIONS[question]}' --strict",
+        **SHARED,
+    }
 
     def run(**given: Any) -> None:
         with plain_messages():
@@ -65,7 +78,8 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
         finish(answer, strict=delivery.strict, as_json=delivery.as_json)
 
     run.__doc__ = source.__doc__
-    signature = inspect.Signature([_parameter(one) for part in parts for one in part])
+    panelled = [(one, one.option.panel or panel) for panel, part in zip(kinds, parts, strict=True) for one in part]
+    signature = inspect.Signature([_parameter(one, panel_title(panel, examples)) for one, panel in panelled])
     vars(run)["__signature__"] = signature
     return run
 
@@ -118,7 +132,7 @@ def _offered(options: type[Any], defaults: Mapping[str, Any]) -> list[Stated]:
     return sorted(offered, key=lambda one: one.name in shared)
 
 
-def _parameter(one: Stated) -> Parameter:
+def _parameter(one: Stated, panel: str) -> Parameter:
     """A parameter as typer reads it: texts, which are checked where Python's values are."""
     kinds, option = alternatives(one.kind), one.option
     if one.default is Parameter.empty:
@@ -129,12 +143,14 @@ def _parameter(one: Stated) -> Parameter:
         kind: Any = bool | None if one.default is None else bool
         default, metavar = one.default, None
     elif _is_repeated(one):
-        kind, metavar = list[str] | None, option.metavar or None
+        kind, metavar = list[str] | None, option.metavar or "<name>"
     else:
         kind, metavar = str | None, option.metavar or _metavar(kinds)
         default = None if one.default is None else str(one.default)
     flag = _flag(one) + (f"/--no-{_flag(one)[2:]}" if option.flag is None and bool in kinds else "")
-    typed = typer.Option(flag, help=option.help, metavar=metavar, hidden=option.hidden)
+    choices = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    text = choices_words(option.help, choices)
+    typed = typer.Option(flag, help=text, metavar=metavar, hidden=option.hidden, rich_help_panel=panel)
     return Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, typed])
 
 
@@ -166,8 +182,6 @@ def _is_repeated(one: Stated) -> bool:
 
 
 def _metavar(kinds: Sequence[Any]) -> str:
-    """What stands for a value in the help: its choices, or its type."""
-    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    """What stands for a value in the help: its type."""
     names = {int: "<int>", float: "<float>", Path: "<path>"}
-    known = [names[kind] for kind in kinds if kind in names]
-    return f"[{'|'.join(words)}]" if words else (*known, "<str>")[0]
+    return next((names[kind] for kind in kinds if kind in names), "<word>")

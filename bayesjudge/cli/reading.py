@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bayesjudge.cli.panels import READING
 from bayesjudge.cli.running import mapping
 
 if TYPE_CHECKING:
     from bayesjudge.readers.reading import Choices
 
 
+_read = partial(typer.Option, rich_help_panel=READING)
+
 Format = Annotated[
-    str | None, typer.Option("--format", help="Read as this tool's format (bayesjudge inspect names it), or as table.")
+    str | None, _read("--format", help="Read as this tool's format (bayesjudge inspect names it), or as table.")
 ]
 Verdict = Annotated[
-    str | None, typer.Option(help="The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
+    str | None, _read(help="The judge's criterion, where there are several: NAME, or NAME=VALUE,... for yes.")
 ]
-Label = Annotated[str | None, typer.Option(help="The criterion or column that people marked: NAME or NAME=VALUE,...")]
-Threshold = Annotated[str | None, typer.Option(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
-Items = Annotated[str | None, typer.Option(help="Second file, one row an item: columns that the log lacks.")]
+Label = Annotated[str | None, _read(help="The criterion or column that people marked: NAME or NAME=VALUE,...")]
+Threshold = Annotated[str | None, _read(help="Which scores mean yes: 7, '>=7' or '<=2'.")]
+Items = Annotated[str | None, _read(help="Second file, one row an item: columns that the log lacks.")]
 Wide = Annotated[
-    str | None, typer.Option(help="A column for each model or judge: verdict:model, score:judge, ...", metavar="SHAPE")
+    str | None, _read(help="A column for each model or judge: verdict:model, score:judge, ...", metavar="SHAPE")
 ]
 Put = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Our column = a value for all rows; {file} and {folder} stand for their names."),
+    list[str] | None, _read("--set", help="Our column = a value for all rows; {file} and {folder} are their names.")
 ]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesjudge.cli.options import Seed
+from bayesjudge.cli.panels import Command
 from bayesjudge.cli.running import plain_messages, require_no_folder
 from bayesjudge.errors import UsageError
 
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
 
 
 simulate = typer.Typer(
-    no_args_is_help=True, help="Make data whose truth is known, or judge models and methods by such data."
+    no_args_is_help=True,
+    help="Make data whose truth is known, or judge models and methods by such data.\n\n"
+    "Example: bayesjudge simulate verdicts log.csv --seed 1",
 )
 
 Log = Annotated[Path, typer.Argument(help="Where to write the log: CSV, JSONL or Parquet, by its ending.")]
 
 
-@simulate.command("verdicts")
+@simulate.command("verdicts", cls=Command)
 def simulate_log(
     *,
     file: Log,
@@ -31,7 +34,10 @@ def simulate_log(
     labelled: Annotated[int, typer.Option(help="Items with a label.")] = 200,
     youden: Annotated[float, typer.Option(help="Youden's J of the judge on model a; .1 less on b.")] = 0.6,
 ) -> None:
-    """A log of verdicts on two models with known accuracies, .72 and .65, for ``bayesjudge accuracy``."""
+    """A log of verdicts on two models with known accuracies, .72 and .65, for ``bayesjudge accuracy``.
+
+    Example: bayesjudge simulate verdicts log.csv --labelled 100
+    """
     with plain_messages():
         from bayesjudge.datasets import simulate_verdicts
 
@@ -42,7 +48,7 @@ def simulate_log(
         typer.echo(f"{len(simulated.verdicts)} verdicts in {file}")
 
 
-@simulate.command("battles")
+@simulate.command("battles", cls=Command)
 def simulate_votes(
     *,
     file: Log,
@@ -52,7 +58,10 @@ def simulate_votes(
     judges: Annotated[int, typer.Option(help="Judges, each of whom sees every battle.")] = 2,
     voted: Annotated[float, typer.Option(help="Share of battles that people voted on.")] = 0.5,
 ) -> None:
-    """Battles with people's votes on some and judges' verdicts on all, for ``bayesjudge elo``."""
+    """Battles with people's votes on some and judges' verdicts on all, for ``bayesjudge elo``.
+
+    Example: bayesjudge simulate battles battles.csv --models 4
+    """
     with plain_messages():
         import numpy as np
 
@@ -68,7 +77,7 @@ def simulate_votes(
         typer.echo(f"{battles} battles between {models} models in {file}")
 
 
-@simulate.command("trials")
+@simulate.command("trials", cls=Command)
 def simulate_repeats(
     *,
     file: Log,
@@ -78,7 +87,10 @@ def simulate_repeats(
     prompt: Annotated[list[str] | None, typer.Option(help="A prompt; may be given again.")] = None,
     temperature: Annotated[list[float] | None, typer.Option(help="The same of temperatures.")] = None,
 ) -> None:
-    """Comparisons that two judges repeat, for ``bayesjudge reliability``."""
+    """Comparisons that two judges repeat, for ``bayesjudge reliability``.
+
+    Example: bayesjudge simulate trials trials.csv --trials 5
+    """
     with plain_messages():
         from bayesjudge.datasets import simulate_trials
 
@@ -90,7 +102,7 @@ def simulate_repeats(
         typer.echo(f"{len(frame)} trials in {file}")
 
 
-@simulate.command("scores")
+@simulate.command("scores", cls=Command)
 def simulate_grades(
     *,
     file: Log,
@@ -98,7 +110,10 @@ def simulate_grades(
     responses: Annotated[int, typer.Option(help="Responses.")] = 60,
     trials: Annotated[int, typer.Option(help="Times that each judge scores each of them.")] = 5,
 ) -> None:
-    """Scores that two judges repeat, for ``bayesjudge reliability``."""
+    """Scores that two judges repeat, for ``bayesjudge reliability``.
+
+    Example: bayesjudge simulate scores scores.csv
+    """
     with plain_messages():
         from bayesjudge.datasets import simulate_scores
 
@@ -108,7 +123,7 @@ def simulate_grades(
         typer.echo(f"{len(frame)} scores in {file}")
 
 
-@simulate.command("pairs")
+@simulate.command("pairs", cls=Command)
 def simulate_choices(
     *,
     file: Log,
@@ -121,7 +136,10 @@ def simulate_choices(
         typer.Option(help="Write what is known of each pair here, and into the log two judges, two prompts."),
     ] = None,
 ) -> None:
-    """A judge who prefers long answers, for ``bayesjudge audit``."""
+    """A judge who prefers long answers, for ``bayesjudge audit``.
+
+    Example: bayesjudge simulate pairs pairs.csv --embeddings texts.npz
+    """
     with plain_messages():
         from bayesjudge.datasets import simulate_pairs
 

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.rows import IbisTable, fetch, is_nan
-from bayesjudge.errors import InputError, Problem, UsageError
+from bayesjudge.errors import InputError, Problem, require_judges
 from bayesjudge.tables import Scores, Trials
 from bayesjudge.tables.columns import require_columns
 from bayesjudge.tables.repeat_rows import Layout
@@ -192,10 +192,7 @@ def _categories(table: IbisTable) -> dict[str, str]:
 
 def chosen_judges(found: Sequence[str], judges: Sequence[str]) -> NDArray[np.int64]:
     """Codes of some judges, in the table's order."""
-    unknown = [judge for judge in judges if judge not in found]
-    if unknown or not judges:
-        wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
-        raise UsageError(f"{wrong}; the table has {', '.join(map(repr, found))}")
+    require_judges(judges, found)
     return np.array([code for code, judge in enumerate(found) if judge in judges], dtype=np.int64)
 
 

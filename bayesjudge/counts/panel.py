@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.counts.rows import Cells, coded, fetch, make_cells, packed_cells, unpacked_cells
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.tables import Verdicts
 from bayesjudge.tables.verdict_rows import NAMES
 
@@ -84,10 +84,7 @@ class PanelVotes:
 
     def for_judges(self, judges: Sequence[str]) -> PanelVotes:
         """The panel of some of its judges, in its own order."""
-        unknown = [name for name in judges if name not in self.judges]
-        if unknown or not judges:
-            wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
-            raise UsageError(f"{wrong}; the panel has {', '.join(map(repr, self.judges))}")
+        require_judges(judges, self.judges)
         keep = np.isin(self.judges, judges)
         scores = None if self.scores is None else self.scores[:, :, keep]
         return replace(

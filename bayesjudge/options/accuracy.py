@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from bayesjudge.options.decision import LabelDecisionOptions
 from bayesjudge.options.option import Option
@@ -20,6 +20,8 @@ class AccuracyOptions(LabelDecisionOptions):
     >>> AccuracyOptions(prob=0.9).settings["pooling"]
     'partial'
     """
+
+    example: ClassVar[str] = "--pooling shared --population items"
 
     pooling: Annotated[
         Literal["partial", "shared", "specific"], Option("How similar the judge's errors are between models.")
@@ -41,8 +43,12 @@ class AccuracyOptions(LabelDecisionOptions):
         ),
     ] = "superpopulation"
     judges: Judges = None
-    group: Annotated[str | None, Option("Column that splits the items, for instance subject.")] = None
-    cluster: Annotated[Sequence[str] | None, Option("Column of items that belong together.")] = None
+    group: Annotated[
+        str | None, Option("Column that splits the items, for instance subject.", metavar="<column>", panel="Data")
+    ] = None
+    cluster: Annotated[
+        Sequence[str] | None, Option("Column of items that belong together.", metavar="<column>", panel="Data")
+    ] = None
     compare: Annotated[
         bool | None,
         Option("Compare all three poolings by leave-one-out; by default for a single judge. Needs two models."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import QuestionOptions
@@ -20,9 +20,16 @@ class AuditOptions(QuestionOptions):
     ['style']
     """
 
+    example: ClassVar[str] = "--feature style --components 16"
+
     bootstrap: Annotated[int, Option("None.", flag="")] = field(default=0, init=False)
     judge: Annotated[
-        str | None, Option("Which judge, where there are several; the others' verdicts are then features.")
+        str | None,
+        Option(
+            "Which judge, where there are several; the others' verdicts are then features.",
+            metavar="<name>",
+            panel="Data",
+        ),
     ] = None
     labels: Annotated[
         Literal["both", "positives"], Option("both, or positives: only agreements were recorded, which needs reviewed.")
@@ -37,7 +44,8 @@ class AuditOptions(QuestionOptions):
     ] = None
     folds: Annotated[int, Option("Parts in which verified pairs are held out.", least=2)] = 10
     features: Annotated[
-        Sequence[str], Option("Further numeric column; may be given more than once.", flag="--feature")
+        Sequence[str],
+        Option("Further numeric column; may be given more than once.", flag="--feature", metavar="<column>"),
     ] = ()
     components: Annotated[int, Option("Most principal directions of the embeddings.", least=0)] = 32
     embeddings: Annotated[

@@ -22,6 +22,7 @@ class CompareOptions(AccuracyOptions):
     """
 
     margin_alone: ClassVar[bool] = True
+    example: ClassVar[str] = "--run main --run branch --margin .05"
 
     compare: Annotated[bool, Option("None.", flag="")] = field(default=False, init=False)
     after: Annotated[Any, Option("The second run, as the first.", flag="", recorded="never")] = None
@@ -41,7 +42,11 @@ class CompareOptions(AccuracyOptions):
     ] = None
     anchors: Annotated[
         Sequence[str],
-        Option("Of Elo: a model that did not change, against which both runs are measured.", flag="--anchor"),
+        Option(
+            "Of Elo: a model that did not change, against which both runs are measured.",
+            flag="--anchor",
+            metavar="<model>",
+        ),
     ] = ()
 
     def __post_init__(self) -> None:

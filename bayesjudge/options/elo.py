@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from bayesjudge.errors import UsageError
 from bayesjudge.options.decision import LabelDecisionOptions
@@ -22,8 +22,12 @@ class EloOptions(LabelDecisionOptions):
     ('length',)
     """
 
+    example: ClassVar[str] = "--held-out all --covariate length"
+
     engine: Engine = "hmc"
-    bootstrap: Annotated[int, Option("Resamples of the clusters; 0: clustered sandwich errors.", least=0)] = 0
+    bootstrap: Annotated[
+        int, Option("Resamples of the clusters; 0: clustered sandwich errors.", least=0, panel="Sampling")
+    ] = 0
     setting: Annotated[
         Literal["forward", "as-in-paper"],
         Option(
@@ -46,18 +50,24 @@ class EloOptions(LabelDecisionOptions):
             "Column X, or X_a and X_b, by which answers differ, for instance length: the effect of each, and "
             "the Elo of answers equal in them.",
             flag="--covariate",
+            metavar="<column>",
         ),
     ] = ()
     judges: Judges = None
-    group: Annotated[str | None, Option("Column that splits the battles, for instance language.")] = None
+    group: Annotated[
+        str | None, Option("Column that splits the battles, for instance language.", metavar="<column>", panel="Data")
+    ] = None
     held_out: Annotated[
-        Sequence[str], Option("Hide the human votes on this model and predict them from the judges; or all.")
+        Sequence[str],
+        Option("Hide the human votes on this model and predict them from the judges; or all.", metavar="<model>"),
     ] = ()
     cluster: Annotated[
         Sequence[str] | None,
         Option(
             "Column whose values (prompts, voters) are drawn together: intervals are then for new ones. By "
             "default the prompt where it is in several battles, else item; none: battles are independent.",
+            metavar="<column>",
+            panel="Data",
             recorded="never",
         ),
     ] = None

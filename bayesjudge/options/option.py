@@ -31,6 +31,8 @@ class Option:
         Its name on the command line where that is not ``--name``; empty for an option of Python alone.
     metavar : str
         Its value in the command's help, for instance ``verdict=score``.
+    panel : str
+        Part of the command's help where it stands; by default that of the class it is stated in.
     hidden : bool
         Leave it out of the command's help.
     recorded : {"always", "given", "never"}
@@ -45,6 +47,7 @@ class Option:
     below: float | None = None
     flag: str | None = None
     metavar: str = ""
+    panel: str = ""
     hidden: bool = False
     recorded: Literal["always", "given", "never"] = "always"
 

@@ -36,12 +36,16 @@ class Named(Protocol):
 # Options whose defaults differ between questions.
 Engine = Annotated[
     Literal["nuts", "hmc", "laplace", "pymc"],
-    Option("What draws from posteriors, as in `fit`; for many, nearly normal effects hmc is faster than nuts."),
+    Option(
+        "What draws from posteriors, as in `fit`; for many, nearly normal effects hmc is faster than nuts.",
+        panel="Sampling",
+    ),
 ]
-Draws = Annotated[int, Option("Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS)]
+Draws = Annotated[int, Option("Posterior draws of each chain, after the warm-up.", least=LEAST_DRAWS, panel="Sampling")]
 Tune = Annotated[int, Option("Warm-up steps of each chain.", least=0, flag="")]
 Judges = Annotated[
-    Iterable[str] | None, Option("Only this judge; may be given more than once. By default all.", flag="--judge")
+    Iterable[str] | None,
+    Option("Only this judge; may be given more than once. By default all.", flag="--judge", panel="Data"),
 ]
 
 
@@ -57,14 +61,18 @@ class QuestionOptions(Options):
 
     #: Most warm-up steps of a command, which warms up for as many steps as it draws.
     warm_up_most: ClassVar[int | None] = None
+    #: Some of its own options, as they are typed.
+    example: ClassVar[str] = "--model judge_error[pooling=shared]"
     #: Target acceptance rate of the engine, whichever it is.
     target_accept: ClassVar[float] = 0.95
 
-    prob: Annotated[float, Option("Probability of every interval.", above=0, below=1)] = 0.95
-    seed: Annotated[int, Option("Equal seeds give equal results.", least=0, most=MOST_SEED)] = 0
+    prob: Annotated[float, Option("Probability of every interval.", above=0, below=1, panel="Sampling")] = 0.95
+    seed: Annotated[int, Option("Equal seeds give equal results.", least=0, most=MOST_SEED, panel="Sampling")] = 0
     engine: Engine = "nuts"
-    bootstrap: Annotated[int, Option("Bootstrap replicates; 0 leaves the bootstrap out.", least=0)] = 10_000
-    chains: Annotated[int, Option("Chains of each posterior.", least=1)] = 4
+    bootstrap: Annotated[
+        int, Option("Bootstrap replicates; 0 leaves the bootstrap out.", least=0, panel="Sampling")
+    ] = 10_000
+    chains: Annotated[int, Option("Chains of each posterior.", least=1, panel="Sampling")] = 4
     draws: Draws = 1000
     tune: Tune = 1000
     truth: Annotated[
@@ -77,7 +85,7 @@ class QuestionOptions(Options):
             "Model: a registered name, with options in brackets, or file.py:name of a NumPyro function; in "
             "Python also an object; may be given more than once. By default the question's own.",
             flag="--model",
-            metavar="<name[option=value,...]>",
+            metavar="<model>",
             recorded="given",
         ),
     ] = None
@@ -98,7 +106,7 @@ class QuestionOptions(Options):
             "Frequentist method: a name, or in Python a `Baseline`; may be given more than once. By default "
             "all of this package.",
             flag="--baseline",
-            metavar="<name>",
+            metavar="<method>",
             recorded="given",
         ),
     ] = None
@@ -109,22 +117,26 @@ class QuestionOptions(Options):
             "ESTIMAND(UNIT, UNIT), < or >, a number, as in 'difference(new, old) < 0', with * for any unit; "
             "dropped > .05; labels < 40; or gate.",
             metavar="<condition>",
+            panel="CI",
             recorded="given",
         ),
     ] = ()
     fail_prob: Annotated[
-        float, Option("Posterior probability from which a condition holds.", above=0.5, below=1, recorded="given")
+        float,
+        Option("Posterior probability from which a condition holds.", above=0.5, below=1, panel="CI", recorded="given"),
     ] = 0.95
     fail_by: Annotated[
         str | None,
         Option(
             "Method that decides conditions, by its interval where it is a baseline; by default the posterior.",
             metavar="<method>",
+            panel="CI",
             recorded="given",
         ),
     ] = None
     undecided: Annotated[
-        Literal["pass", "fail"], Option("What a condition does that neither holds nor does not hold.", recorded="given")
+        Literal["pass", "fail"],
+        Option("What a condition does that neither holds nor does not hold.", panel="CI", recorded="given"),
     ] = "pass"
     progress: Annotated[bool, Option("Show progress bars.", flag="", recorded="never")] = False
     executor: Annotated[
@@ -132,7 +144,13 @@ class QuestionOptions(Options):
         Option("Where fits are made, as in `run_jobs`; no result depends on it.", flag="", recorded="never"),
     ] = None
     workers: Annotated[
-        int, Option("Processes that make the fits; no result depends on their number.", least=1, recorded="never")
+        int,
+        Option(
+            "Processes that make the fits; no result depends on their number.",
+            least=1,
+            panel="Sampling",
+            recorded="never",
+        ),
     ] = 1
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ class ReliabilityOptions(DecisionOptions):
     """
 
     warm_up_most: ClassVar[int | None] = 300
+    example: ClassVar[str] = "--budget 200 --likelihood ordinal"
     #: Hundreds of effects near their normal units need no shorter steps than these.
     target_accept: ClassVar[float] = 0.9
 
@@ -39,10 +40,13 @@ class ReliabilityOptions(DecisionOptions):
     ] = None
     responses: Annotated[
         tuple[str, str] | None,
-        Option("A response whose scores are compared; give two where there are more.", flag="--response"),
+        Option(
+            "A response whose scores are compared; give two where there are more.", flag="--response", metavar="<name>"
+        ),
     ] = None
     judges: Annotated[
-        Iterable[str] | None, Option("Only this judge; may be given more than once.", flag="--judge", recorded="given")
+        Iterable[str] | None,
+        Option("Only this judge; may be given more than once.", flag="--judge", panel="Data", recorded="given"),
     ] = None
 
     def budget_of(self, items: int) -> int:

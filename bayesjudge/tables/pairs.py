@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.tables.columns import label_source
 from bayesjudge.tables.embeddings import check_embeddings, none_given
 from bayesjudge.tables.pair_rows import NO_ATTACK, validate
@@ -256,17 +256,18 @@ class Pairs:
                 f"the table has {len(judges)} judges; choose one: judge={judges[0]!r}, "
                 f"or --judge {judges[0]} (of {', '.join(map(repr, judges))})"
             )
-        for name, asked in (("judge", judge or judges[0]), ("attack", attack)):
-            there = list(dict.fromkeys(self.frame[name]))
-            if asked not in there:
-                raise UsageError(f"no {name} {asked!r}; the table has {', '.join(map(repr, there))}")
+        judge = judges[0] if judge is None else judge
+        require_judges([judge], judges)
+        attacks = list(dict.fromkeys(self.frame["attack"]))
+        if attack not in attacks:
+            raise UsageError(f"no attack {attack!r}; the table has {', '.join(map(repr, attacks))}")
         at = self.frame["attack"] == attack
-        mine = (self.frame["judge"] == (judge or judges[0])) & at
+        mine = (self.frame["judge"] == judge) & at
         found = self.take(mine.to_numpy(dtype=bool))
         more = {
             f"{SAME_AS}{other}": _likewise(found.frame, self.frame[at & (self.frame["judge"] == other)])
             for other in judges
-            if other != (judge or judges[0])
+            if other != judge
         }
         # The most alike first, so that neither names nor row order decide on the order of the columns.
         likest = sorted(more, key=lambda name: (np.nansum(more[name]), np.isfinite(more[name]).sum()))

@@ -138,6 +138,8 @@ def test_a_simulated_log_is_not_written_over_a_folder(tmp_path):
         (("--labels", "some"), "enriched"),
         (("--engine", "stan"), "laplace"),
         (("--judge", "nobody"), "no judge 'nobody'; the table has 'judge'"),
+        (("--judge", "judg"), "no judge 'judg' (did you mean 'judge'?)"),
+        (("--judge", ""), "no judge ''; the table has 'judge'"),
         (("--group", "nowhere"), "no column 'nowhere'"),
         (("--cluster", "nowhere"), "no column 'nowhere'"),
         (("--column", "verdict"), "--column verdict=score"),

@@ -337,6 +337,7 @@ def test_a_method_that_a_fold_leaves_nothing_to_work_on_is_told_and_left_out() -
         ({"engine": "magic"}, "engine='magic'"),
         ({"labels": "positives"}, "needs reviewed="),
         ({"judge": "nobody"}, "no judge 'nobody'"),
+        ({"judge": ""}, "no judge ''"),
         ({"features": ("colour",)}, "no feature 'colour'"),
     ],
 )

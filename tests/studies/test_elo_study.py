@@ -142,7 +142,7 @@ def test_options_are_looked_at_first(options: dict[str, Any], message: str) -> N
 
 
 def test_no_judge_and_no_votes_is_nothing_to_rank() -> None:
-    with pytest.raises(UsageError, match="no judge chosen"):
+    with pytest.raises(UsageError, match="no judge selected"):
         bj.elo(counted(voted=0.0), judges=[])
 
 

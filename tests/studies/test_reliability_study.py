@@ -217,7 +217,7 @@ def test_scores_alone_must_be_repeated() -> None:
     ("options", "said"),
     [
         ({"judges": ["z"]}, "no judge 'z'"),
-        ({"judges": []}, "no judge chosen"),
+        ({"judges": []}, "no judge selected"),
         ({"budget": -1}, "budget"),
         ({"draws": 1}, "draws"),
     ],

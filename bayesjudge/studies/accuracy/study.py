@@ -14,7 +14,7 @@ from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.counts.labelled_pairs import labelled_pairs
 from bayesjudge.counts.panel import PanelVotes, panel_votes
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import run_fits
@@ -163,13 +163,10 @@ def _votes(table: Any, counts: VerdictCounts, judges: Sequence[str], options: Ac
 
 
 def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
-    asked = [judges] if isinstance(judges, str) else judges
-    chosen = list(counts.judges) if asked is None else list(dict.fromkeys(asked))
-    unknown = [judge for judge in chosen if judge not in counts.judges]
-    if unknown or not chosen:
-        wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
-        raise UsageError(f"{wrong}; the table has {', '.join(map(repr, counts.judges))}")
-    return chosen
+    selected = [judges] if isinstance(judges, str) else judges
+    names = list(counts.judges) if selected is None else list(dict.fromkeys(selected))
+    require_judges(names, counts.judges)
+    return names
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

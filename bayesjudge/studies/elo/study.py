@@ -13,7 +13,7 @@ from bayesjudge.baselines.elo import METHODS, elo_baselines
 from bayesjudge.baselines.elo.cluster_effects import cluster_effects
 from bayesjudge.baselines.elo.diagnostics import judge_diagnostics, reliability_table
 from bayesjudge.counts.battles.counts import BattleCounts, count_battles
-from bayesjudge.errors import UsageError
+from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates
 from bayesjudge.options import EloOptions, takes
 from bayesjudge.readers import read_battles
@@ -116,7 +116,9 @@ def _chosen(counts: BattleCounts, judges: Iterable[str] | None) -> BattleCounts:
         return counts
     asked = [judges] if isinstance(judges, str) else list(judges)
     if not asked and not counts.human.votes.sum():
-        raise UsageError(f"no judge chosen and no human votes; the table has {list(counts.judges)}")
+        raise UsageError(f"no judge selected and no human votes; the table has {list(counts.judges)}")
+    if asked:
+        require_judges(asked, counts.judges)
     return counts.for_judges(asked)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bayesjudge.counts.choices import ChoiceCounts, count_choices
 from bayesjudge.counts.scores import ScoreCounts, count_scores
 from bayesjudge.counts.trials import TrialCounts, count_trials
-from bayesjudge.errors import InputError, UsageError
+from bayesjudge.errors import InputError, UsageError, require_judges
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Fit, Fitting, run_fits
 from bayesjudge.model import Model
@@ -160,10 +160,7 @@ def _chosen(
     """Counts of some judges, each of whom some table must have."""
     parts: list[Tallied | ScoreCounts] = [part for part in (compared, scored) if part is not None]
     known = list(dict.fromkeys(judge for part in parts for judge in part.judges))
-    unknown = [judge for judge in judges if judge not in known]
-    if unknown or not judges:
-        wrong = f"no judge {unknown[0]!r}" if unknown else "no judge chosen"
-        raise UsageError(f"{wrong}; the tables have {', '.join(map(repr, known))}")
+    require_judges(judges, known)
     here = [judge for judge in judges if compared is not None and judge in compared.judges]
     there = [judge for judge in judges if scored is not None and judge in scored.judges]
     return (

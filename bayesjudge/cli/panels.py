@@ -1,0 +1,61 @@
+"""Help that fits a terminal of 80 columns: options by panels, each titled with an example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from typer.core import TyperCommand, TyperOption
+
+#: Examples of panels that are the same for every question, and conditions of each.
+SHARED = {"Sampling": "--prob .9 --draws 2000 --seed 7", "Output": "--out folder --html page.html"}
+#: Title of the options that say how a log is read, where a command has them next to others.
+READING = "Data, as in: --column verdict=score --where prompt=short"
+CONDITIONS = {
+    "accuracy": "accuracy(new) < .8",
+    "elo": "elo(new) < 1000",
+    "audit": "agreement < .7",
+    "reliability": "flip_rate(*) > .2",
+    "compare": "difference(after, before) < -.1",
+}
+
+
+def panel_title(panel: str, examples: dict[str, str]) -> str:
+    """A panel's name with its example.
+
+    Examples
+    --------
+    >>> panel_title("Output", SHARED)
+    'Output, as in: --out folder --html page.html'
+    """
+    return f"{panel}, as in: {examples[panel]}" if examples.get(panel) else panel
+
+
+def choices_words(help_text: str, choices: Iterable[str]) -> str:
+    """A help text that names all choices.
+
+    Examples
+    --------
+    >>> choices_words("How similar.", ["partial", "shared"]), choices_words("a or b.", ["a", "b"])
+    ('How similar: partial or shared.', 'a or b.')
+    """
+    known = [word for word in choices if word]
+    if all(word in help_text for word in known):
+        return help_text
+    *most, last = known
+    return f"{help_text.removesuffix('.')}: {', '.join(most)} or {last}."
+
+
+class Command(TyperCommand):
+    """A command whose help is narrow: no types of switches, no limits of numbers, no columns of ``--no-x``."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; the command ends then, so that its options may be changed for it."""
+        for one in self.get_params(ctx):
+            if isinstance(one, TyperOption):
+                one.metavar = "" if one.is_flag else one.metavar or ("<text>" if one.multiple else None)
+                if one.default is not False and one.secondary_opts:
+                    one.help = f"{one.help} Off: {one.secondary_opts[0]}."
+                one.secondary_opts = []
+                one.min = one.max = None
+        super().format_help(ctx, formatter)
