@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
     from bayesjudge.inference import Fit, Hmc, Laplace, Nuts, PyMC, fit, fit_many, load_fit
     from bayesjudge.model import find_model, model_names
-    from bayesjudge.readers import read_battles, read_pairs, read_scores, read_trials, read_verdicts
+    from bayesjudge.readers import read, read_battles, read_pairs, read_scores, read_trials, read_verdicts
     from bayesjudge.report import Comparison, load_answer
     from bayesjudge.studies.accuracy import accuracy
     from bayesjudge.studies.audit import audit
@@ -64,6 +64,7 @@ _WHERE = {
     "load_fit": "inference",
     "model_names": "model",
     "prior_predictive": "checks",
+    "read": "readers",
     "read_battles": "readers",
     "read_pairs": "readers",
     "read_scores": "readers",
@@ -103,6 +104,7 @@ __all__ = [
     "load_fit",
     "model_names",
     "prior_predictive",
+    "read",
     "read_battles",
     "read_pairs",
     "read_scores",

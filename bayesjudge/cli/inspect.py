@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bayesjudge.cli.options import Column, File, Json, Where
-from bayesjudge.cli.reading import Format, Items, Label, Put, Threshold, Verdict, Wide, reading
+from bayesjudge.cli.reading import Format, Gold, Items, Label, Put, Threshold, Verdict, Wide, reading
 from bayesjudge.cli.running import mapping, plain_messages
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def inspect(
     threshold: Threshold = None,
     put: Put = None,
     items: Items = None,
+    gold: Gold = None,
     wide: Wide = None,
     as_json: Json = False,
 ) -> None:
@@ -41,7 +42,7 @@ def inspect(
 
         said = reading(file_format=file_format, where=where, put=put, items=items)
         said |= {"verdict": verdict, "label": label, "threshold": threshold, "wide": wide}
-        found = inspect_source(file, columns=mapping(column, "--column", "verdict=score"), **said)
+        found = inspect_source(file, columns=mapping(column, "--column", "verdict=score"), gold=gold, **said)
         typer.echo(found.to_json() if as_json else "\n".join(_lines(found)))
     if not found.usable:
         raise typer.Exit(2)

@@ -12,7 +12,7 @@ import typer
 
 from bayesjudge.cli.options import Column, File, Quiet, Seed, Where
 from bayesjudge.cli.panels import Command
-from bayesjudge.cli.reading import Format, Label, Put, Threshold, Verdict, reading
+from bayesjudge.cli.reading import Format, Gold, Label, Put, Threshold, Verdict, reading
 from bayesjudge.cli.running import mapping, plain_messages, require_no_folder, say
 from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.text import visible
@@ -56,7 +56,7 @@ def label_answers(
         bool, typer.Option("--unsure", help="Draw items more often where judges disagree, and write how often.")
     ] = False,
     seed: Seed = 0,
-    gold: Annotated[str | None, typer.Option(help="Labels there are already, which are not asked for again.")] = None,
+    gold: Gold = None,
     column: Column = None,
     where: Where = None,
     file_format: Format = None,

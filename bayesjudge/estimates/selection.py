@@ -45,6 +45,12 @@ class Selection:
         """The same rows with the truth forgotten."""
         return replace(self, frame=self.frame.assign(truth=np.nan))
 
+    def ordered(self, units: Sequence[str]) -> Selection:
+        """The same rows with the labels in this order; labels that it lacks follow as they are."""
+        place = {unit: k for k, unit in enumerate(units)}
+        labels = sorted(self.labels, key=lambda label: place.get(label, len(place)))
+        return replace(self, labels=tuple(labels))
+
     @property
     def signed(self) -> bool:
         """Whether zero means no difference."""

@@ -36,6 +36,8 @@ COLUMNS = 4
 TITLE = {1: 90, 2: 44, 3: 31, 4: 23}
 #: Letters of a name in a figure for a phone.
 NARROW = 20
+#: Height of rows in a figure for a phone, as a share of others.
+LOW = 0.7
 #: Heights in inches: of a dodged interval, between units, of a row in a panel, of a panel's frame.
 DODGE, GAP, ROW, FRAME = 0.13, 0.17, 0.155, 0.52
 
@@ -52,6 +54,7 @@ def forest(
     most: int = 12,
     layout: Literal["auto", "rows", "panels"] = "auto",
     width: float = WIDTH,
+    order: Sequence[str] = (),
 ) -> Figure:
     """Points and intervals of one estimand, Bayesian and frequentist side by side.
 
@@ -74,12 +77,15 @@ def forest(
         method; by default rows for up to five methods.
     width : float
         In inches; below half of the page's column it is drawn for a phone.
+    order : sequence of str
+        Units from top to bottom, as a table beside the figure has them; others follow by the Bayesian point.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Sorted by the Bayesian point. A dashed open bar is an undefined estimate, an arrow an interval that
-        goes on past the edge (or for ever), a hollow marker an estimate that did not converge.
+        Sorted by the Bayesian point unless there is an ``order``. A dashed open bar is an undefined estimate, an
+        arrow an interval that goes on past the edge (or for ever), a hollow marker an estimate that did not
+        converge.
 
     Raises
     ------
@@ -97,7 +103,7 @@ def forest(
     if layout not in {"auto", "rows", "panels"}:
         raise UsageError(f"layout={layout!r} is not one of 'auto', 'rows', 'panels'")
     chosen = select(estimates, estimand=estimand, units=units, methods=methods, most=most)
-    chosen = chosen if truth else chosen.without_truth()
+    chosen = chosen.ordered(order) if truth else chosen.ordered(order).without_truth()
     at = 0.0 if reference is None and chosen.signed else reference
     dodged = layout == "rows" or (layout == "auto" and len(chosen.methods) <= MOST_DODGED)
     return _rows(chosen, at, width) if dodged else _panels(chosen, at, width)
@@ -106,11 +112,13 @@ def forest(
 def _rows(chosen: Selection, reference: float | None, width: float) -> Figure:
     names = [method_words(method) for method in chosen.methods]
     columns = legend_columns(names) if width == WIDTH else 1
-    around = 0.35 * len(names) / columns + 0.6 + 0.25 * bool(chosen.notes)
-    figure = canvas(rows_height(chosen) + around, width=width)
+    narrow = width < WIDTH / 2
+    legend = (0.2 if narrow else 0.35) * len(names) / columns
+    rows = rows_height(chosen) * (LOW if narrow else 1)
+    figure = canvas(rows + legend + 0.6 + 0.25 * bool(chosen.notes), width=width)
     axes = figure.add_subplot()
     draw_rows(axes, chosen, reference=reference)
-    if width < WIDTH / 2:
+    if narrow:
         places = range(len(chosen.labels))
         axes.set_yticks(places, short_names(chosen.labels, NARROW), fontsize=SMALL)
         axes.locator_params(axis="x", nbins=5)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import files
@@ -16,8 +15,8 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.battles import read_battles
-from bayesjudge.readers.column_names import BATTLE_ALIASES, VERDICT_ALIASES
 from bayesjudge.readers.filters import conditions
+from bayesjudge.readers.log import named_rows
 from bayesjudge.readers.pairs import read_pairs
 from bayesjudge.readers.parts import Part, read_parts, unread
 from bayesjudge.readers.reading import Choices, Reading
@@ -25,7 +24,6 @@ from bayesjudge.readers.recognition import FORMAT, TABLE
 from bayesjudge.readers.trials import read_repeats
 from bayesjudge.readers.verdicts import read_verdicts
 from bayesjudge.tables.coding import distinct_values
-from bayesjudge.tables.columns import name_columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,17 +82,26 @@ def inspection_schema() -> dict[str, Any]:
     return found
 
 
-def inspect_source(source: Any, *, columns: Mapping[str, str] | None = None, **choices: Unpack[Choices]) -> Inspection:
-    """Read a file once and ask every question's reader of it."""
+def inspect_source(
+    source: Any, *, columns: Mapping[str, str] | None = None, gold: str | None = None, **choices: Unpack[Choices]
+) -> Inspection:
+    """Read a file once, with labels from a second one, and try every question's reader on it."""
     parts = read_parts(source, Reading(**choices), taken=(columns or {}).values())
+    if gold is not None:
+        read_parts(gold)  # what cannot be read is no reason to say that the log lacks something
     name = shlex.quote(str(source)) if isinstance(source, str | Path) else "FILE"
+    asks: dict[str, Callable[..., _Asked]] = {**_QUESTIONS, "accuracy": partial(_accuracy, gold=gold)}
+    labelled = {"accuracy": f" --gold {shlex.quote(gold)}"} if gold else {}
     asked = {
-        key: _asked(f"bayesjudge {key} {name}{_typed(columns, choices, key)}", partial(ask, parts, columns, choices))
-        for key, ask in _QUESTIONS.items()
+        key: _asked(
+            f"bayesjudge {key} {name}{_typed(columns, choices, key)}{labelled.get(key, '')}",
+            partial(ask, parts, columns, choices),
+        )
+        for key, ask in asks.items()
     }
     tables = [table for _, found in asked.values() for table in found]
     frames = [part.frame for part in parts] if parts[0].tool else [table.frame for table in tables[:1]]
-    frame = pd.concat(frames or [_guessed(part, columns) for part in parts])
+    frame = pd.concat(frames or [named_rows(part, columns) for part in parts])
     tool = parts[0].tool
     notes = [note for part in parts for note in part.notes]
     notes += [] if tool else [text for table in tables[:1] for text in table.warnings]
@@ -110,16 +117,8 @@ def inspect_source(source: Any, *, columns: Mapping[str, str] | None = None, **c
         dropped=counted,
         questions={key: answer for key, (answer, _) in asked.items()},
         notes=list(dict.fromkeys(notes)),
-        **_named(frame),
+        **{**_named(frame), **(_labelled(asked["accuracy"][1]) if gold else {})},
     )
-
-
-def _guessed(part: Part, columns: Mapping[str, str] | None) -> pd.DataFrame:
-    """A table that no question can read, its columns under our names where one meaning is clear."""
-    for aliases in (VERDICT_ALIASES, BATTLE_ALIASES):
-        with suppress(InputError, UsageError):
-            return name_columns(part.frame, part.recognised(columns, aliases)[0], names=tuple(aliases))[0]
-    return part.frame.rename(columns=str)
 
 
 def _named(frame: pd.DataFrame) -> dict[str, Any]:
@@ -140,6 +139,11 @@ def _named(frame: pd.DataFrame) -> dict[str, Any]:
         "labels": int(sum(mark.sum() for mark in marks)),
         "shared": int((per_item == len(every)).sum()) if len(every) > 1 else 0,
     }
+
+
+def _labelled(tables: Sequence[Any]) -> dict[str, int]:
+    """How many verdicts have a label, where labels came from a second file."""
+    return {"labels": int(sum(table.frame["label"].notna().sum() for table in tables))}
 
 
 def _names(frame: pd.DataFrame, *columns: str) -> list[str]:
@@ -191,15 +195,15 @@ def _typed(columns: Mapping[str, str] | None, choices: Choices, question: str) -
     return "".join(f" --{option} {shlex.quote(value)}" for option, value in given)
 
 
-def _accuracy(parts: list[Part], columns: Any, choices: Choices) -> _Asked:
-    table = read_verdicts(parts, columns=columns, **choices)
+def _accuracy(parts: list[Part], columns: Any, choices: Choices, *, gold: str | None = None) -> _Asked:
+    table = read_verdicts(parts, columns=columns, labels=gold, **choices)
     labels = int(table.frame["label"].notna().sum())
     why = f"{len(table)} verdicts, {labels} of them on answers with a label"
     if labels:
         return _Asked(tables=[table], why=why)
     needed = "385 of each model's answers give ± .05 however the judge errs, fewer where it is good"
     lacks = f"people's labels on some answers: {needed}"
-    return _Asked(tables=[table], why=why, lacks=lacks, options=f" --gold {_TO_LABEL}")
+    return _Asked(tables=[table], why=why, lacks=lacks, options="" if gold else f" --gold {_TO_LABEL}")
 
 
 def _elo(parts: list[Part], columns: Any, choices: Choices) -> _Asked:

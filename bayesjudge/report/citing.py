@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from importlib import resources
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.estimates.table import is_bayesian, method_words
@@ -38,7 +39,7 @@ def citation_of(answer: Comparison, question: str) -> Citation:
 def _data(answer: Comparison, question: str) -> str:
     settings = answer.settings
     counts = ", ".join(f"{n:,} {what}" for what, n in settings.get("data", {}).items())
-    files = "; ".join(f"{one['file']} (SHA-256 {one['sha256']})" for one in answer.source)
+    files = "; ".join(f"{PurePath(one['file']).name} (SHA-256 {one['sha256']})" for one in answer.source)
     hashes = dict.fromkeys(fit["data"][:DIGITS] for fit in answer.manifest["fits"].values() if fit.get("data"))
     named = files or (f"a table with SHA-256 {', '.join(list(hashes)[:1])}…" if hashes else "a table")
     return f"“{question}” was answered with bayesjudge {answer.version} from {named}{f': {counts}' if counts else ''}."

@@ -77,6 +77,17 @@ def refusal(answer: Comparison) -> str:
     return f"A gate failed, so no Bayesian figure may be used: {'; '.join(reasons[:2])}{more}."
 
 
+def sentence(text: str) -> str:
+    """Text that begins with a capital, its other letters as they are.
+
+    Examples
+    --------
+    >>> sentence("by GPT-4")
+    'By GPT-4'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def further_warnings(answer: Comparison) -> list[str]:
     """The warnings that are not the answer itself."""
     return [text for text in answer.warnings if not text.startswith(("no human labels", "no human votes"))]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -29,11 +31,15 @@ MOST_FIRST, NARROW_WIDTH = 12, 3.7
 MOST_UNITS = 16
 
 
+#: Digits of a file's hash in the header; all are where the page says how to cite it.
+DIGITS = 12
 #: Where people's labels came from, as the header of a page says it.
 LABELS = {
     "human": "human labels, by the name of their column",
     "mapped": "human labels in a column that the user named",
 }
+#: Key of a posterior at the beginning of a gate's reason.
+KEY = re.compile(r"^bayes:[^:\s]*")
 #: Beginnings and parts of warnings that are about checks.
 ABOUT_CHECKS = ("predictive checks", "prior sensitivity", "comparison of poolings", "Laplace approximation")
 
@@ -67,7 +73,7 @@ def page_of(
         table=first[0] if first else None,
         figure=first[1] if first else None,
         warnings=placed.get("", []),
-        gate_reasons=answer.gate.reasons,
+        gate_reasons=[KEY.sub(lambda found: method_words(found[0]), reason) for reason in answer.gate.reasons],
         doubtful=not usable(answer),
         sections=[replace(section, warnings=placed.get(section.title, ())) for section in sections],
         checklist=answer.checklist,
@@ -107,8 +113,8 @@ def first_screen(
         for name, rows in columns.items()
         if drawn is None or name in drawn
     ]
-    rows = pd.concat(named)
-    drawing = forest(Estimates(rows.assign(estimand=estimand)), estimand=estimand, layout="rows", width=NARROW_WIDTH)
+    rows = Estimates(pd.concat(named).assign(estimand=estimand))
+    drawing = forest(rows, estimand=estimand, layout="rows", width=NARROW_WIDTH, order=shown)
     alt = f"Forest plot of the table beside it. {caption}"
     return table, figure_of(drawing, caption, alt)
 
@@ -117,7 +123,7 @@ def facts_of(answer: Comparison) -> list[str]:
     """Which data an answer is of: file, counts, judges, labels, day."""
     settings = answer.settings
     counts = [f"{n:,} {what[:-1] if n == 1 else what}" for what, n in settings.get("data", {}).items()]
-    files = ["{file} ({bytes:,} bytes, SHA-256 {sha256})".format(**one) for one in answer.source]
+    files = [f"{PurePath(one['file']).name} (SHA-256 {one['sha256'][:DIGITS]}…)" for one in answer.source]
     named = [judges_words(answer), LABELS.get(settings.get("label_source", "")), settings.get("date")]
     return [str(fact) for fact in [*(files or [settings.get("file", "")]), *counts, *named] if fact]
 

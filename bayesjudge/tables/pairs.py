@@ -256,18 +256,18 @@ class Pairs:
                 f"the table has {len(judges)} judges; choose one: judge={judges[0]!r}, "
                 f"or --judge {judges[0]} (of {', '.join(map(repr, judges))})"
             )
-        judge = judges[0] if judge is None else judge
-        require_judges([judge], judges)
+        own = judges[0] if judge is None else judge
+        require_judges([own], judges)
         attacks = list(dict.fromkeys(self.frame["attack"]))
         if attack not in attacks:
             raise UsageError(f"no attack {attack!r}; the table has {', '.join(map(repr, attacks))}")
         at = self.frame["attack"] == attack
-        mine = (self.frame["judge"] == judge) & at
+        mine = (self.frame["judge"] == own) & at
         found = self.take(mine.to_numpy(dtype=bool))
         more = {
             f"{SAME_AS}{other}": _likewise(found.frame, self.frame[at & (self.frame["judge"] == other)])
             for other in judges
-            if other != judge
+            if other != own
         }
         # The most alike first, so that neither names nor row order decide on the order of the columns.
         likest = sorted(more, key=lambda name: (np.nansum(more[name]), np.isfinite(more[name]).sum()))

@@ -98,3 +98,16 @@ def test_inspecting_imports_nothing_heavy(tmp_path: Path) -> None:
         "assert not {'jax', 'numpyro', 'matplotlib'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_labels_of_a_second_file_count(tmp_path: Path) -> None:
+    log, gold = tmp_path / "log.csv", tmp_path / "gold.csv"
+    pd.DataFrame({"item": [1, 2], "model": "m", "judge": "j", "verdict": [1, 0]}).to_csv(log, index=False)
+    pd.DataFrame({"item": [2], "label": [1]}).to_csv(gold, index=False)
+    ran = CliRunner().invoke(app, ["inspect", str(log), "--gold", str(gold), "--json"])
+    found = json.loads(ran.stdout)
+    assert found["labels"] == 1
+    assert found["questions"]["accuracy"]["commands"] == [f"bayesjudge accuracy {log} --gold {gold}"]
+    ran = CliRunner().invoke(app, ["inspect", str(log), "--gold", str(tmp_path / "none.csv")])
+    assert ran.exit_code == 2
+    assert "no such file" in ran.stderr

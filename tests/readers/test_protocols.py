@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+import bayesjudge as bj
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.readers import read_verdicts
@@ -46,3 +48,19 @@ def test_estimates_are_an_arrow_stream() -> None:
 def test_an_object_that_is_no_table_is_refused() -> None:
     with pytest.raises(UsageError, match="__arrow_c_stream__"):
         to_pandas(object())
+
+
+def test_any_log_is_read_under_our_names_and_given_to_any_library(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    FRAME.rename(columns={"item": "question_id", "model": "model_name"}).to_csv(path, index=False)
+    log = bj.read(path)
+    assert (len(log), log.format, log.source[0]["rows"]) == (2, "table", 2)
+    assert {"item", "model", "verdict"} <= set(pa.table(log).column_names)
+    assert bj.read_verdicts(log).frame["verdict"].tolist() == [1, 0]
+    polars = pytest.importorskip("polars")
+    assert isinstance(log.to_polars(), polars.DataFrame)
+
+
+def test_a_column_of_several_kinds_is_text_in_arrow() -> None:
+    log = bj.read(pd.DataFrame({"size": [1, "x", None], "item": ["a", "b", "c"]}))
+    assert log.to_arrow()["size"].to_pylist() == ["1", "x", None]

@@ -32,6 +32,7 @@ from bayesjudge.report import (
 )
 from bayesjudge.report.cells import grid_of
 from bayesjudge.report.drawing import inline_svg
+from bayesjudge.report.sections import first_screen
 from bayesjudge.report.writing import render_excerpt
 
 HOSTILE = '<script>alert(1)</script>"onload="alert(2)" <img src=x onerror=alert(3)> \'}}{{ 7*7 }}'
@@ -305,3 +306,19 @@ def test_the_excerpt_for_a_notebook_is_small_inert_and_folds_its_warnings() -> N
     assert "color-scheme: light dark" in text
     assert text.index("0.500 [0.400, 0.600]") < text.index("<details>") < text.index("mind the section")
     assert len(text.encode()) <= 30_000
+
+
+def test_the_first_figure_has_the_order_of_the_table_beside_it() -> None:
+    """Also where the row that answers is a baseline, and the posterior has another order."""
+    rows = {"ppi": [0.7, 0.6, 0.5], "bayes:x": [0.4, 0.5, 0.6]}
+    columns = {
+        name: pd.DataFrame(
+            {"point": points, "lower": 0.1, "upper": 0.9, "prob": 0.95, "note": "", "truth": np.nan}, index=list("abc")
+        )
+        for name, points in rows.items()
+    }
+    found = first_screen(columns, list("abc"), estimand="accuracy", caption="Accuracy")
+    assert found is not None
+    table, figure = found
+    names = re.findall(r">([abc])</text>", figure.svg)
+    assert names == list(table.frame["model"]) == ["a", "b", "c"]

@@ -210,12 +210,14 @@ def test_with_a_failed_gate_an_undefined_baseline_does_not_answer():
 
 
 def test_without_labels_no_model_is_best_and_the_next_command_is_named():
-    data = {"data": {"labelled answers": 0}, "judges": ["judge"], "command": "bayesjudge accuracy log.csv"}
+    command = "bayesjudge accuracy log.csv --where prompt=short --draws 200"
+    data = {"data": {"labelled answers": 0}, "judges": ["judge"], "command": command}
     answer = answer_of(["a", "b"], settings=SETTINGS | data)
     said = headline(answer)
     assert said[0].startswith("Not yet: no answer has a human label")
     assert "90.0 % of a's, 85.0 % of b's answers correct" in said[1]
-    assert said[2].endswith("bayesjudge accuracy log.csv --gold labels.csv")
+    assert said[2].endswith("bayesjudge next accuracy log.csv --where prompt=short --out to_label.csv")
+    assert said[3].endswith(f"{data['command']} --gold to_label.csv")
     assert "best" not in screen(answer, 120)
 
 

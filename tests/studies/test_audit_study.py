@@ -383,11 +383,14 @@ def test_a_wholly_verified_log_is_answered_and_nothing_is_flipped(wholly_verifie
 
 
 def test_a_wholly_verified_log_has_its_screen_and_page(wholly_verified: Comparison, tmp_path: Path) -> None:
-    said = " ".join(screen_of(wholly_verified).split())
+    passed = replace(wholly_verified, gate=replace(wholly_verified.gate, passed=True, reasons=()))
+    said = " ".join(screen_of(passed).split())
     assert "Every pair is verified: no verdict is reversed. Of other pairs like these, flip:" in said
     assert "Consistency when verified" in said
     assert "unverified verdicts" not in said
-    text = wholly_verified.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    failed = replace(passed, gate=replace(passed.gate, passed=False, reasons=("R-hat is 2",)))
+    assert "Reverse nothing: people agree with" in " ".join(screen_of(failed).split())
+    text = passed.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "of the verified verdicts as they are" in text
 
 

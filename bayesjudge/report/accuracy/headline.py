@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.estimates.table import method_words
@@ -34,6 +36,9 @@ VALID = (
 )
 #: Of these, the ones that hold where labels were chosen by the judge's verdict.
 CHOSEN_BY_VERDICT = ("eif[panel-logit,logit]", "eif[logit]", "eif", "mle")
+#: The file to fill in, and options of a command that its reading takes, too.
+SHEET = "to_label.csv"
+READING = ("--column", "--where", "--format", "--set", "--verdict", "--label", "--threshold")
 #: Models whose rates are named where nothing is labelled.
 MOST_RATES = 4
 
@@ -124,7 +129,19 @@ def _unlabelled(answer: Comparison) -> list[str]:
     return [
         "Not yet: no answer has a human label, so the judge's errors are unknown and no model can be called better.",
         f"{who} {', '.join(shares)} answers correct{more}: these are rates of verdicts, not accuracies.",
-        "Label the answers to some items that are drawn at random, write item, model and label (1 or 0) into a CSV "
-        f"file, and ask again: {answer.settings.get('command', 'bj.accuracy(bj.read_verdicts(FILE, ')}"
-        + (" --gold labels.csv" if "command" in answer.settings else "labels='labels.csv'))"),
+        *_labelling(answer),
+    ]
+
+
+def _labelling(answer: Comparison) -> list[str]:
+    """The commands that draw answers to label and use their labels."""
+    command, file = str(answer.settings.get("command", "")), str(answer.settings.get("file", "FILE"))
+    words = shlex.split(command)[2:] or [file]
+    read = [pair for pair in pairwise(words) if pair[0] in READING]
+    drawn = shlex.join(["bayesjudge", "next", "accuracy", words[0], *chain.from_iterable(read), "--out", SHEET])
+    in_python = f"bj.accuracy(bj.read_verdicts({file!r}, labels={SHEET!r}))"
+    again = f"{command} --gold {SHEET}" if command else in_python
+    return [
+        f"Draw answers to label at random: {drawn}",
+        f"Write 1 (right) or 0 (wrong) into its column label, then run: {again}",
     ]

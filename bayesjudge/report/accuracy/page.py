@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,9 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
     columns = {name: rows[rows["method"] == name].set_index("unit") for name in wanted if name in present}
     units = list(leading.index) or list(answer.ranks.loc[answer.ranks["judge"] == judge, "model"])
     best = answer.ranks[answer.ranks["judge"] == judge].set_index("model")["p_best"]
-    chances = {"P(best)": {str(unit): Chance(p, rows["ess"].min()) for unit, p in best.items()}}
+    # As the headline has them: by the effective draws of the row itself.
+    draws = leading["ess"].to_dict()
+    chances = {"P(best)": {str(unit): Chance(p, draws.get(unit, math.nan)) for unit, p in best.items()}}
     estimand = estimand if counted(answer, "labelled answers") else "raw verdict rate"
     return first_screen(
         columns,

@@ -75,7 +75,8 @@ def _accuracies(answer: Comparison, width: int) -> Table:
     best = answer.ranks.set_index("model")["p_best"]
     order = {model: place for place, model in enumerate(answer.ranks["model"])}
     rows = rows.assign(place=rows["unit"].map(order)).sort_values(["group", "place"], kind="stable")
-    shares = {("", model): chance(share, rows["ess"].min()) for model, share in best.items()}
+    draws = rows.dropna(subset=["ess"]).drop_duplicates("unit").set_index("unit")["ess"].to_dict()
+    shares = {("", model): chance(share, draws.get(model, math.nan)) for model, share in best.items()}
     last = ("P(best)", shares) if len(best) > 1 and usable(answer) else None
     title = f"{_title(answer, 'accuracy')}, {percent(answer)} intervals"
     return _side_by_side(answer, rows, title, "model", width=width, last=last)
@@ -186,7 +187,7 @@ def _judges(answer: Comparison) -> Table:
             figures = [
                 f"{naive.get(at, math.nan):.3f}",
                 f"{youden.get(at, math.nan):.3f}",
-                chance(best, bayes["ess"].min()),
+                chance(best, bayes.loc[at, "ess"]),
             ]
             table.add_row(escape(str(judge)), escape(str(model)), interval_cell(bayes.loc[at]), *figures)
     return table

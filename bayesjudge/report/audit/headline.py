@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 def headline(answer: Comparison) -> list[str]:
     """What to do, and how far people agree before and after."""
-    if answer.settings["verified"] == "all":
-        return [guard_sentence(answer), f"People agree with {_share(answer, 'verified', 'as they are', prob=True)}."]
     if not answer.gate.passed:
         return [*_measured(answer), refusal(answer)]
+    if answer.settings["verified"] == "all":
+        return [guard_sentence(answer), f"People agree with {_share(answer, 'verified', 'as they are', prob=True)}."]
     shares = [_share(answer, "unverified", "as they are", prob=True)]
     after = answer.estimates.where(estimand="consistency (flipped)", unit="unverified")
     if len(after) and answer.checks["trust"]["flip"].any():

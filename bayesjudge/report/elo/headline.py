@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.estimates.table import method_words
-from bayesjudge.report.lead import chance_words, counted, interval_words, leading, refusal
+from bayesjudge.report.lead import chance_words, counted, interval_words, leading, refusal, sentence
 from bayesjudge.text import number
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def headline(answer: Comparison) -> list[str]:
         found.append("Not yet: no battle has a human vote, so this is what each judge prefers, not what people do.")
     found += [_leader(answer, judge, first=k == 0) for k, judge in enumerate(dict.fromkeys(answer.ranks["judge"]))]
     found += [] if answer.gate.passed else [refusal(answer)]
-    return [*found, *_held_out(answer), f"{about_intervals(answer)}.".capitalize()]
+    return [*found, *_held_out(answer), f"{sentence(about_intervals(answer))}."]
 
 
 def board(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:
@@ -42,7 +42,7 @@ def _leader(answer: Comparison, judge: str, *, first: bool) -> str:
     method, rows = board(answer, judge)
     scale = f"by {judge}'s verdicts alone, " if judge else ""
     if rows.empty:
-        return f"{scale}no baseline has an interval for every model either.".capitalize()
+        return sentence(f"{scale}no baseline has an interval for every model either.")
     how = "" if answer.gate.passed else f"by {method_words(method)}, the best valid baseline here, "
     row: Any = rows.iloc[0]
     interval = interval_words(row, partial(number, spec=".0f"), prob=answer.settings["prob"] if first else None)
@@ -51,7 +51,7 @@ def _leader(answer: Comparison, judge: str, *, first: bool) -> str:
         best = answer.ranks[answer.ranks["judge"] == judge].set_index("model")["p_best"][rows.index[0]]
         text += f"; it is the best model with probability {chance_words(best, row['ess'])}"
     before = f"{scale}{how}"
-    return f"{before[:1].upper()}{before[1:]}{text}."
+    return f"{sentence(before)}{text}."
 
 
 def _held_out(answer: Comparison) -> list[str]:
@@ -76,7 +76,7 @@ def about_intervals(answer: Comparison) -> str:
     effects = answer.diagnostics.where(estimand="design_effect", judge=whose).frame["point"]
     effect = f", design effect {effects.median():.1f}" if len(effects) else ""
     named = [(count, _plural(column)) for column, count in clusters.items()]
-    counted = " and ".join(f"{count} {name}" for count, name in named)
+    counted = " and ".join(f"{count:,} {name}" for count, name in named)
     return f"intervals are for new {' and '.join(name for _, name in named)}: {counted}{effect}"
 
 

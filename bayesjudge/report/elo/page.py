@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -86,8 +87,8 @@ def _first(answer: Comparison) -> tuple[Table, Figure] | None:
         columns |= {f"{name}{by}": rows[rows["method"] == name].set_index("unit") for name in more}
     chances = None
     if usable(answer) and counted(answer, "human votes") and len(units) > 1:
-        best, draws = answer.ranks.set_index("model")["p_best"], boards[scales[0]][1]["ess"].min()
-        chances = {"P(best)": {str(unit): Chance(p, draws) for unit, p in best.items()}}
+        best, draws = answer.ranks.set_index("model")["p_best"], boards[scales[0]][1]["ess"].to_dict()
+        chances = {"P(best)": {str(unit): Chance(p, draws.get(unit, math.nan)) for unit, p in best.items()}}
     return first_screen(columns, units, estimand="elo", caption=caption, number_format=".0f", chances=chances)
 
 

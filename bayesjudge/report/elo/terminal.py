@@ -56,13 +56,13 @@ def _board(answer: Comparison, judge: str, width: int) -> Table:
     table = empty_table(title, ["model"], headings, doubtful=not answer.gate.passed)
     cells = rows.drop_duplicates(["unit", "column"]).set_index(["unit", "column"])
     known = rows.dropna(subset=["truth"]).drop_duplicates("unit").set_index("unit")["truth"]
-    draws = rows["ess"].min()
+    draws = rows.dropna(subset=["ess"]).drop_duplicates("unit").set_index("unit")["ess"].to_dict()
     for model, best in zip(map(str, ranks.index), ranks["p_best"], strict=True):
         shown = [figure(known[model], ".0f") if model in known.index else ""] if truth else []
         shown += [
             interval_cell(cells.loc[(model, name)], ".0f") if (model, name) in cells.index else "" for name in columns
         ]
-        table.add_row(escape(str(model)), *shown, chance(best, draws))
+        table.add_row(escape(str(model)), *shown, chance(best, draws.get(model, math.nan)))
     return table
 
 

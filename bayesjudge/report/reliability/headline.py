@@ -37,8 +37,9 @@ def headline(answer: Comparison) -> list[str]:
         found.append(f"{unit[0]} ({unit[1]}): {said}." if unit[1] else f"{unit[0]}: {said}.")
     found += [f"{len(units) - MOST_LINES} more are below."] if len(units) > MOST_LINES else []
     found += [] if answer.gate.passed else [refusal(answer)]
-    # What to ask again is planned from the posterior.
-    return found + (plan_sentences(answer.checks["plan"])[:2] if "plan" in answer.checks and answer.gate.passed else [])
+    # Further trials are planned from the posterior; the plans of several judges are in a section of their own.
+    plans = plan_sentences(answer.checks["plan"]) if "plan" in answer.checks and answer.gate.passed else []
+    return found + (plans if len(plans) == 1 else [])
 
 
 def rows_of(answer: Comparison, source: Estimates, estimand: str) -> dict[tuple[str, str], pd.Series]:
