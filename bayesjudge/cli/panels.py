@@ -9,6 +9,8 @@ from typer.core import TyperCommand, TyperOption
 
 #: Examples of panels that are the same for every question, and conditions of each.
 SHARED = {"Sampling": "--prob .9 --draws 2000 --seed 7", "Output": "--out folder --html page.html"}
+#: Letters of what stands for a value.
+MOST_METAVAR = 14
 #: Title of the options that say how a log is read, where a command has them next to others.
 READING = "Data, as in: --column verdict=score --where prompt=short"
 CONDITIONS = {
@@ -29,6 +31,11 @@ def panel_title(panel: str, examples: dict[str, str]) -> str:
     'Output, as in: --out folder --html page.html'
     """
     return f"{panel}, as in: {examples[panel]}" if examples.get(panel) else panel
+
+
+def narrow(metavar: str) -> str:
+    """What stands for a value, where it leaves room for the descriptions."""
+    return metavar if len(metavar) <= MOST_METAVAR else "<name=value>"
 
 
 def choices_words(help_text: str, choices: Iterable[str]) -> str:

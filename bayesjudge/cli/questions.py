@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from bayesjudge.cli.panels import CONDITIONS, SHARED, choices_words, panel_title
+from bayesjudge.cli.panels import CONDITIONS, SHARED, choices_words, narrow, panel_title
 from bayesjudge.cli.running import ci_reports, deliver, finish, mapping, plain_messages, require_targets
 from bayesjudge.options import Option, QuestionOptions
 from bayesjudge.options.option import Options, Stated, alternatives, stated
@@ -143,7 +143,7 @@ def _parameter(one: Stated, panel: str) -> Parameter:
         kind: Any = bool | None if one.default is None else bool
         default, metavar = one.default, None
     elif _is_repeated(one):
-        kind, metavar = list[str] | None, option.metavar or "<name>"
+        kind, metavar = list[str] | None, narrow(option.metavar or "<name>")
     else:
         kind, metavar = str | None, option.metavar or _metavar(kinds)
         default = None if one.default is None else str(one.default)
