@@ -187,7 +187,7 @@ def _judges(answer: Comparison) -> Table:
             figures = [
                 f"{naive.get(at, math.nan):.3f}",
                 f"{youden.get(at, math.nan):.3f}",
-                chance(best, bayes.loc[at, "ess"]),
+                chance(best, float(bayes["ess"][at])),
             ]
             table.add_row(escape(str(judge)), escape(str(model)), interval_cell(bayes.loc[at]), *figures)
     return table
