@@ -28,7 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="What LLM-judge verdicts are worth: Bayesian and frequentist intervals side by side.",
+    help="The information in LLM-judge verdicts: Bayesian and frequentist intervals side by side.",
 )
 #: Panels of the commands' list, in order.
 ASK, COLLECT, STORED, ABOUT = "Questions", "Logs, labels and trials", "Answers", "This package"

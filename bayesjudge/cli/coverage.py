@@ -37,7 +37,7 @@ def cover(
     table: Kind = None,
     option: Choices = None,
     datasets: Annotated[int, typer.Option(help="Simulated data sets in each cell of the sweep.")] = 100,
-    block: Annotated[int, typer.Option(help="Data sets that are fitted, and kept, at a time.")] = 50,
+    block: Annotated[int, typer.Option(help="Data sets that are fitted, and stored, at a time.")] = 50,
     baselines: Annotated[bool, typer.Option(help="Also the frequentist methods of a sweep.")] = True,
     out: Blocks = None,
     prob: Prob = 0.95,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 
 _OPTIONAL = {
-    "pymc": ("the twin engine (engine='pymc')", "pip install 'bayesjudge[pymc]'"),
+    "pymc": ("the second engine (engine='pymc')", "pip install 'bayesjudge[pymc]'"),
     "openpyxl": ("workbooks (.xlsx) as input", "pip install 'bayesjudge[xlsx]'"),
     "polars": ("Polars tables as input", "pip install 'bayesjudge[polars]'"),
 }
@@ -30,7 +30,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at Python, packages, models, devices and the cache of compiled programs.
+    """Examine Python, packages, models, devices and the cache of compiled programs.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def examine() -> list[Finding]:
 
 
 def required_packages() -> list[str]:
-    """Names of the packages that this one was installed to need, extras apart.
+    """Names of the packages that this one was installed to need, without extras.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _optional(name: str) -> Finding:
     purpose, fix = _OPTIONAL[name]
     found = _version(name)
     if found is None:
-        return Finding(what=name, found=f"not installed; wanted for {purpose}", fix=fix)
+        return Finding(what=name, found=f"not installed; needed for {purpose}", fix=fix)
     return Finding(what=name, found=found)
 
 
@@ -107,9 +107,9 @@ def _devices() -> Finding:
 
 def _cache() -> Finding:
     if _version("jax") is None:
-        return Finding(what="compiled programs kept", found="none without JAX")
+        return Finding(what="compiled programs stored", found="none without JAX")
     from bayesjudge.inference.programs.accelerator import cache_folder
 
     folder = cache_folder()
     programs = len(list(folder.iterdir())) if folder.is_dir() else 0
-    return Finding(what="compiled programs kept", found=f"{programs} files in {folder}")
+    return Finding(what="compiled programs stored", found=f"{programs} files in {folder}")

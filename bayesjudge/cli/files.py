@@ -55,7 +55,7 @@ class _File(Options):
     put: Annotated[
         Mapping[str, str],
         Option(
-            "Our column = a value for all rows; {file} and {folder} stand for their names.",
+            "Our column = a value for all rows; {file} and {folder} are their names.",
             flag="--set",
             metavar="judge=gpt-4",
         ),

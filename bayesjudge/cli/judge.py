@@ -38,14 +38,16 @@ def judge(
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint, for instance http://localhost:8000/v1.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The log (.jsonl); what it holds is not asked again.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The log (.jsonl); requests that it answers are not sent again.")
+    ] = None,
     orders: Annotated[str, typer.Option(help="Answer a shown first (ab), b (ba), or both orders (both).")] = "both",
     trials: Annotated[int, typer.Option(help="Times that each comparison is judged in each order.")] = 1,
     prompt: Annotated[
         str, typer.Option(help="rubric, or a text file with {instruction}, {answer_a}, {answer_b}.")
     ] = RUBRIC,
     parameter: Annotated[
-        list[str] | None, typer.Option(help="What else is sent, for instance temperature=0; may be given again.")
+        list[str] | None, typer.Option(help="What else is sent, for instance temperature=0; may be repeated.")
     ] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Calls at a time.")] = 8,
     max_calls: Annotated[
@@ -55,8 +57,8 @@ def judge(
     price: Annotated[
         str | None, typer.Option(help="Of a million tokens in, and out: 2.5,10.", metavar="IN,OUT")
     ] = None,
-    batch: Annotated[Path | None, typer.Option(help="Ask nothing; write requests in OpenAI's batch format.")] = None,
-    ingest: Annotated[str | None, typer.Option(help="Ask nothing; take a batch's results into the log.")] = None,
+    batch: Annotated[Path | None, typer.Option(help="Send nothing; write requests in OpenAI's batch format.")] = None,
+    ingest: Annotated[str | None, typer.Option(help="Send nothing; take a batch's results into the log.")] = None,
     column: Column = None,
     where: Where = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the first call.")] = False,
@@ -87,7 +89,7 @@ def judge(
         with open_log(out) if out else nullcontext() as log:
             waiting = unanswered(asking, log)
             if log and log.lost:
-                say(f"the last line of {out} was not whole and is dropped ({log.lost} bytes)")
+                say(f"the last line of {out} was incomplete and is dropped ({log.lost} bytes)")
             if batch:
                 _write_batch(batch, asking, waiting)
             elif log and ingest:
@@ -103,10 +105,10 @@ def _require_places(base_url: str | None, out: Path | None, batch: Path | None, 
     if batch and ingest:
         raise UsageError("--batch writes requests and --ingest takes their results: give one of them")
     if out is None and not batch:
-        raise UsageError("say where the replies go: --out log.jsonl")
+        raise UsageError("name the file of replies: --out log.jsonl")
     if not (base_url or batch or ingest):
         raise UsageError(
-            "say whom to ask: --base-url http://localhost:8000/v1 for a server of your own, or "
+            "name the endpoint: --base-url http://localhost:8000/v1 for a server of your own, or "
             "--base-url https://api.openai.com/v1; or write the requests into a file: --batch requests.jsonl"
         )
     for option, path in (("--out ", out), ("--batch ", batch)):
@@ -171,7 +173,7 @@ def _say_cost(asking: Asking, waiting: Waiting, prices: _Prices, max_calls: int 
 def _cost(tokens_in: float, tokens_out: float, prices: _Prices) -> str:
     said = f"{tokens_in:,.0f} tokens in and {tokens_out:,.0f} out"
     if prices is None:
-        return f"{said} (--price IN,OUT says what that costs)"
+        return f"{said} (--price IN,OUT adds the cost)"
     return f"{said}: {(prices[0] * tokens_in + prices[1] * tokens_out) / 1e6:,.2f} at that price"
 
 
@@ -179,9 +181,9 @@ def _confirm() -> None:
     try:
         agreed = typer.confirm("Ask?", err=True)
     except typer.Abort as error:
-        raise UsageError("nothing was asked; --yes asks without this question") from error
+        raise UsageError("no request was sent; --yes sends without this question") from error
     if not agreed:
-        say("nothing was asked")
+        say("no request was sent")
         raise typer.Exit
 
 
@@ -197,7 +199,7 @@ def _take(path: str, waiting: Waiting, asking: Asking, log: Log, prices: _Prices
 
     tally, others = take_batch(path, waiting, asking, log)
     if others:
-        say(f"{others} results of {path} are about other requests, or given twice, and are left out")
+        say(f"{others} results of {path} are about other requests, or duplicates, and are ignored")
     _tell(tally, waiting, log, prices)
 
 

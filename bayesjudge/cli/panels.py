@@ -34,7 +34,7 @@ def panel_title(panel: str, examples: dict[str, str]) -> str:
 
 
 def narrow(metavar: str) -> str:
-    """What stands for a value, where it leaves room for the descriptions."""
+    """The placeholder of a value, where it leaves room for the descriptions."""
     return metavar if len(metavar) <= MOST_METAVAR else "<name=value>"
 
 

@@ -11,7 +11,7 @@ Choices = Annotated[list[str] | None, typer.Option(help="A model's option, for i
 
 
 def kind_of(model: str, table: str | None) -> str:
-    """The kind of small table that a model takes: the one asked for, or the one that is known."""
+    """The kind of small table that a model takes: the requested one, or the one that is known."""
     from bayesjudge.datasets.small import KIND_OF_MODEL, table_kinds
     from bayesjudge.errors import UsageError
 

@@ -84,7 +84,7 @@ def simulate_repeats(
     seed: Seed = 0,
     items: Annotated[int, typer.Option(help="Pairs of responses.")] = 40,
     trials: Annotated[int, typer.Option(help="Times that each is judged, in both orders.")] = 10,
-    prompt: Annotated[list[str] | None, typer.Option(help="A prompt; may be given again.")] = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="A prompt; may be repeated.")] = None,
     temperature: Annotated[list[float] | None, typer.Option(help="The same of temperatures.")] = None,
 ) -> None:
     """Comparisons that two judges repeat, for ``bayesjudge reliability``.

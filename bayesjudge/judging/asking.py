@@ -157,5 +157,5 @@ class _Run:
             if self.in_a_row >= MOST_IN_A_ROW:
                 raise UsageError(
                     f"stopped: {self.in_a_row} requests in a row had no reply, the last one: {response.failure}; "
-                    "what was written is kept, and the same command asks again for the rest"
+                    "replies written so far remain, and the same command requests the others"
                 )

@@ -127,7 +127,7 @@ def read_comparisons(
         if not found:
             raise InputError([_no_texts(part.name)])
         lost = len(named) - len(found)
-        left = f"{lost} of {len(named)} rows of {part.name} lack the instruction or an answer and are left out"
+        left = f"{lost} of {len(named)} rows of {part.name} lack the instruction or an answer and are ignored"
         notes += doubts + moved + ((left,) if lost else ())
         pairs += found
     return pairs, notes
@@ -149,5 +149,5 @@ def _no_texts(name: str) -> Problem:
         column="(table)",
         found=f"no row of {name} with an instruction and two answers",
         allowed=f"text in {', '.join(TEXTS)}",
-        fix="Say which columns hold the texts: --column answer_a=your_column.",
+        fix="Name the columns of the texts: --column answer_a=your_column.",
     )

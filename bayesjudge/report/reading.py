@@ -22,7 +22,7 @@ LOW_YOUDEN = 0.3
 def about(population: Population) -> str:
     """What the intervals are about, in one sentence."""
     if population == "items":
-        return "Intervals are about accuracy on exactly these items: labels count as they are, the rest is predicted."
+        return "Intervals are about accuracy on exactly these items: labels count as they are, others are predicted."
     return "Intervals are about accuracy on questions like these: the items are a sample of them."
 
 
@@ -58,7 +58,7 @@ def worth_of_labels(facts: Mapping[str, Any]) -> str:
     >>> counts = {"theta": 80.0, "sensitivity": 60.0, "specificity": 20.0}
     >>> worth = {"theta": 50.0, "sensitivity": 40.0, "specificity": 12.0}
     >>> facts = {"labelled_items": 40, "labelled_answers": counts, "effective_answers": worth}
-    >>> worth_of_labels({**facts, "effective_answers_95": {"theta": [38.0, 66.0]}}).rpartition("follows: ")[2]
+    >>> worth_of_labels({**facts, "effective_answers_95": {"theta": [38.0, 66.0]}}).rpartition("answers: ")[2]
     '50 (95 %: 38 to 66) of 80 for accuracies, 40 of 60 for sensitivities, 12 of 20 for specificities.'
     """
     worth, answers = facts["effective_answers"], facts["labelled_answers"]
@@ -73,7 +73,7 @@ def worth_of_labels(facts: Mapping[str, Any]) -> str:
     )
     return (
         f"The {facts['labelled_items']} labelled items carry {answers.get('theta', 0):.0f} labelled answers. "
-        "Models share items, so averaged over models these are worth as many independent answers as follows: "
+        "Models share items, so averaged over models these equal the following numbers of independent answers: "
         f"{listed}."
     )
 
@@ -91,7 +91,7 @@ def shared_calibration(diagnostics: Estimates) -> tuple[bool | None, str]:
     # A posterior that shares the rates has no ΔJ to show.
     rows = rows[rows["upper"] > rows["lower"]]
     if rows.empty:
-        return None, "ΔJ cannot be seen: shared calibration needs labels on two models or more to be checked."
+        return None, "ΔJ cannot be estimated: shared calibration needs labels on two models or more to be checked."
     apart = rows[(rows["lower"] > 0) | (rows["upper"] < 0)]
     if len(apart):
         worst = apart.iloc[int(np.argmax(apart["point"].abs()))]

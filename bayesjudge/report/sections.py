@@ -115,7 +115,7 @@ def first_screen(
     ]
     rows = Estimates(pd.concat(named).assign(estimand=estimand))
     drawing = forest(rows, estimand=estimand, layout="rows", width=NARROW_WIDTH, order=shown)
-    alt = f"Forest plot of the table beside it. {caption}"
+    alt = f"Forest plot of the table next to it. {caption}"
     return table, figure_of(drawing, caption, alt)
 
 

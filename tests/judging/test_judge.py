@@ -172,7 +172,7 @@ def test_a_run_that_is_killed_twice_goes_on(stub: Stub, tmp_path: Path) -> None:
     options = (tmp_path / "pairs.csv", "--base-url", stub.url, "--yes", "--orders", "ab", "--out")
     ran = judge(*options, log)
     assert ran.exit_code == 0, ran.stderr
-    assert "was not whole and is dropped (36 bytes)" in ran.stderr
+    assert "was incomplete and is dropped (36 bytes)" in ran.stderr
     late = {text.partition("Question ")[2].partition("?")[0] for text in stub.asked - before}
     assert not {f"q{k}" for k in late} & written
     stub.trouble = busy(0)
@@ -287,7 +287,7 @@ def test_the_cost_comes_before_the_first_call(stub: Stub, tmp_path: Path) -> Non
     assert "12 requests; 12 calls, about" in declined.stderr
     # 12 replies of 250 tokens at 4,000 a million are 12; the prompts come to about as many tokens each.
     assert " 3,000 out: 1" in declined.stderr
-    assert "nothing was asked" in declined.stderr
+    assert "no request was sent" in declined.stderr
     unanswered = judge(*options)
     assert unanswered.exit_code == 2
     assert "--yes" in unanswered.stderr
@@ -428,8 +428,8 @@ def test_the_questions_are_answered_from_the_log(stub: Stub, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--out", "log.jsonl"), "say whom to ask"),
-        (("--base-url", "http://127.0.0.1:9/v1"), "say where the replies go"),
+        (("--out", "log.jsonl"), "name the endpoint"),
+        (("--base-url", "http://127.0.0.1:9/v1"), "name the file of replies"),
         (("--base-url", "localhost:8000", "--out", "log.jsonl"), "write it with http://"),
         (("--batch", "requests.csv"), "end its name in .jsonl"),
         (("--batch", "a.jsonl", "--ingest", "b.jsonl"), "give one of them"),

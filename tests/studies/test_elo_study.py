@@ -171,7 +171,7 @@ def warned(rows: list[dict[str, Any]], counts: Any) -> list[str]:
     ("row", "words"),
     [
         (diagnostic("beta", 0.13, note="low: an ordinary gap is worth little"), "low temperature"),
-        (diagnostic("sign_conflict[tie]", 0.3, note="mean |gap| there 1"), "30% of verdicts beside a score gap"),
+        (diagnostic("sign_conflict[tie]", 0.3, note="mean |gap| there 1"), "30% of verdicts with a score gap"),
         (diagnostic("first_preferred", 0.86), "shown first in 86%"),
         (diagnostic("slope", 0.28), "compresses the scale"),
         (diagnostic("slope", 1.6), "stretches the scale"),
@@ -252,4 +252,4 @@ def test_people_and_judges_from_file_to_page(tmp_path: Path) -> None:
     seen = rows[(rows["estimand"] == "elo") & (rows["method"] == "bayes:judge_elo")].set_index("unit")
     # The true Elo of eight models by 95 % intervals: fewer than five hits have probability 4e-5.
     assert sum(seen.loc[m, "lower"] <= design.truth["elo", m] <= seen.loc[m, "upper"] for m in design.models) >= 5
-    assert "Models that only judges have seen" in page.read_text(encoding="utf-8")
+    assert "Models that only judges have evaluated" in page.read_text(encoding="utf-8")

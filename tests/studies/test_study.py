@@ -286,7 +286,7 @@ def test_ordinary_data_need_no_warning(log):
 
 def test_no_labels_is_the_one_thing_to_say(log):
     assert warned(counted(log, label=np.nan)) == [
-        "no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"
+        "no human labels: the judge's errors cannot be estimated, and every corrected accuracy is mostly prior"
     ]
 
 

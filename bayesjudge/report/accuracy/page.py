@@ -235,9 +235,10 @@ def _method(_: Comparison) -> Section:
 
 
 _UNKNOWN = (
-    "The labelled items differ from the others in what the judge said of them by more than chance. If more "
+    "The labelled items differ from the others in their verdicts by more than chance. If more "
     "than the verdicts decided which answers people labelled, an unlabelled answer may be right more or less "
-    "often than a labelled one with the same verdict. No data say how much; these tables show what that does."
+    "often than a labelled one with the same verdict. No data determine by how much; these tables "
+    "display the consequences."
 )
 _ODDS = "Accuracy if the odds of a right answer are this many times as large without a label as with one."
 _AGAINST = (
@@ -251,7 +252,7 @@ _NEXT = (
 )
 _TEXT = (
     "The panel regresses the human label on the votes of all judges at once, with partially pooled weights "
-    "of judges and models and an effect of the item. It says nothing about how judges err, so judges that "
+    "of judges and models and an effect of the item. It does not model how judges err, so judges that "
     "err together do not make it overconfident; a count of votes does. A judge whose votes others repeat "
     "shares their weight: a small weight means redundant or uninformative."
 )

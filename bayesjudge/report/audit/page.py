@@ -27,13 +27,13 @@ _METHOD = (
     people agree, with an interval.""",
     """A pair judged in both orders has two verdicts and one choice of people. Where the two agree they have
     one probability; where they disagree one is right, their probabilities sum to 1, and what does not depend
-    on the side says nothing. Consistency and gains count a pair once.""",
-    """A verdict is turned around where that probability is below one half, and only if cross-validation on
+    on the side carries no information. Consistency and gains count a pair once.""",
+    """A verdict is reversed where that probability is below one half, and only if cross-validation on
     the verified pairs shows flips to be right more often than wrong with probability above .9; where the
-    unverified pairs are about other questions, whole questions are held out. The model's row among the
+    unverified pairs are about other questions, all pairs of a question are held out together. The model's row among the
     held-out pairs is this cross-validation.""",
     """Partial optimal transport (PUAudit) matches unverified directions of preference to those of verified
-    pairs, turned the way people chose, and flips what stays unmatched: their number is set by the share of
+    pairs, oriented as people chose, and flips what remains unmatched: their number is set by the share of
     consistent verdicts it is given. It and the trivial methods are shown on the
     same held-out pairs; nothing is flipped by them.""",
 )
@@ -75,7 +75,7 @@ def _gains(answer: Comparison) -> Section | None:
     if not len(overall):
         return None
     text = (
-        "Verified pairs were hidden from each method in turn, and its flips compared with what people said. "
+        "Verified pairs were hidden from each method in turn, and its flips compared with people's preferences. "
         "The model's row has every flip it would make there: by these its guard decides."
     )
     there = [name for name in _HELD if len(overall.where(estimand=name))]
@@ -97,7 +97,7 @@ def _trust(answer: Comparison) -> Section:
     caption = f"Distribution of trust, and every {kind} verdict's trust with its interval, in order."
     figures.append(figure_of(trust_scores(trust, mine, kind=kind), caption, f"{caption} {guard_sentence(answer)}"))
     if "reliability" in answer.checks and len(answer.checks["reliability"]):
-        caption = "Share that people agreed with, by the trust of a model that had not seen them."
+        caption = "Share that people agreed with, by the trust of a model that was fitted without them."
         drawing = reliability_diagram(answer.checks["reliability"], xlabel="P(people agree)")
         figures.append(figure_of(drawing, caption, caption))
     if {"direction_1", "direction_2"} <= set(trust.columns):

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _QUESTION = "Which Elo does each model have, and how sure is that?"
 _METHOD = (
     """Battles are reduced to counts of outcomes for each pair of models. bradley_terry gives each model a
-    strength and ties their own parameter (Davidson); judge_elo also gives every judge a slope, which says how
-    strongly it feels what people feel, and a taste of its own for each model, correlated between judges.
+    strength and ties their own parameter (Davidson); judge_elo also gives every judge a slope, the strength
+    of its preferences relative to people's, and a deviation of its own for each model, correlated between judges.
     Elo is 1500 + (400 / ln 10) times the strength that Hard-Elo would find in endless votes.""",
     """Baselines are penalised Bradley–Terry fits: hard-elo counts a tie as half a win, soft-elo turns a
     judge's score gap s into σ(βs), label smoothing moves each label towards one half. Their intervals are
@@ -156,13 +156,13 @@ def _judges(answer: Comparison) -> Section | None:
     figures = []
     if "reliability" in answer.checks:
         drawing = reliability_diagram(answer.checks["reliability"], xlabel="σ(β|s|)", ylabel="share that agrees")
-        caption = "How often people agree with the answer that a judge scored higher, by what its gap says."
+        caption = "How often people agree with the answer that a judge scored higher, by the gap of its scores."
         figures.append(figure_of(drawing, caption, caption))
     shown = rows.frame[~rows.frame["estimand"].isin(["deviation", *CLUSTERS])]
     title, caption = (
-        ("The judges", "What each judge is worth")
+        ("The judges", "Value of each judge")
         if shown["judge"].astype(bool).any()
-        else ("The votes", "What the votes say besides strengths")
+        else ("The votes", "Effects other than strengths in the votes")
     )
     return Section(title=title, figures=figures, tables=[estimates_table(Estimates(shown), caption=caption)])
 
@@ -189,7 +189,7 @@ def _held_out(answer: Comparison) -> Section | None:
         "coverage": ".2f",
     }
     tables = [Table(caption="Error and coverage by method", frame=scores, number_format=formats)] if len(scores) else []
-    return Section(title="Models that only judges have seen", figures=figures, tables=tables)
+    return Section(title="Models that only judges have evaluated", figures=figures, tables=tables)
 
 
 def _tables(answer: Comparison) -> Section:

@@ -71,7 +71,7 @@ def _covariates(answer: Comparison) -> list[Table]:
     rows = answer.diagnostics.where(estimand="effect", unit=answer.settings.get("covariates", [])).frame
     if rows.empty:
         return []
-    title = f"What the answers' differences are worth, {percent(answer)} intervals"
+    title = f"Effects of the answers' differences, {percent(answer)} intervals"
     table = empty_table(title, ["covariate"], ["effect", "in"])
     for row in rows.to_dict("records"):
         name = f"{row['unit']} by {row['judge']}" if row["judge"] else str(row["unit"])

@@ -40,7 +40,7 @@ _OF_ARRANGEMENTS = {
     "majority found, balanced": "majority_match[balanced]",
     "majority found, one arrangement": "majority_match[one arrangement]",
 }
-_QUESTION = "Asked again, does the judge decide the same, and how often must it be asked?"
+_QUESTION = "Is the judge's verdict repeatable, and how many trials does it need?"
 _METHOD = (
     """Choices among three options or more are fitted judge by judge: an item's options have preferences, slots add
     to them, and trials of one arrangement correlate; preferences are integrated out by importance sampling, and
@@ -48,7 +48,7 @@ _METHOD = (
     """Trials are reduced to counts of a, b and tie for each judge, item, prompt, temperature and order. The
     model repeated_trials gives every item a preference shared by the judges, lets judges and prompts disagree
     with it, and gives each judge a position bias, a tie rate, a decisiveness and a correlation of its trials.
-    What is said of flip rates, majorities and numbers of trials follows from the probabilities of the three
+    Flip rates, majorities and numbers of trials follow from the probabilities of the three
     outcomes, trials without end, so that few trials of an item are not mistaken for stability.""",
     """Baselines are functions of the same counts: the flip rate of trials without end by maximum likelihood of a
     beta-binomial distribution over items (with ties a Dirichlet; intervals by its likelihood ratio); the observed
@@ -166,9 +166,9 @@ def _slots(answer: Comparison) -> Section | None:
         return None
     text = [
         """P(slot) is how often the option in that slot is chosen when every item is shown in every arrangement: 1/K
-        where slots do not matter. Disagreement due to slots is what remains of it when one arrangement is kept.""",
+        where slots do not matter. Disagreement due to slots is what remains of it when one arrangement is used.""",
         """K balanced arrangements (each option once in every slot) replace as many repeats of one arrangement as
-        'repeats replaced' says; where that is infinite, no number of repeats does what they do.""",
+        'repeats replaced' states; where that is infinite, no number of repeats does what they do.""",
     ]
     figures = [
         figure
@@ -245,7 +245,7 @@ def _scores(answer: Comparison) -> Section | None:
         ]
         layers = frame.assign(unit=unit, layer=frame["component"]).dropna(subset=["share"])
         if len(layers):
-            caption = "Shares of a score's variance: the response, the trial, and the rest."
+            caption = "Shares of a score's variance: the response, the trial, and the residual."
             figures.append(figure_of(variance_layers(layers), caption, "Stacked bars of variance shares."))
     if "gaps" in answer.checks and "flip_rate" in answer.checks["gaps"]:
         both = answer.checks["gaps"].dropna(subset=["flip_rate"])

@@ -79,7 +79,7 @@ def warnings_of(
 
 def _judge_warnings(counts: VerdictCounts, theta: Estimates, diagnostics: Estimates, tested: pd.DataFrame) -> list[str]:
     if not (counts.answers.label >= 0).any():
-        return ["no human labels: the judge's errors cannot be seen, and every corrected accuracy is mostly prior"]
+        return ["no human labels: the judge's errors cannot be estimated, and every corrected accuracy is mostly prior"]
     return [*_label_warnings(counts), *_selection(tested), *_quality_warnings(theta, diagnostics)]
 
 
@@ -116,11 +116,11 @@ def _selection(table: pd.DataFrame) -> list[str]:
         f"labels look chosen (permutation test, p = {row['p']:.3f}; strongest in {row['strongest']}): the "
         f"judge calls {row['labelled']:.0%} of the answers to labelled items correct and "
         f"{row['unlabelled']:.0%} of the others. If they were drawn with known probabilities, give them in a "
-        "column label_probability. If items were chosen by the judge's verdicts and nothing else, say "
+        "column label_probability. If items were chosen by the judge's verdicts and nothing else, give "
         "labels='chosen-by-verdict': labels are then weighed by probabilities estimated from the verdicts, "
         "as in rows [reweighted]; labelled, ppi and ppi++ are not valid. If answers were chosen by whether "
         "they are right, or items by how hard they are, no method repairs it: the table of sensitivity to "
-        "chosen labels says how strong that choice would have to be to matter. (Rows [reweighted] and that "
+        "chosen labels states how strong that choice would have to be to matter. (Rows [reweighted] and that "
         "table are about questions like these, not about exactly these items.)"
     )
     return [found]
@@ -136,7 +136,7 @@ def _quality_warnings(theta: Estimates, diagnostics: Estimates) -> list[str]:
         out.append(f"low judge quality (J below {LOW_YOUDEN}): corrected estimates are fragile for {shown}")
     if len(inverted):
         named = ", ".join(inverted["name"])
-        out.append(f"the judge is wrong more often than a coin (J below 0): look at its coding, on {named}")
+        out.append(f"the judge is wrong more often than a coin (J below 0): check its coding, on {named}")
     if len(unsigned):
         named = ", ".join(unsigned["name"])
         out.append(f"the judge may be no better than a coin (J interval reaches 0) on {named}")
@@ -236,11 +236,11 @@ def _calibration(counts: VerdictCounts, labels: str, selection: pd.DataFrame) ->
 
 
 def _intervals(counts: VerdictCounts, prob: float) -> ChecklistItem:
-    drawn = "whole clusters" if counts.clusters else "items"
+    drawn = "clusters as units" if counts.clusters else "items"
     repeats = ", repeated judge runs" if int(counts.answers.runs.max()) > 1 else ""
     text = (
         f"{100 * prob:g} % intervals; they reflect the sampling of labelled and unlabelled {drawn}{repeats} "
-        "and, for Bayesian rows, the stated priors. Pairing is kept."
+        "and, for Bayesian rows, the stated priors. Pairing is preserved."
     )
     return "Intervals and their randomness", "yes", text
 

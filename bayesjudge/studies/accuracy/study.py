@@ -139,7 +139,7 @@ def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> Non
     """How labels were chosen is said once, by the column or by the option."""
     if counts.weighted and options.labels != "random":
         raise UsageError(
-            f"labels={options.labels!r}, and the column label_probability says how labels were chosen: give one of them"
+            f"labels={options.labels!r}, and the column label_probability states how labels were chosen: give one"
         )
     if counts.weighted and options.population == "items":
         raise UsageError(

@@ -148,10 +148,10 @@ def closed_guard(pairs: Pairs, *, seed: int) -> Guard:
 def _refused(wins: float, losses: float, sure: float, split: Folds) -> str:
     """Why nothing may be flipped; empty where it may."""
     if not wins + losses:
-        return "no verified verdict looked wrong to a model that had not seen it"
+        return "no verified verdict looked wrong to a model fitted without it"
     if split.by_question and split.questions < LEAST_QUESTIONS:
         return (
-            f"only {split.questions} questions are verified and the others are unseen: verify {LEAST_QUESTIONS} or more"
+            f"only {split.questions} questions are verified and no other question is: verify {LEAST_QUESTIONS} or more"
         )
     if sure <= SURE:
         return (

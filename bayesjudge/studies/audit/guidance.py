@@ -44,13 +44,14 @@ def _verified(pairs: Pairs, guard: Guard) -> list[str]:
     if pairs.frame["category"].notna().any() and lost.any():
         count = pairs.frame["item"][lost].nunique()
         found.append(
-            f"{count} unverified pairs are of categories nobody verified: their trust rests on the other features"
+            f"{count} unverified pairs are of categories without a verified pair: their trust depends on the "
+            "other features"
         )
     if guard.folds.by_question:
         found.append(
-            "most unverified pairs are about questions nobody verified: whole questions were held "
-            f"out ({guard.folds.questions} verified), and trust on unseen questions is less sure "
-            "than its intervals say"
+            "most unverified pairs are about questions without a verified pair: all pairs of a question were held "
+            f"out together ({guard.folds.questions} verified), and trust on new questions is less certain than its "
+            "intervals imply"
         )
     return found
 
@@ -102,7 +103,7 @@ def audit_checklist(
     best = features["auc"].max()
     inside = float(((bins["lower"] <= bins["predicted"]) & (bins["predicted"] <= bins["upper"])).mean())
     checked = f"{guard.reason[:1].upper()}{guard.reason[1:]}."
-    about = f"{inside:.0%} of the bins' intervals hold the predicted share." if len(bins) else "Not measured."
+    about = f"{inside:.0%} of the bins' intervals contain the predicted share." if len(bins) else "Not measured."
     return (
         (
             "Enough pairs verified",

@@ -144,7 +144,7 @@ def quality_rows(frame: pd.DataFrame, *, prob: float, seed: int) -> list[dict[st
         item, common = known["item"].to_numpy(), {"unit": "held out", "method": str(name), "prob": prob}
         # Leaving everything has one score a fold, which ranks nothing.
         if name != JUDGE and len(score) and np.ptp(score) > 0:
-            note = "" if 0 < share < 1 else "undefined: people always say the same"
+            note = "" if 0 < share < 1 else "undefined: people's labels are all equal"
             limits = _bootstrapped(score, right, item, prob=prob, seed=seed)
             rows.append(
                 {

@@ -61,7 +61,7 @@ def order_warnings(battles: Battles, *, judges: Iterable[str] | None = None) -> 
         if len(verdicts) >= LEAST_VERDICTS and not FAIR[0] <= share <= FAIR[1]:
             found.append(
                 f"judge {judge} prefers model_a in {share:.0%} of its verdicts, and the order of presentation is "
-                "not recorded: if model_a was always shown first, say order='ab'; a preference for a position "
+                "not recorded: if model_a was always shown first, give order='ab'; a preference for a position "
                 "otherwise compresses the judge's scale"
             )
     return found
@@ -90,7 +90,7 @@ def _penalised(estimates: Estimates) -> list[str]:
     noted = rows[rows["note"].str.contains("only the penalty")]
     by = {str(judge): note for judge, note in zip(noted["judge"], noted["note"], strict=True)}
     return [
-        f"{f'judge {judge}' if judge else 'people'}: {note}; the Bayesian rows rest on the prior there"
+        f"{f'judge {judge}' if judge else 'people'}: {note}; the Bayesian rows depend on the prior there"
         for judge, note in by.items()
     ]
 
@@ -119,7 +119,7 @@ def _conflicts(overall: Estimates) -> list[str]:
     """Judges whose stated verdicts and scores say different things: the verdict is what counts."""
     means = {
         "sign_conflict[decisive]": "of decisive verdicts go against the sign of the score gap",
-        "sign_conflict[tie]": "of verdicts beside a score gap are ties",
+        "sign_conflict[tie]": "of verdicts with a score gap are ties",
     }
     rows = overall.where(estimand=list(means)).frame.to_dict("records")
     return [

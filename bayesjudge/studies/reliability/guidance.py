@@ -70,7 +70,7 @@ def _order(pair: Compared) -> ChecklistItem:
     recorded = pair.counts.recorded if isinstance(pair, Chosen) else pair.counts.order != 0
     known = float(pair.counts.n[recorded].sum() / pair.counts.n.sum())
     if not known:
-        text = "Not recorded: position bias cannot be told from preference, and nothing is said of it."
+        text = "Not recorded: position bias cannot be distinguished from preference, and is not estimated."
         return "Order of presentation", "no", text
     if isinstance(pair, Chosen):
         fewest = min(int((one.data.n.sum(2) > 0).sum(1).min()) for one in pair.choices)
@@ -85,14 +85,14 @@ def _modes(pair: Compared | None, point: Pointwise | None) -> ChecklistItem:
     if pair is not None and point is not None:
         return "Comparisons and scores", "yes", "Both are reported, with the gap between them."
     have, lack = ("comparisons", "scores") if pair is not None else ("scores", "comparisons")
-    text = f"Only {have}: without {lack}, verdicts that go beyond their evidence cannot be seen."
+    text = f"Only {have}: without {lack}, decisive verdicts between nearly equal responses cannot be detected."
     return "Comparisons and scores", "warn", text
 
 
 def _panel(pair: Compared | None, point: Pointwise | None) -> ChecklistItem:
     judges = {judge for part in (pair, point) if part is not None for judge in part.counts.judges}
     if len(judges) < 2:
-        return "Panel of judges", "warn", "One judge: how much depends on who judges cannot be seen."
+        return "Panel of judges", "warn", "One judge: how much depends on the judge cannot be estimated."
     return ("Panel of judges", "yes", f"{len(judges)} judges; agreement beyond chance is reported for each pair.")
 
 
@@ -106,7 +106,7 @@ def _uncertain(items: pd.DataFrame) -> tuple[ChecklistItem, ...]:
 
 def _categories(pair: Compared) -> tuple[ChecklistItem, ...]:
     if not pair.counts.categories:
-        return (("Categories", "warn", "No categories were given: stability by kind of task is not shown."),)
+        return (("Categories", "warn", "No categories are in the table: stability by kind of task is not estimated."),)
     names = pair.counts.categories
     return (("Categories", "yes", f"Flip rates are shown for {len(names)} categories."),)
 
