@@ -140,7 +140,7 @@ def _first(answer: Comparison, rows: pd.DataFrame) -> tuple[Shown, Figure]:
             columns[heading] = [Chance(p, draws) for p in rows[key]]
     prob, method = answer.settings["prob"], method_words(rows["method"].iloc[0])
     caption = f"{_name(answer)} by {method}, {100 * prob:g} % intervals"
-    table = Shown(caption=caption, frame=pd.DataFrame(columns), number_format=_spec(answer), folded=False)
+    table = Shown(caption=caption, frame=pd.DataFrame(columns), number_format=_spec(answer), folded=False, shown=5)
     named = {"difference": "point", "difference_lower": "lower", "difference_upper": "upper", "model": "unit"}
     drawn = rows.rename(columns=named)[["unit", "point", "lower", "upper", "method"]]
     cells = dict.fromkeys(("judge", "group", "note"), "")

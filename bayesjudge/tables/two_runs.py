@@ -63,6 +63,7 @@ def stack_verdicts(one: Verdicts, two: Verdicts, *, runs: Runs, label_judge: boo
         warnings=tuple(dict.fromkeys([*one.warnings, *two.warnings])),
         annotations=None,
         label_source=one.label_source or two.label_source,
+        source=(*one.source, *two.source),
         cluster=one.cluster if one.cluster == two.cluster else None,
     )
     return TwoRuns(table=table, units=units, paired=paired, notes=(*notes, *more, *unpaired), judges=changed)
@@ -92,6 +93,7 @@ def stack_battles(one: Battles, two: Battles, *, runs: Runs, anchors: Collection
         dropped=_dropped(one, two, runs) | twice,
         warnings=tuple(dict.fromkeys([*one.warnings, *two.warnings])),
         label_source=one.label_source or two.label_source,
+        source=(*one.source, *two.source),
     )
     return TwoRuns(table=table, units=units, paired=paired, notes=(*notes, *unpaired))
 

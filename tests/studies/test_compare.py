@@ -175,3 +175,16 @@ def test_the_command_compares_the_elo_of_battles(tmp_path: Path) -> None:
         2,
         "bayesjudge: --threshold is for verdicts, not for battles: leave it out\n",
     )
+
+
+def test_both_files_are_named(tmp_path: Path) -> None:
+    files = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for file in files:
+        run_of().to_csv(file, index=False)
+    answer = bj.compare(*files, **CHEAP)
+    assert [Path(one["file"]).name for one in answer.source] == ["one.csv", "two.csv"]
+    page = answer.page()
+    assert page.question == "What changed from before to after?"
+    assert page.table is not None
+    assert list(page.table.frame.columns[:4]) == ["model", "after − before", "before", "after"]
+    assert "no Bayesian figure" in " ".join(page.headline) or answer.gate.passed

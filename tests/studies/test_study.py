@@ -343,8 +343,8 @@ def test_labels_whose_choice_is_known_are_not_tested(log, how):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"labels": "enriched"}, "give one of them"),
-        ({"labels": "chosen-by-verdict"}, "give one of them"),
+        ({"labels": "enriched"}, "give one"),
+        ({"labels": "chosen-by-verdict"}, "give one"),
         ({"population": "items"}, "drawn evenly"),
     ],
 )
