@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bayesjudge.version import __version__
 
 if TYPE_CHECKING:
-    from bayesjudge.adapters import as_model, data_view
+    from bayesjudge.adapters import as_baseline, as_model, data_view
     from bayesjudge.checks import prior_predictive
     from bayesjudge.counts import count_verdicts
     from bayesjudge.counts.battles.counts import count_battles
@@ -50,6 +50,7 @@ _WHERE = {
     "UsageError": "errors",
     "Verdicts": "tables",
     "accuracy": "studies",
+    "as_baseline": "adapters",
     "as_model": "adapters",
     "audit": "studies",
     "compare": "studies",
@@ -90,6 +91,7 @@ __all__ = [
     "Verdicts",
     "__version__",
     "accuracy",
+    "as_baseline",
     "as_model",
     "audit",
     "compare",

@@ -8,16 +8,15 @@ with ``obs=`` has the name of the array that it observes.
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesjudge.adapters.files import from_file
 from bayesjudge.adapters.views import PATTERN, data_view, resampled
-from bayesjudge.errors import UsageError, did_you_mean
+from bayesjudge.errors import UsageError
 from bayesjudge.estimates.posterior import accuracy_quantities, differences, quantity
 from bayesjudge.maths.bradley_terry import shown_pairs, to_elo
 from bayesjudge.model import Data, GenerativeModel, Model, Statistic
@@ -59,7 +58,7 @@ def as_model(given: Any) -> Model:
     >>> as_model(coin).label
     'bayes:coin'
     """
-    given = _from_file(given) if isinstance(given, str) else given
+    given = from_file(given, what="model") if isinstance(given, str) else given
     if isinstance(given, Model):
         return given
     if not callable(given) or isinstance(given, type):
@@ -69,20 +68,6 @@ def as_model(given: Any) -> Model:
             "(examples/own_function.py, examples/own_model.py)"
         )
     return FunctionModel(function=given)
-
-
-def _from_file(text: str) -> Any:
-    """What a Python file has under a name."""
-    path, _, name = text.rpartition(":")
-    if not Path(path).is_file():
-        raise UsageError(f"model {text!r}: no file {path!r}; write file.py:name")
-    found = runpy.run_path(path)
-    if name not in found:
-        functions = [
-            key for key, value in found.items() if callable(value) and getattr(value, "__module__", "") == "<run_path>"
-        ]
-        raise UsageError(f"{path!r} has no {name!r}{did_you_mean(name, functions)}")
-    return found[name]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,10 @@ def cover(
     datasets: Annotated[int, typer.Option(help="Simulated data sets in each cell of the sweep.")] = 100,
     block: Annotated[int, typer.Option(help="Data sets that are fitted, and stored, at a time.")] = 50,
     baselines: Annotated[bool, typer.Option(help="Also the frequentist methods of a sweep.")] = True,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this frequentist method: a name, or file.py:name; may be given more than once."),
+    ] = None,
     out: Blocks = None,
     prob: Prob = 0.95,
     seed: Seed = 0,
@@ -60,6 +64,10 @@ def cover(
         from bayesjudge.simulation import coverage
 
         sweep = _sweep(question, table, mapping(option, "--option", "pooling=shared"))
+        if baseline:
+            from bayesjudge.simulation.sweeps.questions import with_baselines
+
+            sweep = with_baselines(question, baseline)
         if out is not None:
             require_writable(out)
         found = coverage(

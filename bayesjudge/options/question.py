@@ -101,10 +101,10 @@ class QuestionOptions(Options):
         ),
     ] = field(default_factory=dict)
     baselines: Annotated[
-        Sequence[str | Named] | None,
+        Sequence[str | Named | Callable[..., Any]] | None,
         Option(
-            "Frequentist method: a name, or in Python a `Baseline`; may be given more than once. By default "
-            "all of this package.",
+            "Frequentist method: a name, or file.py:name of a function; in Python also a function or a "
+            "`Baseline`; may be given more than once. By default all of this package.",
             flag="--baseline",
             metavar="<method>",
             recorded="given",

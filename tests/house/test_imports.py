@@ -63,7 +63,7 @@ ROOMS = {
     "baselines": LEAVES | {"counts"},
     "datasets": LEAVES | {"counts"},
     "models": LEAVES | {"counts", "model", "priors"},
-    "adapters": {"counts", "errors", "estimates", "maths", "model", "models", "tables"},
+    "adapters": {"baseline", "counts", "errors", "estimates", "maths", "model", "models", "tables"},
     "checks": {"errors", "estimates", "model", "inference"},
     # Figures know estimates only; pages and screens are made of stored answers, without what was fitted.
     "plots": {"errors", "estimates", "text"},

@@ -10,15 +10,18 @@ where its intervals must hold what they say, neither less nor more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bayesjudge.adapters.baseline import taken_as_baseline
+from bayesjudge.baseline import QuestionName, chosen_baselines
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.inference import Hmc
 from bayesjudge.model import find_model
+from bayesjudge.options import AccuracyOptions, EloOptions, QuestionOptions, ReliabilityOptions
 from bayesjudge.simulation import Cell, prior_cell
 from bayesjudge.simulation.sweeps import baselines, prior_worlds, worlds
 
@@ -57,6 +60,42 @@ def sweep_of(question: str) -> Sweep:
     if question not in SWEEPS:
         raise UsageError(f"there is no sweep for {question!r}; there are {', '.join(SWEEPS)}")
     return SWEEPS[question]
+
+
+#: Options whose values a baseline of others may ask for, by sweep.
+_OPTIONS: Mapping[str, tuple[QuestionName, type[QuestionOptions]]] = {
+    "accuracy": ("accuracy", AccuracyOptions),
+    "elo": ("elo", EloOptions),
+    "judge-elo": ("elo", EloOptions),
+    "soft-elo": ("elo", EloOptions),
+    "reliability": ("reliability", ReliabilityOptions),
+    "scores": ("reliability", ReliabilityOptions),
+}
+
+
+def with_baselines(question: str, chosen: Sequence[Any]) -> Sweep:
+    """The sweep of a question with only these frequentist methods: its own by name, others' as a question takes them.
+
+    Examples
+    --------
+    >>> with_baselines("accuracy", ["naive"]).baselines is None
+    False
+    """
+    sweep = sweep_of(question)
+    own = sweep.baselines
+    if question not in _OPTIONS or own is None:
+        raise UsageError(f"--baseline is for the sweeps {', '.join(_OPTIONS)}, not {question}")
+    name, options = _OPTIONS[question]
+    table, _ = sweep.cells[0].simulate(0)
+    known = sorted(set(own(table, prob=0.95, seed=0).frame["method"]))
+    methods, others = chosen_baselines([taken_as_baseline(one, name) for one in chosen], question=name, own=known)
+
+    def estimates(counts: Any, *, prob: float, seed: int) -> Estimates:
+        asked = options(prob=prob, seed=seed, bootstrap=1000)
+        rows = [own(counts, prob=prob, seed=seed).where(method=methods)] if methods else []
+        return Estimates.concat([*rows, *(one.estimates(counts, options=asked) for one in others)])
+
+    return replace(sweep, baselines=estimates)
 
 
 def prior_sweep(model: Model, data: Data) -> Sweep:

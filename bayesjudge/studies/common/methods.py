@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from bayesjudge.adapters import as_model
+from bayesjudge.adapters.baseline import taken_as_baseline
+from bayesjudge.adapters.files import names_file
 from bayesjudge.baseline import QuestionName, chosen_baselines
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates
@@ -29,7 +31,7 @@ def further_models(options: QuestionOptions, *, own: Collection[str], needs: typ
     for one in options.models or ():
         if isinstance(one, str) and one in own:
             continue
-        model = named(one) if isinstance(one, str) and ".py:" not in one else as_model(one)
+        model = named(one) if isinstance(one, str) and not names_file(one) else as_model(one)
         if not isinstance(model, needs):
             raise lacks(model, needs)
         found.append(believing(model, options))
@@ -80,6 +82,7 @@ def baseline_rows(
     rows: Callable[[Collection[str] | None], Estimates],
 ) -> Estimates:
     """Rows of the baselines that were requested: its ``own`` by ``rows(methods)``, then others'."""
-    methods, others = chosen_baselines(options.baselines, question=question, own=own)
+    chosen = None if options.baselines is None else [taken_as_baseline(one, question) for one in options.baselines]
+    methods, others = chosen_baselines(chosen, question=question, own=own)
     parts = [] if methods == [] else [rows(methods)]
     return Estimates.concat([*parts, *(one.estimates(counts, options=options) for one in others)])

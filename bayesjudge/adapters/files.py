@@ -1,0 +1,28 @@
+"""What a Python file of the user's has under a name."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+from bayesjudge.errors import UsageError, did_you_mean
+
+
+def names_file(text: Any) -> bool:
+    """Whether a text is ``file.py:name``."""
+    return isinstance(text, str) and ".py:" in text
+
+
+def from_file(text: str, *, what: str) -> Any:
+    """The object of ``file.py:name``; the file is run."""
+    path, _, name = text.rpartition(":")
+    if not Path(path).is_file():
+        raise UsageError(f"{what} {text!r}: no file {path!r}; write file.py:name")
+    found = runpy.run_path(path)
+    if name not in found:
+        functions = [
+            key for key, value in found.items() if callable(value) and getattr(value, "__module__", "") == "<run_path>"
+        ]
+        raise UsageError(f"{path!r} has no {name!r}{did_you_mean(name, functions)}")
+    return found[name]
