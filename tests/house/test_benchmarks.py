@@ -263,8 +263,12 @@ def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
     shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "100")
     assert "heron − otter" in shown
     assert (tmp_path / "accuracy.html").stat().st_size > 10_000
-    assert "twice as wide" in run(str(EXAMPLES / "priors.py"))
     assert "intervals hold the human accuracy" in run(str(EXAMPLES / "triviaqa.py"), "--draws", "100")
+
+
+@pytest.mark.slow
+def test_the_example_of_priors_runs() -> None:
+    assert "twice as wide" in run(str(EXAMPLES / "priors.py"))
 
 
 @pytest.mark.parametrize("name", model_names())
