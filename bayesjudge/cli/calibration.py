@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayesjudge.cli.options import Blocks, Chains, Draws, Json, Quiet, Seed, Strict
-from bayesjudge.cli.registered import Choices, Kind, kind_of
+from bayesjudge.cli.registered import Choices, Kind, kind_of, model_of
 from bayesjudge.cli.running import mapping, plain_messages
-from bayesjudge.options.registered import registered
 
 if TYPE_CHECKING:
     from bayesjudge.simulation import Calibration
@@ -45,7 +44,7 @@ def calibrate(
 
         if out is not None:
             require_writable(out)
-        chosen, kind = registered(model, mapping(option, "--option", "pooling=shared")), kind_of(model, table)
+        chosen, kind = model_of(model, mapping(option, "--option", "pooling=shared")), kind_of(model, table)
         data = chosen.prepare(small_table(kind))
         found = sbc(
             chosen,

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayesjudge.cli.options import Blocks, Json, Prob, Quiet, Seed
-from bayesjudge.cli.registered import Choices, Kind, kind_of
+from bayesjudge.cli.registered import Choices, Kind, kind_of, model_of
 from bayesjudge.cli.running import mapping, plain_messages
-from bayesjudge.options.registered import registered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +30,7 @@ def cover(
         str,
         typer.Argument(
             help="A sweep (accuracy, panel, elo, soft-elo, reliability, scores, audit), or a registered "
-            "model: truths from its prior."
+            "model, or file.py:name of a function: truths from its prior."
         ),
     ],
     table: Kind = None,
@@ -101,6 +100,7 @@ def _refused(found: Coverage, sweep: Sweep) -> bool:
 
 def _sweep(question: str, table: str | None, options: Mapping[str, str]) -> Sweep:
     """The sweep of that name, or one cell of truths from the prior of the model of that name."""
+    from bayesjudge.adapters.files import names_file
     from bayesjudge.datasets.small import small_table
     from bayesjudge.errors import UsageError
     from bayesjudge.model import model_names
@@ -110,12 +110,12 @@ def _sweep(question: str, table: str | None, options: Mapping[str, str]) -> Swee
         if table is not None or options:
             raise UsageError(f"--table and --option are for models; {question} is a sweep")
         return SWEEPS[question]
-    if question not in model_names():
+    if question not in model_names() and not names_file(question):
         raise UsageError(
             f"{question!r} is neither a sweep nor a registered model; there are "
             f"{', '.join(SWEEPS)}; and the models {', '.join(model_names())}"
         )
-    model = registered(question, options)
+    model = model_of(question, options)
     return prior_sweep(model, model.prepare(small_table(kind_of(question, table))))
 
 

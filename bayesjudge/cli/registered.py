@@ -1,13 +1,31 @@
-"""The small table that a registered model is judged on."""
+"""A model to be judged on simulated data, registered or of a file, and the small table it is judged on."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from bayesjudge.model import Model
+
 Kind = Annotated[str | None, typer.Option(help="Kind of small table to judge a model on; for one of another package.")]
 Choices = Annotated[list[str] | None, typer.Option(help="A model's option, for instance pooling=shared.")]
+
+
+def model_of(name: str, options: Mapping[str, str]) -> Model:
+    """The registered model of that name with its options, or the function of ``file.py:name``, which has none."""
+    from bayesjudge.adapters import as_model
+    from bayesjudge.adapters.files import names_file
+    from bayesjudge.errors import UsageError
+    from bayesjudge.options.registered import registered
+
+    if not names_file(name):
+        return registered(name, options)
+    if options:
+        raise UsageError(f"--option is for registered models; {name} is a function, whose numbers stand in its file")
+    return as_model(name)
 
 
 def kind_of(model: str, table: str | None) -> str:

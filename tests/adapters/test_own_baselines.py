@@ -109,3 +109,15 @@ def test_the_command_names_the_baselines_there_are() -> None:
     assert "no baseline 'naiv' (did you mean 'naive'?)" in " ".join(done.output.split())
     done = CliRunner().invoke(app, ["simulate", "coverage", "audit", "--baseline", "naive", "--datasets", "1"])
     assert "--baseline is for the sweeps" in done.output
+
+
+def test_a_function_of_a_file_is_judged_like_a_registered_model() -> None:
+    from bayesjudge.cli.coverage import _sweep
+
+    function = f"{EXAMPLE.parent / 'own_function.py'}:validated_judge"
+    sweep = _sweep(function, "verdicts", {})
+    assert sweep.cells[0].swept == "truths from the prior of bayes:validated_judge"
+    with pytest.raises(UsageError, match="--option is for registered models"):
+        _sweep(function, "verdicts", {"pooling": "shared"})
+    with pytest.raises(UsageError, match="name the kind it takes with --table"):
+        _sweep(function, None, {})
