@@ -271,6 +271,12 @@ def test_the_example_of_priors_runs() -> None:
     assert "twice as wide" in run(str(EXAMPLES / "priors.py"))
 
 
+@pytest.mark.slow
+def test_examples_of_decisions_and_own_baselines_run() -> None:
+    assert "undecided" in run(str(EXAMPLES / "decide.py"))
+    assert "agreement_bound" in run(str(EXAMPLES / "own_baseline.py"))
+
+
 @pytest.mark.parametrize("name", model_names())
 def test_a_card_has_the_priors_of_its_model(name: str, benchmark_module: Callable[[str], Any]) -> None:
     assert benchmark_module("harness.cards").card(name) == (ROOT / "models" / name / "README.md").read_text("utf-8")
