@@ -706,7 +706,7 @@ _FIXTURES: Mapping[str, Fixture] = {
         tool="openevals",
         items=("r1", "r2"),
         judges=("correctness",),
-        dropped={"no item: write the question's id beside each result, as item": 1, "not scored": 1},
+        dropped={"no item: write the question's id next to each result, as item": 1, "not scored": 1},
         content=[
             {"key": "correctness", "score": score, "comment": "because", "source_run_id": run}
             for run, score in (("r1", True), ("r2", False), ("r3", None), (None, True))

@@ -211,7 +211,7 @@ def why_no_bootstrap(data: Data) -> str:
     if data.weights != data.observed or data.also_observed:
         return "the observations are not counts"
     missing = [name for name in ("stratum", "total") if name not in data.arrays]
-    return f"the data have no array {missing[0]!r} that says how they were sampled" if missing else ""
+    return f"the data have no array {missing[0]!r} that states how they were sampled" if missing else ""
 
 
 def bootstrap_counts(data: Data, *, replicates: int, seed: int) -> NDArray[np.int64]:

@@ -198,7 +198,7 @@ def _rate(values: Matrix, lower: Matrix, upper: Matrix) -> float:
 
 def _diagnosis(*, prior: float, likelihood: float) -> str:
     if not (np.isfinite(prior) and np.isfinite(likelihood)):
-        return "cannot be told: the importance weights failed"
+        return "cannot be estimated: the importance weights failed"
     if prior < SENSITIVE_ABOVE:
         return "rests on the data" if likelihood >= SENSITIVE_ABOVE else "moves with neither prior nor data"
     if likelihood < SENSITIVE_ABOVE:

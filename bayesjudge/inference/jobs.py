@@ -52,9 +52,9 @@ def run_jobs[T](jobs: Sequence[Callable[[], T]], *, executor: Executor | None = 
     True
     """
     if workers < 1 or workers != int(workers):
-        raise UsageError(f"workers={workers} must be a whole number of at least 1")
+        raise UsageError(f"workers={workers} must be an integer of at least 1")
     if executor is not None and workers != 1:
-        raise UsageError(f"executor= and workers={workers} both say where to run: give one of them")
+        raise UsageError(f"executor= and workers={workers} both set where to run: give one of them")
     if executor is None and (workers == 1 or len(jobs) < 2):
         return [job() for job in jobs]
     done: dict[int, T] = {}

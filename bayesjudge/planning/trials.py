@@ -106,7 +106,7 @@ def pilot_draws(counts: ArrayLike, *, draws: int = 100, seed: int = 0) -> Array:
     counts = np.asarray(counts)
     if draws < 1 or counts.ndim != 2 or counts.shape[1] != 3 or (counts < 0).any():
         raise UsageError(
-            f"counts must be whole numbers of shape (items, 3) and draws 1 or more, not {counts.shape} and {draws}"
+            f"counts must be integers of shape (items, 3) and draws 1 or more, not {counts.shape} and {draws}"
         )
     gamma = np.random.default_rng(seed).gamma(counts + 0.5, size=(draws, *counts.shape))
     gamma = np.maximum(gamma, 1e-300)

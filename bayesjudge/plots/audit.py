@@ -60,7 +60,7 @@ def trust_scores(trust: pd.DataFrame, held_out: pd.DataFrame | None = None, *, k
     left.set_ylabel("density")
     left.legend(loc="upper center")
     _ordered(right, trust, kind)
-    footnote(figure, f"{int(trust['flip'].sum())} of {len(trust)} verdicts turned around; dotted: one half")
+    footnote(figure, f"{int(trust['flip'].sum())} of {len(trust)} reversed verdicts; dotted: one half")
     return figure
 
 
@@ -69,7 +69,7 @@ def _ordered(axes: Axes, trust: pd.DataFrame, kind: str) -> None:
     rows = trust.sort_values("trust", kind="stable")
     place, flip = np.arange(len(rows)), rows["flip"].to_numpy(dtype=bool)
     axes.fill_between(place, rows["lower"], rows["upper"], color=BAYES_SOFT, linewidth=0, step="mid")
-    for chosen, colour, name in ((~flip, BAYES[0], "kept"), (flip, FLAG, "turned around")):
+    for chosen, colour, name in ((~flip, BAYES[0], "kept"), (flip, FLAG, "reversed")):
         if chosen.any():
             axes.plot(
                 place[chosen],
@@ -113,7 +113,7 @@ def trust_map(trust: pd.DataFrame) -> Figure:
     axes = figure.subplots()
     flip = trust["flip"].to_numpy(dtype=bool)
     sizes = np.clip(4000 / len(trust), 4, 30)
-    for chosen, marker, name in ((~flip, "o", "kept"), (flip, "X", "turned around")):
+    for chosen, marker, name in ((~flip, "o", "kept"), (flip, "X", "reversed")):
         # In the legend only: in the drawing, colour is trust.
         axes.plot([], [], linestyle="none", marker=marker, color=MUTED, markersize=4, label=name)
         if chosen.any():

@@ -62,7 +62,7 @@ def held_out_intervals(frame: pd.DataFrame, *, label: str = "Elo") -> Figure:
     axes.set_yticks(np.arange(len(units)), short_names(units), fontsize=8.6)
     axes.set_xlabel(label)
     figure.legend(loc="outside upper left", ncols=legend_columns(methods), fontsize=SMALL)
-    footnote(figure, "black stroke: what people's votes said")
+    footnote(figure, "black stroke: people's votes")
     return figure
 
 

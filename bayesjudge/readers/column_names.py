@@ -247,7 +247,7 @@ def reference_answers(frame: pd.DataFrame, name: str) -> tuple[str, ...]:
     ]
     return tuple(
         f"column {column!r} looks like reference answers ({_examples(frame[column])}): not used as "
-        f"human labels; `--column {name}={column}` says they are"
+        f"human labels; `--column {name}={column}` states that they are"
         for column in columns
     )
 

@@ -36,7 +36,7 @@ def open_table(source: str | Path) -> Any:
     try:
         connection = ibis.duckdb.connect(path, read_only=True)
     except duckdb.Error as error:
-        fix = "Check that it is whole, and that no other program has it open."
+        fix = "Check that it is complete, and that no other program has it open."
         found = f"no readable DuckDB database ({str(error).splitlines()[0]})"
         raise InputError([file_problem(str(path), found, fix)]) from error
     schema, _, table = name.rpartition(".")

@@ -110,5 +110,5 @@ def _strangers(items: pd.DataFrame, frame: pd.DataFrame) -> Problem:
         column="item",
         found=f"no row about an item of {WHERE} (items: {there} there and {here} here)",
         allowed="one name for an item in both files",
-        fix="Make the names the same, or say which column has them.",
+        fix="Make the names the same, or state which column has them.",
     )

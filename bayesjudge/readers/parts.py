@@ -144,7 +144,7 @@ def _read(source: Source, reading: Reading, taken: Collection[str]) -> Part:
         part = _parsed(source, reading, taken)
         origin = {**source.identity, **_counts(part)}
     except (OSError, EOFError, zlib.error) as error:
-        found, fix = f"a file that cannot be read ({error})", "Check that it is whole, and its permissions."
+        found, fix = f"a file that cannot be read ({error})", "Check that it is complete, and its permissions."
         raise InputError([file_problem(source.name, found, fix)]) from error
     return replace(part, origin=origin)
 

@@ -43,7 +43,7 @@ def recognise_format(
     if len(found) > 1:
         names = " and ".join(f"{fit.tool.name} ({fit.tool.title})" for fit in found)
         commands = " or ".join(f"--format {fit.tool.name}" for fit in found)
-        raise UsageError(f"{name} could be {names}; say which: {commands}")
+        raise UsageError(f"{name} could be {names}; choose one: {commands}")
     if wanted and not found:
         lost = among[0].lacks({key for record in shown for key in record})
         why = f"its records lack {', '.join(map(repr, lost))}" if lost else "its records differ"

@@ -112,7 +112,7 @@ def _file(path: Path) -> Source:
     if not path.is_file():
         raise InputError([file_problem(str(path), "no such file", _near_files(path))])
     if path.suffix.lower() == ".duckdb":
-        raise UsageError(f"{str(path)!r} holds tables; say which: {path}::TABLE")
+        raise UsageError(f"{str(path)!r} holds tables; choose one: {path}::TABLE")
     packed, ending = path.suffix.lower() == ".gz", _ending(path)
     if ending not in {*FORMATS, *_SNIFFED}:
         fix = "save the sheet as CSV" if ending == ".xls" else "rename the file, or pipe it in and read '-'"

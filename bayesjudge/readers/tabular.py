@@ -143,7 +143,7 @@ def read_parquet(
         return arrow_to_pandas(table)
     # The name of a column is text, too.
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        found, fix = f"no readable Parquet ({error})", "Check that the file is whole and its ending right."
+        found, fix = f"no readable Parquet ({error})", "Check that the file is complete and its ending right."
         raise InputError([file_problem(source.name, found, fix)]) from error
 
 

@@ -107,7 +107,7 @@ def _code_name(table: pd.DataFrame, key: str) -> tuple[NDArray[np.int32], pd.Ind
 def _rules(coded: _Coded) -> list[Rule]:
     table = coded.table
     kinds = {
-        CHOICES: (OUTCOME, "Write a, b or tie, or leave it empty where nobody chose."),
+        CHOICES: (OUTCOME, "Write a, b or tie, or leave it empty where no one chose."),
         ("order",): (ORDER, "Write ab or ba."),
         (*LENGTHS, *GAPS): (NUMBER, "Write a number, or leave it empty."),
     }

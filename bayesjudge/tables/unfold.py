@@ -21,7 +21,7 @@ from bayesjudge.tables.words import OUTCOMES, code_numbers
 COUNT_COLUMNS = ("n_a", "n_b", "n_tie")
 #: Columns that hold the scores of both responses of a comparison.
 SIDE_COLUMNS = ("score_a", "score_b")
-_COUNT = "a whole number of trials, 0 or more, or empty for missing"
+_COUNT = "an integer number of trials, 0 or more, or empty for missing"
 #: A date and time fit; a name of thousands of digits, which Python would not read as a number, is no trial.
 _NUMBERED = re.compile(r"(s|score|trial|run|rep|repeat|repetition|sample|rating)[_ ]?(\d{1,18})", re.IGNORECASE)
 

@@ -239,7 +239,7 @@ def _gold_agrees(coded: _Coded) -> Rule:
             codes["answer"].to_numpy()[rows],
             rows,
             lambda row: (
-                f"{codes['label'].iloc[row]} where the labels table says {codes['gold'].iloc[row]} for {name(row)}"
+                f"{codes['label'].iloc[row]} where the labels table has {codes['gold'].iloc[row]} for {name(row)}"
             ),
         )
 

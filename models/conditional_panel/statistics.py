@@ -58,7 +58,7 @@ def _both_yes(response: Any, data: Data) -> dict[str, Any]:
 
 STATISTICS: Mapping[str, Statistic] = {
     "verdicts: rate of a judge": _rates,
-    "verdicts: both judges say 1": _both_yes,
+    "verdicts: both judges give 1": _both_yes,
     "labels: right, by model": _by_model,
     "labelled: both judges wrong": _co_errors,
 }

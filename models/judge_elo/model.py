@@ -73,7 +73,7 @@ class JudgeElo(GenerativeModel):
             "strength": STRENGTH,
             "slope": Slot("Normal(1, 1)", "ratio to people", slope),
             "taste": Slot(
-                Prior("HalfNormal", (PER_LOGIT / 2,)), "Elo", "a judge's own taste moves a model by less than 170"
+                Prior("HalfNormal", (PER_LOGIT / 2,)), "Elo", "a judge's own deviation moves a model by less than 170"
             ),
         }
 

@@ -25,7 +25,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     """
     if counts.weighted != (labels in {"weighted", "reweighted"}):
         raise UsageError(
-            f"labels={labels!r}, but the table says with which probability each answer was chosen to be "
+            f"labels={labels!r}, but the table states with which probability each answer was chosen to be "
             "labelled: labels='weighted' uses the column label_probability; without it, leave it out"
             if counts.weighted
             else f"labels={labels!r} needs the column label_probability: with which probability each "

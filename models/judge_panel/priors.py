@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bayesjudge.priors import Prior, Slot
 from bayesjudge.priors.slot import PROBABILITY
 
-_LOGIT, _TOLD = "logits", "answers that judges like may be better than their votes say, or flatter them"
+_LOGIT, _TOLD = "logits", "answers that judges like may be better or worse than their votes suggest"
 #: Of how far a judge's vote means different things for different models.
 OWN_WEIGHT = "own_weight_spread"
 SLOTS: Mapping[str, Slot] = {

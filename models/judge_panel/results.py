@@ -79,7 +79,7 @@ def _of_models(everywhere: list[str], data: Data) -> dict[str, str]:
     units: dict[str, tuple[Any, ...]] = {str(model): (model,) for model in models}
     units |= {f"{a} − {b}": (a, b) for a, b in itertools.combinations(models, 2)}
     carried = {
-        model: f"no label on {model}: what other models' labels say of the judges is carried over"
+        model: f"no label on {model}: what other models' labels show of the judges is carried over"
         for model in sorted(bare)
     }
     return {

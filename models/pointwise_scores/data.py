@@ -16,7 +16,7 @@ from bayesjudge.counts.scores import ScoreCells, ScoreCounts, TrialMeans
 from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 
-_FEW = "no response was scored twice by one judge under one condition, so noise cannot be told from responses"
+_FEW = "no response was scored twice by one judge under one condition, so noise cannot be distinguished from responses"
 
 
 def gaussian_data(counts: ScoreCounts) -> Data:
@@ -144,7 +144,7 @@ def _units(cells: ScoreCells) -> tuple[float, float]:
     variance = float(weight @ (cells.mean - location) ** 2) + float(cells.squares.sum() / cells.n.sum())
     if not variance > 0:
         raise UsageError(
-            "every score is the same, so there is nothing to tell apart; give scores that differ, or check "
+            "every score is the same, so there is nothing to distinguish; give scores that differ, or check "
             "which column was read as the score (--column score=NAME)"
         )
     return location, variance**0.5

@@ -10,7 +10,7 @@ _SD, _LOGIT = "standard deviations of the scores", "logits"
 _SCALE = Slot("Normal(0, 0.5)", "log", "some judges use half as much again of the scale as others")
 SLOTS: Mapping[str, Mapping[str, Slot]] = {
     "gaussian": {
-        "mean": Slot("Normal(0, 2)", f"{_SD}, from their mean", "weak: the scores say it"),
+        "mean": Slot("Normal(0, 2)", f"{_SD}, from their mean", "weak: the scores determine it"),
         "response_spread": Slot("HalfNormal(1)", _SD, "as wide as the scores themselves"),
         "noise": Slot("HalfNormal(1)", _SD, "as wide as the scores themselves"),
         "leniency": Slot("Normal(0, 0.5)", _SD, "judges differ by less than responses do"),
@@ -23,7 +23,7 @@ SLOTS: Mapping[str, Mapping[str, Slot]] = {
         "leniency": Slot("Normal(0, 1)", _LOGIT, "judges differ by about the noise"),
         "interaction_spread": Slot("Gamma(2, 2)", _LOGIT, "around 1, and not 0, where the density is a funnel"),
         "log_scale": _SCALE,
-        "middle_cut": Slot("Normal(0, 3)", _LOGIT, "weak: the levels' frequencies say it"),
-        "cut_gap": Slot("Gamma(2, 1.5)", _LOGIT, "levels lie about 1.3 apart"),
+        "middle_cut": Slot("Normal(0, 3)", _LOGIT, "weak: the levels' frequencies determine it"),
+        "cut_gap": Slot("Gamma(2, 1.5)", _LOGIT, "levels differ by about 1.3"),
     },
 }

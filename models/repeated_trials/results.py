@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 #: True gaps of two adjacent models, as a share of the questions, whose risk of swapping ranks is given.
 GAPS = (0.01, 0.05, 0.10)
 UNIDENTIFIED = "the order of presentation was not recorded: position bias is not identified"
-ONE_ORDER = "one order only: position bias cannot be told from preference, and rests on the prior"
+ONE_ORDER = "one order only: position bias cannot be distinguished from preference, and rests on the prior"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

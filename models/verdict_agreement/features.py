@@ -74,7 +74,7 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
     mean. Where every pair was judged in both orders, that goes for the order and for whether the verdict
     changes with it: the model knows of the latter through the vote, which is 0 then.
 
-    Where most unverified pairs are about questions that nobody verified, evidence comes in questions: pairs
+    Where most unverified pairs are about questions that no one verified, evidence comes in questions: pairs
     of one question have like directions and like outcomes, so that more directions than the verified
     questions can tell apart are learned as noise, and pull trust on other questions towards one half. One
     direction for `QUESTIONS_A_DIRECTION` verified questions is used then (the card says why).
@@ -126,7 +126,7 @@ def _carried(pairs: Pairs, components: int) -> tuple[int, list[str]]:
         return components, []
     most = min(components, question.nunique() // QUESTIONS_A_DIRECTION)
     messages = (
-        f"most unverified pairs are about questions that nobody verified: {most} of {components} directions "
+        f"most unverified pairs are about questions that no one verified: {most} of {components} directions "
         f"of the embeddings are used, one for {QUESTIONS_A_DIRECTION} verified questions"
     )
     return most, [messages] if most < components else []

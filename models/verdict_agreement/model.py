@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 LABELS = ("both", "positives")
 #: k of a block's scale, by the family of its prior.
 FREEDOM = {"HalfNormal": 1, "Rayleigh": 2}
-_LEARNED = "how much it says is learned; it may be nothing"
+_LEARNED = "its effect is estimated; it may be nothing"
 SLOTS: Mapping[str, Slot] = {
     "intercept": Slot("Normal(0, 1.5)", "logits", "consistency from .05 to .95", families=("Normal",)),
     **{
@@ -108,7 +108,7 @@ class VerdictAgreement(GenerativeModel):
             raise UsageError(
                 "labels='positives' needs reviewed=: the share of agreements that were reviewed, or a column "
                 "of review probabilities. Agreements alone cannot tell a judge who is often wrong from "
-                "reviewers who looked at little: only their product is seen"
+                "reviewers who looked at little: only their product is observed"
             )
         if self.labels == "both" and self.reviewed is not None:
             raise UsageError(

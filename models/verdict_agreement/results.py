@@ -57,7 +57,7 @@ def consistency(posterior: xr.Dataset, data: Data, *, side: NDArray[np.float64] 
     Parameters
     ----------
     side : array (other,), optional
-        Mean side of each unverified pair's verdicts after some were turned around; by default its vote.
+        Mean side of each unverified pair's verdicts after some were reversed; by default its vote.
     """
     import xarray as xr
 

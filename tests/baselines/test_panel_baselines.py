@@ -325,7 +325,7 @@ def test_without_a_bootstrap_the_luck_stays_in_and_is_said_to():
     _, votes = simulated(np.random.default_rng(23))
     choice = choose_judge(votes, bootstrap=0)
     assert np.isnan(choice.corrected_agreement)
-    assert choice.note.endswith("the luck of the choice included")
+    assert choice.note.endswith("selection bias included")
 
 
 # Redundancy

@@ -258,8 +258,8 @@ def test_an_engine_that_does_not_exist_is_named(third_party: ModuleType) -> None
 @pytest.mark.parametrize(
     ("engine", "options", "message"),
     [
-        ("nuts", {"draws": 0}, "draws=0 must be a whole number of at least 1"),
-        ("hmc", {"chains": 1.5}, "chains=1.5 must be a whole number"),
+        ("nuts", {"draws": 0}, "draws=0 must be an integer of at least 1"),
+        ("hmc", {"chains": 1.5}, "chains=1.5 must be an integer"),
         ("laplace", {"tune": -1}, "tune=-1 must be"),
         ("pymc", {"target_accept": 1.0}, "target_accept=1.0 must lie between 0 and 1"),
         ("pymc", {"sampler": "stan"}, "'stan' is not one of numpyro, pymc"),

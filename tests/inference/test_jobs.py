@@ -56,7 +56,7 @@ def test_the_error_of_a_job_is_raised_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"workers": 0}, "workers=0 must be a whole number of at least 1"), ({"workers": 2}, "give one of them")],
+    [({"workers": 0}, "workers=0 must be an integer of at least 1"), ({"workers": 2}, "give one of them")],
 )
 def test_places_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
     with ThreadPoolExecutor(1) as executor, pytest.raises(UsageError, match=message):

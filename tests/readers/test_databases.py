@@ -36,7 +36,7 @@ def test_a_table_of_a_database_is_read_and_left_alone(database: Path) -> None:
 def test_what_is_not_there_is_named(database: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Did you mean 'verdicts'"):
         read_verdicts(f"{database}::verdict")
-    with pytest.raises(UsageError, match=r"say which: .*logs\.duckdb::TABLE"):
+    with pytest.raises(UsageError, match=r"choose one: .*logs\.duckdb::TABLE"):
         read_verdicts(database)
     with pytest.raises(InputError, match="no such file"):
         read_verdicts(tmp_path / "absent.duckdb::verdicts")

@@ -33,7 +33,7 @@ def test_reference_answers_are_no_human_labels_until_somebody_says_so(name: str)
     assert verdicts.frame["label"].isna().all()
     assert verdicts.label_source is None
     message = f"column {name!r} looks like reference answers (1.0/0.0): not used as human labels"
-    assert f"{message}; `--column label={name}` says they are" in verdicts.warnings
+    assert f"{message}; `--column label={name}` states that they are" in verdicts.warnings
     mapped = read_verdicts(frame, columns={"label": name})
     assert mapped.label_source == "mapped"
     assert mapped.frame["label"].equals(read_verdicts(FRAME).frame["label"])
@@ -63,7 +63,7 @@ def test_reference_answers_of_battles_and_pairs_are_no_peoples_either() -> None:
     )
     for read, name in ((read_battles, "human"), (read_pairs, "human_prefers")):
         message = "column 'gold' looks like reference answers (a): not used as human labels"
-        assert f"{message}; `--column {name}=gold` says they are" in read(log).warnings
+        assert f"{message}; `--column {name}=gold` states that they are" in read(log).warnings
         assert read(log).label_source is None
         assert read(log, columns={name: "gold"}).label_source == "mapped"
         assert read(log.rename(columns={"gold": "human"})).label_source == "human"

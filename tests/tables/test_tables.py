@@ -212,7 +212,7 @@ def test_gold_labels_that_contradict_are_refused_together() -> None:
     gold = pd.DataFrame({"item": ["q1", "q2", "q2"], "label": [0, 1, 0]})
     assert problems(table(label=[1, None]), labels=gold) == [("labels.label", (2, 3), "0 and 1 for item 'q2'")]
     assert problems(table(label=[1, None]), labels=gold[:2]) == [
-        ("label", (1,), "1 where the labels table says 0 for item 'q1', model 'm'")
+        ("label", (1,), "1 where the labels table has 0 for item 'q1', model 'm'")
     ]
 
 

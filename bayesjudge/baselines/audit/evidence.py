@@ -75,7 +75,7 @@ def gather(pairs: Pairs, *, anchors: Anchors = "people") -> Evidence:
     if not len(rows):
         kind = "that people agree with and " if anchors == "agreements" else ""
         reason = f"no verified pair {kind}that has a direction"
-        fix = "Verify more pairs, or use embeddings that tell the responses apart."
+        fix = "Verify more pairs, or use embeddings that distinguish the responses."
         raise InputError([_problem(reason, fix)])
     right = agrees[rows][:, None]
     codes = np.asarray(pairs.frame["category"].astype("category").cat.codes, dtype=np.int64)

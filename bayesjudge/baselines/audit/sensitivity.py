@@ -85,5 +85,5 @@ def score_audit(audit: Audit, pairs: Pairs, held_out: NDArray[np.bool_]) -> dict
 
 def _hidden(pairs: Pairs, held_out: NDArray[np.bool_]) -> Pairs:
     if not held_out.any() or not pairs.verified[held_out].all():
-        raise UsageError("held_out must mark some verified pairs, and none that nobody verified")
+        raise UsageError("held_out must mark some verified pairs, and none that no one verified")
     return pairs.hide(held_out)

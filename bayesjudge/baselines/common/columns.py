@@ -62,7 +62,7 @@ def finished(point: Array, lower: Array, upper: Array, *, context: Context) -> C
     states = [
         (context.bounded & ((point < low) | (point > high)), [f"unclipped {value:.4g}" for value in point]),
         (unknown & ~undefined, [context.no_error] * len(point)),
-        (flat & ~undefined, ["no variation seen: interval without width"] * len(point)),
+        (flat & ~undefined, ["no variation observed: interval without width"] * len(point)),
     ]
     notes = [
         _joined(context.reasons[c], context.cautions[c], *(text[c] for applies, text in states if applies[c]))

@@ -83,7 +83,7 @@ def reliability(found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta
     """
     if bins < 1 or not len(found.size):
         raise UsageError(
-            "a reliability diagram needs a bin or more and human votes beside gaps; got "
+            "a reliability diagram needs a bin or more and human votes next to gaps; got "
             f"bins={bins} and {int(found.cells.sum())} votes"
         )
     place = _bin_of(found, bins)
@@ -199,7 +199,7 @@ def _share_row(
 def _kappa_row(table: Floats, clusters: JudgeClusters, *, prob: float) -> Row:
     point = float(cohen_kappa(table))
     if np.isnan(point):
-        why = "too few battles, or all alike"
+        why = "too few battles, or all equal"
         return undefined_row("kappa", why, prob=prob, bounds=(-1.0, 1.0))
     gradient = half_turned(kappa_gradient(table))
     spread = clusters.spread(lambda rows: (rows.votes * gradient[_outcome(rows.label)]).sum(axis=1))
@@ -227,7 +227,7 @@ def conflict_rows(shown: JudgedBattles, *, prob: float) -> list[Row]:
             shown.n[some].sum(),
             shown.n[among].sum(),
             prob=prob,
-            note=_size_note(shown, some) if among.any() else "no stated verdict beside scores",
+            note=_size_note(shown, some) if among.any() else "no stated verdict next to scores",
         )
         for name, (some, among) in kinds.items()
     ]

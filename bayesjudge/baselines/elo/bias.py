@@ -230,7 +230,7 @@ def family_rows(
     # Streams follow the data and not the judges' names.
     others = sorted((cells for cells in others if cells.sum()), key=lambda cells: cells.tolist())
     if not mine.sum() or not others:
-        why = "no battle of the judge's own family, or nobody to compare with"
+        why = "no battle of the judge's own family, or no one to compare with"
         return [undefined_row("own_family_excess", why, prob=prob, bounds=(-1.0, 1.0))]
     rng = np.random.default_rng(seed)
     point = _share(mine) - np.median([_share(cells) for cells in others], axis=0)

@@ -103,7 +103,7 @@ def reliability_table(
         if len(found.size):
             parts.append(agreement.reliability(found, bins=bins, prob=prob).assign(panel=judge))
     if not parts:
-        raise UsageError("no judge has scores beside human votes that are no ties")
+        raise UsageError("no judge has scores and human votes that are not ties")
     return pd.concat(parts, ignore_index=True)
 
 

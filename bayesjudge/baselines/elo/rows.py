@@ -38,7 +38,7 @@ def share_row(
     """
     hits, n = int(successes), int(trials)
     if not n:
-        return undefined_row(estimand, note or "no battle to look at", prob=prob, bounds=(0.0, 1.0))
+        return undefined_row(estimand, note or "no battle to use", prob=prob, bounds=(0.0, 1.0))
     worth = n if spread is None else _effective(hits / n, n, spread, prob)
     lower, upper = clopper_pearson(hits / n * worth, worth, prob=prob)
     return {
@@ -118,7 +118,7 @@ def bootstrap_row(
     counts = np.asarray(cells, dtype=np.int64)
     point = float(statistic(counts[None, :].astype(float))[0]) if counts.sum() else np.nan
     if np.isnan(point):
-        return undefined_row(estimand, "too few battles, or all alike", prob=prob, bounds=bounds)
+        return undefined_row(estimand, "too few battles, or all equal", prob=prob, bounds=bounds)
     lower, upper = bounds
     if bootstrap:
         draws = draw_counts(counts, bootstrap, np.random.default_rng(seed)).astype(float)

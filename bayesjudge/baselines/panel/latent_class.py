@@ -43,7 +43,7 @@ _SMOOTHING = 0.5
 _STEP = 1e-4
 _WARNING = (
     "label-free: right only if the judges err independently of each other given the label, which "
-    "judges of one kind do not; look at their error correlations before believing it"
+    "judges of one kind do not; inspect their error correlations before relying on it"
 )
 #: Least eigenvalue of the information, relative to the largest, that counts as determined.
 _SINGULAR = 1e-10

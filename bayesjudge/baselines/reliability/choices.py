@@ -31,7 +31,7 @@ type Counts = NDArray[np.int64]
 
 #: Why the slots say nothing.
 UNRECORDED = "neither the order of the options nor the chosen slot was recorded: what slots add is not identified"
-_NO_TRUTH = "no column truth says which option is right"
+_NO_TRUTH = "no column truth states which option is right"
 _ONCE = "no arrangement has two trials"
 
 

@@ -62,7 +62,7 @@ def score_gaps(counts: ScoreCounts, *, responses: tuple[str, str] | None = None)
     names = responses or counts.responses
     if len(names) != 2 or not set(names) <= set(counts.responses):
         raise UsageError(
-            f"a gap needs two responses; the scores have {list(counts.responses)}, so say which: responses=('a', 'b')"
+            f"a gap needs two responses; the scores have {list(counts.responses)}, so choose: responses=('a', 'b')"
         )
     cells = counts.cells
     key = np.column_stack([cells.judge, cells.condition, cells.item])

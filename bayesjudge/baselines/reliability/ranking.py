@@ -22,7 +22,7 @@ def best_response(scores: Scores, *, label: str = "label") -> pd.DataFrame:
     """
     if label not in scores.frame:
         raise UsageError(
-            f"no column {label!r} that says which response is best; the scores have {list(scores.frame.columns)}"
+            f"no column {label!r} that states which response is best; the scores have {list(scores.frame.columns)}"
         )
     frame = scores.frame[[*_ITEM, "response", "trial", "score"]].assign(
         label=pd.to_numeric(scores.frame[label]).astype("float64")

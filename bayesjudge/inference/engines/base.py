@@ -118,7 +118,7 @@ class Engine(ABC):
         for name, least in (("chains", 1), ("draws", 1), ("tune", 0)):
             value = getattr(self, name)
             if not math.isfinite(value) or value != int(value) or value < least:
-                raise UsageError(f"{name}={value} must be a whole number of at least {least}")
+                raise UsageError(f"{name}={value} must be an integer of at least {least}")
         if not 0 < self.target_accept < 1:
             raise UsageError(f"target_accept={self.target_accept} must lie between 0 and 1")
 

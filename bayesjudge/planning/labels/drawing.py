@@ -47,7 +47,7 @@ def _probabilities(verdicts: pd.DataFrame, unit: str, rng: np.random.Generator) 
     votes = verdicts[verdicts["verdict"].notna()]
     right = votes["verdict"].astype(float).groupby([votes[unit], votes["model"]]).agg(["sum", "count"])
     if (right["count"] < 2).all():
-        raise UsageError("every answer has one verdict, which says nothing of where judges are unsure; draw evenly")
+        raise UsageError("every answer has one verdict, which does not show where judges are unsure; draw evenly")
     yes, n = (right[name].unstack().sort_index().to_numpy(dtype=float) for name in ("sum", "count"))  # noqa: PD010 - no values to aggregate
     found = rng.beta(0.5 + np.nan_to_num(yes), 0.5 + np.nan_to_num(n - yes), size=(DRAWS, *n.shape))
     return np.where(np.isnan(n), np.nan, found)

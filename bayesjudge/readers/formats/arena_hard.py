@@ -23,7 +23,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         "judge": text(record.get("judge")),
     }
     if baseline is None:
-        file.note("the records name no baseline (v0.1: gpt-4-0314): say it with --set model_b=gpt-4-0314")
+        file.note("the records name no baseline (v0.1: gpt-4-0314): state it with --set model_b=gpt-4-0314")
     for number, game in enumerate(listing(record.get("games"))[:2], start=1):
         found = _VERDICT.fullmatch(text(at(game, "score")) or "")
         if found is None:

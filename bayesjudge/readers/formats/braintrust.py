@@ -28,7 +28,7 @@ FORMATS = (
         identity="input",
         source="Braintrust documentation, experiment fetch; autoevals SDK for trial_index",
         finish=numbered_answers,
-        people="in the same scores, not marked: say --label NAME",
+        people="in the same scores, not marked: use --label NAME",
         marks=frozenset({"scores", "input", "span_id", "root_span_id"}),
         records=("events",),
     ),

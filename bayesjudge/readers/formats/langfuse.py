@@ -26,7 +26,7 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         yield marked(row, name, value, first("authorUserId", "author_user_id"))
     else:
         if source != "EVAL":
-            file.note(f"score {name!r} has source {source}: if people gave it, say --label '{name}'")
+            file.note(f"score {name!r} has source {source}: if people gave it, use --label '{name}'")
         yield judged(row, name, value)
 
 

@@ -28,7 +28,7 @@ def _feedback(record: Record, file: File) -> Iterator[Row]:
         yield marked(row, key, value, text(at(record, "feedback_source.user_id")))
     else:
         if source != "model":
-            file.note(f"feedback {key!r} came by the API: if people gave it, say --label '{key}'")
+            file.note(f"feedback {key!r} came by the API: if people gave it, use --label '{key}'")
         yield judged(row, key, value)
 
 
@@ -41,7 +41,7 @@ FORMATS = (
         source="langsmith 0.4: evaluation/_runner.py, ExperimentResults.to_pandas",
         finish=numbered_answers,
         marks=frozenset({"example_id", "feedback.*"}),
-        people="not marked in the table: say --label NAME",
+        people="not marked in the table: use --label NAME",
     ),
     Format(
         name="langsmith-feedback",

@@ -12,7 +12,7 @@ def _rows(record: Record, _: File) -> Iterator[Row]:
     name, score = text(record.get("key")) or text(record.get("name")), number(record.get("score"))
     item = text(record.get("source_run_id")) or text(record.get("item"))
     row = {"item": item, "model": text(record.get("model")) or text(at(record, "metadata.model"))}
-    nameless = {"error": "no item: write the question's id beside each result, as item"}
+    nameless = {"error": "no item: write the question's id next to each result, as item"}
     yield judged(row, name, score) if item else nameless
 
 

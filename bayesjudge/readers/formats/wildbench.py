@@ -14,7 +14,7 @@ _SOURCE = "WildBench: src/eval.py, eval_results"
 def _judge(file: File) -> str:
     found = re.search(r"eval=([^/\\]+)", file.name)
     if found is None:
-        file.note("no record names the judge: say it with --set judge=NAME")
+        file.note("no record names the judge: state it with --set judge=NAME")
     return found[1] if found else "judge"
 
 

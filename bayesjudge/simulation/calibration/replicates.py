@@ -66,7 +66,7 @@ class Simulator:
     def __post_init__(self) -> None:
         if self.data.weights not in {None, self.data.observed}:
             raise UsageError(
-                f"{self.model.label} lists only the patterns that were seen in these data, so simulated data "
+                f"{self.model.label} lists only the patterns observed in these data, so simulated data "
                 "have no place; calibrate on a design that lists every outcome (two models, no clusters)"
             )
 

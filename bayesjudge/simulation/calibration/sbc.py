@@ -152,7 +152,7 @@ def sbc(
 def _check(replicates: int, ranked: int, engine: Engine, second_opinion: bool) -> None:
     chains, draws = engine.chains, engine.draws
     if replicates < 2:
-        raise UsageError(f"replicates={replicates}: ranks need at least 2, and say little below 100")
+        raise UsageError(f"replicates={replicates}: ranks need at least 2, and show little below 100")
     if chains * draws < ranked:
         raise UsageError(f"ranked={ranked} needs that many draws; there are {chains * draws} (chains × draws)")
     if second_opinion and (draws < ranked or chains < 2):

@@ -216,7 +216,7 @@ def _check(
     cells: Sequence[Cell], models: Sequence[Any], baselines: Any, *, datasets: int, block: int, prob: float
 ) -> None:
     if not cells:
-        raise UsageError("no cells: give one world or more")
+        raise UsageError("no cells: give one scenario or more")
     if not models and baselines is None:
         raise UsageError("no methods: give a model, or baselines")
     if datasets < 1 or block < 1:

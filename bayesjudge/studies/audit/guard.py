@@ -38,7 +38,7 @@ class Guard:
     open: Flips may be applied.
     reason: Why, in a sentence.
     wins, losses: Pairs that held-out flips would gain, and lose: half a pair where one of two verdicts that disagree is
-        turned around, since one of them was right already.
+        reversed, since one of them was right already.
     probability: P(precision of flips > ½).
     folds: Which verified pairs were held out together.
     trust: P(people agree) of every verified verdict by a model that did not see its pair, and its interval; NaN

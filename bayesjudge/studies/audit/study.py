@@ -243,7 +243,7 @@ def _observed(pairs: Pairs, options: AuditOptions) -> list[dict[str, Any]]:
 
 
 def _after_flips(pairs: Pairs, single: Fit, trust: pd.DataFrame, options: AuditOptions) -> Estimates:
-    """Expected consistency of the unverified verdicts once some are turned around."""
+    """Expected consistency of the unverified verdicts once some are reversed."""
     of, hidden = presentations(pairs), ~pairs.verified
     side = of.side.copy()
     side[hidden] *= np.where(trust["flip"], -1.0, 1.0)

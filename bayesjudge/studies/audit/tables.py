@@ -49,7 +49,7 @@ def trust_table(
     """One row an unverified verdict; where there is none, one row a verified verdict.
 
     Returns: ``item, judge, category, model_a, model_b, order, judge_prefers``; ``trust, lower, upper``: P(people agree)
-        with its interval, for verified verdicts by a model that had not seen their pair; ``flip``: turned around (only
+        with its interval, for verified verdicts by a model that had not seen their pair; ``flip``: reversed (only
         where the guard is open, and nothing that is verified); ``corrected``: the preference after that; ``prob_a``:
         P(people prefer a), a soft target for `bj.elo`; ``partial_ot``: the transport score; ``direction_1,
         direction_2``: place among the principal directions.
