@@ -25,8 +25,6 @@ type Array = NDArray[np.float64]
 #: Method name in tables.
 METHOD = "bayes:repeated_trials[options]"
 _ONE_ORDER = "one arrangement of every item: slots cannot be distinguished from preferences, and rest on the prior"
-    "every item was shown in one arrangement: slots cannot be distinguished from preferences, and rest on the prior"
-)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
