@@ -177,6 +177,8 @@ def manifest(model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]) -
     options: dict[str, Any] = dataclasses.asdict(described) if dataclasses.is_dataclass(model) else {}
     # A function is known by its name: JSON has no functions.
     options = {name: _name_of(value) if callable(value) else value for name, value in options.items()}
+    if not options.get("given"):  # every prior is the default
+        options.pop("given", None)
     return {
         "model": model.name,
         "options": options,
