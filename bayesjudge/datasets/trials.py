@@ -221,12 +221,14 @@ def trial_truth(pi: Array) -> dict[str, float]:
     """Truths of one judge under one condition, by estimand.
 
     Returns: ``flip_rate``, ``disagreement``, ``tie_rate``, ``match[K=...]``, ``noise_budget[K=...]``,
-        ``swap_risk[gap=...]``, ``minimum_trials[...]`` and, with two orders, ``position_effect``.
+        ``swap_risk[gap=...]``, ``minimum_trials[...]`` and, with two orders, ``position_effect``; and
+        ``flip_rate[same order]``.
     """
     q = pi.mean(axis=1)
     flip = 1 - q.max(axis=-1)
     disagreement = (1 - (q**2).sum(axis=-1)).mean()
     found: dict[str, Any] = {"flip_rate": flip.mean(), "disagreement": disagreement, "tie_rate": q[:, 2].mean()}
+    found["flip_rate[same order]"] = (1 - pi.max(axis=-1)).mean()
     for trials in _SIZES:
         match = _match(q, trials)
         found |= {f"match[K={trials}]": match, f"noise_budget[K={trials}]": len(q) * (1 - match)}

@@ -266,7 +266,9 @@ def test_every_sweep_has_truths_for_what_it_judges(question: str) -> None:
             point = np.random.default_rng(0).normal(size=(1, 2, target.size))
             rows = model.estimates(posterior_dataset(target, data, point), data).with_truth(truth).frame
             judged = rows if sweep.estimands is None else rows[rows["estimand"].isin(sweep.estimands)]
-            assert judged["truth"].notna().all()
+            # What the trials that were made would show if made again is a prediction, of which nothing is true.
+            predicted = judged["estimand"].str.contains("[N=", regex=False)
+            assert judged["truth"].notna()[~predicted].all()
             assert set(judged["estimand"]) >= set(sweep.estimands or ())
     assert sweep.baselines is not None
     found = coverage(sweep.cells[-1:], models=[], baselines=sweep.baselines, datasets=2)
