@@ -59,8 +59,9 @@ def compared_with(draws: pd.DataFrame, reference: str, *, margin: float, prob: f
     Examples
     --------
     >>> draws = pd.DataFrame({"old": [0.5] * 4, "new": [0.7, 0.6, 0.8, 0.51]})
-    >>> compared_with(draws, "old", margin=0.02, prob=0.7).loc["new", ["p_better", "verdict"]].tolist()
-    [0.75, 'better']
+    >>> new = compared_with(draws, "old", margin=0.02, prob=0.7).loc["new"]
+    >>> float(new["p_better"]), new["verdict"]
+    (0.75, 'better')
     """
     gaps = draws.sub(draws[reference], axis=0)
     tails = [(1 - prob) / 2, (1 + prob) / 2]
