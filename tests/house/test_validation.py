@@ -111,7 +111,10 @@ def test_coverage_was_measured_of_all_that_a_model_says(name: str) -> None:
     cell = prior_cell(model, model.prepare(small_table(KIND_OF_MODEL[name])))
     _, truth = cell.simulate(0)
     assert {key[0] for key in truth} <= _judged(COVERED, "estimands", model.label)
-    assert set(cell.left_out) <= _judged(SWEPT, "cells", model.label)
+    # A prediction of what the trials made would show again has no truth; flip rates within one order are judged
+    # beside the model, in `tests/models/test_repeated_trials.py`.
+    beside = {name for name in cell.left_out if "[N=" in name} | {"flip_rate[same order]"}
+    assert set(cell.left_out) - beside <= _judged(SWEPT, "cells", model.label)
 
 
 def test_every_sweep_was_run() -> None:

@@ -487,6 +487,7 @@ def _held(posterior: Any, data: Data, truth: Mapping[tuple[str, str], float]) ->
     draws = verdict_draws(MODEL, posterior, data)
     found = {
         "flip_rate": draws.flip_rate.mean(-1),
+        "flip_rate[same order]": draws.same_order_flip_rate.mean(-1),
         "position[logit]": posterior["position"].to_numpy(),
         "position_effect": draws.position_effect.mean(-1),
         "match[K=1]": draws.match(1).mean(-1),
