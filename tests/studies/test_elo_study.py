@@ -103,7 +103,7 @@ def test_a_covariate_is_told_on_the_screen_and_has_an_elo_of_its_own() -> None:
     answer = bj.elo(battles, covariates="style", engine="laplace", **CHEAP)
     assert "bayes:bradley_terry[human,style]" in set(answer.estimates.frame["method"])
     text = shown(answer)
-    assert "What the answers' differences are worth" in text
+    assert "Effects of the answers' differences" in text
     assert "logits for a difference of 1.4" in text
 
 
