@@ -56,7 +56,7 @@ def as_baseline(
     >>> as_baseline(labelled_mean).name
     'labelled_mean'
     """
-    given = from_file(given, what="baseline") if isinstance(given, str) else given
+    given = from_file(given, what="baseline")
     if isinstance(given, Baseline):
         return given
     if not callable(given):

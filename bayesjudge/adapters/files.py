@@ -14,8 +14,10 @@ def names_file(text: Any) -> bool:
     return isinstance(text, str) and ".py:" in text
 
 
-def from_file(text: str, *, what: str) -> Any:
-    """The object of ``file.py:name``; the file is run."""
+def from_file(text: Any, *, what: str) -> Any:
+    """The object of ``file.py:name``, whose file is run; what is no text is returned as it is."""
+    if not isinstance(text, str):
+        return text
     path, _, name = text.rpartition(":")
     if not Path(path).is_file():
         raise UsageError(f"{what} {text!r}: no file {path!r}; write file.py:name")

@@ -58,7 +58,7 @@ def as_model(given: Any) -> Model:
     >>> as_model(coin).label
     'bayes:coin'
     """
-    given = from_file(given, what="model") if isinstance(given, str) else given
+    given = from_file(given, what="model")
     if isinstance(given, Model):
         return given
     if not callable(given) or isinstance(given, type):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.estimates.gate import Gate
-from bayesjudge.inference.gate import LEAST_EBFMI, LEAST_ESS, MOST_RHAT
+from bayesjudge.inference.gate import LEAST_EBFMI, LEAST_ESS, MOST_RHAT, MOST_RHAT_LATENT
+from bayesjudge.model import latent_sites
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -82,7 +84,7 @@ def convergence(fit: Fit) -> Convergence:
     """
     names, series = scalars(fit.posterior)
     stats = fit.tree["sample_stats"].to_dataset()
-    frame = _parameters(names, series)
+    frame = _parameters(names, series, latent_sites(fit.model))
     # Those without a number come first.
     worst = np.argsort(-frame["rhat"].fillna(np.inf).to_numpy(), kind="stable")[:WORST]
     ranks = _ranks([names[k] for k in worst], series[worst])
@@ -104,7 +106,7 @@ def scalars(posterior: xr.Dataset) -> tuple[list[str], NDArray[np.float64]]:
     return names, np.concatenate(parts).astype(float)
 
 
-def _parameters(names: list[str], series: NDArray[np.float64]) -> pd.DataFrame:
+def _parameters(names: list[str], series: NDArray[np.float64], latent: Collection[str]) -> pd.DataFrame:
     from arviz_stats.base import array_stats
 
     frame = pd.DataFrame(
@@ -119,10 +121,12 @@ def _parameters(names: list[str], series: NDArray[np.float64]) -> pd.DataFrame:
             "ess_tail": array_stats.ess(series, method="tail", prob=(0.05, 0.95), **_AXES),
         }
     )
+    # Effects that no row reports by themselves are held to the standard that the gate holds them to.
+    inner = frame["parameter"].str.replace(r"\[.*", "", regex=True).isin(latent)
+    enough = (frame["ess_bulk"] >= LEAST_ESS) & (frame["ess_tail"] >= LEAST_ESS)
+    mixed = frame["rhat"] <= np.where(inner, MOST_RHAT_LATENT, MOST_RHAT)
     # Negated, so that a figure that is not a number is flagged too.
-    frame["flagged"] = ~(
-        (frame["rhat"] <= MOST_RHAT) & (frame["ess_bulk"] >= LEAST_ESS) & (frame["ess_tail"] >= LEAST_ESS)
-    )
+    frame["flagged"] = ~(mixed & (enough | inner))
     return frame
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pandas as pd
 
 from bayesjudge.errors import InputError, UsageError
-from bayesjudge.readers.column_names import BATTLE_ALIASES, VERDICT_ALIASES
+from bayesjudge.readers.column_names import BATTLE_ALIASES, PAIR_ALIASES, SCORE_ALIASES, TRIAL_ALIASES, VERDICT_ALIASES
 from bayesjudge.readers.parts import Part, origins, read_parts, unread
 from bayesjudge.readers.reading import Choices, Reading
 from bayesjudge.readers.recognition import TABLE
@@ -19,6 +18,10 @@ from bayesjudge.tables.columns import name_columns
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
+
+
+#: Names that a table's columns may stand for: of verdicts or battles, and, where a user maps them, of the others.
+_QUESTIONS = (VERDICT_ALIASES, BATTLE_ALIASES, TRIAL_ALIASES, SCORE_ALIASES, PAIR_ALIASES)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,6 +93,11 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None, **choices: Un
     Log
         Every question takes it as a table.
 
+    Raises
+    ------
+    InputError, UsageError
+        A file that cannot be read; columns that are not there, or are mapped to names that no question has.
+
     Examples
     --------
     >>> log = read(pd.DataFrame({"question_id": ["q1"], "model_name": ["m"], "score": ["pass"]}))
@@ -109,10 +117,20 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None, **choices: Un
 
 
 def named_rows(part: Part, columns: Mapping[str, str] | None) -> pd.DataFrame:
-    """A plain table's rows, its columns under our names where one meaning is clear."""
-    for aliases in (VERDICT_ALIASES, BATTLE_ALIASES):
-        with suppress(InputError, UsageError):
+    """A plain table's rows, its columns under our names where one meaning is clear.
+
+    A mapping of the user's is one of some question's names, or refused; without one, names that could mean several
+    things stay as they are.
+    """
+    mapped = set(columns or {})
+    refused: list[InputError | UsageError] = []
+    for aliases in sorted(_QUESTIONS, key=lambda names: -len(mapped & names.keys())):
+        try:
             return name_columns(part.frame, part.recognised(columns, aliases)[0], names=tuple(aliases))[0]
+        except (InputError, UsageError) as error:
+            refused.append(error)
+    if mapped:
+        raise refused[0]
     return part.frame.rename(columns=str)
 
 

@@ -261,9 +261,10 @@ def _frequentist(
     known = {str(name): (float(mine["point"][name]), float(error[name])) for name in mine.index}
     found = {}
     for a, b in itertools.permutations(systems, 2):
-        one, other = known.get(f"{a}{MINUS}{b}"), known.get(f"{b}{MINUS}{a}")
-        if one or other:
-            found[a, b] = one or (-other[0], other[1])  # type: ignore[index]
+        if one := known.get(f"{a}{MINUS}{b}"):
+            found[a, b] = one
+        elif other := known.get(f"{b}{MINUS}{a}"):
+            found[a, b] = -other[0], other[1]
         elif not len(gaps) and a in known and b in known:
             found[a, b] = known[a][0] - known[b][0], math.hypot(known[a][1], known[b][1])
     return found, method

@@ -71,6 +71,22 @@ def test_convergence_flags_the_parameter_and_the_chain_at_fault(coin: Fit) -> No
     assert found.chains.loc[found.chains["flagged"], "chain"].tolist() == [3]
 
 
+def test_convergence_flags_what_the_gate_counts(coin: Fit, third_party: ModuleType) -> None:
+    """An effect that nothing reports is held to the gate's lower standard, and flagged past it."""
+
+    class Inner(third_party.Coin):  # type: ignore[misc, name-defined] # a module that is built for the tests
+        latent = ("p",)
+
+    for shift, as_reported, as_latent in ((0.3, ["p[c1]"], []), (0.9, ["p[c1]"], ["p[c1]"])):
+        posterior = coin.posterior.copy(deep=True)
+        posterior["p"][2, :, 1] += shift * float(posterior["p"][:, :, 1].std())
+        stats = coin.tree["sample_stats"].to_dataset()
+        moved = replace(coin, tree=xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats}))
+        for one, flagged in ((moved, as_reported), (replace(moved, model=Inner()), as_latent)):
+            found = convergence(one).frame
+            assert found.loc[found["flagged"], "parameter"].tolist() == flagged
+
+
 def test_an_engine_without_chains_has_no_figures_for_them(urn: Fit) -> None:
     assert convergence(urn).chains.columns.tolist() == ["chain", "flagged"]
 
@@ -388,13 +404,13 @@ def test_a_model_that_thins_further_still_meets_its_own_densities(coin: Fit) -> 
 @pytest.mark.slow
 def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame) -> None:
     # Facts of these forty items and draws, not bounds that hold for any: with twenty other choices of both,
-    # one transition of 4,000 diverged once, and the smallest sensitivity was twice below .05 (.049 and .044), as it
-    # is with the draws of priors that are arguments of the program (.0497).
+    # one transition of 4,000 diverged once, and the last line failed twice (.049 and .044). It is the noise of
+    # importance weights: with seeds 1 to 4 the smallest is .0497, .071, .061 and .051, with 8,000 draws .055 and .067.
     items = np.random.default_rng(0).choice(triviaqa["item"].unique(), 40, replace=False)
     few = triviaqa.assign(label=triviaqa["label"].where(triviaqa["item"].isin(items)))
     counts = count_verdicts(Verdicts.from_frame(few)).for_judge("GPT-4")
     fits = {
-        pooling: fit(JudgeError(pooling=pooling), counts, engine=Nuts(tune=500), seed=1)
+        pooling: fit(JudgeError(pooling=pooling), counts, engine=Nuts(tune=500), seed=2)
         for pooling in ("partial", "shared")
     }
     assert all(one.gate.passed for one in fits.values())
@@ -408,4 +424,4 @@ def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame) -> None:
     assert inside.all()
     assert check.frame["flagged"].sum() <= 1
     sensitivity = prior_sensitivity(fits["partial"], quantities={"accuracy": fits["partial"].posterior["theta"]})
-    assert (sensitivity.frame["likelihood"] > 0.04).all()
+    assert (sensitivity.frame["likelihood"] > 0.05).all()

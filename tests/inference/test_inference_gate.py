@@ -87,6 +87,25 @@ def test_one_bad_parameter_among_good_ones_fails(good: Draws, rng: np.random.Gen
     assert not gate_of(posterior, xr.Dataset()).passed
 
 
+@pytest.mark.parametrize(
+    ("apart", "as_reported", "as_latent"), [(0.0, True, True), (0.5, False, True), (1.2, False, False)]
+)
+def test_effects_that_nothing_reports_may_mix_a_little_worse(
+    good: Draws, rng: np.random.Generator, apart: float, as_reported: bool, as_latent: bool
+) -> None:
+    effect = rng.normal(size=good.shape)
+    effect[0] += apart
+    posterior = xr.Dataset({"x": (("chain", "draw"), good), "effect": (("chain", "draw"), effect)})
+    assert gate_of(posterior, xr.Dataset()).passed is as_reported
+    latent = gate_of(posterior, xr.Dataset(), latent=["effect"])
+    assert latent.passed is as_latent
+    # The figure of what is reported is not that of the effect, and a site that is not there is no effect.
+    assert latent.figures["rhat"] < 1.01
+    assert latent.figures["rhat_latent"] == pytest.approx(gate_of(posterior[["effect"]], xr.Dataset()).figures["rhat"])
+    assert "rhat_latent" not in gate_of(posterior, xr.Dataset(), latent=["another"]).figures
+    assert as_latent or "an effect's R-hat" in latent.note
+
+
 def test_one_divergence_fails(good: Draws) -> None:
     diverging = np.zeros(good.shape, bool)
     diverging[2, 3] = True

@@ -14,7 +14,7 @@ import pytest
 from bayesjudge.datasets.small import small_table
 from bayesjudge.inference.engines import hmc, nuts
 from bayesjudge.inference.engines.laplace import run_laplace
-from bayesjudge.inference.engines.starts import find_modes, find_starts, place_chains
+from bayesjudge.inference.engines.starts import MODE_UP_TO, SETTLED, find_modes, find_starts, place_chains
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.at_points import slopes, stream
 from bayesjudge.inference.programs.density import Density, Sets, density
@@ -160,11 +160,37 @@ def test_a_start_without_density_is_no_mode(nothing: float) -> None:
     assert not np.isfinite(found.gradient_norm[0])
 
 
-def test_a_density_without_bound_has_no_mode() -> None:
+@pytest.mark.parametrize("size", [6, MODE_UP_TO + 1])
+def test_a_density_without_bound_has_no_mode(size: int) -> None:
     def funnel(z: Any, _: Any) -> Any:
         return 5 * z[0] + 0.5 * jnp.sum((z[1:] * jnp.exp(-z[0])) ** 2)
 
-    assert find_starts(density_of(funnel, 6), NO_DATA).at.tolist() == [[0] * 6]
+    found = find_starts(density_of(funnel, size), NO_DATA)
+    assert found.at.tolist() == [[0] * size]
+    assert found.covariance[0].tolist() == np.eye(size).tolist()
+
+
+def test_many_dimensions_have_a_mode_and_a_scale_each() -> None:
+    """Past the dimensions of Newton's steps; of two data sets, whose chains are scattered by their own scales."""
+    size = MODE_UP_TO + 100
+    scale = np.geomspace(0.1, 10.0, size)
+    at = np.stack([np.linspace(-3, 3, size), np.linspace(5, 1, size)])
+
+    def bowl(z: Any, arrays: Any) -> Any:
+        off = (z - arrays["at"]) / arrays["scale"]
+        return jnp.sum(off**2 / 2 + off**4 / 100)
+
+    sets = Sets(number=2, names=("at", "scale"), stacked=frozenset({"at"}))
+    target, arrays = density_of(bowl, size), {"at": at, "scale": scale}
+    found = find_starts(target, arrays, sets)
+    assert (found.gradient_norm < SETTLED).all()
+    # Within a hundredth of a standard deviation, where a gradient of below 1 stops the search.
+    np.testing.assert_allclose((found.at - at) / scale, 0, atol=0.01)
+    np.testing.assert_allclose(np.diagonal(found.covariance, axis1=1, axis2=2), np.tile(scale**2, (2, 1)), rtol=1e-3)
+    z = place_chains(target, arrays, [np.random.default_rng(k) for k in range(2)], 200, sets).z
+    spread = z.std(axis=1) / scale
+    # 1,200 standard deviations of 200 draws each: a relative error of .05 apiece.
+    assert np.all(np.abs(spread - 1) < error_budget.standard_errors(2 * size) * 0.05)
 
 
 def test_a_saddle_gets_a_ridge_that_makes_a_metric_of_it() -> None:

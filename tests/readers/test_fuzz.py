@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -137,7 +138,9 @@ def inert(answer: bj.Comparison) -> None:
     """No name became an element or an attribute; names can be read."""
     page = render_page(answer.page())
     elements = _Elements(page)
-    # The page's own, and the stored answer, which is text of its packed form alone.
+    # The page's own, and the stored answer: text that no browser runs, and that holds nothing HTML obeys.
+    stored = re.findall(r'<script type="text/plain" id="stored-answer">([A-Za-z0-9+/=]*)</script>', page)
+    assert len(stored) == 1
     assert elements.found["script"] == _Elements(render_page(Page(title="t", question="q"))).found["script"] + 1
     assert "onerror" not in elements.acting
     assert "onload" not in elements.acting
