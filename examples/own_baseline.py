@@ -1,4 +1,4 @@
-"""An estimator of your own beside ours: ``python examples/own_baseline.py``.
+"""An estimator of your own next to ours: ``python examples/own_baseline.py``.
 
 A function of labels, verdicts on the labelled answers and verdicts on the others is a baseline in every table, page
 and simulation; so is any function of the counts. On the command line:
@@ -34,7 +34,7 @@ def agreement_bound(counts: Any) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Both beside PPI++ and the posterior."""
+    """Both, with PPI++ and the posterior."""
     log = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=60, unlabelled=1000)
     own = as_baseline(difference_estimator, "ppi, λ = 1", differences=True)
     answer = accuracy(log.verdicts, baselines=["ppi", own, agreement_bound], engine="hmc", compare=False)

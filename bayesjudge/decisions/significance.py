@@ -1,4 +1,4 @@
-"""The frequentist rows beside a decision: equivalence, non-inferiority, McNemar, paired bootstrap, Holm."""
+"""Frequentist tests for a decision: equivalence, non-inferiority, McNemar, paired bootstrap, Holm."""
 
 from __future__ import annotations
 

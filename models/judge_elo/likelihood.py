@@ -20,7 +20,7 @@ def numpyro_model(data: Data, prior: InUse) -> None:
     tau = numpyro.sample("spread", prior.numpyro("strength", per=PER_LOGIT))
     with numpyro.plate("judge", judges, dim=-1):
         slope = numpyro.sample("slope", prior.numpyro("slope"))
-        taste = numpyro.sample("taste_spread", prior.numpyro("taste", per=PER_LOGIT))
+        taste = numpyro.sample("taste_spread", prior.numpyro("deviation_spread", per=PER_LOGIT))
     scale = joint_scale(jnp, tau, slope, taste, _partial(judges))
     one, two = jnp.triu_indices(judges + 1)
     # Padding has no design; with this variance the density of its zeros is 1.

@@ -23,7 +23,7 @@ type Floats = NDArray[np.float64]
 _STEP = 1e-5
 
 
-#: Of `strength`, `slope` and `taste`.
+#: Of `strength`, `slope` and `deviation_spread`.
 type Priors = Mapping[str, Prior]
 
 
@@ -35,7 +35,7 @@ def log_prior(priors: Priors, u: Floats, judges: int) -> Floats:
         priors["strength"].log_density(PER_LOGIT * spread)
         + np.log(spread)
         + priors["slope"].log_density(slope).sum(axis=-1)
-        + (priors["taste"].log_density(PER_LOGIT * taste) + np.log(taste)).sum(axis=-1)
+        + (priors["deviation_spread"].log_density(PER_LOGIT * taste) + np.log(taste)).sum(axis=-1)
         + (shapes * (np.log(partial) + np.log1p(-partial))).sum(axis=-1)
     )
 

@@ -67,12 +67,12 @@ class JudgeElo(GenerativeModel):
 
     @property
     def priors(self) -> Mapping[str, Slot]:
-        """Of how far strengths are apart, how strongly judges feel them, and how far tastes are apart."""
+        """Of the spread of strengths, how strongly judges feel them, and the spread of judges' own deviations."""
         slope = "a judge feels what people prefer about as strongly; 16 % of the prior say it does not"
         return {
             "strength": STRENGTH,
             "slope": Slot("Normal(1, 1)", "ratio to people", slope),
-            "taste": Slot(
+            "deviation_spread": Slot(
                 Prior("HalfNormal", (PER_LOGIT / 2,)), "Elo", "a judge's own deviation moves a model by less than 170"
             ),
         }

@@ -22,7 +22,7 @@ def pymc_model(data: Data, prior: InUse) -> Any:
     with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "judge_pair")}) as model:
         tau = prior.pymc("spread", "strength", per=PER_LOGIT)
         slope = prior.pymc("slope", "slope", dims="judge")
-        taste = prior.pymc("taste_spread", "taste", per=PER_LOGIT, dims="judge")
+        taste = prior.pymc("taste_spread", "deviation_spread", per=PER_LOGIT, dims="judge")
         models = data.size("model")
         # Every θ_i and δ_ji as a linear form of independent standard normals, rater by rater.
         forms = [pt.concatenate([tau * pt.ones(1), pt.zeros(judges)])]

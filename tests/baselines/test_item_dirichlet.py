@@ -89,3 +89,23 @@ def test_intervals_cover_the_rate_of_trials_without_end(name: str) -> None:
     assert np.mean(hits) >= low
     # The observed rate of five trials is too low in every one of them.
     assert np.mean(observed) < truth
+
+
+def test_certain_and_even_items_together_are_where_it_fails() -> None:
+    """A world that one beta does not fit: seven items of ten are certain, the others near even (the card says so)."""
+    rng = np.random.default_rng(9)
+
+    def draw(items: int) -> Array:
+        certain, even = rng.random(items) < 0.7, rng.uniform(0.3, 0.7, items)
+        return two(np.where(certain, (rng.random(items) < 0.5).astype(float), even))
+
+    truth = float((1 - draw(200_000).max(1)).mean())
+    rates, observed = [], []
+    for _ in range(60):
+        n = trials(draw(150), 10, rng)
+        found = item_dirichlet(n, prob=0.95)
+        assert found is not None
+        rates.append(found.flip_rate()[0])
+        observed.append(float((1 - n.max(1) / 10).mean()))
+    assert np.mean(rates) < truth - 0.02
+    assert abs(np.mean(observed) - truth) < abs(np.mean(rates) - truth)

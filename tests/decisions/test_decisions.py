@@ -1,4 +1,4 @@
-"""Decisions from joint draws: by hand, by closed forms, and beside statsmodels."""
+"""Decisions from joint draws: by hand, by closed forms, and against statsmodels."""
 
 from __future__ import annotations
 

@@ -64,3 +64,25 @@ def test_any_log_is_read_under_our_names_and_given_to_any_library(tmp_path: Path
 def test_a_column_of_several_kinds_is_text_in_arrow() -> None:
     log = bj.read(pd.DataFrame({"size": [1, "x", None], "item": ["a", "b", "c"]}))
     assert log.to_arrow()["size"].to_pylist() == ["1", "x", None]
+
+
+TABLE = pd.DataFrame({"question_id": ["q1", "q2"], "model_name": "m", "score": ["pass", "fail"], "better": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"verdict": "nope"}, "no column 'nope'"),
+        ({"verdct": "score"}, "cannot map a column to 'verdct'"),
+        ({"verdict": "score", "label": "score"}, "mapped to two names"),
+    ],
+)
+def test_a_mapping_that_no_question_takes_is_refused(columns: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        bj.read(TABLE, columns=columns)
+
+
+def test_a_mapping_of_any_question_is_taken() -> None:
+    assert "verdict" in bj.read(TABLE, columns={"verdict": "score"}).frame
+    assert "outcome" in bj.read(TABLE, columns={"outcome": "better"}).frame
+    assert "human" in bj.read(TABLE, columns={"human": "better"}).frame

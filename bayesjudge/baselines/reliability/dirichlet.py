@@ -4,6 +4,9 @@ Every item has outcome probabilities of its own, ``(p_a, p_b, p_tie) ~ Dirichlet
 response is called a is arbitrary, so a and b share one parameter, and without ties this is the symmetric
 beta-binomial (Skellam 1948). ``1 − E max p`` is the flip rate of trials without end, of which the observed
 ``1 − max/N`` is too low by construction. Intervals invert the likelihood ratio in s, at each s with its own best t.
+
+They cover where items' probabilities are spread smoothly. Where some items are certain and others even, one beta fits
+neither: the rate comes out too low, and with ten trials or more the observed one is better.
 """
 
 from __future__ import annotations

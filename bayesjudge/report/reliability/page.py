@@ -51,7 +51,8 @@ _METHOD = (
     Flip rates, majorities and numbers of trials follow from the probabilities of the three
     outcomes, trials without end, so that few trials of an item are not mistaken for stability.""",
     """Baselines are functions of the same counts: the flip rate of trials without end by maximum likelihood of a
-    beta-binomial distribution over items (with ties a Dirichlet; intervals by its likelihood ratio); the observed
+    beta-binomial distribution over items (with ties a Dirichlet; intervals by its
+    likelihood ratio), which is too low where some items are certain and others even; the observed
     flip rate 1 − max/N, entropy, agreement and κ of majorities, with bootstrap intervals over items; exact
     binomial, Fisher and sign tests of position; and the exact probability that K of the trials made have the
     majority of all of them (multivariate hypergeometric). Intraclass correlations are those of Shrout and
