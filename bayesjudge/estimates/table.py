@@ -198,6 +198,7 @@ _WORDS = {
     "judge": "as judged",
     "partial-ot": "optimal transport",
     "naive": "raw rate",
+    "beta-binomial": "beta-binomial",
     "labelled": "labelled only",
     "rogan-gladen": "Rogan–Gladen",
     "lang-reiczigel": "Lang–Reiczigel",

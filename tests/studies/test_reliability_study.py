@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
+from rich.table import Table
 from typer.testing import CliRunner
 
 import bayesjudge as bj
@@ -20,6 +23,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.options import ReliabilityOptions
 from bayesjudge.readers import read_repeats
 from bayesjudge.report.reliability.headline import plan_sentences
+from bayesjudge.report.reliability.terminal import reliability_screen
 from bayesjudge.report.terminal import show_answer
 from bayesjudge.studies import json_schema, reliability
 from bayesjudge.studies.reliability.tables import arranged
@@ -119,6 +123,20 @@ def test_the_page_and_the_screen_hold_the_answer(
     assert "more trials on" in shown
     show_answer(answer, every=True)
     assert "minimum_trials[95%]" in capsys.readouterr().out.lower().replace("\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_every_judge_is_named_however_narrow_the_screen(answer: bj.Comparison, width: int) -> None:
+    """Columns of figures are left out, the last first, rather than the names or a part of a figure."""
+    tables = [one for one in reliability_screen(answer, width) if isinstance(one, Table)]
+    console = Console(width=width, file=io.StringIO(), record=True)
+    console.print(tables[0])
+    lines = console.export_text().splitlines()
+    assert [line.split()[0] for line in lines if "[" in line] == list(FIRST)
+    assert max(map(len, lines)) <= width
+    assert ("observed" in "".join(lines)) is (width == 200)
+    assert "…" not in "".join(lines)
 
 
 @pytest.mark.slow

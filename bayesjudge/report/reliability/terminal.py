@@ -13,7 +13,7 @@ from rich.table import Table
 from bayesjudge.estimates import Estimates
 from bayesjudge.report.lead import usable
 from bayesjudge.report.reliability.headline import headline, plan_sentences
-from bayesjudge.report.terminal import empty_table, figure, interval_cell, percent, unit_name
+from bayesjudge.report.terminal import empty_table, figure, fitting, interval_cell, narrowest, percent, unit_name
 
 if TYPE_CHECKING:
     from bayesjudge.report.comparison import Comparison
@@ -36,17 +36,18 @@ SLOTS = (
 #: Estimands that are numbers of trials.
 WHOLE = ("minimum_trials[95%]", "repeats_replaced")
 SCORES = (("icc", "ICC(2,1)"), ("score_margin", "margin of one score"), ("score_gap", "gap a to b"))
+#: Heading of the observed flip rate, and the width of a column of intervals.
+OBSERVED, INTERVAL = "observed", 21
 #: Pairs of judges and sentences of the plan printed by default.
 MOST = 12
 
 
 def reliability_screen(answer: Comparison, width: int) -> list[Table | str]:
     """Flip rates and what follows for each judge, scores, agreement of judges, and where to ask again."""
-    del width  # four columns of figures at most: narrow enough for any terminal
     rows = Estimates.concat([answer.estimates, answer.diagnostics])
     tables: list[Table | str] = [
         *map(escape, headline(answer)),
-        _verdicts(answer, rows),
+        _verdicts(answer, rows, width),
         _slots(answer, rows),
         _scores(answer, rows),
         _agreement(answer, rows),
@@ -59,29 +60,30 @@ def reliability_screen(answer: Comparison, width: int) -> list[Table | str]:
     return tables
 
 
-def _verdicts(answer: Comparison, rows: Estimates) -> Table:
-    """One line a judge and condition: flip rate by both methods, position effect, fewest trials."""
+def _verdicts(answer: Comparison, rows: Estimates, width: int) -> Table:
+    """One line a judge and condition: flip rate by both methods, and as much else as the terminal has room for."""
     flips = rows.where(estimand="flip_rate").frame
-    methods = list(dict.fromkeys(flips["method"]))
-    beside = [
-        (name, heading)
-        for name, heading in BESIDE
-        if any(not math.isnan(row["point"]) for row in _best(rows, name).values())
-    ]
+    units = list(dict.fromkeys(zip(flips["unit"].astype(str), flips["group"].astype(str), strict=True)))
+    columns = {method: _cells(rows.where(estimand="flip_rate", method=method)) for method in flips["method"].unique()}
+    for name, heading in BESIDE:
+        found = _best(rows, name)
+        if any(not math.isnan(row["point"]) for row in found.values()):
+            shown = _trials if name in WHOLE else interval_cell
+            columns[heading] = {unit: shown(row) for unit, row in found.items()}
+    columns |= {OBSERVED: found} if (found := _observed(rows)) else {}
+    names = [unit_name(*unit) for unit in units]
+    figures = fitting(columns, width + 2 - narrowest(names), least=INTERVAL)
     title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
-    observed = _observed(rows)
-    headings = [*methods, *(heading for _, heading in beside), *(["observed"] if observed else [])]
-    table = empty_table(title, ["judge"], headings, doubtful=not usable(answer))
-    table.caption = "Observed rates rise with the number of trials N: compare the others." if observed else None
-    for (unit, group), mine in flips.groupby(["unit", "group"], sort=False):
-        by = mine.drop_duplicates("method").set_index("method")
-        cells = [interval_cell(by.loc[method]) if method in by.index else "" for method in methods]
-        for name, _ in beside:
-            row = _best(rows, name).get((str(unit), str(group)))
-            cells.append("" if row is None else _trials(row) if name in WHOLE else interval_cell(row))
-        cells += [observed.get((str(unit), str(group)), "")] if observed else []
-        table.add_row(escape(unit_name(unit, group)), *cells)
+    table = empty_table(title, ["judge"], figures, doubtful=not usable(answer))
+    if OBSERVED in figures:
+        table.caption = "Observed rates rise with the number of trials N: compare the others."
+    for unit, name in zip(units, names, strict=True):
+        table.add_row(escape(name), *(columns[heading].get(unit, "") for heading in figures))
     return table
+
+
+def _cells(rows: Estimates) -> dict[tuple[str, str], str]:
+    return {(row["unit"], row["group"]): interval_cell(row) for row in rows.frame.to_dict("records")}
 
 
 def _observed(rows: Estimates) -> dict[tuple[str, str], str]:
