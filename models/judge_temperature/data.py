@@ -81,7 +81,7 @@ def _votes(judge: Any, group: Any, gap: Any, n: Any) -> dict[str, Any]:
     n = np.where(gap[:, None] < 0, n[:, ::-1], n)
     voted = (n.sum(axis=1) > 0) & (gap != 0)
     if not voted.any():
-        raise UsageError("no human vote other than ties has a score gap; β is estimated from those")
+        raise UsageError("no human vote that is not a tie has a score gap; β is estimated from those")
     keys = np.column_stack([judge, group, np.abs(gap)])[voted]
     strata, place = np.unique(keys, axis=0, return_inverse=True)
     counted = np.zeros((len(strata), 2), dtype=np.int64)

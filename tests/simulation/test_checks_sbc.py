@@ -156,7 +156,7 @@ def test_more_ranks_than_draws_are_refused(third_party: ModuleType) -> None:
 
 def test_a_design_that_lists_only_what_was_seen_is_refused(third_party: ModuleType) -> None:
     data = third_party.Coin().prepare([(1, 2)])
-    with pytest.raises(UsageError, match="lists only the patterns that were seen"):
+    with pytest.raises(UsageError, match="lists only the patterns observed"):
         sbc(third_party.Coin(), replace(data, weights="tosses"), replicates=10)
 
 

@@ -145,7 +145,7 @@ def test_patterns_that_were_seen_alone_have_no_worlds() -> None:
     model: Any = find_model("judge_error")()
     design = model.prepare(small_table("verdicts"))
     only_seen = Data(**{**vars(design), "weights": "other"})
-    with pytest.raises(UsageError, match="lists only the patterns that were seen"):
+    with pytest.raises(UsageError, match="lists only the patterns observed"):
         prior_cell(model, only_seen)
 
 
