@@ -66,11 +66,11 @@ def _verdicts(answer: Comparison, rows: Estimates, width: int) -> Table:
     units = list(dict.fromkeys(zip(flips["unit"].astype(str), flips["group"].astype(str), strict=True)))
     columns = {method: _cells(rows.where(estimand="flip_rate", method=method)) for method in flips["method"].unique()}
     for name, heading in BESIDE:
-        found = _best(rows, name)
-        if any(not math.isnan(row["point"]) for row in found.values()):
+        best = _best(rows, name)
+        if any(not math.isnan(row["point"]) for row in best.values()):
             shown = _trials if name in WHOLE else interval_cell
-            columns[heading] = {unit: shown(row) for unit, row in found.items()}
-    columns |= {OBSERVED: found} if (found := _observed(rows)) else {}
+            columns[heading] = {unit: shown(row) for unit, row in best.items()}
+    columns |= {OBSERVED: observed} if (observed := _observed(rows)) else {}
     names = [unit_name(*unit) for unit in units]
     figures = fitting(columns, width + 2 - narrowest(names), least=INTERVAL)
     title = f"Flip rate (share of trials outside the majority), {percent(answer)} intervals"
