@@ -41,7 +41,10 @@ def models(
     name: Annotated[str | None, typer.Argument(help="One of them: its priors, and what they say before data.")] = None,
     prior: Annotated[list[str] | None, typer.Option(help="Prior in place of the default: NAME=PRIOR.")] = None,
 ) -> None:
-    """Every registered generative model, with what it is for; or the priors of one."""
+    """Every registered generative model, with what it is for; or the priors of one.
+
+    Example: bayesjudge models judge_error --prior sensitivity=160/200
+    """
     with plain_messages():
         from bayesjudge.model import find_model, model_names
 
@@ -77,7 +80,10 @@ def _priors_of(name: str, given: Mapping[str, str]) -> str:
 
 
 def doctor() -> None:
-    """Versions, devices, what is missing and how to install it."""
+    """Versions, devices, what is missing and how to install it.
+
+    Example: bayesjudge doctor
+    """
     from bayesjudge.cli.doctor import examine
 
     findings = examine()

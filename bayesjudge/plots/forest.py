@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Literal
 
@@ -119,8 +120,9 @@ def _rows(chosen: Selection, reference: float | None, width: float) -> Figure:
     axes = figure.add_subplot()
     draw_rows(axes, chosen, reference=reference)
     if narrow:
-        places = range(len(chosen.labels))
-        axes.set_yticks(places, short_names(chosen.labels, NARROW), fontsize=SMALL)
+        # Two lines for a long name: a phone has no room for it beside the intervals.
+        labels = ["\n".join(textwrap.wrap(name, NARROW)) for name in short_names(chosen.labels, 2 * NARROW - 4)]
+        axes.set_yticks(range(len(labels)), labels, fontsize=SMALL)
         axes.locator_params(axis="x", nbins=5)
     figure.legend(loc="outside upper left", ncols=columns)
     axes.set_xlabel(chosen.axis_label)

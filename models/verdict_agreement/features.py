@@ -187,7 +187,7 @@ def _standard(values: NDArray[np.float64], name: str) -> tuple[NDArray[np.float6
     if spread <= SAME * max(abs(mean), 1.0):
         return None, [f"{name} is the same for every verdict and was left out"]
     lost = int((~known).sum())
-    messages = [f"{name} is missing for {lost} of {len(values)} verdicts, which count as average"] if lost else []
+    messages = [f"{name} is missing for {lost} of {len(values)} verdicts, which get its mean"] if lost else []
     return np.where(known, (values - mean) / spread, 0.0), messages
 
 

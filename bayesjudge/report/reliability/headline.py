@@ -50,7 +50,7 @@ def rows_of(answer: Comparison, source: Estimates, estimand: str) -> dict[tuple[
     for (unit, group), mine in rows.groupby(["unit", "group"], sort=False):
         method = leading(answer, mine, baselines)
         for _, row in mine[mine["method"] == method].iterrows():
-            if math.isfinite(row["point"]):
+            if not math.isnan(row["point"]):
                 found.setdefault((str(unit), str(group)), row)
     return found
 

@@ -39,7 +39,7 @@ def _verified(pairs: Pairs, guard: Guard) -> list[str]:
         found.append(f"only {verified} pairs are verified: at least {ENOUGH} are recommended")
     if len(set(right.tolist())) == 1:
         said = "agree with every" if right[0] else "disagree with every"
-        found.append(f"people {said} verified verdict: nothing tells right from wrong verdicts")
+        found.append(f"people {said} verified verdict: right and wrong verdicts cannot be compared")
     lost = ~pairs.verified & ~pairs.frame["category"].isin(pairs.frame["category"][pairs.verified])
     if pairs.frame["category"].notna().any() and lost.any():
         count = pairs.frame["item"][lost].nunique()
@@ -72,11 +72,12 @@ def _worth(pairs: Pairs, features: pd.DataFrame) -> list[str]:
     messages = []
     if share > WORTH_BELOW:
         messages.append(
-            f"people agree with {share:.0%} of the verified verdicts: flipping seldom pays above {WORTH_BELOW:.0%}"
+            f"people agree with {share:.0%} of the verified verdicts; above {WORTH_BELOW:.0%}, reversing verdicts "
+            "rarely improves agreement"
         )
     if best < GOOD_FEATURE:
         messages.append(
-            f"no single feature tells right from wrong verdicts with an AUC of {GOOD_FEATURE} (best "
+            f"no single feature separates right from wrong verdicts with an AUC of {GOOD_FEATURE} (best "
             f"{best:.3f}): expect trust near the base rate"
         )
     return messages
@@ -89,10 +90,10 @@ def _transport(diagnostics: Estimates, pairs: Pairs) -> list[str]:
         return []
     share = _measured_consistency(pairs)
     ranked = diagnostics.where(method="partial-ot", estimand="auc").frame
-    needed = f"; its AUC is {ranked['point'].iloc[0]:.2f}" if len(ranked) else ""
-    needed += f", {break_even_auc(share):.2f} breaks even" if 0.5 < share < 1 else ""
-    right = f"partial-ot is right for {rows['point'].iloc[0]:.0%} of its held-out flips"
-    return [f"{right}, so flipping by it loses{needed}: it is reported, never applied"]
+    right = f"{rows['point'].iloc[0]:.0%} of the held-out flips of partial-ot are right"
+    ranked_as = f" (AUC {ranked['point'].iloc[0]:.2f})" if len(ranked) else ""
+    needed = f"; it would need an AUC of {break_even_auc(share):.2f} to break even" if 0.5 < share < 1 else ""
+    return [f"{right}{ranked_as}, so they reduce agreement{needed}: its flips are reported and not applied"]
 
 
 def audit_checklist(
@@ -112,7 +113,7 @@ def audit_checklist(
         ),
         ("Room to gain", "yes" if share <= WORTH_BELOW else "warn", f"Consistency {share:.3f} when verified."),
         (
-            "A feature that tells right from wrong",
+            "A feature that separates right from wrong",
             "yes" if best >= GOOD_FEATURE else "warn",
             f"Best AUC of a single feature: {best:.2f}.",
         ),
