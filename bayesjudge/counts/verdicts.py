@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.answer_rows import answer_rows
 from bayesjudge.counts.rows import UNLABELLED, Cells, IbisTable, coded, fetch, make_cells, packed_cells, unpacked_cells
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Verdicts
@@ -109,6 +110,8 @@ class VerdictCounts:
         What was assumed on the way in.
     label_source : {"human", "mapped"}, optional
         As in `Verdicts`.
+    rows : pandas.DataFrame, optional
+        Answers one by one with the columns that formulas name, where such were asked for.
     """
 
     models: tuple[str, ...]
@@ -120,6 +123,7 @@ class VerdictCounts:
     dropped: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     label_source: str | None = None
+    rows: pd.DataFrame | None = None
 
     @property
     def weighted(self) -> bool:
@@ -162,11 +166,16 @@ class VerdictCounts:
             dropped=self.dropped,
             warnings=self.warnings,
             label_source=self.label_source,
+            rows=None if self.rows is None else self.rows[self.rows["judge"] == judge].reset_index(drop=True),
         )
 
 
 def count_verdicts(
-    verdicts: Verdicts | ir.Table, *, group: str | None = None, cluster: str | Sequence[str] | None = None
+    verdicts: Verdicts | ir.Table,
+    *,
+    group: str | None = None,
+    cluster: str | Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
 ) -> VerdictCounts:
     """Count verdict patterns in one pass where the data lives.
 
@@ -178,6 +187,8 @@ def count_verdicts(
         Column whose values split the items (a subject, a language); constant within an item.
     cluster : str or sequence of str, optional
         Columns whose values say which items belong together (one document); constant within an item.
+    columns : sequence of str, optional
+        Columns of formulas; constant within an answer. With them, answers are kept one by one.
 
     Returns
     -------
@@ -188,7 +199,7 @@ def count_verdicts(
     InputError
         A label that differs within an answer, a group or cluster that differs within an item, no rows.
     UsageError
-        A group or cluster column that the table does not have.
+        A group, cluster or other column that the table does not have.
 
     Examples
     --------
@@ -211,6 +222,7 @@ def count_verdicts(
         dropped=cells.dropped,
         warnings=cells.warnings,
         label_source=verdicts.label_source if isinstance(verdicts, Verdicts) else None,
+        rows=None if columns is None else answer_rows(verdicts, cells, columns),
     )
 
 

@@ -38,7 +38,7 @@ HEAVY = {
 
 LEAVES = {"errors", "files", "text", "tables", "estimates", "maths"}
 BEFORE_CHECKS = LEAVES | {"readers", "counts", "planning", "model", "inference", "models"}
-BEFORE_CHECKS |= {"adapters", "baseline", "baselines", "options"}
+BEFORE_CHECKS |= {"adapters", "baseline", "baselines", "effects", "options"}
 #: Who may import whom: DESIGN.md's table of rooms. `errors` is a leaf that every room may use.
 ROOMS = {
     "text": set(),
@@ -53,6 +53,7 @@ ROOMS = {
     "estimates": {"errors"},
     "maths": {"errors"},
     "decisions": {"errors", "maths"},
+    "effects": {"errors", "tables"},
     "readers": {"errors", "tables", "text"},
     "counts": {"errors", "tables", "maths"},
     "judging": {"errors", "readers", "tables"},
@@ -62,7 +63,7 @@ ROOMS = {
     # The simulators also hand out counts directly: a study needs thousands of data sets, not their rows.
     "baselines": LEAVES | {"counts"},
     "datasets": LEAVES | {"counts"},
-    "models": LEAVES | {"counts", "model", "priors"},
+    "models": LEAVES | {"counts", "effects", "model", "priors"},
     "adapters": {"baseline", "counts", "errors", "estimates", "maths", "model", "models", "tables"},
     "checks": {"errors", "estimates", "model", "inference"},
     # Figures know estimates only; pages and screens are made of stored answers, without what was fitted.

@@ -1,0 +1,99 @@
+"""The columns of formulas as a design takes them: numbers in standard deviations, categories as text, no gaps.
+
+Numbers are standardised over all answers and rounded to an eighth of a standard deviation within ±4, so that
+answers fall into few cells and what is fitted are counts; a coefficient β moves a logit by |β|/16 at most by
+that. A missing number becomes the mean, and a column of its own says where that is; a missing category is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.effects.formula import Formula, base_of, require_columns
+from bayesjudge.errors import UsageError
+from bayesjudge.tables.coding import UNKNOWN, code_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+#: Name of a missing category, and after the name of a number the column that says where it is missing.
+MISSING = "(missing)"
+_STEPS, _MOST = 8, 4.0
+_FUNCTIONS: Mapping[str, Any] = {"log": np.log, "sqrt": np.sqrt, "logit": lambda x: np.log(x) - np.log1p(-x)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Columns:
+    """Columns of formulas, one row an answer.
+
+    frame: Numbers in standard deviations, other columns as text.
+    numbers: Names of the numbers.
+    scale: Mean and standard deviation of every number.
+    missing: Answers without a value, by column.
+    """
+
+    frame: pd.DataFrame
+    numbers: tuple[str, ...]
+    scale: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
+
+
+def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
+    """The columns that formulas name, from a table with one row an answer."""
+    import pandas as pd
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    require_columns(formulas, list(answers.columns))
+    groups = {name for formula in formulas for term in formula.grouped for name in term.groups}
+    found: dict[str, Any] = {}
+    scale, missing = {}, {}
+    for name in dict.fromkeys(name for formula in formulas for name in formula.columns):
+        function, base = base_of(name)
+        values = answers[base]
+        gaps = values.isna().to_numpy()
+        if gaps.any():
+            missing[base] = int(gaps.sum())
+        if name in groups or is_bool_dtype(values) or not is_numeric_dtype(values):
+            if function:
+                raise UsageError(f"{name} in a formula: {base!r} is no column of numbers that stands for itself")
+            found[name] = _names(values)
+            continue
+        found[name], scale[name] = _standardised(name, function, values.to_numpy(np.float64, na_value=np.nan))
+        if gaps.any():
+            found[f"{name} {MISSING}"] = gaps.astype(np.float64)
+    frame = pd.DataFrame(found, index=answers.index)
+    return Columns(frame=frame, numbers=tuple(scale), scale=scale, missing=missing)
+
+
+def _names(values: pd.Series[Any]) -> NDArray[Any]:
+    codes, names = code_names(values)
+    if (codes == UNKNOWN).any():
+        raise UsageError(f"{values.name} in a formula: it has lists, infinite numbers, broken or very long text")
+    return np.append(names.to_numpy(object), MISSING)[codes].astype(str)
+
+
+def _standardised(
+    name: str, function: str, raw: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], tuple[float, float]]:
+    there = np.isfinite(raw)
+    values = raw.copy()
+    if function:
+        with np.errstate(all="ignore"):
+            values = _FUNCTIONS[function](raw)
+        if wrong := int((there & ~np.isfinite(values)).sum()):
+            raise UsageError(f"{name} in a formula: {wrong} answers have a value without a {function}, such as 0")
+    if not there.any() or np.isinf(raw).any():
+        raise UsageError(
+            f"{name} in a formula: {'it has infinite values' if np.isinf(raw).any() else 'no answer has a value'}"
+        )
+    mean, sd = float(values[there].mean()), float(values[there].std())
+    if sd <= 1e-12 * max(abs(mean), 1.0):
+        raise UsageError(f"{name} in a formula: it is {mean:g} in all answers, so that it has no effect to learn")
+    z = np.where(there, (values - mean) / sd, 0.0)
+    return np.clip(np.rint(z * _STEPS) / _STEPS, -_MOST, _MOST), (mean, sd)

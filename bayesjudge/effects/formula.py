@@ -1,0 +1,172 @@
+"""A formula as text, such as ``sensitivity ~ 1 + log(length) + (1|topic)``, read without running anything.
+
+`formulae` reads the grammar. What is called in a formula it would look up and run, so a formula that it gets
+has no calls: log, sqrt and logit of a column become the name of a column that is computed here.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayesjudge.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+#: What may have a formula: P(right), P(verdict 1 | right), P(verdict 0 | wrong).
+RATES = ("accuracy", "sensitivity", "specificity")
+#: The column that says whose answer it is.
+SYSTEM = "system"
+#: Functions of a column.
+FUNCTIONS = ("log", "sqrt", "logit")
+_CALL = re.compile(rf"(?<![\w.`])({'|'.join(FUNCTIONS)})\(\s*(\w+|`[^`]+`)\s*\)")
+_EXAMPLE = "'sensitivity ~ 1 + length + (1|topic)'"
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term: a product of columns, and for effects that pool the columns of the groups they differ by.
+
+    Examples
+    --------
+    >>> Term(("length",), ("system", "topic")).name, Term(()).name
+    ('length_by_system_topic', 'intercept')
+    """
+
+    columns: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """In names of priors and of parameters."""
+        parts = ["_".join(map(_word, part)) for part in (self.columns, self.groups)]
+        return "_by_".join(part for part in parts if part) or "intercept"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The formula of one rate.
+
+    rate: One of `RATES`.
+    right: What `formulae` reads, without calls.
+    common, grouped: Its terms.
+    """
+
+    rate: str
+    right: str
+    common: tuple[Term, ...]
+    grouped: tuple[Term, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that it names, ``log(length)`` being one."""
+        terms = (*self.common, *self.grouped)
+        return tuple(dict.fromkeys(name for term in terms for name in (*term.columns, *term.groups)))
+
+    @property
+    def levels(self) -> Term | None:
+        """The term that sets the level of the rate, and has its prior: the intercept, or all systems'."""
+        return next((term for term in self.common if term.columns in {(), (SYSTEM,)}), None)
+
+    def __str__(self) -> str:
+        return f"{self.rate} ~ {re.sub('`', '', self.right)}"
+
+
+@functools.cache
+def read_formula(text: str) -> Formula:
+    """The formula that a text stands for.
+
+    Parameters
+    ----------
+    text : str
+        A rate, ``~``, and terms as in R's lme4: columns, ``a:b``, ``a*b``, ``(1|group)``, ``(length|group)``,
+        ``0 +`` without an intercept; ``log``, ``sqrt`` and ``logit`` of a column; names with spaces in
+        backticks.
+
+    Raises
+    ------
+    UsageError
+        No such rate, a text that is no formula, or a call of anything else.
+
+    Examples
+    --------
+    >>> found = read_formula("sensitivity ~ 1 + log(length) + (1|system)")
+    >>> found.columns, [term.name for term in (*found.common, *found.grouped)]
+    (('log(length)', 'system'), ['intercept', 'log_length', 'system'])
+    """
+    left, tilde, right = text.partition("~")
+    rate = left.strip()
+    if not right.strip() or rate not in RATES:
+        hint = did_you_mean(rate, RATES) if tilde else ""
+        raise UsageError(f"formula {text!r}: write a rate ({', '.join(RATES)}){hint}, ~ and terms, as in {_EXAMPLE}")
+    quoted = _CALL.sub(lambda call: f"`{call[1]}({call[2].strip('`')})`", right.strip())
+    common, grouped = _terms(text, quoted)
+    found = Formula(rate, quoted, common, grouped)
+    for names in ([term.name for term in part] for part in (common, grouped)):
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise UsageError(f"formula {text!r}: two terms are called {twice[0]!r} in names of priors: rename a column")
+    if found.levels is None:
+        raise UsageError(
+            f"formula {text!r}: it has no level: add 1 (one for all) or 0 + {SYSTEM} (one for each system)"
+        )
+    return found
+
+
+def _terms(text: str, quoted: str) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    from formulae import model_description
+    from formulae.parser import ParseError
+    from formulae.scanner import ScanError
+
+    wrong = f"formula {text!r}: it is not a formula, such as {_EXAMPLE}"
+    if "**" in quoted or '"' in quoted or "'" in quoted:
+        raise UsageError(f"{wrong}: write products out (a*b), and names with spaces in backticks")
+    try:
+        found: Any = model_description(quoted)
+    except (ScanError, ParseError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+        raise UsageError(f"{wrong}: {str(error).rstrip('.')}") from error
+    if found.response is not None:
+        raise UsageError(f"{wrong}: write one ~")
+    common = tuple(Term(_columns(text, term)) for term in found.common_terms)
+    grouped = tuple(Term(_columns(text, term.expr), _columns(text, term.factor)) for term in found.group_terms)
+    return common, grouped
+
+
+def _columns(text: str, term: Any) -> tuple[str, ...]:
+    from formulae.terms.terms import Intercept
+    from formulae.terms.variable import Variable
+
+    if isinstance(term, Intercept):
+        return ()
+    for part in term.components:
+        if not isinstance(part, Variable):
+            allowed = ", ".join(f"{name}(column)" for name in FUNCTIONS)
+            raise UsageError(f"formula {text!r}: {part.name!r} is not a column; what may be called is {allowed}")
+        if not isinstance(part.name, str):
+            raise UsageError(f"formula {text!r}: {part.name} is a number, not a column; only 0 and 1 may stand alone")
+    return tuple(str(part.name) for part in term.components)
+
+
+def base_of(column: str) -> tuple[str, str]:
+    """The function of a column such as ``log(length)``, none where it is one of the table, and that column."""
+    call = _CALL.fullmatch(column) or re.fullmatch(rf"({'|'.join(FUNCTIONS)})\((.+)\)", column)
+    return (call[1], call[2]) if call else ("", column)
+
+
+def require_columns(formulas: Iterable[Formula], there: Collection[str]) -> None:
+    """Refuse a formula with a name that is not a column."""
+    for formula in formulas:
+        for column in formula.columns:
+            if (base := base_of(column)[1]) not in there:
+                known = ", ".join(map(str, there))
+                raise UsageError(
+                    f"formula '{formula}': no column {base!r}{did_you_mean(base, there)}; there are {known}"
+                )
+
+
+def _word(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_")
