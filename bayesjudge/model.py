@@ -313,7 +313,7 @@ class GivesAccuracy(Protocol):
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
     ) -> xr.DataArray:
-        """Dims ``chain, draw, model``."""
+        """Dims ``chain, draw, system``."""
         ...
 
 
@@ -331,7 +331,7 @@ class GivesElo(Protocol):
     """A model that gives draws of each model's Elo."""
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
-        """Dims ``chain, draw, model``."""
+        """Dims ``chain, draw, system``."""
         ...
 
 

@@ -112,8 +112,8 @@ def posteriors(
 
 
 def _accuracies(posterior: Any, data: Any, population: Population) -> pd.DataFrame:
-    theta = MODEL.accuracy(posterior, data, population=population).transpose("chain", "draw", "model")
-    names = [str(name) for name in theta["model"].to_numpy()]
+    theta = MODEL.accuracy(posterior, data, population=population).transpose("chain", "draw", "system")
+    names = [str(name) for name in theta["system"].to_numpy()]
     return pd.DataFrame(theta.to_numpy().reshape(-1, len(names)), columns=names)
 
 

@@ -76,7 +76,7 @@ def _raw_pymc(data: Data, seed: int, draws: int) -> dict[str, Any]:
     rows = np.arange(len(pattern))
     with pm.Model():
         tau = pm.Weibull("spread", alpha=2.0, beta=2.0**0.5)
-        theta = pm.ZeroSumNormal("strength", tau, shape=data.size("model"))
+        theta = pm.ZeroSumNormal("strength", tau, shape=data.size("system"))
         log_tie = pm.Normal("log_tie", *TIE.default.parameters)
         d = theta[data["first"][pattern]] - theta[data["second"][pattern]]
         pm.Potential("n", pytensor_log_outcomes(d, log_tie)[rows, outcome])

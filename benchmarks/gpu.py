@@ -177,7 +177,7 @@ def _accuracy(model: Any, data: Data, target: Density, flat: Any) -> Any:
     with on_cpu():
         values = _constrain(target)(np.asarray(flat), accelerator.to_device(data.arrays))
     posterior: xr.Dataset = to_dataset({name: np.asarray(v) for name, v in values.items()}, target.dims, data)
-    return model.accuracy(posterior, data).transpose("chain", "draw", "model").to_numpy()
+    return model.accuracy(posterior, data).transpose("chain", "draw", "system").to_numpy()
 
 
 _PROGRAMS: dict[int, Any] = {}

@@ -149,7 +149,7 @@ def panel_estimates(
             theta = model.accuracy(fits.posterior(index), data[index], population=population)
             common: dict[str, Any] = {"method": model.label, "prob": 0.95, "n": data[index].units}
             rows += summary_rows(theta, estimand=estimand_of("accuracy", population), **common)
-            rows += plain_rows(differences(theta, "model"), estimand_of("difference", population), **common)
+            rows += plain_rows(differences(theta, "system"), estimand_of("difference", population), **common)
         found.append(Estimates.from_rows(rows))
         failed += not fits.gate(index).passed
         worst = max(worst, float(found[-1].frame["rhat"].max()))

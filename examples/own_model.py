@@ -50,8 +50,8 @@ class ValidatedJudge(GenerativeModel):
         units = dict(zip(counts.models, total.astype(int).tolist(), strict=True))
         return Data(
             arrays=arrays,
-            dims=dict.fromkeys(arrays, ("model",)),
-            coords={"model": counts.models},
+            dims=dict.fromkeys(arrays, ("system",)),
+            coords={"system": counts.models},
             observed="positives",
             units=units,
         )
@@ -63,7 +63,7 @@ class ValidatedJudge(GenerativeModel):
 
         q1 = numpyro.sample("sensitivity", dist.Beta(*(1.0 + n for n in self.recognised_right)))
         q0 = numpyro.sample("specificity", dist.Beta(*(1.0 + n for n in self.recognised_wrong)))
-        with numpyro.plate("model", data.size("model")):
+        with numpyro.plate("system", data.size("system")):
             theta = numpyro.sample("theta", dist.Beta(1.0, 1.0))
             p = theta * q1 + (1 - theta) * (1 - q0)
             numpyro.sample("positives", dist.Binomial(data["total"], p), obs=data.arrays.get("positives"))
@@ -72,12 +72,12 @@ class ValidatedJudge(GenerativeModel):
         """The same density; only ``engine="pymc"`` asks for it."""
         import pymc as pm
 
-        with pm.Model(coords={"model": list(data.coords["model"])}) as model:
+        with pm.Model(coords={"system": list(data.coords["system"])}) as model:
             q1 = pm.Beta("sensitivity", *(np.float64(1 + n) for n in self.recognised_right))
             q0 = pm.Beta("specificity", *(np.float64(1 + n) for n in self.recognised_wrong))
-            theta = pm.Beta("theta", np.float64(1), np.float64(1), dims="model")
+            theta = pm.Beta("theta", np.float64(1), np.float64(1), dims="system")
             p = theta * q1 + (1 - theta) * (1 - q0)
-            pm.Binomial("positives", n=data["total"], p=p, observed=data["positives"], dims="model")
+            pm.Binomial("positives", n=data["total"], p=p, observed=data["positives"], dims="system")
         return model
 
     def quantities(self, posterior: Any, data: Data) -> Quantities:
@@ -90,7 +90,7 @@ class ValidatedJudge(GenerativeModel):
         return {"verdict rate": _verdict_rate}
 
     def accuracy(self, posterior: Any, data: Data, **_: Any) -> Any:  # noqa: ARG002  # other models need data
-        """Draws of each model's accuracy, dims ``chain, draw, model``: what the accuracy question needs."""
+        """Draws of each model's accuracy, dims ``chain, draw, system``: what the accuracy question needs."""
         return posterior["theta"]
 
     def bootstrap(self, data: Data, *, replicates: int, seed: int) -> Any:
@@ -102,7 +102,7 @@ class ValidatedJudge(GenerativeModel):
 def _verdict_rate(positives: Any, data: Data) -> dict[str, Any]:
     """Share of verdicts that are positive, for observed or replicated positives (..., models)."""
     rates = np.moveaxis(positives / data["total"], -1, 0)
-    return dict(zip(data.coords["model"], rates, strict=True))
+    return dict(zip(data.coords["system"], rates, strict=True))
 
 
 def prior_mean(counts: VerdictCounts, *, options: AccuracyOptions) -> Estimates:

@@ -211,12 +211,12 @@ class LabelledAlone(Coin):
         return replace(data, coords={"coin": table.models})
 
     def accuracy(self, posterior: Any, data: Data, **_: Any) -> Any:  # noqa: ARG002  # part of the protocol
-        return posterior["p"].rename(coin="model")
+        return posterior["p"].rename(coin="system")
 
     def estimates(self, posterior: Any, data: Data, *, prob: float = 0.95) -> Estimates:
         draws, fixed = self.accuracy(posterior, data), {"method": self.label, "prob": prob}
         rows = summary_rows(draws, estimand="accuracy", **fixed)
-        pairs = summary_rows(differences(draws, "model"), estimand="difference", signed=True, **fixed)
+        pairs = summary_rows(differences(draws, "system"), estimand="difference", signed=True, **fixed)
         return Estimates.from_rows([*rows, *pairs])
 
 

@@ -127,28 +127,28 @@ class FunctionModel(GenerativeModel):
         quality = {name: quantity(self._of_units(draws[name], data), n=data.units) for name in QUALITY if name in draws}
         found: dict[str, xr.DataArray] = {}
         if "accuracy" in draws:
-            found |= accuracy_quantities(_by_model(draws["accuracy"]), n=data.units, quality=quality)
+            found |= accuracy_quantities(draws["accuracy"], n=data.units, quality=quality)
         if {"elo", "strength"} & draws.keys():
             elo = self.elo(posterior, data)
             pairs = [
-                (elo["model"].values[a], elo["model"].values[b])
+                (elo["system"].values[a], elo["system"].values[b])
                 for a, b in shown_pairs(elo.mean(("chain", "draw")).to_numpy())
             ]
             found["elo"] = quantity(elo, n=data.units, headline=True)
-            found["difference"] = quantity(differences(elo, "model", pairs), signed=True)
+            found["difference"] = quantity(differences(elo, "system", pairs), signed=True)
         return {**quality, **found}
 
     def accuracy(self, posterior: xr.Dataset, data: Data, *, population: str = "superpopulation", seed: int = 0) -> Any:  # noqa: ARG002
-        """Draws of each model's accuracy, dims ``chain, draw, model``."""
-        return _by_model(self._reported(posterior, data, needed="accuracy")["accuracy"])
+        """Draws of each model's accuracy, dims ``chain, draw, system``."""
+        return self._reported(posterior, data, needed="accuracy")["accuracy"]
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
-        """Draws of each model's Elo, dims ``chain, draw, model``; strengths are centred at 1500."""
+        """Draws of each model's Elo, dims ``chain, draw, system``; strengths are centred at 1500."""
         draws = self._reported(posterior, data, needed="elo or strength")
         if "elo" in draws:
-            return _by_model(draws["elo"])
-        strength = _by_model(draws["strength"])
-        elo: xr.DataArray = to_elo(strength - strength.mean("model"))
+            return draws["elo"]
+        strength = draws["strength"]
+        elo: xr.DataArray = to_elo(strength - strength.mean("system"))
         return elo
 
     @property
@@ -225,7 +225,7 @@ class FunctionModel(GenerativeModel):
 
     def _of_units(self, draws: xr.DataArray, data: Data) -> xr.DataArray:
         """One row a model, or one of the judge where they share a value."""
-        return _by_model(draws) if "system" in draws.dims else draws.expand_dims(judge=list(data.coords["judge"]))
+        return draws if "system" in draws.dims else draws.expand_dims(judge=list(data.coords["judge"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,10 +242,6 @@ class _Derived:
         with handlers.trace() as sites, handlers.seed(rng_seed=key):
             self.model.numpyro(self.data)
         return tuple(sites[name]["value"] for name in self.names)
-
-
-def _by_model(draws: xr.DataArray) -> xr.DataArray:
-    return draws.rename(system="model")
 
 
 def _observations(observed: Any, data: Data) -> dict[str, Any]:

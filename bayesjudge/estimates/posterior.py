@@ -57,7 +57,7 @@ def accuracy_quantities(
     """Every model's accuracy and every difference, named by their population; ``quality`` between."""
     accuracy, difference = (estimand_of(name, population) for name in ("accuracy", "difference"))
     says: dict[str, Any] = {"n": n, "note": note, "headline": population == "superpopulation"}
-    gaps = quantity(differences(theta, "model"), signed=True, **says)
+    gaps = quantity(differences(theta, "system"), signed=True, **says)
     return {accuracy: quantity(theta, **says), **(quality or {}), difference: gaps}
 
 

@@ -106,7 +106,8 @@ class Fit:
             data,
             density(self.model, data),
             seed=self.manifest["seed"],
-            draws=sizes["chain"] * sizes["draw"],
+            draws=sizes["draw"],
+            chains=sizes["chain"],
         )
         more = xr.DataTree.from_dict({**{name: group.dataset for name, group in self.tree.items()}, **found})
         more.attrs = self.tree.attrs
@@ -153,7 +154,7 @@ def fit(model: Model, table: Any, *, engine: Engine | str = "nuts", seed: int = 
     >>> log = simulate_verdicts(seed=1).verdicts
     >>> result = fit(JudgeError(pooling="shared"), log, engine=Laplace(draws=500))
     >>> result.gate.passed, result.posterior["theta"].dims
-    (True, ('chain', 'draw', 'model'))
+    (True, ('chain', 'draw', 'system'))
     """
     found = Fitting(model=model, table=table, engine=engine_of(engine), seed=seed, progress=progress)()
     _warn_of_fallback(found)

@@ -25,7 +25,7 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     Raises
     ------
     UsageError
-        The file is missing, is not a fit, or names a model that is not registered here.
+        The file is missing, is not a fit, is one of an earlier version, or names a model that is not registered here.
 
     Examples
     --------
@@ -43,6 +43,8 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     source, tree = str(path), read_tree(path)
     if not {"manifest", "data"} <= set(tree.attrs):
         raise UsageError(f"{source!r} holds no bayesjudge fit; write one with Fit.save(path)")
+    if "draw" not in tree["posterior"].coords:
+        raise UsageError(f"{source!r} was written by an earlier version, whose axes had other names: fit again")
     manifest = json.loads(str(tree.attrs["manifest"]))
     try:
         model = _model(manifest["model"], manifest["options"])

@@ -52,8 +52,13 @@ def _constrained(target: Density, data: Data, flat: NDArray[np.float64]) -> dict
     return {name: np.asarray(value) for name, value in values.items()}
 
 
-def to_dataset(values: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], data: Data) -> xr.Dataset:
-    """Arrays (chains, draws, ...) with their axes named; nameless axes of length 1 are dropped."""
+def to_dataset(
+    values: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], data: Data, *, draw: Any = None
+) -> xr.Dataset:
+    """Arrays (chains, draws, ...) with their axes named; nameless axes of length 1 are dropped.
+
+    draw: Which draws of the posterior they are, by default all.
+    """
     variables = {}
     for name, value in values.items():
         axes = dims[name]
@@ -61,7 +66,13 @@ def to_dataset(values: Mapping[str, Any], dims: Mapping[str, tuple[str, ...]], d
         variables[name] = (("chain", "draw", *(axis for axis in axes if axis)), np.squeeze(value, axis=nameless))
     used = {axis for axes, _ in variables.values() for axis in axes}
     coords = {axis: list(labels) for axis, labels in data.coords.items() if axis in used}
-    return xr.Dataset(variables, coords=coords)
+    return _numbered(xr.Dataset(variables, coords=coords), draw)
+
+
+def _numbered(draws: xr.Dataset, draw: Any = None) -> xr.Dataset:
+    """With coordinates of chains and draws, by which ArviZ lines groups up."""
+    chains = np.arange(draws.sizes["chain"])
+    return draws.assign_coords(chain=chains, draw=np.arange(draws.sizes["draw"]) if draw is None else draw)
 
 
 def assemble(
@@ -82,19 +93,19 @@ def assemble(
     values = _constrained(target, data, flat)
     drawn = {name: value[:, keep].reshape(-1, *value.shape[2:]) for name, value in values.items()}
     replicated, log_likelihood, log_prior = _replicated(model, data, target, key_posterior, drawn)
-    names, thinned = list(data.observations), {"draw": keep}
+    names = list(data.observations)
     shape = (chains, len(keep))
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
         shaped = {name: np.asarray(v).reshape(*shape, *v.shape[1:]) for name, v in values.items()}
         # The log density of a vector-valued site has no axis for the vector.
         dims = {name: target.dims[name][: v.ndim - 2] for name, v in shaped.items()}
-        return to_dataset(shaped, dims, data).assign_coords(thinned)
+        return to_dataset(shaped, dims, data, draw=keep)
 
     constants = {name: (dims, np.asarray(data[name])) for name, dims in data.dims.items() if name in data.arrays}
     groups = {
         "posterior": posterior,
-        "sample_stats": xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()}),
+        "sample_stats": _numbered(xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()})),
         "log_likelihood": dataset(log_likelihood),
         "log_prior": dataset(log_prior),
         "posterior_predictive": dataset(replicated),
@@ -139,8 +150,10 @@ def _keys(seed: int) -> tuple[Any, Any]:
     return replicated, prior
 
 
-def prior_groups(model: Model, data: Data, target: Density, *, seed: int, draws: int) -> dict[str, xr.Dataset]:
-    """Draws from the prior, and data replicated from them: groups ``prior`` and ``prior_predictive``."""
+def prior_groups(
+    model: Model, data: Data, target: Density, *, seed: int, draws: int, chains: int = 1
+) -> dict[str, xr.Dataset]:
+    """Draws from the prior (of each chain), and data replicated from them: ``prior`` and ``prior_predictive``."""
 
     def one(key: Any, arrays: Any) -> dict[str, Any]:
         sites = model.simulate(key, data.with_arrays(arrays))
@@ -151,11 +164,14 @@ def prior_groups(model: Model, data: Data, target: Density, *, seed: int, draws:
 
     key_values, key_data = jax.random.split(_keys(seed)[1])
     simulated = _once((target, "prior"), lambda: jax.jit(many))
-    values = simulated(jax.random.split(key_values, draws), accelerator.to_device(data.arrays))
+    values = simulated(jax.random.split(key_values, chains * draws), accelerator.to_device(data.arrays))
     observed, _, _ = _replicated(model, data, target, key_data, values)
-    both = ({name: np.asarray(value)[None] for name, value in part.items()} for part in (values, observed))
-    latent, replicated = (to_dataset(part, target.dims, data) for part in both)
-    return {"prior": latent, "prior_predictive": replicated}
+
+    def dataset(values: Mapping[str, Any]) -> xr.Dataset:
+        shaped = {name: np.asarray(value).reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
+        return to_dataset(shaped, target.dims, data)
+
+    return {"prior": dataset(values), "prior_predictive": dataset(observed)}
 
 
 def data_hash(data: Data) -> str:

@@ -31,10 +31,10 @@ type Array = NDArray[np.float64]
 
 #: Names of the axes of what `shared_errors` gives.
 DIMS = {
-    "alone": ("model", "other_model"),
-    "added": ("model", "other_model"),
+    "alone": ("system", "other_system"),
+    "added": ("system", "other_system"),
     "cluster_df": (),
-    "clusters": ("column", "model"),
+    "clusters": ("column", "system"),
     "all_clusters": ("column",),
 }
 

@@ -44,15 +44,15 @@ def prepare(counts: BattleCounts, *, judge: str | None, order: bool, length: boo
     battle = tuple(range(len(rows)))
     x = np.column_stack(list(effects.values())) if effects else np.zeros((len(rows), 0))
     matrix = incidence(rows.first, rows.second, len(counts.models))
-    axes, known = dict.fromkeys(matrix, ("battle", "model")), information(rows.n, len(counts.models))
+    axes, known = dict.fromkeys(matrix, ("battle", "system")), information(rows.n, len(counts.models))
     shared = shared_errors(counts, judge)
     by = tuple(one.column for one in counts.clusters)
     return Data(
         arrays={**rows.arrays(), "x": x, "x_scale": scale, "information": known, **shared, **matrix},
         dims={**rows.dims(), "x": ("battle", "effect"), "x_scale": ("effect",), "information": (), **DIMS, **axes},
         coords={
-            "model": counts.models,
-            "other_model": counts.models,
+            "system": counts.models,
+            "other_system": counts.models,
             "effect": tuple(effects),
             "battle": battle,
             "outcome": OUTCOMES,

@@ -100,8 +100,8 @@ class BradleyTerry(GenerativeModel):
 
         prior = self.in_use(data)
         tau = numpyro.sample("spread", prior.numpyro("strength", per=PER_LOGIT))
-        strengths = Strengths(tau, data["information"], data.size("model"))
-        theta = numpyro.sample("strength", strengths, infer={"event_dims": ("model",)})
+        strengths = Strengths(tau, data["information"], data.size("system"))
+        theta = numpyro.sample("strength", strengths, infer={"event_dims": ("system",)})
         log_tie = numpyro.sample("log_tie", prior.numpyro("tie"))
         is_small = "incidence" in data.arrays
         d = data["incidence"] @ theta if is_small else theta[data["first"]] - theta[data["second"]]
@@ -120,10 +120,10 @@ class BradleyTerry(GenerativeModel):
         from bayesjudge.models.common.strengths import pymc_strengths
 
         prior = self.in_use(data)
-        coords = {"model": list(data.coords["model"]), "effect": list(data.coords["effect"])}
+        coords = {"system": list(data.coords["system"]), "effect": list(data.coords["effect"])}
         with pm.Model(coords=coords) as model:
             tau = prior.pymc("spread", "strength", per=PER_LOGIT)
-            theta = pymc_strengths("strength", tau, data["information"], dims="model")
+            theta = pymc_strengths("strength", tau, data["information"], dims="system")
             log_tie = prior.pymc("log_tie", "tie")
             d = theta[data["first"]] - theta[data["second"]]
             if data.facts["effects"]:
@@ -136,7 +136,7 @@ class BradleyTerry(GenerativeModel):
         return results.quantities(posterior, data)
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
-        """Draws of each model's Elo, dims ``chain, draw, model``, for ranks and for who beats whom."""
+        """Draws of each model's Elo, dims ``chain, draw, system``, for ranks and for who beats whom."""
         return results.elo(posterior, data)
 
     def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:  # noqa: ARG002

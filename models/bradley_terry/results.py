@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
     """Elo and differences, how often equals tie, and what each effect is worth in logits."""
-    few = few_notes(data.coords["model"], data.coords["column"], data["clusters"], data["all_clusters"])
+    few = few_notes(data.coords["system"], data.coords["column"], data["clusters"], data["all_clusters"])
     notes = {
         unit: "; ".join(dict.fromkeys(few[name] for name in few if name in unit.split(" − "))) for unit in data.units
     }
@@ -44,8 +44,8 @@ def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
     They are widened by what shared prompts add to the errors of independent battles (`clusters.py`).
     """
     draws = _widened(elo_draws(posterior["strength"], posterior["log_tie"], data), posterior, data)
-    fought = [m for m, name in enumerate(data.coords["model"]) if data.units[str(name)]]
-    return draws.isel(model=fought)
+    fought = [m for m, name in enumerate(data.coords["system"]) if data.units[str(name)]]
+    return draws.isel(system=fought)
 
 
 def _widened(draws: xr.DataArray, posterior: xr.Dataset, data: Data) -> xr.DataArray:
@@ -62,7 +62,7 @@ def _widened(draws: xr.DataArray, posterior: xr.Dataset, data: Data) -> xr.DataA
 
 def describe(data: Data) -> dict[str, Any]:
     """What clusters do to this posterior, for its manifest: their columns and numbers, design effects, df."""
-    names = map(str, data.coords["model"])
+    names = map(str, data.coords["system"])
     alone, added = (np.diag(np.asarray(data[name])) for name in ("alone", "added"))
     effect = {
         name: round(float(1 + more / one), 3) for name, one, more in zip(names, alone, added, strict=True) if one > 0

@@ -34,7 +34,7 @@ class Patterns:
     def of(cls, data: Data, prefix: str = "") -> Self:
         """From a model's data."""
         named = {name: np.asarray(data[prefix + name]) for name in ("first", "second", "order", "total")}
-        return cls(**named, models=tuple(str(name) for name in data.coords["model"]))
+        return cls(**named, models=tuple(str(name) for name in data.coords["system"]))
 
     def keep(self, rows: NDArray[np.bool_]) -> Self:
         """Some of the patterns."""

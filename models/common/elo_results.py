@@ -34,8 +34,8 @@ def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefi
 
     ``data`` has arrays ``first, second, total`` (names after ``prefix``): the pairs and their weights.
     """
-    draws = strength.transpose("chain", "draw", "model")
-    values = draws.to_numpy().reshape(-1, draws.sizes["model"])
+    draws = strength.transpose("chain", "draw", "system")
+    values = draws.to_numpy().reshape(-1, draws.sizes["system"])
     first, second, total = (np.asarray(data[prefix + name]) for name in ("first", "second", "total"))
     played = total > 0
     pair, place = np.unique(np.stack([first[played], second[played]]), axis=1, return_inverse=True)
@@ -50,9 +50,9 @@ def elo_draws(strength: xr.DataArray, log_tie: xr.DataArray, data: Any, *, prefi
 
 def elo_quantities(elo: xr.DataArray, *, n: Mapping[str, float], note: Mapping[str, str]) -> dict[str, xr.DataArray]:
     """Every model's Elo and differences, of the pairs that `maths.bradley_terry.shown_pairs` says."""
-    names = [str(name) for name in elo["model"].to_numpy()]
+    names = [str(name) for name in elo["system"].to_numpy()]
     pairs = [(names[a], names[b]) for a, b in shown_pairs(elo.mean(("chain", "draw")).to_numpy())]
-    gaps = differences(elo, "model", pairs)
+    gaps = differences(elo, "system", pairs)
     return {
         ELO: quantity(elo, n=n, note=note, headline=True),
         "difference": quantity(gaps, n=n, note=note, signed=True),

@@ -121,5 +121,5 @@ def quality_quantities(
     """Each judge's quality on each model, and ΔJ for each pair of models, with the columns of their rows."""
     says: dict[str, Any] = {"n": n, "note": note}
     found = {name: quantity(draws, reach=(reach or {}).get(name), **says) for name, draws in quality.items()}
-    gaps = quantity(differences(quality["youden"], "model"), signed=True, **says)
+    gaps = quantity(differences(quality["youden"], "system"), signed=True, **says)
     return {**found, "youden": quantity(quality["youden"], signed=True, headline=True, **says), "delta_youden": gaps}

@@ -104,7 +104,7 @@ class ConditionalPanel(GenerativeModel):
             coords={
                 "answer": tuple(range(len(item))),
                 "seen": ("label", *votes.judges),
-                "model": votes.models,
+                "system": votes.models,
                 "judge": votes.judges,
             },
             facts={"most_runs": int(runs.max())},
@@ -123,10 +123,10 @@ class ConditionalPanel(GenerativeModel):
 
         from bayesjudge.models.conditional_panel.likelihood import PanelResponses
 
-        models, prior = len(data.coords["model"]), self.in_use(data)
-        with numpyro.plate("model", models, dim=-1):
+        models, prior = len(data.coords["system"]), self.in_use(data)
+        with numpyro.plate("system", models, dim=-1):
             theta = numpyro.sample("theta", prior.numpyro("accuracy"))
-        logits = numpyro_channel(self.pooling, prior, data.size("judge"), models, "model")
+        logits = numpyro_channel(self.pooling, prior, data.size("judge"), models, "system")
         with numpyro.plate("answer", data.size("answer"), dim=-1):
             numpyro.sample(
                 "response",
@@ -140,10 +140,10 @@ class ConditionalPanel(GenerativeModel):
         import pymc as pm
         import pytensor.tensor as pt
 
-        with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "model")}) as twin:
+        with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "system")}) as twin:
             prior = self.in_use(data)
-            theta = prior.pymc("theta", "accuracy", dims="model")
-            logit_1, logit_0 = pymc_channel(self.pooling, prior, "model")
+            theta = prior.pymc("theta", "accuracy", dims="system")
+            logit_1, logit_0 = pymc_channel(self.pooling, prior, "system")
             of, yes = data["model_of"], data["response"][:, 1:].astype(float)
             no = data["runs"].astype(float) - yes
             joint = []
@@ -158,7 +158,7 @@ class ConditionalPanel(GenerativeModel):
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
         """Accuracies, differences and each judge's quality; every row carries the caution."""
         says: dict[str, Any] = {"n": data.units, "note": _CAUTION}
-        quality = channel_quality(posterior, "model", data.coords["model"])
+        quality = channel_quality(posterior, "system", data.coords["system"])
         return accuracy_quantities(posterior["theta"], quality=quality_quantities(quality, **says), **says)
 
     @property

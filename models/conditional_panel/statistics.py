@@ -30,7 +30,7 @@ def _rates(response: Any, data: Data) -> dict[str, Any]:
 def _by_model(response: Any, data: Data) -> dict[str, Any]:
     known, of = np.asarray(data["known"]) > 0, np.asarray(data["model_of"])
     label = np.asarray(response)[..., 0]
-    rows = {name: known & (of == m) for m, name in enumerate(data.coords["model"])}
+    rows = {name: known & (of == m) for m, name in enumerate(data.coords["system"])}
     return {str(name): label[..., chosen].mean(axis=-1) for name, chosen in rows.items() if chosen.any()}
 
 

@@ -101,7 +101,7 @@ class JudgeElo(GenerativeModel):
         return results.quantities(posterior, data)
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
-        """Draws of each model's human Elo, dims ``chain, draw, model``, for ranks and for who beats whom."""
+        """Draws of each model's human Elo, dims ``chain, draw, system``, for ranks and for who beats whom."""
         return results.elo(posterior, data)
 
     def held_out(

@@ -23,7 +23,7 @@ def pymc_model(data: Data, prior: InUse) -> Any:
         tau = prior.pymc("spread", "strength", per=PER_LOGIT)
         slope = prior.pymc("slope", "slope", dims="judge")
         taste = prior.pymc("taste_spread", "deviation_spread", per=PER_LOGIT, dims="judge")
-        models = data.size("model")
+        models = data.size("system")
         # Every θ_i and δ_ji as a linear form of independent standard normals, rater by rater.
         forms = [pt.concatenate([tau * pt.ones(1), pt.zeros(judges)])]
         for j, own in enumerate(_tastes(judges)):

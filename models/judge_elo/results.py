@@ -37,7 +37,7 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
         "taste": quantity(posterior["taste_spread"], n=n),
     }
     if "taste_partial" in posterior:
-        pairs = {str(name): data.units[str(data.coords["model"][0])] for name in data.coords["judge_pair"]}
+        pairs = {str(name): data.units[str(data.coords["system"][0])] for name in data.coords["judge_pair"]}
         found["taste_correlation"] = quantity(taste_correlations(posterior), n=pairs, signed=True)
     for estimand, own in (("effect", draws.effects), ("deviation", draws.tastes)):
         found[estimand] = quantity(own.assign_coords(n=("judge", list(n.values()))), signed=True)
@@ -46,7 +46,7 @@ def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
 
 def _notes(data: Data) -> dict[str, str]:
     """What a row of each model's Elo says."""
-    names, poor = map(str, data.coords["model"]), np.asarray(data["poor"]).any(axis=0)
+    names, poor = map(str, data.coords["system"]), np.asarray(data["poor"]).any(axis=0)
     said = {
         name: [*([] if data.units.get(name) else [PREDICTED]), *([STEPPED] if is_poor else [])]
         for name, is_poor in zip(names, poor, strict=True)
@@ -62,8 +62,8 @@ def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
 def _elo(theta: xr.DataArray, data: Data) -> xr.DataArray:
     """Mean 1500 over the models that somebody has looked at; the others are left out."""
     known = np.any(np.asarray(data["design"]) != 0, axis=(0, 1))
-    seen = theta.isel(model=np.flatnonzero(known))
-    found: xr.DataArray = to_elo(seen - seen.mean("model"))
+    seen = theta.isel(system=np.flatnonzero(known))
+    found: xr.DataArray = to_elo(seen - seen.mean("system"))
     return found.rename(ELO)
 
 

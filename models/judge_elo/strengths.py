@@ -25,8 +25,8 @@ _LARGEST = 4_000_000
 class JointDraws:
     """Draws of everything that was integrated out.
 
-    theta: People's strengths, dims ``chain, draw, model``, sum 0.
-    tastes: δ, dims ``chain, draw, judge, model``, each judge's sum 0.
+    theta: People's strengths, dims ``chain, draw, system``, sum 0.
+    tastes: δ, dims ``chain, draw, judge, system``, each judge's sum 0.
     effects: Dims ``chain, draw, judge, effect``.
     """
 
@@ -51,7 +51,7 @@ def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDra
     strengths -= strengths.mean(axis=-1, keepdims=True)
     theta = strengths[..., 0, :]
     tastes = strengths[..., 1:, :] - slope[..., None] * theta[..., None, :]
-    coords = {name: list(data.coords[name]) for name in ("model", "judge", "effect")}
+    coords = {name: list(data.coords[name]) for name in ("system", "judge", "effect")}
     lead = ("chain", "draw")
 
     def named(values: Floats, *dims: str) -> xr.DataArray:
@@ -59,7 +59,7 @@ def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDra
 
     effects = effects.reshape(*shape, *effects.shape[1:])
     return JointDraws(
-        theta=named(theta, "model"), tastes=named(tastes, "judge", "model"), effects=named(effects, "judge", "effect")
+        theta=named(theta, "system"), tastes=named(tastes, "judge", "system"), effects=named(effects, "judge", "effect")
     )
 
 

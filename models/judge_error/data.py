@@ -75,7 +75,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
         "together": ("labelled", "cell", "other_cell"),
         "sums": ("labelled", "cell"),
         "items": ("labelled",),
-        "behind": ("model",),
+        "behind": ("system",),
         "log_effect_error": (),
     }
     every = tuple(range(len(n)))
@@ -84,7 +84,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
         dims={name: dims.get(name, ("pattern",)) for name in arrays},
         coords={
             dim: names,
-            "model": counts.models,
+            "system": counts.models,
             "group": counts.groups,
             "judge": counts.judges,
             "pattern": every,
@@ -113,8 +113,8 @@ def replicated(data: Data, observed: Mapping[str, Any]) -> Data:
 
 def _units(counts: VerdictCounts) -> tuple[str, tuple[str, ...]]:
     if len(counts.groups) == 1:
-        return "model", counts.models
-    return "model_group", tuple(f"{model} | {group}" for model in counts.models for group in counts.groups)
+        return "system", counts.models
+    return "system_group", tuple(f"{model} | {group}" for model in counts.models for group in counts.groups)
 
 
 def _informative(cells: PairCells, items: ItemPatterns) -> NDArray[np.float64]:

@@ -129,12 +129,12 @@ class JudgeError(GenerativeModel):
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
     ) -> xr.DataArray:
-        """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
+        """Draws of each model's accuracy, dims ``chain, draw, system``, for P(best) and P(rank)."""
         rates = adjusted(posterior, data, enriched=self._enriched, seed=seed)
         return results.overall(results.accuracy(rates, data, population, seed=seed), data)
 
     def accuracy_if(self, posterior: xr.Dataset, data: Data, *, odds: float) -> xr.DataArray:
-        """Draws of each model's accuracy if labels had been chosen, dims ``chain, draw, model``.
+        """Draws of each model's accuracy if labels had been chosen, dims ``chain, draw, system``.
 
         Among answers with one verdict, the odds of a right one are ``odds`` times as large without a label as
         with one. Likelihood and data cannot bound it.

@@ -111,7 +111,7 @@ def _with_groups(total: xr.DataArray, units: xr.DataArray, data: Data) -> xr.Dat
     """Of all items and then of every group, along an axis ``group``, where there are groups."""
     import xarray as xr
 
-    if data.facts["unit"] == "model":
+    if data.facts["unit"] == "system":
         return total
     parts = [total, *(_within(units, group, data) for group in data.coords["group"])]
     return xr.concat(parts, dim="group").assign_coords(group=[EVERYWHERE, *data.coords["group"]])
@@ -126,7 +126,7 @@ def _reach(data: Data, hit: int, miss: int) -> dict[str, tuple[float, float]]:
 
     An equal-tailed interval never holds a truth of exactly 1, and judges have such.
     """
-    models, groups = data.coords["model"], data.coords["group"]
+    models, groups = data.coords["system"], data.coords["group"]
     n = np.asarray(data["n"], dtype=float).reshape(len(models), len(groups), len(CELLS))[..., [hit, miss]]
     parts = dict(zip(models, n.sum(axis=1), strict=True))
     parts |= {f"{m} | {g}": n[i, k] for i, m in enumerate(models) for k, g in enumerate(groups)}
@@ -137,33 +137,33 @@ def _reach(data: Data, hit: int, miss: int) -> dict[str, tuple[float, float]]:
 
 
 def overall(theta: xr.DataArray, data: Data) -> xr.DataArray:
-    """Accuracy of each model, dims ``chain, draw, model``; groups weigh by their share of its answers."""
+    """Accuracy of each model, dims ``chain, draw, system``; groups weigh by their share of its answers."""
     import xarray as xr
 
-    if data.facts["unit"] == "model":
+    if data.facts["unit"] == "system":
         return theta
-    share = xr.DataArray(np.asarray(data["share"]), dims="model_group")
+    share = xr.DataArray(np.asarray(data["share"]), dims="system_group")
     parts = [_within((theta * share).fillna(0.0), group, data) for group in data.coords["group"]]
     total: xr.DataArray = sum(parts[1:], parts[0])
     return total
 
 
 def _of_models(rates: xr.Dataset, data: Data) -> xr.Dataset:
-    """Rates of each model, dim ``model``: of its right, and of its wrong, answers in all groups."""
-    if data.facts["unit"] == "model":
+    """Rates of each model, dim ``system``: of its right, and of its wrong, answers in all groups."""
+    if data.facts["unit"] == "system":
         return rates
     right = rates["theta"]
     found = {"theta": overall(right, data)}
     for name, weight in (("sensitivity", right), ("specificity", 1 - right)):
         found[name] = overall(weight * rates[name], data) / overall(weight, data)
-    return rates.drop_dims("model_group").assign(found)
+    return rates.drop_dims("system_group").assign(found)
 
 
 def _within(draws: xr.DataArray, group: str, data: Data) -> xr.DataArray:
-    """The units of one group, along a dim ``model``."""
-    models, groups = data.coords["model"], data.coords["group"]
+    """The units of one group, along a dim ``system``."""
+    models, groups = data.coords["system"], data.coords["group"]
     chosen = [k * len(groups) + groups.index(group) for k in range(len(models))]
-    return draws.isel(model_group=chosen).rename(model_group="model").assign_coords(model=list(models))
+    return draws.isel(system_group=chosen).rename(system_group="system").assign_coords(system=list(models))
 
 
 def _statistic(numerator: tuple[str, ...], denominator: tuple[str, ...]) -> Statistic:

@@ -50,14 +50,14 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
         **marks,
     }
     known = {
-        "model_rate": ("model",),
+        "model_rate": ("system",),
         "vote_centre": ("judge",),
         **dict.fromkeys(("label", "mark_cell"), ("answer",)),
         **dict.fromkeys(("mark", "mark_given"), ("answer", "annotator")),
     }
     dims = {name: known.get(name) or _row_dims(name) for name in arrays}
     axes = {dim: size for name in arrays for dim, size in zip(dims[name], arrays[name].shape, strict=True)}
-    named = {"model": votes.models, "judge": votes.judges, "group": votes.groups}
+    named = {"system": votes.models, "judge": votes.judges, "group": votes.groups}
     return Data(
         arrays=arrays,
         dims=dims,

@@ -38,15 +38,15 @@ def sample_sites(prior: InUse, data: Data) -> dict[str, Any]:
     sites = drawn("intercept", "model_spread")
     sites["weight_mean"] = numpyro.sample("weight_mean", prior.numpyro("weight"))
     sites |= drawn("weight_spread", "model_rate_slope", "item_rate_slope")
-    sites |= _standardised("z_model", model=data.size("model"))
+    sites |= _standardised("z_model", system=data.size("system"))
     sites |= _standardised("z_weight", judge=data.size("judge"))
     if OWN_WEIGHT in prior.chosen:
         sites |= drawn(OWN_WEIGHT)
-        sites |= _standardised("z_own_weight", judge=data.size("judge"), model=data.size("model"))
+        sites |= _standardised("z_own_weight", judge=data.size("judge"), system=data.size("system"))
     if facts["groups"] > 1:
         sites |= drawn("group_spread") | _standardised("z_group", group=facts["groups"])
         sites |= drawn("group_model_spread")
-        sites |= _standardised("z_group_model", group=facts["groups"], model=data.size("model"))
+        sites |= _standardised("z_group_model", group=facts["groups"], system=data.size("system"))
     return sites
 
 

@@ -122,7 +122,7 @@ class JudgePanel(GenerativeModel):
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
     ) -> xr.DataArray:
-        """Draws of each model's accuracy, dims ``chain, draw, model``, for P(best) and P(rank)."""
+        """Draws of each model's accuracy, dims ``chain, draw, system``, for P(best) and P(rank)."""
         from bayesjudge.models.judge_panel.population import accuracy_draws, adjusted
 
         found = adjusted(posterior, data, seed=seed)

@@ -61,14 +61,14 @@ def adjusted(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> xr.Dataset:
         flat = adjust(flat, information=information, variance=variance, df=df, seed=seed)
     ends = np.cumsum([centre[name].size for name in _LINEAR])[:-1]
     moved = dict(zip(_LINEAR, np.split(flat, ends, axis=1), strict=True))
-    weight_dims = ("judge",) if raw["weight"].ndim == 3 else ("model", "judge")
-    dims = {"level": ("group", "model"), "weight": weight_dims, "annotator_logit": ("annotator",)}
+    weight_dims = ("judge",) if raw["weight"].ndim == 3 else ("system", "judge")
+    dims = {"level": ("group", "system"), "weight": weight_dims, "annotator_logit": ("annotator",)}
     return xr.Dataset(
         {
             name: (("chain", "draw", *dims.get(name, ())), moved.get(name, values).reshape(values.shape))
             for name, values in raw.items()
         },
-        coords={name: list(data.coords[name]) for name in ("group", "model", "judge")},
+        coords={name: list(data.coords[name]) for name in ("group", "system", "judge")},
     )
 
 
@@ -105,7 +105,7 @@ def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, float]:
 def _design(data: Data, *, own: bool) -> Array:
     """Each labelled answer's regressors by the coefficients, in the order of `_LINEAR`."""
     model, votes = np.asarray(data["answer_model"]), np.asarray(data["answer_votes"])
-    row, models = np.arange(len(model)), data.size("model")
+    row, models = np.arange(len(model)), data.size("system")
     level = np.zeros((len(row), data.facts["groups"] * models))
     level[row, np.asarray(data["answer_group"]) * models + model] = 1.0
     if own:
@@ -123,7 +123,7 @@ def _said(found: Sites, arrays: Sites) -> Any:
 def accuracy_draws(
     found: xr.Dataset, data: Data, *, population: Population, seed: int = 0
 ) -> tuple[xr.DataArray, xr.DataArray]:
-    """Accuracy of each model: overall, dims ``chain, draw, model``, and with ``group`` before ``model``.
+    """Accuracy of each model: overall, dims ``chain, draw, system``, and with ``group`` before ``system``.
 
     ``found`` holds draws of `adjusted`. A model without answers in a group has NaN there.
     """
@@ -131,13 +131,13 @@ def accuracy_draws(
     sums = np.array(over_answers(draw, thin(found, data), data, seed=seed))
     if not data.facts["units" if population == "superpopulation" else "items"]:
         sums += _normal_part(found, data, population, seed, sums.shape[:2])
-    groups, models = data.facts["groups"], data.size("model")
+    groups, models = data.facts["groups"], data.size("system")
     right, total = np.moveaxis(sums.reshape(*sums.shape[:2], 2, groups, models), 2, 0)
     # A group may lack a model's answers: its share is undefined, and said to be.
     by_group = np.divide(right, total, out=np.full(right.shape, np.nan), where=total > 0)
-    coords = {"group": list(data.coords["group"]), "model": list(data.coords["model"])}
-    dims = ("chain", "draw", "group", "model")
-    overall = xr.DataArray(right.sum(2) / total.sum(2), dims=(*dims[:2], "model"), coords={"model": coords["model"]})
+    coords = {"group": list(data.coords["group"]), "system": list(data.coords["system"])}
+    dims = ("chain", "draw", "group", "system")
+    overall = xr.DataArray(right.sum(2) / total.sum(2), dims=(*dims[:2], "system"), coords={"system": coords["system"]})
     return overall, xr.DataArray(by_group, dims=dims, coords=coords)
 
 
@@ -198,7 +198,7 @@ def _normal_part(found: xr.Dataset, data: Data, population: Population, seed: in
 def _weights_covariance(mean: Sites, data: Data) -> Any:
     """Of Σ_i w_i (p_i, 1): the sum over units of squared totals less their mean, as the bootstrap has it."""
     p = expit(np.asarray(row_logits(mean, data.arrays, "sampled")))
-    models, units = data.size("model"), int(data["sampled_unit"].max()) + 1
+    models, units = data.size("system"), int(data["sampled_unit"].max()) + 1
     slot = np.asarray(data["sampled_group"]) * models + np.asarray(data["sampled_model"])
     size = data.facts["groups"] * models
     totals = np.zeros((units, 2, size))
@@ -213,7 +213,7 @@ def _labels_covariance(mean: Sites, data: Data) -> Any:
     """Of Σ y over unlabelled answers, given the votes: their binomial variances; what is counted is fixed."""
     p = expit(np.asarray(row_logits(mean, data.arrays, "cell")))
     n = np.asarray(data["cell_n"]) * (np.asarray(data["cell_label"]) < 0)
-    models, size = data.size("model"), data.facts["groups"] * data.size("model")
+    models, size = data.size("system"), data.facts["groups"] * data.size("system")
     slot = np.asarray(data["cell_group"]) * models + np.asarray(data["cell_model"])
     variance = np.bincount(slot, weights=n * p * (1 - p), minlength=size)
     return np.diag(np.concatenate([variance, np.zeros(size)]))

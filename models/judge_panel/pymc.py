@@ -21,7 +21,7 @@ _ZERO, _ONE = np.float64(0), np.float64(1)
 
 def build(prior: InUse, data: Data) -> Any:
     """The whole model; sites and priors as in `likelihood.sample_sites`."""
-    axes = ("model", "judge", "group", "annotator")
+    axes = ("system", "judge", "group", "annotator")
     coords = {name: list(data.coords[name]) for name in axes}
     with pm.Model(coords=coords) as twin:
         logit = _votes_part(prior, data)
@@ -41,7 +41,7 @@ def _votes_part(prior: InUse, data: Data) -> Any:
         for name in ("intercept", "model_spread", "weight_spread", "model_rate_slope", "item_rate_slope")
     )
     weight_mean = prior.pymc("weight_mean", "weight")
-    alpha = intercept + model_spread * pm.Normal("z_model", _ZERO, _ONE, dims="model")
+    alpha = intercept + model_spread * pm.Normal("z_model", _ZERO, _ONE, dims="system")
     beta = weight_mean + weight_spread * pm.Normal("z_weight", _ZERO, _ONE, dims="judge")
     of, votes = data["answer_model"], data["answer_votes"]
     logit = (alpha + gamma * data["model_rate"])[of] + delta * data["answer_rate"]
@@ -49,7 +49,7 @@ def _votes_part(prior: InUse, data: Data) -> Any:
         logit = logit + beta[j] * votes[:, j]
     if OWN_WEIGHT in prior.chosen:
         own_spread = prior.pymc(OWN_WEIGHT, OWN_WEIGHT)
-        own = own_spread * pm.Normal("z_own_weight", _ZERO, _ONE, dims=("judge", "model"))
+        own = own_spread * pm.Normal("z_own_weight", _ZERO, _ONE, dims=("judge", "system"))
         for j in range(data.size("judge")):
             logit = logit + own[j][of] * votes[:, j]
     return logit
@@ -59,6 +59,6 @@ def _groups_part(prior: InUse, data: Data) -> Any:
     spread = prior.pymc("group_spread", "group_spread")
     group = pm.Normal("z_group", _ZERO, _ONE, dims="group")
     own_spread = prior.pymc("group_model_spread", "group_model_spread")
-    own = pm.Normal("z_group_model", _ZERO, _ONE, dims=("group", "model"))
+    own = pm.Normal("z_group_model", _ZERO, _ONE, dims=("group", "system"))
     of = data["answer_group"]
     return spread * group[of] + own_spread * own[of, data["answer_model"]]

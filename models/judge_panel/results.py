@@ -58,7 +58,7 @@ def judge_weights(found: xr.Dataset) -> xr.DataArray:
     uninformative, not which of the two.
     """
     weight = found["weight"]
-    return weight.mean("model") if "model" in weight.dims else weight
+    return weight.mean("system") if "system" in weight.dims else weight
 
 
 def _of_labels(data: Data) -> list[str]:
@@ -73,7 +73,7 @@ def _of_labels(data: Data) -> list[str]:
 
 def _of_models(everywhere: list[str], data: Data) -> dict[str, str]:
     """Warnings about the labels for each model and each pair."""
-    models = data.coords["model"]
+    models = data.coords["system"]
     any_label = (np.asarray(data["answer_n"]) > 0).any()
     bare = {model for model in models if any_label and not data.units[f"labelled:{model}"]}
     units: dict[str, tuple[Any, ...]] = {str(model): (model,) for model in models}
@@ -171,7 +171,7 @@ def _rows(data: Data) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 
 def _by_model(label: Any, data: Data) -> dict[str, Any]:
     model, counted = _rows(data)
-    return _means(label, {name: counted & (model == m) for m, name in enumerate(data.coords["model"])})
+    return _means(label, {name: counted & (model == m) for m, name in enumerate(data.coords["system"])})
 
 
 def _means(value: Any, chosen: Mapping[Any, NDArray[np.bool_]]) -> dict[str, Any]:

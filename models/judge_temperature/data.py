@@ -63,7 +63,7 @@ def prepare(counts: BattleCounts, *, by_group: bool) -> Data:
         coords={
             "judge": names,
             "group": groups,
-            "model": counts.models,
+            "system": counts.models,
             "outcome": tuple(range(len(votes["n"]))),
             "strata": tuple(range(len(votes["total"]))),
             "pattern": tuple(range(len(rows))),

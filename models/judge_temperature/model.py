@@ -139,7 +139,7 @@ class JudgeTemperature(GenerativeModel):
         return judge_temperature_results.beta(posterior, data)
 
     def elo(self, posterior: xr.Dataset, data: Data, *, judge: str | None = None, seed: int = 0) -> xr.DataArray:
-        """Draws of the judge's soft Elo of each model from the cut posterior, dims ``chain, draw, model``.
+        """Draws of the judge's soft Elo of each model from the cut posterior, dims ``chain, draw, system``.
 
         Parameters
         ----------

@@ -31,10 +31,10 @@ def quantities(posterior: xr.Dataset, data: Data, *, learning_rate: float | None
     import xarray as xr
 
     thin = posterior.isel(draw=_spaced(posterior.sizes["draw"], CUT_DRAWS // posterior.sizes["chain"]))
-    judges, models = (list(map(str, data.coords[name])) for name in ("judge", "model"))
+    judges, models = (list(map(str, data.coords[name])) for name in ("judge", "system"))
     boards = [elo(thin, data, judge=judge, learning_rate=learning_rate, seed=0) for judge in judges]
     n = [[data.units[f"{judge} | {model}"] for model in models] for judge in judges]
-    soft = xr.concat(boards, dim="judge").assign_coords(judge=judges, n=(("judge", "model"), n))
+    soft = xr.concat(boards, dim="judge").assign_coords(judge=judges, n=(("judge", "system"), n))
     return {"beta": quantity(beta(posterior, data), n=data.units, headline=True), ELO: quantity(soft)}
 
 
@@ -62,7 +62,7 @@ def beta(posterior: xr.Dataset, data: Data) -> xr.DataArray:
 
 
 def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float | None, seed: int) -> xr.DataArray:
-    """Draws of one judge's soft Elo, dims ``chain, draw, model``; groups add up, each at its own β."""
+    """Draws of one judge's soft Elo, dims ``chain, draw, system``; groups add up, each at its own β."""
     import xarray as xr
 
     temperatures = beta(posterior, data).sel(judge=judge).to_numpy()
@@ -70,7 +70,7 @@ def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float |
     flat = temperatures.reshape(-1, temperatures.shape[-1])
     code = [str(name) for name in data.coords["judge"]].index(judge)
     tables = [_table(data, code, g, flat[:, g]) for g in range(flat.shape[1])]
-    models = tuple(str(model) for model in data.coords["model"])
+    models = tuple(str(model) for model in data.coords["system"])
     theta = cut_strengths(
         [t for t in tables if t is not None],
         [flat[:, g] for g, t in enumerate(tables) if t is not None],
@@ -80,8 +80,8 @@ def elo(posterior: xr.Dataset, data: Data, *, judge: str, learning_rate: float |
     )
     return xr.DataArray(
         to_elo(theta).reshape(*shape, len(models)),
-        dims=("chain", "draw", "model"),
-        coords={"model": list(models)},
+        dims=("chain", "draw", "system"),
+        coords={"system": list(models)},
         name=ELO,
     )
 

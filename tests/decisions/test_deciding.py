@@ -43,7 +43,7 @@ def answer(log: Verdicts) -> Comparison:
 def test_the_table_is_what_the_joint_draws_say(answer: Comparison) -> None:
     fit = next(iter(answer.fits.values()))
     theta = fit.quantities()["accuracy"]
-    gap = (theta.sel(model="small") - theta.sel(model="old")).to_numpy().reshape(-1)
+    gap = (theta.sel(system="small") - theta.sel(system="old")).to_numpy().reshape(-1)
     table = answer.checks["decision"].set_index("system")
     assert table.loc["small", "p_worse"] == pytest.approx((gap < -0.03).mean())
     assert table.loc["small", "p_equivalent"] == pytest.approx((abs(gap) <= 0.03).mean())

@@ -250,6 +250,6 @@ def test_padded_data_sets_have_the_posterior_they_have_alone(
     both, alone = (
         fit_many(MODEL, chosen, engine=OPTIONS["engine"], seed=k) for k, chosen in enumerate((designs, designs[:1]))
     )
-    draws = [fits.posterior(0)["theta"].transpose("model", "chain", "draw").to_numpy() for fits in (both, alone)]
+    draws = [fits.posterior(0)["theta"].transpose("system", "chain", "draw").to_numpy() for fits in (both, alone)]
     errors = [array_stats.mcse(one, method="mean", chain_axis=1, draw_axis=2) for one in draws]
     agree(draws[0].mean((1, 2)), draws[1].mean((1, 2)), np.hypot(*errors))

@@ -100,6 +100,16 @@ def test_another_netcdf_file_is_named(tmp_path: Path) -> None:
         load_fit(path)
 
 
+@pytest.mark.usefixtures("registered")
+def test_a_fit_of_an_earlier_version_is_named(kept: Fit, tmp_path: Path) -> None:
+    tree = xr.DataTree.from_dict(
+        {name: group.dataset.drop_vars("draw", errors="ignore") for name, group in kept.tree.items()}
+    )
+    tree.attrs = kept.tree.attrs
+    with pytest.raises(UsageError, match=r"old\.nc' was written by an earlier version.*fit again"):
+        load_fit(storage.write_tree(tree, tmp_path / "old.nc"))
+
+
 def test_missing_files_and_folders_are_named(kept: Fit, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no file .*gone\.nc"):
         load_fit(tmp_path / "gone.nc")

@@ -103,7 +103,7 @@ def test_strengths_are_drawn_from_their_exact_conditional() -> None:
         }
     )
     found = joint_draws(posterior, data, seed=1)
-    raters, models = 3, data.size("model")
+    raters, models = 3, data.size("system")
     scale = joint_scale(np, np.array(spread), slope, taste, partial)
     prior = np.kron(scale, np.eye(models))
     design = np.asarray(data["design"]).reshape(-1, raters * models)
@@ -207,7 +207,7 @@ def test_draws_of_the_folds_are_those_of_the_fit(fitted: Fit) -> None:
     contrast = np.eye(6)[2] - 1 / 6
     functional = Functional(contrast=contrast, variance=0.0, shared=np.zeros(len(marginal.y)))
     found = weighted(marginal, explored(marginal, PRIORS, seed=1), PRIORS, functional, seed=2, times=4)
-    theta = joint_draws(fitted.posterior, data).theta.sel(model="m2").to_numpy()
+    theta = joint_draws(fitted.posterior, data).theta.sel(system="m2").to_numpy()
     sd = np.sqrt(found.weight @ (found.variance + found.mean**2) - (found.weight @ found.mean) ** 2)
     assert found.weight @ found.mean == pytest.approx(theta.mean(), abs=0.08 * theta.std())
     assert sd == pytest.approx(theta.std(), rel=0.08)

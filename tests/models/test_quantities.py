@@ -74,7 +74,10 @@ def test_the_headline_is_what_is_marked_over_all_items() -> None:
         "spread": quantity(share),
     }
     found = headline(marked)
-    assert {name: draws.dims[2:] for name, draws in found.items()} == {"accuracy": ("model",), "consistency": ("unit",)}
+    assert {name: draws.dims[2:] for name, draws in found.items()} == {
+        "accuracy": ("system",),
+        "consistency": ("unit",),
+    }
     assert found["consistency"]["unit"].to_numpy().tolist() == ["all"]
     assert list(headline({"spread": share})) == ["spread"]
 

@@ -57,7 +57,7 @@ def test_labels_of_everything_leave_nothing_to_guess(model: Any, models: int) ->
     posterior = posterior_dataset(target, data, flat)
     draws = model.accuracy(posterior, data, population="items")
     np.testing.assert_allclose(draws.std(("chain", "draw")), 0, atol=1e-12)
-    np.testing.assert_allclose(draws.mean(("chain", "draw")), truth[list(draws["model"].values)], rtol=1e-12)
+    np.testing.assert_allclose(draws.mean(("chain", "draw")), truth[list(draws["system"].values)], rtol=1e-12)
     rows = model.estimates(posterior, data, population="items").frame
     assert {"accuracy (these items)", "difference (these items)", "youden"} <= set(rows["estimand"])
     assert "accuracy" not in set(rows["estimand"])
@@ -80,7 +80,7 @@ def test_known_parameters_give_bayes_theorem() -> None:
     theta, q1, q0 = np.array([0.7, 0.6]), 0.9, 0.7
     posterior = constant(
         {
-            "theta": (("model",), theta),
+            "theta": (("system",), theta),
             "mu_sensitivity": (("judge",), [logit(q1)]),
             "mu_specificity": (("judge",), [logit(q0)]),
         }
@@ -113,7 +113,7 @@ def test_answers_to_one_item_are_right_and_wrong_together() -> None:
     data = judge.prepare(Verdicts.from_frame(frame))
     posterior = constant(
         {
-            "theta": (("model",), [0.6, 0.6]),
+            "theta": (("system",), [0.6, 0.6]),
             "mu_sensitivity": (("judge",), [0.0]),
             "mu_specificity": (("judge",), [0.0]),
         }

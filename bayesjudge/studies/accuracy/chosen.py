@@ -102,9 +102,9 @@ def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
     shown = sorted({*FACTORS, *(1 / factor for factor in FACTORS)})
     found = [{**row, "odds": odds} for odds in shown for row in summary_rows(draws(odds), estimand="accuracy", **fixed)]
     tail = (1 - prob) / 2
-    for a, b in combinations(list(one.data.coords["model"]), 2):
+    for a, b in combinations(list(one.data.coords["system"]), 2):
         for odds in shown:
-            gap = draws(odds).sel(model=a) - draws(1 / odds).sel(model=b)
+            gap = draws(odds).sel(system=a) - draws(1 / odds).sel(system=b)
             lower, upper = np.quantile(gap, [tail, 1 - tail])
             found.append(
                 {
@@ -124,10 +124,10 @@ def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
 
 def _tips(draws: Callable[[float], Any], a: str, b: str, tail: float) -> float:
     """Smallest Γ of the grid against the leading model; the lead shrinks with Γ, so that it is bisected."""
-    first, second = (a, b) if float((draws(1.0).sel(model=a) - draws(1.0).sel(model=b)).mean()) > 0 else (b, a)
+    first, second = (a, b) if float((draws(1.0).sel(system=a) - draws(1.0).sel(system=b)).mean()) > 0 else (b, a)
 
     def lost(gamma: float) -> bool:
-        lead = draws(1 / gamma).sel(model=first) - draws(gamma).sel(model=second)
+        lead = draws(1 / gamma).sel(system=first) - draws(gamma).sel(system=second)
         return float((lead > 0).mean()) < 1 - tail
 
     place = bisect.bisect_left(GRID, True, key=lost)

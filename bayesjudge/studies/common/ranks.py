@@ -17,7 +17,7 @@ def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
     Parameters
     ----------
     accuracy : xarray.DataArray
-        Draws with dims ``chain, draw, model``.
+        Draws with dims ``chain, draw, system``.
 
     Returns
     -------
@@ -27,16 +27,16 @@ def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
     Examples
     --------
     >>> import xarray as xr
-    >>> dims, coords = ("chain", "draw", "model"), {"model": ["a", "b"]}
+    >>> dims, coords = ("chain", "draw", "system"), {"system": ["a", "b"]}
     >>> draws = xr.DataArray([[[0.9, 0.1], [0.8, 0.3]]], dims=dims, coords=coords)
     >>> rank_probabilities(draws)[["model", "p_best"]].to_dict("records")
     [{'model': 'a', 'p_best': 1.0}, {'model': 'b', 'p_best': 0.0}]
     """
-    draws = accuracy.transpose("chain", "draw", "model").to_numpy().reshape(-1, accuracy.sizes["model"])
+    draws = accuracy.transpose("chain", "draw", "system").to_numpy().reshape(-1, accuracy.sizes["system"])
     order = np.argsort(np.argsort(-draws, axis=1), axis=1)
     models = draws.shape[1]
     share = np.stack([(order == rank).mean(axis=0) for rank in range(models)], axis=1)
-    columns: dict[str, Any] = {"model": [str(name) for name in accuracy["model"].to_numpy()], "p_best": share[:, 0]}
+    columns: dict[str, Any] = {"model": [str(name) for name in accuracy["system"].to_numpy()], "p_best": share[:, 0]}
     columns |= {f"rank_{rank + 1}": share[:, rank] for rank in range(models)}
     expected = share @ np.arange(models)
     return pd.DataFrame(columns).iloc[np.argsort(expected, kind="stable")].reset_index(drop=True)
@@ -44,8 +44,8 @@ def rank_probabilities(accuracy: xr.DataArray) -> pd.DataFrame:
 
 def beats(elo: xr.DataArray) -> pd.DataFrame:
     """Posterior probability that the row's model has the higher Elo than the column's; NaN on the diagonal."""
-    values = elo.transpose("chain", "draw", "model").to_numpy().reshape(-1, elo.sizes["model"])
+    values = elo.transpose("chain", "draw", "system").to_numpy().reshape(-1, elo.sizes["system"])
     share = np.stack([(values[:, [one]] > values).mean(axis=0) for one in range(values.shape[1])])
     np.fill_diagonal(share, np.nan)
-    names = [str(name) for name in elo["model"].to_numpy()]
+    names = [str(name) for name in elo["system"].to_numpy()]
     return pd.DataFrame(share, index=pd.Index(names, name="model"), columns=names)

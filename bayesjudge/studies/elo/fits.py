@@ -83,7 +83,7 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
 
 
 def elo_of(one: Fit) -> xr.DataArray:
-    """Draws of every model's Elo, dims ``chain, draw, model``."""
+    """Draws of every model's Elo, dims ``chain, draw, system``."""
     if not isinstance(one.model, GivesElo):
         raise lacks(one.model, GivesElo)
     return one.model.elo(one.posterior, one.data)
