@@ -67,7 +67,7 @@ def test_a_margin_is_the_half_width_of_a_normal_interval() -> None:
 
 
 def test_the_headline_is_what_is_marked_over_all_items() -> None:
-    theta, share = _draws(group=[EVERYWHERE, "law"], model=["a"]), _draws(unit=["all", "code"])
+    theta, share = _draws(group=[EVERYWHERE, "law"], system=["a"]), _draws(unit=["all", "code"])
     marked = {
         "accuracy": quantity(theta, headline=True),
         "consistency": quantity(share, headline=["all"]),
