@@ -44,7 +44,7 @@ class Data:
         then leaves out one of them, not the whole entry.
     also_observed: Further observed arrays, each with a likelihood site of its name, where one model speaks of several
         kinds of observation (human votes and a judge's scores).
-    ragged: Axes whose length depends on what was seen; zeros along them stand for nothing seen, so data sets of unequal
+    ragged: Axes whose length depends on the data; zeros along them represent no observation, so data sets of unequal
         length can be padded to one shape.
     facts: Facts that shape the density (a number of runs, the kind of labels): equal facts, dims and coords mean the
         same program.
@@ -81,7 +81,7 @@ class Data:
         return replace(self, arrays=arrays)
 
     def padded(self, dim: str, length: int) -> Data:
-        """Copy whose axis ``dim`` is lengthened to ``length`` with zeros, which must stand for nothing seen."""
+        """Copy whose axis ``dim`` is lengthened to ``length`` with zeros, which must represent no observation."""
         arrays = dict(self.arrays)
         for name in (name for name, dims in self.dims.items() if dim in dims):
             sizes = zip(self.dims[name], np.shape(arrays[name]), strict=True)
@@ -251,7 +251,7 @@ class GenerativeModel(ABC):
         return estimates_of(derive(posterior, data, **options), method=self.label, prob=prob)
 
     def before_data(self, prior: xr.Dataset, data: Data, *, prob: float) -> Estimates:
-        """Rows of draws from the prior: `estimates`, unless they are adjusted for what was seen."""
+        """Rows of draws from the prior: `estimates`, unless they are adjusted for the data."""
         return self.estimates(prior, data, prob=prob)
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:

@@ -92,7 +92,7 @@ def cover(
 
 
 def _refused(found: Coverage, sweep: Sweep) -> bool:
-    """Too little, or too much over truths from the model's own prior; elsewhere that is told, not refused."""
+    """Too little, or too much over truths from the model's own prior; elsewhere that is reported and passes."""
     rows = found.outside
     own = rows["swept"].isin(sweep.from_prior) & (rows["method"] == sweep.models()[0].label)
     return bool((own | (rows["coverage"] < rows["nominal"])).any())

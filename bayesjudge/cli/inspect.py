@@ -53,14 +53,14 @@ def _lines(found: Inspection) -> list[str]:
     used = f"{found.records} records read" + (f", {lost} not usable" if lost else "")
     lines = [f"{found.title}: {used}, {found.rows} rows"]
     lines += [f"  {n:<10}  {reason}" for reason, n in list(found.dropped.items())[:MOST_NAMED]]
-    lines += [f"  {name:<10}  {text}" for name, text in _told(found) if text]
+    lines += [f"  {name:<10}  {text}" for name, text in _contents(found) if text]
     for question, answer in found.questions.items():
         said = f"yes: {answer.why}" if answer.possible else f"no: lacks {'; '.join(answer.lacks) or answer.why}"
         lines += [f"{question:<12}{_short(said)}", *(f"{'':<12}{one}" for one in answer.commands[:MOST_NAMED])]
     return [*lines[: 24 - min(3, len(found.notes))], *(f"note: {_short(note)}" for note in found.notes[:3])]
 
 
-def _told(found: Inspection) -> list[tuple[str, str]]:
+def _contents(found: Inspection) -> list[tuple[str, str]]:
     several = len(found.models) > 1 and found.questions["accuracy"].commands
     paired = f"; {found.shared} answered by all {len(found.models)} models" if several else ""
     if several and not found.shared:

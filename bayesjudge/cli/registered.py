@@ -39,7 +39,7 @@ def kind_of(model: str, table: str | None) -> str:
             f"of {', '.join(table_kinds())}"
         )
     if table is None or table not in table_kinds() or model not in KIND_OF_MODEL:
-        # A kind that there is not is told by `small_table`; what a model of others takes, only it knows.
+        # `small_table` refuses a kind that does not exist; what another package's model takes, only it knows.
         return table or KIND_OF_MODEL[model]
     if table not in (fitting := _alike(KIND_OF_MODEL[model])):
         raise UsageError(f"{model} does not take a small table of {table!r}; it takes: {', '.join(fitting)}")

@@ -59,7 +59,7 @@ def plain_messages() -> Iterator[None]:
     """A user's mistake ends in one clear message and exit code 2; warnings are a line each."""
     try:
         with warnings.catch_warnings():
-            # A fall-back to another engine is never kept back, whatever Python was told about warnings.
+            # A fall-back to another engine is always shown, whatever Python's warning filters say.
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning  # type: ignore[assignment] # takes less than it is given
             yield
@@ -150,7 +150,7 @@ def _print_json(answer: Comparison) -> None:
 
 def finish(answer: Comparison, *, strict: bool, as_json: bool) -> None:
     """Tell of a failed gate where the tables have not; exit with 2, 3 or 4 where conditions or the gate ask for it."""
-    if as_json:  # the tables have told of it already
+    if as_json:  # the tables have shown it already
         for reason in answer.gate.reasons:
             say(f"gate failed: {reason}")
     if unknown := [one for one in answer.conditions if one.result == "unknown"]:

@@ -174,16 +174,16 @@ def _stand_ins(rows: IbisTable, layout: Layout) -> dict[str, Any]:
 def _categories(table: IbisTable) -> dict[str, str]:
     items = table.group_by("item").aggregate(high=table.category.max(), low=table.category.min())
     found = fetch(items.filter(items.high.notnull()))  # Ibis has no other name for it
-    torn = found[found["high"] != found["low"]]
-    if len(torn):
-        told = ", ".join(map(repr, sorted(torn["item"])[:5]))
+    conflicting = found[found["high"] != found["low"]]
+    if len(conflicting):
+        named = ", ".join(map(repr, sorted(conflicting["item"])[:5]))
         raise InputError(
             [
                 Problem(
                     column="category",
-                    found=f"several categories for item {told}",
+                    found=f"several categories for item {named}",
                     allowed="one value for each item",
-                    fix="Settle on one category for each item.",
+                    fix="Give each item one category.",
                 )
             ]
         )

@@ -266,9 +266,9 @@ def _require_one_label(cells: IbisTable, *, judges: int) -> None:
     if judges > 1:
         by_answer = cells.group_by(["item", "model"])
         answers = by_answer.aggregate(high=cells.label.max(), low=cells.label_low.min())
-    torn = fetch(answers.filter(answers.high != answers.low).select("item").distinct().limit(5))
-    if len(torn):
-        raise InputError([_torn("label", "answer (item and model)", sorted(torn["item"]))])
+    conflicting = fetch(answers.filter(answers.high != answers.low).select("item").distinct().limit(5))
+    if len(conflicting):
+        raise InputError([_conflicting("label", "answer (item and model)", sorted(conflicting["item"]))])
 
 
 def _settle(cells: IbisTable, *, has_cluster: bool) -> tuple[IbisTable, int]:
@@ -279,15 +279,15 @@ def _settle(cells: IbisTable, *, has_cluster: bool) -> tuple[IbisTable, int]:
     items = cached(cells.group_by("item").aggregate(**values))
     problems = []
     for name in extra:
-        torn = fetch(items.filter(items[name] != items[f"{name}_low"]).select("item").limit(5))
-        problems += [_torn(name, "item", sorted(torn["item"]))] if len(torn) else []
+        conflicting = fetch(items.filter(items[name] != items[f"{name}_low"]).select("item").limit(5))
+        problems += [_conflicting(name, "item", sorted(conflicting["item"]))] if len(conflicting) else []
     if problems:
         raise InputError(problems)
     alone = int((items.count() - items.cluster.count()).to_pyarrow().as_py()) if has_cluster else 0
-    settled = {"group": items.group.fill_null(NO_GROUP)} if "group" in extra else {}
+    filled = {"group": items.group.fill_null(NO_GROUP)} if "group" in extra else {}
     if has_cluster:
-        settled["cluster"] = items.cluster.fill_null(_SEPARATOR + items.item)
-    items = items.select("item", **settled)
+        filled["cluster"] = items.cluster.fill_null(_SEPARATOR + items.item)
+    items = items.select("item", **filled)
     return cells.drop(*extra, *(f"{name}_low" for name in extra)).inner_join(items, "item"), alone
 
 
@@ -295,7 +295,7 @@ def _alone_warning(alone: int, clusters: Sequence[str]) -> tuple[str, ...]:
     return (f"{alone} items have no {' or '.join(clusters)}: each is a cluster of its own",) if alone else ()
 
 
-def _torn(column: str, unit: str, items: list[str]) -> Problem:
+def _conflicting(column: str, unit: str, items: list[str]) -> Problem:
     return Problem(
         column=column,
         found=f"several values for item {', '.join(map(repr, items))}",

@@ -139,9 +139,9 @@ class VerdictCounts:
         codes = np.column_stack(
             [answers.model, answers.group, answers.cluster, answers.label, answers.runs[:, j], answers.positives[:, j]]
         )
-        seen = answers.runs[:, j] > 0
-        patterns, inverse = np.unique(codes[seen], axis=0, return_inverse=True)
-        n = np.bincount(inverse.reshape(-1), weights=answers.n[seen], minlength=len(patterns)).astype(np.int64)
+        judged = answers.runs[:, j] > 0
+        patterns, inverse = np.unique(codes[judged], axis=0, return_inverse=True)
+        n = np.bincount(inverse.reshape(-1), weights=answers.n[judged], minlength=len(patterns)).astype(np.int64)
         model, group, cluster, label, runs, positives = patterns.T
         kept, model = np.unique(model, return_inverse=True)
         alone = AnswerPatterns(

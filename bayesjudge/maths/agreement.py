@@ -39,8 +39,8 @@ def cohen_kappa(tables: ArrayLike, *, weights: Literal["linear", "quadratic"] | 
         raise UsageError(f"no weights {weights!r}; there are 'linear' and 'quadratic', and None for none")
     share = _ratio(tables, tables.sum(axis=(-2, -1))[..., None, None])
     chance = share.sum(axis=-1)[..., :, None] * share.sum(axis=-2)[..., None, :]
-    seen, expected = ((penalty[weights] * part).sum(axis=(-2, -1)) for part in (share, chance))
-    return 1.0 - _ratio(seen, expected)
+    observed, expected = ((penalty[weights] * part).sum(axis=(-2, -1)) for part in (share, chance))
+    return 1.0 - _ratio(observed, expected)
 
 
 def gwet_ac1(tables: ArrayLike) -> Array:
@@ -52,10 +52,10 @@ def gwet_ac1(tables: ArrayLike) -> Array:
     """
     tables = np.asarray(tables, dtype=np.float64)
     share = _ratio(tables, tables.sum(axis=(-2, -1))[..., None, None])
-    seen = np.trace(share, axis1=-2, axis2=-1)
+    observed = np.trace(share, axis1=-2, axis2=-1)
     prevalence = (share.sum(axis=-1) + share.sum(axis=-2)) / 2.0
     chance = (prevalence * (1.0 - prevalence)).sum(axis=-1) / (tables.shape[-1] - 1)
-    return _ratio(seen - chance, 1.0 - chance)
+    return _ratio(observed - chance, 1.0 - chance)
 
 
 def folded(table: NDArray[np.int64]) -> NDArray[np.int64]:

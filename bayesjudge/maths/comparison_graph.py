@@ -64,10 +64,10 @@ def comparison_graph(first: Ints, second: Ints, n: NDArray[Any], wins: NDArray[A
     rows = np.concatenate([first[forward], second[backward]])
     columns = np.concatenate([second[forward], first[backward]])
     beats = csr_array((np.ones(len(rows)), (rows, columns)), shape=(models, models))
-    seen = np.zeros(models, dtype=bool)
-    seen[np.concatenate([first[n > 0], second[n > 0]])] = True
+    compared = np.zeros(models, dtype=bool)
+    compared[np.concatenate([first[n > 0], second[n > 0]])] = True
     kinds = [connected_components(beats, connection=kind)[1] for kind in ("weak", "strong")]
-    part, group = (np.where(seen, np.unique(kind, return_inverse=True)[1], -1) for kind in kinds)
+    part, group = (np.where(compared, np.unique(kind, return_inverse=True)[1], -1) for kind in kinds)
     return Graph(part=_renumbered(part), group=_renumbered(group))
 
 

@@ -110,8 +110,8 @@ def _excess(part: Clusters, at: Strengths) -> Floats:
     Strengths were fitted to the same scores, which takes one part in G of them.
     """
     of_rater = np.repeat(np.eye(at.sums.raters), at.sums.width, axis=0)
-    seen = (abs(part.scores) @ of_rater > 0).astype(float)
-    groups = (seen.T * part.times) @ seen
+    present = (abs(part.scores) @ of_rater > 0).astype(float)
+    groups = (present.T * part.times) @ present
     # Effects that two raters share cannot be learned from one cluster.
     factor = np.divide(groups, groups - 1, out=np.zeros_like(groups), where=groups > 1)
     battles = np.where(groups > 1, _block_traces(at.meat, at), 0.0)

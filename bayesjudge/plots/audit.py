@@ -24,7 +24,7 @@ def trust_scores(trust: pd.DataFrame, held_out: pd.DataFrame | None = None, *, k
     trust : pandas.DataFrame
         One row a verdict: ``trust, lower, upper, flip``.
     held_out : pandas.DataFrame, optional
-        Verified verdicts: ``score`` (trust by a model that had not seen them) and ``agrees``.
+        Verified verdicts: ``score`` (trust by a model fitted without them) and ``agrees``.
     kind : {"unverified", "verified"}
         What the rows of ``trust`` are; verified ones are drawn by what people said alone.
 

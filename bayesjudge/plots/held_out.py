@@ -115,12 +115,12 @@ def residuals_by_strength(frame: pd.DataFrame, *, label: str = "Elo by people's 
 
 def _residuals(axes: Axes, truth: np.ndarray, error: np.ndarray, method: str, reach: float) -> None:
     colour = BAYES[0] if is_bayesian(method) else BASELINE[0]
-    seen = np.isfinite(truth) & np.isfinite(error)
+    finite = np.isfinite(truth) & np.isfinite(error)
     axes.axhline(0, color=INK, linewidth=0.8)
-    axes.plot(truth[seen], error[seen], linestyle="none", marker="o", markersize=4.5, color=colour)
-    if seen.sum() > 2 and np.ptp(truth[seen]) > 0:
-        slope, intercept = np.polyfit(truth[seen], error[seen], 1)
-        ends = np.array([truth[seen].min(), truth[seen].max()])
+    axes.plot(truth[finite], error[finite], linestyle="none", marker="o", markersize=4.5, color=colour)
+    if finite.sum() > 2 and np.ptp(truth[finite]) > 0:
+        slope, intercept = np.polyfit(truth[finite], error[finite], 1)
+        ends = np.array([truth[finite].min(), truth[finite].max()])
         axes.plot(ends, intercept + slope * ends, color=colour, linewidth=1.2, linestyle=(0, (4, 2)))
         axes.text(0.03, 0.04, f"slope {slope:+.2f}", transform=axes.transAxes, fontsize=SMALL)
     axes.grid(color=GRID, linewidth=0.8)

@@ -41,11 +41,11 @@ def limits_of(frame: pd.DataFrame, *, include: float | None = None) -> Limits:
     core = core if len(core) else defined
     values = [core[name].to_numpy(dtype=float) for name in ("point", "lower", "upper")]
     values += [frame["truth"].to_numpy(dtype=float), np.array([np.nan if include is None else include])]
-    seen = np.concatenate(values)
-    seen = seen[np.isfinite(seen)]
-    if not len(seen):
+    drawn = np.concatenate(values)
+    drawn = drawn[np.isfinite(drawn)]
+    if not len(drawn):
         return Limits(lower=0.0, upper=1.0)
-    low, high = float(seen.min()), float(seen.max())
+    low, high = float(drawn.min()), float(drawn.max())
     point = defined["point"].to_numpy(dtype=float)
     near = point[(point > 2 * low - high) & (point < 2 * high - low)]
     low, high = float(near.min(initial=low)), float(near.max(initial=high))

@@ -136,12 +136,12 @@ def rank_probabilities(frame: pd.DataFrame) -> Figure:
     figure = canvas(down * (tallest * 0.3 + 0.75) + 0.25, width=min(9.6, across * (2.2 + 0.62 * len(ranks))))
     grid = figure.subplots(down, across, squeeze=False).flatten()
     for axes, judge, part in zip(grid, judges, parts, strict=False):
-        seen = [name for name in ranks if part[name].notna().any()]
+        present = [name for name in ranks if part[name].notna().any()]
         draw_heat_map(
             axes,
-            part[seen].to_numpy(dtype=float),
+            part[present].to_numpy(dtype=float),
             rows=[str(name) for name in part["model"]],
-            columns=[name[5:] for name in seen],
+            columns=[name[5:] for name in present],
             empty=EMPTY,
         )
         axes.set_title(shorten(f"by {judge}", 44) if len(judges) > 1 else "")

@@ -71,8 +71,8 @@ def predictive(frame: pd.DataFrame, *, most: int = 16) -> Figure:
     figure.legend(handles, names, loc="outside upper left", ncols=3)
     flagged = int(frame["flagged"].sum())
     hidden = len(frame) - sum(len(part) for part in kept.values())
-    unseen = f"{hidden} with larger p-values not shown" if hidden else ""
-    footnote(figure, f"{flagged} of {len(frame)} statistics flagged", unseen)
+    omitted = f"{hidden} with larger p-values not shown" if hidden else ""
+    footnote(figure, f"{flagged} of {len(frame)} statistics flagged", omitted)
     return figure
 
 

@@ -74,9 +74,9 @@ def read_battles(
     warnings: tuple[str, ...] = ()
     read = read_parts(source, reading, taken=[*(columns or {}).values(), *(judges or ())])
     for part in map(to_battles, read):
-        one, told = _named(part, of_log(part.frame, columns, items), judges)
+        one, notes = _named(part, of_log(part.frame, columns, items), judges)
         parts.append(one)
-        warnings += one.notes + told
+        warnings += one.notes + notes
     log = pd.concat([part.frame for part in parts], ignore_index=True)
     frame, joined = with_items(log, items)
     _require_one_pair(log, frame)
@@ -116,14 +116,14 @@ def _named(part: Part, mapped: dict[str, str], judges: Sequence[str] | None) -> 
     frame = part.frame.rename(columns=str)
     try:
         require_unique(frame.columns)
-        told: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
         if part.tool is None or judges is not None:
-            frame, told = one_judge_a_row(frame, judges=judges, taken=tuple(mapped.values()))
+            frame, notes = one_judge_a_row(frame, judges=judges, taken=tuple(mapped.values()))
         mapping, doubts = replace(part, frame=frame).recognised(mapped, BATTLE_ALIASES)
     except InputError as error:
         located_in = [replace(problem, found=f"{problem.found} in {part.name}") for problem in error.problems]
         raise InputError(located_in) from error
     named, moved = name_columns(frame, mapping, names=NAMES)
-    told += doubts + moved
-    told += () if part.tool else reference_answers(named, "human")
-    return replace(part, frame=named.set_axis(frame.index)), told
+    notes += doubts + moved
+    notes += () if part.tool else reference_answers(named, "human")
+    return replace(part, frame=named.set_axis(frame.index)), notes

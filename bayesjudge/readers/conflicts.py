@@ -45,8 +45,8 @@ def choose_one(
     for columns in itertools.chain(itertools.combinations(few, 1), itertools.combinations(few, 2)):
         apart = words.assign(**{name: free[name] for name in columns})
         if not apart.drop_duplicates().duplicated([*within, *columns]).any():
-            told = _told(mine, frame[[*columns]])
-            return InputError([*(one for one in problems if one not in mine), told[0]], options=told[1])
+            choice = _choice_needed(mine, frame[[*columns]])
+            return InputError([*(one for one in problems if one not in mine), choice[0]], options=choice[1])
     return None
 
 
@@ -58,7 +58,7 @@ def _words(values: Any) -> pd.Series[str] | None:
     return as_words(values) if 1 < distinct <= min(MOST_VALUES, len(values) // 2) else None
 
 
-def _told(problems: Sequence[Problem], columns: pd.DataFrame) -> tuple[Problem, list[str]]:
+def _choice_needed(problems: Sequence[Problem], columns: pd.DataFrame) -> tuple[Problem, list[str]]:
     choices = _choices(columns)[:MOST_NAMED]
     names = " and ".join(map(repr, columns.columns))
     problem = Problem(

@@ -47,8 +47,8 @@ def chosen_rows(part: Part, reading: Reading) -> tuple[pd.DataFrame, tuple[str, 
         verdict=binary(part.name, frame, "verdict", reading, values),
         label=binary(part.name, frame, "label", reading, meaning),
     )
-    told = (f"verdict: criterion {verdict!r} of {part.tool.name}",) if verdict and part.tool else ()
-    return frame, told
+    notes = (f"verdict: criterion {verdict!r} of {part.tool.name}",) if verdict and part.tool else ()
+    return frame, notes
 
 
 def _with_columns(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
@@ -84,8 +84,8 @@ def _one(part: Part, there: pd.Series[Any], wanted: str | None, option: str) -> 
         options = [f"--{option} {shlex.quote(name)}" for name in names[:MOST_NAMED]]
         what = "criteria of a judge" if option == "verdict" else "kinds of mark by people"
         commands = "; ".join(f"bayesjudge accuracy {shlex.quote(part.name)} {one}" for one in options)
-        told = f"{part.name} holds {len(names)} {what}; choose one: {commands}"
-        raise UsageError(told, lacks=f"a choice of one of {len(names)} {what}", options=options)
+        message = f"{part.name} holds {len(names)} {what}; choose one: {commands}"
+        raise UsageError(message, lacks=f"a choice of one of {len(names)} {what}", options=options)
     return names[0]
 
 
@@ -143,10 +143,10 @@ def _no_threshold(name: str, column: str, scores: NDArray[np.float64]) -> InputE
 
 def _no_words(column: str, values: pd.Series[Any]) -> Problem:
     names = sorted({str(value) for value in distinct_values(values)[1]})
-    told = ", ".join(map(repr, names[:MOST_NAMED]))
+    shown = ", ".join(map(repr, names[:MOST_NAMED]))
     return Problem(
         column=column,
-        found=f"values that mean neither yes nor no: {told}",
+        found=f"values that mean neither yes nor no: {shown}",
         allowed="0 or 1, true/false, yes/no, correct/incorrect, pass/fail",
         fix=f"Say which mean yes: --{column} {column}={names[0]}.",
     )

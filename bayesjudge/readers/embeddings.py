@@ -76,8 +76,8 @@ def _read_npz(path: Path) -> dict[str, Any]:
         raise InputError([file_problem(str(path), "no such file", "Check the name.")]) from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         fix = "Write it with numpy.savez(path, item_id=, response_a=, response_b=)."
-        told = f"no readable .npz of numbers and text ({error})"
-        raise InputError([file_problem(str(path), told, fix)]) from error
+        reason = f"no readable .npz of numbers and text ({error})"
+        raise InputError([file_problem(str(path), reason, fix)]) from error
 
 
 def _read_table(source: Any) -> dict[str, Any]:
@@ -117,9 +117,9 @@ def _placed(named: Mapping[str, Any], frame: pd.DataFrame, *, where: str) -> dic
     }
     absent = [SIDES[side][0] for side in ("a", "b") if side not in found]
     if absent:
-        told = f"no array {' and no array '.join(absent)} in {where}, which has {sorted(map(str, named))}"
+        reason = f"no array {' and no array '.join(absent)} in {where}, which has {sorted(map(str, named))}"
         problem = Problem(
-            column="(embeddings)", found=told, allowed=TAKEN, fix="Name the arrays response_a and response_b."
+            column="(embeddings)", found=reason, allowed=TAKEN, fix="Name the arrays response_a and response_b."
         )
         raise InputError([problem])
     item = next((named[name] for name in _ITEM if name in named), None)
@@ -160,9 +160,9 @@ def _join(item: NDArray[Any], attack: Any, frame: pd.DataFrame, where: str) -> N
     lost = np.flatnonzero((at < 0) & (ours >= 0))
     if len(lost):
         names = ", ".join(repr(str(frame["item"].iloc[row])) for row in lost[:3])
-        told = f"no embedding in {where} for {len(lost)} rows (items {names} ...)"
+        reason = f"no embedding in {where} for {len(lost)} rows (items {names} ...)"
         fix = "Embed these too, or leave them out."
-        raise InputError([_join_problem(told, tuple((lost + 1).tolist()), fix)])
+        raise InputError([_join_problem(reason, tuple((lost + 1).tolist()), fix)])
     return np.asarray(np.maximum(at, 0))
 
 
@@ -171,8 +171,8 @@ def _join_problem(found: str, rows: tuple[int, ...], fix: str) -> Problem:
 
 
 def _unequal(where: str, arrays: Mapping[str, Any]) -> Problem:
-    told = ", ".join(f"{name}: {len(array)}" for name, array in arrays.items())
-    return _join_problem(f"arrays of unequal length in {where} ({told})", (), "Write them again, together.")
+    lengths = ", ".join(f"{name}: {len(array)}" for name, array in arrays.items())
+    return _join_problem(f"arrays of unequal length in {where} ({lengths})", (), "Write them again, together.")
 
 
 #: From texts (n,) to an array (n, d).

@@ -130,8 +130,10 @@ def _require_values(condition: Condition, columns: Sequence[pd.Series[Any]], nam
     missing = [value for value in named if not any(_compared(column, "=", value).any() for column in columns)]
     if missing:
         there = sorted({str(value) for column in columns for value in distinct_values(column)[1]})
-        told = ", ".join(there[:MOST_NAMED]) + (", ..." if len(there) > MOST_NAMED else "")
-        raise UsageError(f"no row of {name} has {condition.column} = {missing[0]}; the column has {told or 'no value'}")
+        values = ", ".join(there[:MOST_NAMED]) + (", ..." if len(there) > MOST_NAMED else "")
+        raise UsageError(
+            f"no row of {name} has {condition.column} = {missing[0]}; the column has {values or 'no value'}"
+        )
 
 
 def _compared(column: pd.Series[Any], sign: str, value: Any) -> NDArray[np.bool_]:

@@ -93,8 +93,8 @@ def read_pairs(
         warnings += part.notes + doubts + moved
     whole = pd.concat(frames, ignore_index=True)
     try:
-        whole, told = with_items(whole, items)
-        warnings += told
+        whole, notes = with_items(whole, items)
+        warnings += notes
         warnings += () if parts[0].tool else reference_answers(whole, "human_prefers")
         arrays = embed_texts(whole, encoder) if encoder is not None else _embeddings(embeddings, whole)
         pairs = Pairs.from_frame(whole, **arrays)

@@ -126,8 +126,8 @@ def _together(source: str, parts: list[Part]) -> list[Part]:
         raise UsageError(
             f"{source} matches files of {tools.pop()} and others, for instance {beside[0]}; name those of one kind"
         )
-    told = f"{len(beside)} other files of the folder were left out: {', '.join(beside[:3])}"
-    return [replace(part, notes=(*part.notes, told)) for part in parts if part.tool is not None]
+    left_out = f"{len(beside)} other files of the folder were left out: {', '.join(beside[:3])}"
+    return [replace(part, notes=(*part.notes, left_out)) for part in parts if part.tool is not None]
 
 
 def _put(part: Part, reading: Reading) -> Part:
@@ -230,8 +230,8 @@ def _of_records(
 
 def _of_tool(file: File, tool: Format, records: Iterator[Record], reading: Reading) -> Part:
     rows = collect_rows(records, with_texts(tool) if reading.texts else tool, file)
-    told = f"read as {tool.title}; people's judgements: {tool.people}"
-    return Part(name=file.name, frame=rows.frame, tool=tool, rows=rows, notes=(told, *file.notes))
+    source = f"read as {tool.title}; people's judgements: {tool.people}"
+    return Part(name=file.name, frame=rows.frame, tool=tool, rows=rows, notes=(source, *file.notes))
 
 
 #: Objects held as Python values at a time; a data frame is ten times smaller.

@@ -99,11 +99,11 @@ def near_formats(first: Sequence[Record], *, alone: bool = False) -> list[Proble
     ]
     if not lost:
         return []
-    told = "; ".join(f"{name} lacks {', '.join(map(repr, lacked))}" for _, name, lacked in sorted(lost)[:3])
+    nearest = "; ".join(f"{name} lacks {', '.join(map(repr, lacked))}" for _, name, lacked in sorted(lost)[:3])
     return [
         Problem(
             column=FORMAT,
-            found=f"no known tool's records; nearest: {told}",
+            found=f"no known tool's records; nearest: {nearest}",
             allowed="records with all fields of one tool, or a table with our column names",
             fix="Export the records again, or map the columns with --column ours=yours.",
         )

@@ -126,10 +126,12 @@ def _plain(values: pd.Series[Any]) -> list[Any]:
 
 
 def _nothing(tool: Format, file: File, dropped: Mapping[str, int], places: Mapping[str, Sequence[int]]) -> Problem:
-    told = "; ".join(f"{reason}: {n} (first: {', '.join(map(str, places[reason]))})" for reason, n in dropped.items())
+    reasons = "; ".join(
+        f"{reason}: {n} (first: {', '.join(map(str, places[reason]))})" for reason, n in dropped.items()
+    )
     return Problem(
         column="(file)",
-        found=f"{tool.title} without one judgement: {told or 'no record'}",
+        found=f"{tool.title} without one judgement: {reasons or 'no record'}",
         allowed="at least one record with a score or a person's mark",
         fix=f"Check {file.name}.",
     )

@@ -174,7 +174,7 @@ def require_text(source: Source) -> None:
 
 
 def not_utf8(source: Source) -> InputError | None:
-    """The first byte that is not UTF-8, told by line and place; None where there is none."""
+    """The first byte that is not UTF-8, named by line and place; None where there is none."""
     with source.open() as stream:
         offset = 0
         for number, line in enumerate(stream, start=1):

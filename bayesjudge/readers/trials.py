@@ -218,8 +218,8 @@ def _trials(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
         trials = Trials.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, *named)) from error
-    told = tuple(dict.fromkeys(warnings + trials.warnings))
-    return replace(trials, dropped={**unread(parts), **trials.dropped}, warnings=told, source=origins(parts))
+    notes = tuple(dict.fromkeys(warnings + trials.warnings))
+    return replace(trials, dropped={**unread(parts), **trials.dropped}, warnings=notes, source=origins(parts))
 
 
 def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: Any = None) -> Scores:
@@ -229,8 +229,8 @@ def _scores(parts: Sequence[Part], columns: Mapping[str, str] | None, beside: An
         scores = Scores.from_frame(frame)
     except InputError as error:
         raise InputError(located(error.problems, *named)) from error
-    told = tuple(dict.fromkeys(warnings + scores.warnings))
-    return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=told, source=origins(parts))
+    notes = tuple(dict.fromkeys(warnings + scores.warnings))
+    return replace(scores, dropped={**unread(parts), **scores.dropped}, warnings=notes, source=origins(parts))
 
 
 def _named(

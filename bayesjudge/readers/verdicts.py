@@ -85,10 +85,10 @@ def read_verdicts(
     try:
         verdicts = Verdicts.from_frame(frame.reset_index(drop=True), labels=people)
     except InputError as error:
-        told = located(error.problems, [part.name for part in parts], frames)
-        better = looks_wide(parts[0].frame, parts[0].name, told)
-        better = better or choose_one(frame, told, value="label", keys=("item", "model"), known=NAMES)
-        raise better or parts[0].explained(InputError(told)) from error
+        problems = located(error.problems, [part.name for part in parts], frames)
+        better = looks_wide(parts[0].frame, parts[0].name, problems)
+        better = better or choose_one(frame, problems, value="label", keys=("item", "model"), known=NAMES)
+        raise better or parts[0].explained(InputError(problems)) from error
     return replace(
         verdicts,
         warnings=tuple(dict.fromkeys(warnings + verdicts.warnings)),

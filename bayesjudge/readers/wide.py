@@ -55,8 +55,8 @@ class Wide:
         lost = [column for column in columns if column not in frame.columns]
         if lost:
             raise UsageError(f"--wide: no column {lost[0]!r} in {name}; it has {list(frame.columns)}")
-        told = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
-        return unfolded(frame, columns, cells=self.cells, names=self.names), (told,)
+        note = f"columns {', '.join(map(repr, columns))} were read as one {self.names}'s {self.cells}s each"
+        return unfolded(frame, columns, cells=self.cells, names=self.names), (note,)
 
 
 def _cells(frame: pd.DataFrame, kind: str, taken: Collection[str]) -> list[str]:
@@ -106,8 +106,8 @@ def one_judge_a_row(
     found = [name for name in frame.columns if name not in taken and _is_judge(frame, name)]
     if not found:
         return frame, ()
-    told = f"columns {', '.join(map(repr, found))} were read as one judge's verdicts each"
-    return unfolded(frame, found), (told,)
+    note = f"columns {', '.join(map(repr, found))} were read as one judge's verdicts each"
+    return unfolded(frame, found), (note,)
 
 
 def _is_judge(frame: pd.DataFrame, name: str) -> bool:

@@ -14,7 +14,7 @@ from bayesjudge.estimates.table import is_bayesian, method_words
 from bayesjudge.report.page import Chance, Interval, Table
 from bayesjudge.text import chance, number
 
-#: Tables longer than this are folded unless told otherwise.
+#: Tables longer than this are folded by default.
 LONG = 24
 #: Rows with one of these marks stand out.
 FLAGS = ("flagged", "prior_sensitive")

@@ -51,18 +51,18 @@ def gap_of(table: pd.DataFrame) -> tuple[NDArray[np.float64] | None, tuple[str, 
     if not there:
         return None, ()
     read = {name: _numbers(table[name]) for name in there}
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     if "score_gap" in read:
         gap, used = read["score_gap"], ["score_gap"]
     elif "score_a" in read:
         gap, used = read["score_a"] - read["score_b"], ["score_a", "score_b"]
     else:
         used = ["prob_a"]
-        gap, told = _logit(read["prob_a"])
+        gap, notes = _logit(read["prob_a"])
     left = [name for name in there if name not in used]
-    told += (f"{', '.join(left)} not used: the gap is {' − '.join(used)}",) if left else ()
+    notes += (f"{', '.join(left)} not used: the gap is {' − '.join(used)}",) if left else ()
     # Adding zero turns −0 into 0.
-    return np.round(gap, _DIGITS) + 0.0, told
+    return np.round(gap, _DIGITS) + 0.0, notes
 
 
 def _numbers(values: pd.Series[float]) -> NDArray[np.float64]:
@@ -86,8 +86,8 @@ def _logit(prob: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, .
         )
     near = np.clip(prob, _NEAREST, 1 - _NEAREST)
     moved = int((near != prob)[~np.isnan(prob)].sum())
-    told = f"{moved} probabilities beyond {_NEAREST} and {1 - _NEAREST} were moved there"
-    return np.log(near) - np.log1p(-near), (told,) if moved else ()
+    note = f"{moved} probabilities beyond {_NEAREST} and {1 - _NEAREST} were moved there"
+    return np.log(near) - np.log1p(-near), (note,) if moved else ()
 
 
 def _lone(missing: str) -> Problem:

@@ -36,7 +36,7 @@ class Coded:
         # Missing names are a value of their own here: shifted to 0.
         return joint_codes([self.codes[part].to_numpy() + 1 for part in parts], sizes)
 
-    def told(self, row: int) -> str:
+    def description(self, row: int) -> str:
         """The battle and judge of a row, for messages."""
         shown = {key: self.codes[key].iloc[row] for key in ("item", "model_a", "model_b", "judge")}
         return ", ".join(f"{key} {self.names[key][code]!r}" for key, code in shown.items() if code >= 0)
@@ -60,7 +60,7 @@ def named(coded: Coded) -> tuple[Coded, tuple[str, ...]]:
     coded = replace(coded, codes=coded.codes.assign(**_turned(coded)))
     coded, repeated = _number_runs(coded, judged)
     coded, several = _number_voters(coded, judged)
-    event = coded.key("item", "pair", "judge", "order seen", "run")
+    event = coded.key("item", "pair", "judge", "order oriented", "run")
     vote = coded.key("item", "pair", "voter")
     human = coded.codes["human"].to_numpy() != MISSING
     codes = coded.codes.assign(event=np.where(judged, event, MISSING), vote=np.where(human, vote, MISSING))
@@ -92,7 +92,7 @@ def _turned(coded: Coded) -> dict[str, NDArray[np.int32]]:
     for key in ("human", "verdict", "order"):
         code = coded.codes[key].to_numpy(np.int32)
         # In all three, 0 and 1 change places; a tie, 2, and the negative codes stay.
-        turned[f"{key} seen"] = np.where((a > b) & ((code == 0) | (code == 1)), 1 - code, code)
+        turned[f"{key} oriented"] = np.where((a > b) & ((code == 0) | (code == 1)), 1 - code, code)
     return turned
 
 
@@ -101,13 +101,13 @@ def _number_runs(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[
         lost = judged & (coded.codes["run"].to_numpy() == MISSING)
         filled = np.where(lost, len(coded.names["run"]), coded.codes["run"])
         names = coded.names["run"].append(pd.Index([_NO_RUN] if lost.any() else [], dtype="str"))
-        told = (f"{int(lost.sum())} rows have no run; each counts as the run {_NO_RUN!r}",) if lost.any() else ()
-        return coded.with_name("run", filled, names), told
-    run = _count_within(coded.key("item", "pair", "judge", "order seen", "voter"), judged)
+        notes = (f"{int(lost.sum())} rows have no run; each counts as the run {_NO_RUN!r}",) if lost.any() else ()
+        return coded.with_name("run", filled, names), notes
+    run = _count_within(coded.key("item", "pair", "judge", "order oriented", "voter"), judged)
     again = int((run > 0).sum())
-    told = (f"{again} rows repeat a battle, judge and order without a run column: taken as repeated runs",)
+    notes = (f"{again} rows repeat a battle, judge and order without a run column: taken as repeated runs",)
     names = pd.Index([str(k + 1) for k in range(int(run.max(initial=0)) + 1)], dtype="str")
-    return coded.with_name("run", run, names), told if again else ()
+    return coded.with_name("run", run, names), notes if again else ()
 
 
 def _number_voters(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tuple[str, ...]]:
@@ -116,14 +116,14 @@ def _number_voters(coded: Coded, judged: NDArray[np.bool_]) -> tuple[Coded, tupl
         lost = human & (coded.codes["voter"].to_numpy() == MISSING)
         filled = np.where(lost, len(coded.names["voter"]), coded.codes["voter"])
         names = coded.names["voter"].append(pd.Index([_NO_VOTER] if lost.any() else [], dtype="str"))
-        told = (f"{int(lost.sum())} votes have no voter; each battle's count as one",) if lost.any() else ()
-        return coded.with_name("voter", filled, names), told
+        notes = (f"{int(lost.sum())} votes have no voter; each battle's count as one",) if lost.any() else ()
+        return coded.with_name("voter", filled, names), notes
     # A vote beside a judge's verdict is the same vote on the rows of every judge; alone, each is its own.
     place = _count_within(coded.key("item", "pair"), human & ~judged)
     again = int((place > 0).sum())
     names = pd.Index([_ONE_VOTER, *(f"{_ONE_VOTER} {k + 1}" for k in range(1, int(place.max(initial=0)) + 1))])
-    told = (f"{again} rows repeat a battle without a voter column: taken as votes of several people",)
-    return coded.with_name("voter", np.where(human, place, MISSING), names), told if again else ()
+    notes = (f"{again} rows repeat a battle without a voter column: taken as votes of several people",)
+    return coded.with_name("voter", np.where(human, place, MISSING), names), notes if again else ()
 
 
 def _count_within(key: NDArray[np.int64], among: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,13 @@ def validate(
     missing = require_columns(table.columns, REQUIRED) + _no_evidence(table)
     if missing or table.empty:
         raise InputError(missing or [_no_rows("a header without rows")])
-    gap, told = gap_of(table)
+    gap, notes = gap_of(table)
     coded, assumed = named(_code(table, gap))
     problems = broken_rules(coded.codes, _rules(coded))
     if problems:
         raise InputError(problems)
     chosen, dropped = _choose(coded)
-    return _assemble(coded, chosen, dropped), dropped, warnings + told + assumed
+    return _assemble(coded, chosen, dropped), dropped, warnings + notes + assumed
 
 
 def _no_evidence(table: pd.DataFrame) -> list[Problem]:
@@ -91,23 +92,29 @@ def _rules(coded: Coded) -> list[Rule]:
             for keys, (allowed, fix) in kinds.items()
             for key in _there(table, *keys)
         ),
-        same_within(
-            "human seen",
+        _same_outcome(
+            coded,
+            "human",
             "vote",
             unit="battle and voter",
-            name=coded.told,
             values="different votes",
             fix="Give each battle its own item, or each person's vote its own voter.",
         ),
-        same_within(
-            "verdict seen",
+        _same_outcome(
+            coded,
+            "verdict",
             "event",
             unit="battle, judge, order and run",
-            name=coded.told,
             values="different verdicts",
             fix="Give each run its own value in the run column, or remove the wrong row.",
         ),
     ]
+
+
+def _same_outcome(coded: Coded, column: str, key: str, *, unit: str, values: str, fix: str) -> Rule:
+    """Compared in the frame of `named`, shown under the column's own name."""
+    rule = same_within(f"{column} oriented", key, unit=unit, name=coded.description, values=values, fix=fix)
+    return replace(rule, column=column)
 
 
 def _there(table: pd.DataFrame, *keys: str) -> list[str]:

@@ -234,13 +234,13 @@ class _Reader:
             for row, value in enumerate(self.columns["slot"])
             if _filled(value) and (not stated[row] or known[row] not in {0, stated[row]})
         ]
-        self._fails("slot", wrong, lambda row: self._told(row, known[row]), _SLOT, "Count places from 1.")
+        self._fails("slot", wrong, lambda row: self._conflict(row, known[row]), _SLOT, "Count places from 1.")
         places = [
             one or (other if label != "tie" else 0) for one, other, label in zip(known, stated, outcome, strict=True)
         ]
         return [place or np.nan for place in places]
 
-    def _told(self, row: int, known: int) -> str:
+    def _conflict(self, row: int, known: int) -> str:
         where = f" where the order has the outcome at {known}" if known else ""
         return shown(self.columns["slot"].iloc[row]) + where
 

@@ -157,7 +157,7 @@ def joint_codes(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[
 
 @dataclass(frozen=True)
 class Odd:
-    """Stands for a value that is neither text nor a number; equal to no text, and told as it came."""
+    """Stands for a value that is neither text nor a number; equal to no text, and shown as it came."""
 
     text: str
 

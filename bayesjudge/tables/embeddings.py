@@ -82,10 +82,10 @@ def _width_problems(read: Mapping[str, NDArray[np.float64]]) -> list[Problem]:
     widths = {name: array.shape[1] for name, array in read.items()}
     if len(set(widths.values())) <= 1:
         return []
-    told = ", ".join(f"{name}: {width}" for name, width in widths.items())
+    sizes = ", ".join(f"{name}: {width}" for name, width in widths.items())
     return [
         _problem(
-            next(iter(widths)), f"different numbers of dimensions ({told})", fix="Embed everything with one encoder."
+            next(iter(widths)), f"different numbers of dimensions ({sizes})", fix="Embed everything with one encoder."
         )
     ]
 

@@ -20,8 +20,8 @@ from bayesjudge.tables.pair_rows import NO_ATTACK, validate
 SAME_AS = "same as "
 #: Coordinates of the embeddings that tell rows apart in `Pairs.rank`.
 COORDINATES = 8
-#: Share of unverified pairs about questions that nobody verified, past which they are mostly unseen.
-MOSTLY_UNSEEN = 0.5
+#: Share of unverified pairs about questions that nobody verified, past which their questions are mostly new.
+MOSTLY_NEW = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class Pairs:
         )
         return replace(
             found,
-            warnings=warnings + found._told_identical(),
+            warnings=warnings + found._identical_responses(),
             label_source=label_source(columns, found.frame, "human_prefers"),
         )
 
@@ -179,7 +179,7 @@ class Pairs:
         return found
 
     def _sides(self) -> list[NDArray[Any]]:
-        """What is known of each row, seen from the response that the judge chose: the first decides most."""
+        """What is known of each row, from the side of the response that the judge chose: the first decides most."""
         frame, first = self.frame, self.prefers_a
         sign = np.where(first, 1.0, -1.0)
         chosen, other = (np.where(side, frame["length_a"], frame["length_b"]) for side in (first, ~first))
@@ -222,12 +222,12 @@ class Pairs:
         return np.asarray((self.a == self.b).all(axis=1), dtype=bool)
 
     @property
-    def mostly_unseen(self) -> bool:
+    def mostly_new_questions(self) -> bool:
         """Whether most unverified pairs are about questions nobody verified, of questions with many pairs."""
         pairs = ~self.frame["item"].duplicated()
         question, verified = self.frame["question"][pairs], self.verified[pairs]
-        seen = question[~verified].isin(question[verified])
-        return bool(len(seen) and question.duplicated().any() and (~seen).mean() > MOSTLY_UNSEEN)
+        known = question[~verified].isin(question[verified])
+        return bool(len(known) and question.duplicated().any() and (~known).mean() > MOSTLY_NEW)
 
     def take(self, rows: NDArray[Any]) -> Pairs:
         """Some of the rows, by a boolean mask or by places."""
@@ -273,7 +273,7 @@ class Pairs:
         likest = sorted(more, key=lambda name: (np.nansum(more[name]), np.isfinite(more[name]).sum()))
         return replace(found, frame=found.frame.assign(**{name: more[name] for name in reversed(likest)}))
 
-    def _told_identical(self) -> tuple[str, ...]:
+    def _identical_responses(self) -> tuple[str, ...]:
         item = self.frame["item"]
         n, whole = item[self.identical].nunique(), item.nunique()
         text = f"{n} of {whole} pairs have one embedding for both responses (cut texts?): never flipped"

@@ -65,7 +65,7 @@ class _Coded:
     legend: Mapping[str, pd.Index[Any]]
     table: pd.DataFrame
 
-    def told(self, *keys: str) -> Callable[[int], str]:
+    def description(self, *keys: str) -> Callable[[int], str]:
         """A function from a row to words like ``item '7', trial '2'``; what is missing is left out."""
 
         def name(row: int) -> str:
@@ -162,15 +162,15 @@ def _rules(coded: _Coded, layout: Layout) -> list[Rule]:
             "category",
             "subject",
             unit="item",
-            name=coded.told("item"),
+            name=coded.description("item"),
             values="several categories",
-            fix="Settle on one category for each item.",
+            fix="Give each item one category.",
         ),
         same_within(
             layout.value,
             "event",
             unit=", ".join(whole),
-            name=coded.told(*whole),
+            name=coded.description(*whole),
             values=f"different {layout.value}s",
             fix="Give each trial its own value in the trial column, or remove the wrong row.",
         ),

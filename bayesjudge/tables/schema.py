@@ -1,4 +1,4 @@
-"""What a table must obey: pandera checks on the coded columns, told as problems in the user's own values."""
+"""What a table must obey: pandera checks on the coded columns, reported as problems in the user's own values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import Problem
 from bayesjudge.tables.coding import BINARY, UNKNOWN, distinct_values, names_in, shown
 
-#: Distinct values told one by one for each rule; the rest are summed up in one problem.
+#: Distinct values reported one by one for each rule; one problem sums up the remaining ones.
 SHOWN = 5
 
 
@@ -64,7 +64,7 @@ def same_within(
     """Rows that share a key agree on a coded column wherever both have it; else they show the ``values``."""
 
     def holds(coded: pd.DataFrame) -> NDArray[np.bool_]:
-        return ~_torn(coded[key].to_numpy(), coded[column].to_numpy())
+        return ~_conflicting(coded[key].to_numpy(), coded[column].to_numpy())
 
     def found(coded: pd.DataFrame, rows: NDArray[np.int64]) -> list[tuple[str, NDArray[np.int64]]]:
         return grouped(coded[key].to_numpy()[rows], rows, lambda row: f"{values} for {name(row)}")
@@ -77,9 +77,9 @@ def grouped(
 ) -> list[tuple[str, NDArray[np.int64]]]:
     """Rows of each of the first findings in the words of their first row, and of all the others together."""
     codes, distinct = distinct_values(pd.Series(key))
-    told = [(tell(int(rows[codes == code][0])), rows[codes == code]) for code in range(min(SHOWN, len(distinct)))]
-    rest = len(distinct) - len(told)
-    return [*told, (f"{rest} more such findings", rows[codes >= SHOWN])] if rest else told
+    findings = [(tell(int(rows[codes == code][0])), rows[codes == code]) for code in range(min(SHOWN, len(distinct)))]
+    rest = len(distinct) - len(findings)
+    return [*findings, (f"{rest} more such findings", rows[codes >= SHOWN])] if rest else findings
 
 
 def broken_rules(coded: pd.DataFrame, rules: Sequence[Rule]) -> list[Problem]:
@@ -87,7 +87,7 @@ def broken_rules(coded: pd.DataFrame, rules: Sequence[Rule]) -> list[Problem]:
 
     coded: Integer codes, rows numbered from 0.
 
-    Returns: At most `SHOWN` + 1 for each rule; the last sums up the findings not told one by one.
+    Returns: At most `SHOWN` + 1 for each rule; the last sums up the findings not reported one by one.
     """
     import pandera.pandas as pa
 
@@ -114,13 +114,13 @@ def _problems(coded: pd.DataFrame, rule: Rule) -> list[Problem]:
     ]
 
 
-def _torn(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[np.bool_]:
+def _conflicting(key: NDArray[np.int64], value: NDArray[Any]) -> NDArray[np.bool_]:
     """Rows with a value whose key shows more than one."""
     known = (key >= 0) & (value >= 0)
     size = int(key.max(initial=-1)) + 1
     last = np.zeros(size, dtype=value.dtype)
     last[key[known]] = value[known]
-    torn = np.zeros(size + 1, dtype=bool)
-    torn[key[known][value[known] != last[key[known]]]] = True
+    conflicting = np.zeros(size + 1, dtype=bool)
+    conflicting[key[known][value[known] != last[key[known]]]] = True
     # A key that is missing or cannot be read asks the place after the last one.
-    return np.asarray(known & torn[np.where(key >= 0, key, size)], dtype=bool)
+    return np.asarray(known & conflicting[np.where(key >= 0, key, size)], dtype=bool)

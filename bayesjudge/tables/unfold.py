@@ -80,12 +80,12 @@ def score_columns(found: Iterable[str]) -> dict[str, str]:
         if match:
             kinds[match[1].casefold()][name] = str(int(match[2]))
     if len(kinds) > 1:
-        told = "; ".join(", ".join(columns) for columns in kinds.values())
+        sets = "; ".join(", ".join(columns) for columns in kinds.values())
         raise InputError(
             [
                 Problem(
                     column="score",
-                    found=f"several sets of numbered columns: {told}",
+                    found=f"several sets of numbered columns: {sets}",
                     allowed="one set, for example s0, s1, s2",
                     fix="Remove or rename the other columns.",
                 )

@@ -122,7 +122,7 @@ def _constant(x: NDArray[np.float64], vote: NDArray[np.float64]) -> NDArray[np.b
 def _carried(pairs: Pairs, components: int) -> tuple[int, list[str]]:
     """How many directions the verified pairs can teach about the others."""
     question = pairs.frame[["item", "question"]][pairs.verified].drop_duplicates()["question"]
-    if not (pairs.mostly_unseen and pairs.dimensions and question.duplicated().any()):
+    if not (pairs.mostly_new_questions and pairs.dimensions and question.duplicated().any()):
         return components, []
     most = min(components, question.nunique() // QUESTIONS_A_DIRECTION)
     messages = (

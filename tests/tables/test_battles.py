@@ -190,8 +190,8 @@ def test_probabilities_become_logits_and_certainty_is_bounded() -> None:
         ({"order": ["first", "ba", "ab", None, "ba"]}, "order"),
         ({"score_gap": [np.inf, 1, 0, 0, 0]}, "score_gap"),
         ({"score_gap": ["high", 1, 0, 0, 0]}, "score_gap"),
-        ({"human": [1, 0, 0, 0, None]}, "human seen"),
-        ({"order": ["ab", "ab", "ab", None, "ba"], "verdict": [1, 0, 0, 0.5, 0.5], "run": 1}, "verdict seen"),
+        ({"human": [1, 0, 0, 0, None]}, "human"),
+        ({"order": ["ab", "ab", "ab", None, "ba"], "verdict": [1, 0, 0, 0.5, 0.5], "run": 1}, "verdict"),
         ({"length_a": ["long"] * 5}, "length_a"),
     ],
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
-#: Gaps are told apart to this many digits: means of the same scores in another order are the same gap.
+#: Gaps are distinguished to this many digits: means of the same scores in another order are the same gap.
 _DIGITS = 9
 #: The largest finite number.
 _LARGEST = 1.7976931348623157e308
@@ -36,7 +36,7 @@ class BattleCells:
 
     cast: One row a vote: ``item, first, second, voter, human, group`` and its clusters.
     votes: One row a battle that people voted on: ``item, first, second, group, place, length`` and the number of votes
-        ``a, tie, b`` for the first model, neither and the second; ``torn`` where one voter has two.
+        ``a, tie, b`` for the first model, neither and the second; ``conflicting`` where one voter has two.
     judged_votes: Those of battles that a judge saw too.
     shown: One row for each judge, battle and order: ``item, first, second, judge, place, group, gap, stated, label,
         length``.
@@ -129,7 +129,7 @@ def _cast(turned: IbisTable, x: tuple[str, ...], clusters: tuple[str, ...]) -> I
     rows = rows.mutate(alone=rows.judge.isnull().ifelse(rows.place, 0))
     return rows.group_by([*_BATTLE, "voter"]).aggregate(
         human=rows.human.max(),
-        torn=(rows.human.max() > rows.human.min()).cast("int64"),
+        conflicting=(rows.human.max() > rows.human.min()).cast("int64"),
         group=rows.group.max(),
         **_means(rows, x),
         place=rows.alone.max() + rows.alone.min(),
@@ -143,7 +143,7 @@ def _votes(cast: IbisTable, x: tuple[str, ...]) -> IbisTable:
         a=(cast.human == 1).sum(),
         tie=(cast.human == 0.5).sum(),
         b=(cast.human == 0).sum(),
-        torn=cast.torn.sum(),
+        conflicting=cast.conflicting.sum(),
         group=cast.group.max(),
         place=cast.place.sum().sign(),
         **_means(cast, x),

@@ -102,7 +102,7 @@ class BattleCounts:
         return self._only(lambda rows: ~_involved(rows, codes))
 
     def without_votes_on(self, models: str | Iterable[str]) -> BattleCounts:
-        """Counts as if only judges had seen these models: people's votes on their battles are hidden."""
+        """Counts as if only judges had compared these models: people's votes on their battles are left out."""
         codes = self._codes(models)
 
         def hidden(rows: JudgedBattles) -> JudgedBattles:
@@ -169,14 +169,14 @@ def count_battles(
         so memory then grows with the number of battles.
     covariates : sequence of str
         Numeric columns by which the two answers of a battle differ (``X``, or ``X_a`` and ``X_b``). Patterns
-        are told apart by them: where a covariate takes a few values the table stays small, else it grows
+        are distinguished by them: where a covariate takes a few values the table stays small, else it grows
         with the number of battles. A missing value counts as no difference, and is warned about.
     cluster : str or sequence of str, optional
         Columns whose values are drawn as a whole: prompts, voters. By default the prompt (``prompt,
         prompt_id, question_id, instruction_id, conversation``) where it comes back in several battles, else
         the item; ``"none"`` takes battles as independent. A row that names none stands with its item alone.
     digits : int
-        Decimal digits of gaps that are told apart; fewer make fewer patterns.
+        Decimal digits of gaps that are distinguished; fewer make fewer patterns.
 
     Returns
     -------
@@ -268,11 +268,11 @@ type Floats = NDArray[np.float64]
 def human_votes(cells: BattleCells) -> HumanVotes:
     """People's votes by pattern."""
     keys = ["first", "second", "group", "place", "length", *covariate_keys(cells.covariates)]
-    sums = {name: cells.votes[name].sum() for name in ("a", "tie", "b", "torn")}
+    sums = {name: cells.votes[name].sum() for name in ("a", "tie", "b", "conflicting")}
     frame = fetch(cells.votes.group_by(keys).aggregate(**sums)).sort_values(keys, ignore_index=True)
-    if frame["torn"].sum():
-        torn = fetch(cells.votes.filter(cells.votes.torn > 0).select("item").limit(5))
-        items = ", ".join(sorted(map(str, torn["item"])))
+    if frame["conflicting"].sum():
+        conflicting = fetch(cells.votes.filter(cells.votes.conflicting > 0).select("item").limit(5))
+        items = ", ".join(sorted(map(str, conflicting["item"])))
         raise InputError(
             [
                 Problem(

@@ -85,9 +85,9 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[float]:
     values = _read(column)
     wrong = np.flatnonzero(np.isinf(values))
     if len(wrong):
-        told = dict.fromkeys(shown(column.iloc[row]) for row in wrong[:100])
+        infinite = dict.fromkeys(shown(column.iloc[row]) for row in wrong[:100])
         rows = tuple(int(row) + 1 for row in wrong[:5])
-        raise InputError([_not_numbers(str(column.name), ", ".join(list(told)[:3]), rows)])
+        raise InputError([_not_numbers(str(column.name), ", ".join(list(infinite)[:3]), rows)])
     return pd.Series(values, index=column.index, name=column.name)
 
 

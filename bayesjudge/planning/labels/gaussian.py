@@ -96,6 +96,6 @@ def path_of(problem: Problem, order: NDArray[np.int64]) -> Array:
         return np.array([problem.variance])
     mine = problem.cells(order)
     spread = problem.draws[:, mine].T @ problem.draws[:, mine] + np.diag(problem.noise[mine])
-    told = np.linalg.solve(np.linalg.cholesky(spread), problem.target[mine])
-    gains = (told * told).sum(1).reshape(len(order), -1).sum(1)
+    whitened = np.linalg.solve(np.linalg.cholesky(spread), problem.target[mine])
+    gains = (whitened * whitened).sum(1).reshape(len(order), -1).sum(1)
     return np.asarray(np.maximum(problem.variance - np.r_[0.0, np.cumsum(gains)], 0.0))

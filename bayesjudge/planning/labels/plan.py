@@ -198,8 +198,8 @@ def _greedy(problem: Problem, price: Array, budget: float) -> tuple[NDArray[np.i
         if worth[best] <= 1e-12 * max(variance[0], 1e-300):
             break
         factor = factor_of(problem, factors, spread[best], best)
-        told = np.linalg.solve(np.linalg.cholesky(spread[best]), target[best])
-        target -= (factor @ told).reshape(target.shape)
+        whitened = np.linalg.solve(np.linalg.cholesky(spread[best]), target[best])
+        target -= (factor @ whitened).reshape(target.shape)
         own = factor.reshape(items, models, models)
         spread -= own @ own.transpose(0, 2, 1)
         # The item itself is known now and has nothing more to tell.

@@ -42,7 +42,7 @@ def make_folds(pairs: Pairs, *, folds: int, seed: int) -> Folds:
     Random folds are blind to what goes wrong on new questions: the model has seen the questions it is tested
     on (METHODS 3.2).
     """
-    verified, by_question = pairs.verified, pairs.mostly_unseen
+    verified, by_question = pairs.verified, pairs.mostly_new_questions
     question = pairs.codes("question")
     unit = question if by_question else pairs.codes("item")
     known = np.unique(unit[verified])
