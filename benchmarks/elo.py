@@ -176,7 +176,12 @@ def _fit_seconds(options: argparse.Namespace) -> float:
 def _design(models: int, battles: int, seed: int, *, graded: bool = False) -> BattleDesign:
     theta = np.random.default_rng(seed).normal(0, 0.5, models)
     return BattleDesign(
-        strengths=tuple((theta - theta.mean()).tolist()), battles=battles, graded=graded, judges=1, slope=1.2, taste=0.1
+        strengths=tuple((theta - theta.mean()).tolist()),
+        battles=battles,
+        graded=graded,
+        judges=1,
+        slope=1.2,
+        deviation=0.1,
     )
 
 

@@ -1,4 +1,4 @@
-"""What would people say of a model that only judges have seen? Leave one model out, on real battles.
+"""What would people say of a model that only judges have compared? Leave one model out, on real battles.
 
 Arena: 26,919 battles of 20 models, each with a human vote and the verdicts of three judges; the same on logs
 of 1,500 and 6,000 of its battles. The votes on one model at a time are hidden; `judge_elo` predicts from the
@@ -74,7 +74,7 @@ def main() -> None:
         rows += list(predicted("sample", "the judge", counts, ("hard-elo", "soft-elo"), options))
         paper = as_in_paper(counts)
         show(paper, "the sample as in the paper")
-    show(rows, "the human Elo of models that people have not seen")
+    show(rows, "the human Elo of models without human votes")
     claims = [] if options.quick else must_hold(rows, paper)
     report("elo_heldout", options, facts, must_hold=claims, rows=rows, paper=paper, seconds=time.perf_counter() - start)
 

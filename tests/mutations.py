@@ -57,9 +57,9 @@ MUTATIONS: Mapping[str, tuple[Mutation, ...]] = {
     ),
     "conditional_panel": (*_CHANNEL, _dropped_jacobian("theta"), _mirrored("theta"), _counted_twice("response")),
     "judge_elo": (
-        _dropped_jacobian("taste_spread"),
+        _dropped_jacobian("deviation_spread"),
         _flipped("slope"),
-        _scaled("taste_spread", 3.0),
+        _scaled("deviation_spread", 3.0),
         _scaled("spread", 3.0),
         _counted_twice("y"),
     ),

@@ -1,4 +1,4 @@
-"""Leave-one-out: how well a model predicts an observation that it has not seen.
+"""Leave-one-out: how well a model predicts an observation that it was not fitted to.
 
 One observation is one answer (or whatever one count of the model's patterns stands for), not a whole
 pattern: leaving out one of the ``n_r`` answers that show pattern r has importance weights ``1/p_r``, the
@@ -30,7 +30,7 @@ class Loo:
     label : str
         The model's method name.
     frame : pandas.DataFrame
-        One row a kind of observation (pattern) that was seen: its position ``entry``, how many observations
+        One row a kind of observation (pattern) that occurred: its position ``entry``, how many observations
         ``n`` it stands for, and for one of them ``elpd, p_loo, pareto_k`` and whether k is ``bad``.
     elpd, se : float
         Sum over observations and its standard error.

@@ -1,7 +1,7 @@
 """Simulated battles whose truth is known: people and judges who see the same models with different eyes.
 
 People follow Davidson's extension of Bradley–Terry in the models' strengths θ. Judge j follows it in
-``a_j θ_i + δ_ji``: a slope, and a taste of its own for each model, ``δ_ji ~ N(0, taste_j)``. A judge who
+``a_j θ_i + δ_ji``: a slope, and a deviation of its own for each model, ``δ_ji ~ N(0, deviation_j)``. A judge who
 scores gives answers whose gap has that difference as its mean, with normal noise of one point.
 
 Worked out from the definitions (METHODS 4.1, 4.2), apart from what models and baselines do: expectations over
@@ -42,7 +42,7 @@ class BattleDesign:
         Log ν of people and of judges (Davidson's tie parameter).
     judges : int
         Judges ``j0, j1, ...``; each judges every battle.
-    slope, taste, position : float
+    slope, deviation, position : float
         a_j, standard deviation of δ_ji, and what being shown first is worth, in logits, of every judge.
     graded : bool
         Judges give scores rather than verdicts.
@@ -53,8 +53,8 @@ class BattleDesign:
     shared : float
         Correlation ρ of everyone's judgement of a battle with what its two answers hold beyond their models:
         people and judges then agree by ρ² more than the strengths explain, and each one's chances stay.
-    unseen : tuple of str
-        Models that people have not seen: nobody voted on their battles.
+    without_votes : tuple of str
+        Models that nobody voted on; only judges compare them.
     """
 
     strengths: tuple[float, ...] = (0.9, 0.4, 0.1, -0.2, -0.5, -0.7)
@@ -63,13 +63,13 @@ class BattleDesign:
     log_tie: float = -0.5
     judges: int = 1
     slope: float = 0.8
-    taste: float = 0.1
+    deviation: float = 0.1
     position: float = 0.2
     graded: bool = False
     both_orders: bool = False
     noise: float = 1.0
     shared: float = 0.0
-    unseen: tuple[str, ...] = ()
+    without_votes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (
@@ -115,7 +115,7 @@ class SimulatedBattles:
     design : BattleDesign
         The world.
     deviations : array (judges, models)
-        Each judge's own taste δ_ji.
+        Each judge's own deviations δ_ji.
     """
 
     battles: Battles
@@ -145,15 +145,15 @@ def simulate_battles(*, seed: int | np.random.Generator, design: BattleDesign | 
     """
     world, rng = design or BattleDesign(), np.random.default_rng(seed)
     theta = np.asarray(world.strengths)
-    deviations = world.taste * rng.normal(size=(world.judges, len(theta)))
+    deviations = world.deviation * rng.normal(size=(world.judges, len(theta)))
     a = rng.integers(len(theta), size=world.battles)
     b = (a + rng.integers(1, len(theta), size=world.battles)) % len(theta)
     # Drawn only where it matters: logs of earlier seeds stay what they were.
     effect = rng.normal(size=world.battles) if world.shared else None
     human = _outcome(theta[a] - theta[b], world, rng, effect)
     human[rng.random(world.battles) >= world.voted] = np.nan
-    unseen = [world.models.index(name) for name in world.unseen]
-    human[np.isin(a, unseen) | np.isin(b, unseen)] = np.nan
+    unvoted = [world.models.index(name) for name in world.without_votes]
+    human[np.isin(a, unvoted) | np.isin(b, unvoted)] = np.nan
     order = rng.choice([1, -1], size=world.battles)
     names = np.array(world.models)
     log = pd.DataFrame(
@@ -166,18 +166,18 @@ def simulate_battles(*, seed: int | np.random.Generator, design: BattleDesign | 
         }
     )
     parts = []
-    for judge, taste in enumerate(deviations):
-        eye = world.slope * theta + taste
+    for judge, own_deviation in enumerate(deviations):
+        eye = world.slope * theta + own_deviation
         shared = np.sqrt(0.5) * rng.normal(size=world.battles) if world.both_orders else 0.0
         for place in (order, -order) if world.both_orders else (order,):
             d = eye[a] - eye[b] + world.position * place
             own = _judgement(len(d), world, rng, effect) if world.graded else np.zeros(len(d))
             own = shared + np.sqrt(0.5) * own if world.both_orders else own
-            seen = (
+            answers = (
                 {"score_gap": d + world.noise * own} if world.graded else {"verdict": _outcome(d, world, rng, effect)}
             )
-            told = np.where(place > 0, "ab", "ba")
-            parts.append(log.assign(judge=f"j{judge}", order=told, **seen))
+            orders = np.where(place > 0, "ab", "ba")
+            parts.append(log.assign(judge=f"j{judge}", order=orders, **answers))
     frame = pd.concat(parts, ignore_index=True) if parts else log.drop(columns="order")
     return SimulatedBattles(battles=Battles.from_frame(frame), design=world, deviations=deviations)
 
@@ -228,7 +228,7 @@ def soft_truth(log: SimulatedBattles, *, beta: float | None = None) -> dict[tupl
     Examples
     --------
     >>> from bayesjudge.datasets import BattleDesign, simulate_battles
-    >>> world = BattleDesign(graded=True, strengths=(0.5, -0.5), taste=0, position=0)
+    >>> world = BattleDesign(graded=True, strengths=(0.5, -0.5), deviation=0, position=0)
     >>> found = soft_truth(simulate_battles(seed=0, design=world))
     >>> round(found["beta", "j0"], 2), round(found["elo", "m0", "j0", ""], 1)
     (0.49, 1532.1)
@@ -243,8 +243,8 @@ def soft_truth(log: SimulatedBattles, *, beta: float | None = None) -> dict[tupl
     first, second = np.triu_indices(len(theta), 1)
     votes = davidson_chances(theta[first] - theta[second], design.log_tie)
     found: dict[tuple[str, ...], float] = {}
-    for j, taste in enumerate(log.deviations):
-        eye, judge = design.slope * theta + taste, f"j{j}"
+    for j, own_deviation in enumerate(log.deviations):
+        eye, judge = design.slope * theta + own_deviation, f"j{j}"
         gap, weight = _gaps(eye[first] - eye[second], design.position, design.noise)
         known = _temperature(gap, weight, votes[:, [0]], votes[:, [2]]) if beta is None else beta
         target = (weight * expit(known * gap)).sum(axis=1)

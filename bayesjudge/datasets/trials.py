@@ -213,7 +213,7 @@ def _truth(design: TrialDesign, pi: NDArray[np.float64]) -> dict[tuple[str, str]
 
 
 type Array = NDArray[np.float64]
-#: Numbers of trials whose chance of the true majority, and noise budget, is told.
+#: Numbers of trials whose chance of the true majority, and noise budget, is reported.
 _SIZES = (1, 3, 5, 9, 10, 15, 20, 50)
 
 

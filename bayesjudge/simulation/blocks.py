@@ -49,8 +49,8 @@ def _claim(folder: Path, settings: Mapping[str, Any]) -> None:
     kept, asked = json.loads(path.read_text(encoding="utf-8")), json.loads(text)
     differ = [name for name in sorted(kept.keys() | asked.keys()) if kept.get(name) != asked.get(name)]
     if differ:
-        told = "; ".join(f"{name} was {kept.get(name)!r}, now {asked.get(name)!r}" for name in differ)
+        changes = "; ".join(f"{name} was {kept.get(name)!r}, now {asked.get(name)!r}" for name in differ)
         raise UsageError(
-            f"{str(folder)!r} keeps blocks of another run ({told}); name another folder, or "
+            f"{str(folder)!r} keeps blocks of another run ({changes}); name another folder, or "
             "give the settings it was begun with"
         )

@@ -1,7 +1,7 @@
 """Test quantities of battles: scores of models and pairs, ties, cycles, the worth of being shown first.
 
 Each takes outcomes (..., patterns, 3) with the pair and order of every pattern, and names shares with the
-same leading shape. What was never seen is left out rather than shown as 0 of 0.
+same leading shape. What never occurred is left out rather than shown as 0 of 0.
 """
 
 from __future__ import annotations
@@ -53,43 +53,45 @@ def _points(counts: Any) -> Any:
     return counts[..., 0] + counts[..., 1] / 2
 
 
-def model_scores(counts: Any, seen: Patterns) -> dict[str, Any]:
+def model_scores(counts: Any, patterns: Patterns) -> dict[str, Any]:
     """Mean score of each model over all its battles."""
     points, out = _points(counts), {}
-    for m, name in enumerate(seen.models):
-        as_first, as_second = seen.first == m, seen.second == m
-        battles = seen.total @ (as_first | as_second)
+    for m, name in enumerate(patterns.models):
+        as_first, as_second = patterns.first == m, patterns.second == m
+        battles = patterns.total @ (as_first | as_second)
         if battles:
-            lost = (seen.total * as_second).sum() - points @ as_second
+            lost = (patterns.total * as_second).sum() - points @ as_second
             out[name] = (points @ as_first + lost) / battles
     return out
 
 
-def pair_scores(counts: Any, seen: Patterns) -> dict[str, Any]:
+def pair_scores(counts: Any, patterns: Patterns) -> dict[str, Any]:
     """The win matrix: mean score of the first model of each pair, for the pairs with the most battles."""
-    pairs, member = seen.pairs()
-    battles, points = seen.total @ member, _points(counts) @ member
+    pairs, member = patterns.pairs()
+    battles, points = patterns.total @ member, _points(counts) @ member
     most = np.argsort(-battles, kind="stable")[:MOST_PAIRS]
     return {
-        f"{seen.models[pairs[p, 0]]} − {seen.models[pairs[p, 1]]}": points[..., p] / battles[p]
+        f"{patterns.models[pairs[p, 0]]} − {patterns.models[pairs[p, 1]]}": points[..., p] / battles[p]
         for p in sorted(most)
         if battles[p]
     }
 
 
-def tie_rate(counts: Any, seen: Patterns) -> dict[str, Any]:
+def tie_rate(counts: Any, patterns: Patterns) -> dict[str, Any]:
     """Share of ties, over all battles and over those of each model."""
-    shares = {"all": np.ones(len(seen.total), dtype=bool)}
-    shares |= {name: (seen.first == m) | (seen.second == m) for m, name in enumerate(seen.models)}
-    return {name: counts[..., 1] @ rows / (seen.total @ rows) for name, rows in shares.items() if seen.total @ rows}
+    shares = {"all": np.ones(len(patterns.total), dtype=bool)}
+    shares |= {name: (patterns.first == m) | (patterns.second == m) for m, name in enumerate(patterns.models)}
+    return {
+        name: counts[..., 1] @ rows / (patterns.total @ rows) for name, rows in shares.items() if patterns.total @ rows
+    }
 
 
-def cycle_rate(counts: Any, seen: Patterns) -> dict[str, Any]:
+def cycle_rate(counts: Any, patterns: Patterns) -> dict[str, Any]:
     """Share of intransitive triples (a over b over c over a) among those whose pairs have a majority."""
-    pairs, member = seen.pairs()
-    battles = seen.total @ member
-    lead = np.where(battles >= LEAST_BATTLES, (2 * _points(counts) - seen.total) @ member, 0.0)
-    over = np.zeros((*lead.shape[:-1], len(seen.models), len(seen.models)))
+    pairs, member = patterns.pairs()
+    battles = patterns.total @ member
+    lead = np.where(battles >= LEAST_BATTLES, (2 * _points(counts) - patterns.total) @ member, 0.0)
+    over = np.zeros((*lead.shape[:-1], len(patterns.models), len(patterns.models)))
     over[..., pairs[:, 0], pairs[:, 1]] = lead > 0
     over[..., pairs[:, 1], pairs[:, 0]] = lead < 0
     decided = over + np.swapaxes(over, -1, -2)
@@ -104,12 +106,12 @@ def _closed_walks(matrix: Any) -> Any:
     return ((matrix @ matrix) * np.swapaxes(matrix, -1, -2)).sum(axis=(-1, -2))
 
 
-def shown_first(counts: Any, seen: Patterns) -> dict[str, Any]:
+def shown_first(counts: Any, patterns: Patterns) -> dict[str, Any]:
     """Mean score of the answer that was shown first, where that is known."""
-    known = seen.order != 0
-    battles = seen.total @ known
+    known = patterns.order != 0
+    battles = patterns.total @ known
     if not battles:
         return {}
     points = _points(counts)
-    mine = points @ (seen.order > 0) + (seen.total - points) @ (seen.order < 0)
+    mine = points @ (patterns.order > 0) + (patterns.total - points) @ (patterns.order < 0)
     return {"all": mine / battles}

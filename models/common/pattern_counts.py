@@ -33,9 +33,9 @@ class PatternCounts(dist.Distribution):  # type: ignore[misc]
         super().__init__(batch_shape=jnp.shape(log_p), event_shape=())
 
     def log_prob(self, value: Any) -> Any:
-        """``n_r log p_r`` for each pattern; a pattern never seen adds nothing even where ``p_r`` is 0."""
-        seen = value != 0
-        return jnp.where(seen, value * jnp.where(seen, self.log_p, 0.0), 0.0)
+        """``n_r log p_r`` for each pattern; a pattern that never occurred adds nothing even where ``p_r`` is 0."""
+        occurred = value != 0
+        return jnp.where(occurred, value * jnp.where(occurred, self.log_p, 0.0), 0.0)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
         """Multinomial counts by successive conditional binomials along each stratum."""

@@ -72,8 +72,8 @@ class Guess:
         return Units(centre=-pull, width=root, shift=spread * pull / root, scale=spread / root)
 
 
-def settled(rough: Any, one_sided: Any, spread: Any) -> Any:
-    """Where an effect is guessed to be: further off where all that was seen of it is alike.
+def estimated_location(rough: Any, one_sided: Any, spread: Any) -> Any:
+    """Rough location of an effect: further from the mean where all its observations are equal.
 
     Such data say on which side it is but not how far, so that it may be as far as the spread of the effects.
 

@@ -34,8 +34,8 @@ class PanelResponses(dist.Distribution):  # type: ignore[misc]
             # Logarithms of J × M numbers; the answers look theirs up.
             log_yes, log_no = (jax.nn.log_sigmoid(sign * logit).T[of] for sign in (1, -1))
             joint.append(log_y[of] + (yes * log_yes + (runs - yes) * log_no).sum(-1))
-        seen = jnp.where(value[..., 0] == 1, joint[1], joint[0])
-        total = jnp.where(self.data["known"] > 0, seen, jnp.logaddexp(*joint))
+        labelled = jnp.where(value[..., 0] == 1, joint[1], joint[0])
+        total = jnp.where(self.data["known"] > 0, labelled, jnp.logaddexp(*joint))
         return jnp.where(self.data["real"] > 0, total, 0.0)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:

@@ -97,13 +97,13 @@ class ConditionalPanel(GenerativeModel):
             observed="response",
             ragged=("answer",),
             dims={
-                "response": ("answer", "seen"),
+                "response": ("answer", "entry"),
                 "runs": ("answer", "judge"),
                 **dict.fromkeys(("model_of", "known", "real"), ("answer",)),
             },
             coords={
                 "answer": tuple(range(len(item))),
-                "seen": ("label", *votes.judges),
+                "entry": ("label", *votes.judges),
                 "system": votes.models,
                 "judge": votes.judges,
             },
@@ -132,7 +132,7 @@ class ConditionalPanel(GenerativeModel):
                 "response",
                 PanelResponses(theta, *logits, data),
                 obs=data.arrays.get("response"),
-                infer={"event_dims": ("seen",)},
+                infer={"event_dims": ("entry",)},
             )
 
     def pymc(self, data: Data) -> Any:

@@ -132,7 +132,7 @@ def prepare(counts: BattleCounts, *, length: bool, families: Mapping[str, str], 
     return Data(
         arrays={
             "y": marginal.y,
-            "seen": np.ones(len(marginal.y), dtype=np.int64),
+            "present": np.ones(len(marginal.y), dtype=np.int64),
             "design": marginal.design,
             "effects": marginal.effects,
             "gram": marginal.gram,
@@ -144,7 +144,7 @@ def prepare(counts: BattleCounts, *, length: bool, families: Mapping[str, str], 
         },
         dims={
             "y": ("contrast",),
-            "seen": ("contrast",),
+            "present": ("contrast",),
             "design": ("contrast", "rater", "system"),
             "effects": ("contrast", "judge", "effect"),
             "gram": ("rater_pair", "contrast", "other_contrast"),
@@ -197,10 +197,10 @@ def observed(at: Strengths, clusters: Sequence[BattleSums]) -> Normal:
     sums = at.sums
     noise = prompt_effects(at, clusters).meat + _FLOOR * at.information
     values, basis = np.linalg.eigh(at.information)
-    seen = basis[:, values > 1e-9 * values.max()]
-    root = np.linalg.cholesky(seen.T @ noise @ seen)
+    informative = basis[:, values > 1e-9 * values.max()]
+    root = np.linalg.cholesky(informative.T @ noise @ informative)
     pseudo = at.score + at.information @ at.estimate.reshape(-1)
-    whitening = np.linalg.solve(root, seen.T)
+    whitening = np.linalg.solve(root, informative.T)
     design = (whitening @ at.information).reshape(-1, sums.raters, sums.width)
     return Normal(
         y=whitening @ pseudo,

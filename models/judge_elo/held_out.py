@@ -1,4 +1,4 @@
-"""What people would say of models that only judges have seen: predictions of `judge_elo`, many at once.
+"""The Elo that human votes would give models that only judges have compared: predictions of `judge_elo`, many at once.
 
 What is predicted is the figure that a leaderboard would show once people vote (METHODS 4.3): strength by the
 votes on the model's own battles, against anchors fixed where the votes without the model put them::
@@ -98,7 +98,7 @@ class _Figure:
 def predict(
     counts: BattleCounts, models: Sequence[str], *, length: bool, family: Floats, priors: Priors, seed: int = 0
 ) -> list[Prediction | str]:
-    """Predictions of models, each as if people had never seen it, or the reason why there is none.
+    """Predictions of models, each as if nobody had voted on it, or the reason why there is none.
 
     seed: Equal seeds give equal predictions.
     """
@@ -213,17 +213,17 @@ def _beside_verdicts(fold: StrengthData, whole: RaterSums, figure: _Figure, m: i
     """
     sums, at, votes = fold.sums.battles, fold.at, figure.votes
     width, found = sums.width, np.zeros(sums.raters * sums.width)
-    seen = sums.keep(sums.rater == 0)
+    human = sums.keep(sums.rater == 0)
     guess = _toward(figure, votes, m)
     for r in range(1, sums.raters):
         verdicts = whole.battles.keep(whole.battles.rater == r)
         p = at.expected(verdicts)
-        known, hidden = _by_battle(seen, verdicts), _by_battle(votes, verdicts)
+        known, hidden = _by_battle(human, verdicts), _by_battle(votes, verdicts)
         left, right = (
-            rows[known[k]] for k, rows in enumerate((_residuals(seen, at.expected(seen)), _residuals(verdicts, p)))
+            rows[known[k]] for k, rows in enumerate((_residuals(human, at.expected(human)), _residuals(verdicts, p)))
         )
-        times = seen.times[seen.cluster[known[0]]]
-        scale = _sizes(seen, at.expected(seen))[known[0]] * _sizes(verdicts, p)[known[1]]
+        times = human.times[human.cluster[known[0]]]
+        scale = _sizes(human, at.expected(human))[known[0]] * _sizes(verdicts, p)[known[1]]
         if not len(scale) or not len(hidden[0]):
             continue
         correlation = (times * left * right).sum() / (times * scale).sum()

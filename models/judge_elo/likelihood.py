@@ -20,11 +20,11 @@ def numpyro_model(data: Data, prior: InUse) -> None:
     tau = numpyro.sample("spread", prior.numpyro("strength", per=PER_LOGIT))
     with numpyro.plate("judge", judges, dim=-1):
         slope = numpyro.sample("slope", prior.numpyro("slope"))
-        taste = numpyro.sample("taste_spread", prior.numpyro("deviation_spread", per=PER_LOGIT))
-    scale = joint_scale(jnp, tau, slope, taste, _partial(judges))
+        deviation = numpyro.sample("deviation_spread", prior.numpyro("deviation_spread", per=PER_LOGIT))
+    scale = joint_scale(jnp, tau, slope, deviation, _partial(judges))
     one, two = jnp.triu_indices(judges + 1)
     # Padding has no design; with this variance the density of its zeros is 1.
-    noise = jnp.where(data["seen"] > 0, 1.0, 1 / (2 * jnp.pi))
+    noise = jnp.where(data["present"] > 0, 1.0, 1 / (2 * jnp.pi))
     covariance = jnp.tensordot(scale[one, two], data["gram"], axes=1) + data["known"]
     covariance = covariance + jnp.diag(noise)
     y = dist.MultivariateNormal(jnp.zeros(data.size("contrast")), covariance_matrix=covariance)
@@ -36,4 +36,4 @@ def _partial(judges: int) -> Any:
         return jnp.zeros(0)
     shapes = jnp.array([shape for *_, shape in vine_shapes(judges)])
     with numpyro.plate("judge_pair", len(shapes), dim=-1):
-        return numpyro.sample("taste_partial", dist.Beta(shapes, shapes))
+        return numpyro.sample("deviation_partial", dist.Beta(shapes, shapes))

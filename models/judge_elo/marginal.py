@@ -29,13 +29,13 @@ type Priors = Mapping[str, Prior]
 
 def log_prior(priors: Priors, u: Floats, judges: int) -> Floats:
     """Of unconstrained hyperparameters (..., d), with the Jacobians of logarithms and logits."""
-    spread, slope, taste, partial = unpacked(u, judges)
+    spread, slope, deviation, partial = unpacked(u, judges)
     shapes = np.array([shape for *_, shape in vine_shapes(judges)])
     return np.asarray(
         priors["strength"].log_density(PER_LOGIT * spread)
         + np.log(spread)
         + priors["slope"].log_density(slope).sum(axis=-1)
-        + (priors["deviation_spread"].log_density(PER_LOGIT * taste) + np.log(taste)).sum(axis=-1)
+        + (priors["deviation_spread"].log_density(PER_LOGIT * deviation) + np.log(deviation)).sum(axis=-1)
         + (shapes * (np.log(partial) + np.log1p(-partial))).sum(axis=-1)
     )
 
@@ -112,8 +112,8 @@ class Marginal:
 
 def unpacked(u: Any, judges: int) -> tuple[Any, Any, Any, Any]:
     """τ (...), a (..., J), s (..., J) and partial correlations (..., J(J − 1)/2) of unconstrained values."""
-    spread, slope, taste, partial = np.split(u, [1, 1 + judges, 1 + 2 * judges], axis=-1)
-    return np.exp(spread[..., 0]), slope, np.exp(taste), 1 / (1 + np.exp(-partial))
+    spread, slope, deviation, partial = np.split(u, [1, 1 + judges, 1 + 2 * judges], axis=-1)
+    return np.exp(spread[..., 0]), slope, np.exp(deviation), 1 / (1 + np.exp(-partial))
 
 
 def start(judges: int) -> Floats:

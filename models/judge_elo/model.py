@@ -4,15 +4,15 @@ For models i with strengths θ_i, people, and judges j (METHODS 4.8)::
 
     τ ~ Rayleigh(1),  θ_i ~ N(0, τ²), centred         what people prefer, in logits
     a_j ~ N(1, 1)                                     slope: how strongly judge j feels it
-    (δ_1i, ..., δ_Ji) ~ N(0, diag(s) R diag(s))       the judges' own tastes, for each model
+    (δ_1i, ..., δ_Ji) ~ N(0, diag(s) R diag(s))       the judges' own deviations, for each model
     s_j ~ HalfNormal(0.5),  R ~ LKJ(1)                which judges may share
     η_ji = a_j θ_i + δ_ji + κ_j f_ji                  f: of the judge's own family, κ ~ N(0, 1)
     (θ̂, η̂_1, ..., η̂_J) ~ N((θ, η_1, ..., η_J), V)    strengths by votes and by verdicts, errors joint
 
 θ̂ and η̂ are Bradley–Terry strengths of votes and of verdicts, or soft targets, with each judge's effects of
-order and length beside them; V knows which battles and prompts raters share. Strengths, tastes and effects
+order and length beside them; V knows which battles and prompts raters share. Strengths, deviations and effects
 are integrated out: τ, a, s and R are sampled, the others drawn from their exact conditional (`strengths`).
-Tastes are what no number of battles removes, and judges who share a taste do not count as independent
+Deviations are what no number of battles removes, and judges with equal deviations do not count as independent
 witnesses.
 """
 
@@ -97,7 +97,7 @@ class JudgeElo(GenerativeModel):
         return pymc_model(data, self.in_use(data))
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:
-        """Human Elo, differences, and each judge's slope, tastes and effects."""
+        """Human Elo, differences, and each judge's slope, deviations and effects."""
         return results.quantities(posterior, data)
 
     def elo(self, posterior: xr.Dataset, data: Data) -> xr.DataArray:
@@ -107,7 +107,7 @@ class JudgeElo(GenerativeModel):
     def held_out(
         self, table: Battles | BattleCounts, models: Sequence[str], *, seed: int = 0
     ) -> list[Prediction | str]:
-        """Predictions of the Elo that people's votes give each model, as if they had never seen it.
+        """Predictions of the Elo that people's votes give each model, as if nobody had voted on it.
 
         See `bayesjudge.models.judge_elo.held_out.predict`. Each model has a fold of its own, in which no vote
         on it is used; a model that cannot be predicted has the reason in place of a prediction.

@@ -1,4 +1,4 @@
-"""`judge_elo` in PyMC, as a textbook writes it: tastes by regression, the whole design."""
+"""`judge_elo` in PyMC, as a textbook writes it: deviations by regression, the whole design."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def pymc_model(data: Data, prior: InUse) -> Any:
     with pm.Model(coords={name: list(data.coords[name]) for name in ("judge", "judge_pair")}) as model:
         tau = prior.pymc("spread", "strength", per=PER_LOGIT)
         slope = prior.pymc("slope", "slope", dims="judge")
-        taste = prior.pymc("taste_spread", "deviation_spread", per=PER_LOGIT, dims="judge")
+        deviation = prior.pymc("deviation_spread", "deviation_spread", per=PER_LOGIT, dims="judge")
         models = data.size("system")
         # Every θ_i and δ_ji as a linear form of independent standard normals, rater by rater.
         forms = [pt.concatenate([tau * pt.ones(1), pt.zeros(judges)])]
-        for j, own in enumerate(_tastes(judges)):
-            forms.append(slope[j] * forms[0] + pt.concatenate([pt.zeros(1), taste[j] * own]))
+        for j, own in enumerate(_deviations(judges)):
+            forms.append(slope[j] * forms[0] + pt.concatenate([pt.zeros(1), deviation[j] * own]))
         mixing = pt.stack(forms)
         raters = pt.as_tensor(np.asarray(data["design"]))
         latent = pt.tensordot(raters, mixing, axes=[[1], [0]]).reshape((-1, models * (judges + 1)))
@@ -38,12 +38,12 @@ def pymc_model(data: Data, prior: InUse) -> Any:
     return model
 
 
-def _tastes(judges: int) -> list[Any]:
-    """Each judge's taste as regression on the independent parts of the judges before it."""
+def _deviations(judges: int) -> list[Any]:
+    """Each judge's deviations as regression on the independent parts of the judges before it."""
     if judges == 1:
         return [pt.ones(1)]
     shapes = np.array([shape for *_, shape in vine_shapes(judges)])
-    partial = np.float64(2) * pm.Beta("taste_partial", shapes, shapes, dims="judge_pair") - _ONE
+    partial = np.float64(2) * pm.Beta("deviation_partial", shapes, shapes, dims="judge_pair") - _ONE
     place = {(i, k): at for at, (i, k, _) in enumerate(vine_shapes(judges))}
     found = []
     for i in range(judges):

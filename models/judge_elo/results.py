@@ -14,7 +14,7 @@ from bayesjudge.maths.bradley_terry import to_elo
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.elo_results import ELO, elo_quantities
 from bayesjudge.models.judge_elo.data import PEOPLE
-from bayesjudge.models.judge_elo.strengths import joint_draws, taste_correlations
+from bayesjudge.models.judge_elo.strengths import deviation_correlations, joint_draws
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,19 +27,19 @@ type Floats = NDArray[np.float64]
 
 
 def quantities(posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:
-    """Human Elo and differences, then slope, taste and effects of each judge."""
+    """Human Elo and differences, then slope, deviations and effects of each judge."""
     draws = joint_draws(posterior, data)
     found = elo_quantities(_elo(draws.theta, data), n=data.units, note=_notes(data))
     judges = [str(name) for name in data.coords["judge"]]
     n = dict(zip(judges, np.asarray(data["judged"]).tolist(), strict=True))
     found |= {
         "slope": quantity(posterior["slope"], n=n, signed=True, headline=True),
-        "taste": quantity(posterior["taste_spread"], n=n),
+        "deviation_spread": quantity(posterior["deviation_spread"], n=n),
     }
-    if "taste_partial" in posterior:
+    if "deviation_partial" in posterior:
         pairs = {str(name): data.units[str(data.coords["system"][0])] for name in data.coords["judge_pair"]}
-        found["taste_correlation"] = quantity(taste_correlations(posterior), n=pairs, signed=True)
-    for estimand, own in (("effect", draws.effects), ("deviation", draws.tastes)):
+        found["deviation_correlation"] = quantity(deviation_correlations(posterior), n=pairs, signed=True)
+    for estimand, own in (("effect", draws.effects), ("deviation", draws.deviations)):
         found[estimand] = quantity(own.assign_coords(n=("judge", list(n.values()))), signed=True)
     return found
 
@@ -62,8 +62,8 @@ def elo(posterior: xr.Dataset, data: Data) -> xr.DataArray:
 def _elo(theta: xr.DataArray, data: Data) -> xr.DataArray:
     """Mean 1500 over the models that somebody has looked at; the others are left out."""
     known = np.any(np.asarray(data["design"]) != 0, axis=(0, 1))
-    seen = theta.isel(system=np.flatnonzero(known))
-    found: xr.DataArray = to_elo(seen - seen.mean("system"))
+    voted = theta.isel(system=np.flatnonzero(known))
+    found: xr.DataArray = to_elo(voted - voted.mean("system"))
     return found.rename(ELO)
 
 
@@ -73,43 +73,43 @@ def bootstrap(data: Data, *, replicates: int, seed: int) -> Floats:
     return np.asarray(y + np.random.default_rng(seed).normal(size=(replicates, len(y))))
 
 
-def _strengths(seen: Any, data: Data) -> tuple[Floats, NDArray[np.int64]]:
+def _strengths(sample: Any, data: Data) -> tuple[Floats, NDArray[np.int64]]:
     """Each rater's strengths by least squares, (..., R, voted models), and those models."""
     design, effects = np.asarray(data["design"]), np.asarray(data["effects"])
     raters, models = design.shape[1:]
     whole = np.concatenate([design.reshape(len(design), -1), effects.reshape(len(design), -1)], axis=1)
-    found = np.asarray(seen) @ np.linalg.pinv(whole).T
+    found = np.asarray(sample) @ np.linalg.pinv(whole).T
     found = found[..., : raters * models].reshape(*found.shape[:-1], raters, models)
     both = np.all(np.any(design != 0, axis=0), axis=0)
     chosen = found[..., np.flatnonzero(both)]
     return chosen - chosen.mean(axis=-1, keepdims=True), np.flatnonzero(both)
 
 
-def _off_the_line(seen: Any, data: Data) -> tuple[Floats, Floats]:
+def _off_the_line(sample: Any, data: Data) -> tuple[Floats, Floats]:
     """People's strengths (..., M') and what each judge's leave off a line on them (..., J, M')."""
-    strengths, _ = _strengths(seen, data)
+    strengths, _ = _strengths(sample, data)
     people, judges = strengths[..., :1, :], strengths[..., 1:, :]
     slope = (judges * people).sum(axis=-1, keepdims=True) / np.maximum((people**2).sum(axis=-1, keepdims=True), 1e-12)
     return people[..., 0, :], judges - slope * people
 
 
-def _spread(seen: Any, data: Data) -> dict[str, Any]:
-    strengths, models = _strengths(seen, data)
+def _spread(sample: Any, data: Data) -> dict[str, Any]:
+    strengths, models = _strengths(sample, data)
     if len(models) < LEAST_MODELS:
         return {}
     names = (PEOPLE, *map(str, data.coords["judge"]))
     return {name: strengths[..., r, :].std(axis=-1) for r, name in enumerate(names)}
 
 
-def _tastes(seen: Any, data: Data) -> dict[str, Any]:
-    people, left = _off_the_line(seen, data)
+def _deviations(sample: Any, data: Data) -> dict[str, Any]:
+    people, left = _off_the_line(sample, data)
     if people.shape[-1] < LEAST_MODELS:
         return {}
     return {str(judge): left[..., j, :].std(axis=-1) for j, judge in enumerate(data.coords["judge"])}
 
 
-def _largest(seen: Any, data: Data) -> dict[str, Any]:
-    people, left = _off_the_line(seen, data)
+def _largest(sample: Any, data: Data) -> dict[str, Any]:
+    people, left = _off_the_line(sample, data)
     if people.shape[-1] < LEAST_MODELS:
         return {}
     return {
@@ -118,18 +118,18 @@ def _largest(seen: Any, data: Data) -> dict[str, Any]:
     }
 
 
-def _bend(seen: Any, data: Data) -> dict[str, Any]:
+def _bend(sample: Any, data: Data) -> dict[str, Any]:
     """Correlation of what is off the line with the square of people's strengths: a judge that saturates."""
-    people, left = _off_the_line(seen, data)
+    people, left = _off_the_line(sample, data)
     if people.shape[-1] < LEAST_MODELS:
         return {}
     square = people**2
     return {str(judge): _correlation(left[..., j, :], square) for j, judge in enumerate(data.coords["judge"])}
 
 
-def _shared(seen: Any, data: Data) -> dict[str, Any]:
+def _shared(sample: Any, data: Data) -> dict[str, Any]:
     """Correlation of what two judges leave off the line."""
-    people, left = _off_the_line(seen, data)
+    people, left = _off_the_line(sample, data)
     if people.shape[-1] < LEAST_MODELS:
         return {}
     judges = list(map(str, data.coords["judge"]))
@@ -150,7 +150,7 @@ LEAST_MODELS = 4
 
 STATISTICS: Mapping[str, Statistic] = {
     "strengths: spread": _spread,
-    "off the line: spread": _tastes,
+    "off the line: spread": _deviations,
     "off the line: largest": _largest,
     "off the line: bend": _bend,
     "off the line: shared by two judges": _shared,

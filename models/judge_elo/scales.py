@@ -31,15 +31,15 @@ def correlation_root(xp: Any, partial: Any, judges: int) -> Any:
     return xp.stack(rows, axis=-2)
 
 
-def joint_scale(xp: Any, spread: Any, slope: Any, taste_spread: Any, partial: Any) -> Any:
+def joint_scale(xp: Any, spread: Any, slope: Any, deviation_spread: Any, partial: Any) -> Any:
     """Covariance (..., R, R) of one model's ``(θ_i, η_1i, ..., η_Ji)``: ``η_j = a_j θ + δ_j``.
 
     xp: ``numpy`` or ``jax.numpy``.
     """
-    root = taste_spread[..., None] * correlation_root(xp, partial, slope.shape[-1])
-    tastes = root @ xp.swapaxes(root, -1, -2)
-    zero = xp.zeros_like(tastes[..., :1])
-    tastes = xp.concatenate([zero, tastes], axis=-1)
-    tastes = xp.concatenate([xp.zeros_like(tastes[..., :1, :]), tastes], axis=-2)
+    root = deviation_spread[..., None] * correlation_root(xp, partial, slope.shape[-1])
+    deviations = root @ xp.swapaxes(root, -1, -2)
+    zero = xp.zeros_like(deviations[..., :1])
+    deviations = xp.concatenate([zero, deviations], axis=-1)
+    deviations = xp.concatenate([xp.zeros_like(deviations[..., :1, :]), deviations], axis=-2)
     loading = spread[..., None] * xp.concatenate([xp.ones_like(slope[..., :1]), slope], axis=-1)
-    return loading[..., :, None] * loading[..., None, :] + tastes
+    return loading[..., :, None] * loading[..., None, :] + deviations

@@ -26,12 +26,12 @@ class JointDraws:
     """Draws of everything that was integrated out.
 
     theta: People's strengths, dims ``chain, draw, system``, sum 0.
-    tastes: δ, dims ``chain, draw, judge, system``, each judge's sum 0.
+    deviations: δ, dims ``chain, draw, judge, system``, each judge's sum 0.
     effects: Dims ``chain, draw, judge, effect``.
     """
 
     theta: xr.DataArray
-    tastes: xr.DataArray
+    deviations: xr.DataArray
     effects: xr.DataArray
 
 
@@ -50,7 +50,7 @@ def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDra
     strengths = strengths.reshape(*shape, *strengths.shape[1:])
     strengths -= strengths.mean(axis=-1, keepdims=True)
     theta = strengths[..., 0, :]
-    tastes = strengths[..., 1:, :] - slope[..., None] * theta[..., None, :]
+    deviations = strengths[..., 1:, :] - slope[..., None] * theta[..., None, :]
     coords = {name: list(data.coords[name]) for name in ("system", "judge", "effect")}
     lead = ("chain", "draw")
 
@@ -59,24 +59,26 @@ def joint_draws(posterior: xr.Dataset, data: Data, *, seed: int = 0) -> JointDra
 
     effects = effects.reshape(*shape, *effects.shape[1:])
     return JointDraws(
-        theta=named(theta, "system"), tastes=named(tastes, "judge", "system"), effects=named(effects, "judge", "effect")
+        theta=named(theta, "system"),
+        deviations=named(deviations, "judge", "system"),
+        effects=named(effects, "judge", "effect"),
     )
 
 
 def _scales(posterior: xr.Dataset) -> tuple[tuple[int, int], Floats]:
     """G of every draw, (S, R, R), and the numbers of chains and draws."""
     spread = posterior["spread"].transpose("chain", "draw").to_numpy()
-    slope, taste = (
-        posterior[name].transpose("chain", "draw", "judge").to_numpy() for name in ("slope", "taste_spread")
+    slope, deviation = (
+        posterior[name].transpose("chain", "draw", "judge").to_numpy() for name in ("slope", "deviation_spread")
     )
-    scale = joint_scale(np, spread, slope, taste, _partial(posterior))
+    scale = joint_scale(np, spread, slope, deviation, _partial(posterior))
     return spread.shape, scale.reshape(-1, *scale.shape[2:])
 
 
 def _partial(posterior: xr.Dataset) -> Floats:
-    if "taste_partial" not in posterior:
+    if "deviation_partial" not in posterior:
         return np.zeros((posterior.sizes["chain"], posterior.sizes["draw"], 0))
-    return np.asarray(posterior["taste_partial"].transpose("chain", "draw", "judge_pair").to_numpy())
+    return np.asarray(posterior["deviation_partial"].transpose("chain", "draw", "judge_pair").to_numpy())
 
 
 def _drawn(marginal: Marginal, scales: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -91,19 +93,19 @@ def _drawn(marginal: Marginal, scales: Floats, rng: np.random.Generator) -> tupl
         root = np.linalg.cholesky(own + 1e-12 * np.eye(own.shape[-1]))
         x = root @ rng.normal(size=(len(own), own.shape[-1], models))
         z = rng.normal(size=(len(own), *marginal.effects.shape[1:]))
-        seen = np.einsum("nrm,srm->sn", marginal.design, x) + np.einsum("nje,sje->sn", marginal.effects, z)
-        wrong = marginal.y - seen - rng.normal(size=seen.shape)
+        simulated = np.einsum("nrm,srm->sn", marginal.design, x) + np.einsum("nje,sje->sn", marginal.effects, z)
+        wrong = marginal.y - simulated - rng.normal(size=simulated.shape)
         weights = np.linalg.solve(marginal.covariance(own), wrong[..., None])[..., 0]
         strengths[part] = x + own @ np.einsum("nrm,sn->srm", marginal.design, weights)
         effects[part] = z + np.einsum("nje,sn->sje", marginal.effects, weights)
     return strengths, effects
 
 
-def taste_correlations(posterior: xr.Dataset) -> xr.DataArray:
-    """Draws of the correlation of two judges' tastes, dims ``chain, draw, judge_pair``."""
+def deviation_correlations(posterior: xr.Dataset) -> xr.DataArray:
+    """Draws of the correlation of two judges' deviations, dims ``chain, draw, judge_pair``."""
     root = correlation_root(np, _partial(posterior), posterior.sizes["judge"])
     matrix = root @ np.swapaxes(root, -1, -2)
     first, second = np.triu_indices(root.shape[-1], 1)
-    draws = posterior["taste_partial"].transpose("chain", "draw", "judge_pair")
+    draws = posterior["deviation_partial"].transpose("chain", "draw", "judge_pair")
     found: xr.DataArray = draws.copy(data=matrix[..., first, second])
     return found

@@ -66,18 +66,18 @@ def rater_sums(counts: BattleCounts, *, length: bool) -> RaterSums:
 def distinct_judges(counts: BattleCounts) -> BattleCounts:
     """Without judges whose every view is another's: a copy is no second witness.
 
-    With a correlation of exactly 1 an LKJ prior on tastes is improper in effect: each copy multiplies the
+    With a correlation of exactly 1 an LKJ prior on deviations is improper in effect: each copy multiplies the
     posterior of their spread by 1/s², and would narrow intervals by a tenth or more.
     """
-    rows, seen, kept = counts.battles, list[tuple[bytes, ...]](), []
+    rows, recorded, kept = counts.battles, list[tuple[bytes, ...]](), []
     for j, judge in enumerate(counts.judges):
         own = rows.keep(rows.rater == 1 + j)
         order = np.lexsort((own.gap, own.label, own.second, own.first, own.cluster))
         views = tuple(
             getattr(own, name)[order].tobytes() for name in ("cluster", "first", "second", "label", "gap", "shown", "n")
         )
-        if views not in seen:
-            seen.append(views)
+        if views not in recorded:
+            recorded.append(views)
             kept.append(judge)
     return counts if len(kept) == len(counts.judges) else counts.for_judges(kept)
 
@@ -103,8 +103,8 @@ def _covariate(rows: BattleClusters, name: str) -> Floats:
     if name == LONGER:
         value = 2 * rows.longer - 1
     else:
-        seen = np.isfinite(rows.shown).astype(float)
-        value = seen[:, 0] - seen[:, 1]
+        displayed = np.isfinite(rows.shown).astype(float)
+        value = displayed[:, 0] - displayed[:, 1]
     return np.where(rows.rater == PEOPLE, 0.0, np.nan_to_num(value))
 
 

@@ -33,17 +33,17 @@ MOST_ITEMS = 5000
 
 def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
     """Labelled answers as rows ``answer_...``, then all answers (or their patterns) as rows ``cell_...``."""
-    seen = regressors(votes, scale)
-    answers = _labelled_answers(votes, seen)
+    covariates = regressors(votes, scale)
+    answers = _labelled_answers(votes, covariates)
     if votes.probability is not None:
         weight = 1 / votes.probability[votes.annotations > 0]
         answers["answer_n"] = weight / weight.mean()
     singly = len(votes.items) <= MOST_ITEMS
-    cells, units = (_all_cells if singly else _pattern_cells)(votes, seen)
+    cells, units = (_all_cells if singly else _pattern_cells)(votes, covariates)
     marks = _marks(votes, singly)
     arrays = {
-        "model_rate": seen.model_rate,
-        "vote_centre": seen.centre,
+        "model_rate": covariates.model_rate,
+        "vote_centre": covariates.centre,
         "label": answers.pop("answer_label"),
         **answers,
         **cells,
@@ -80,9 +80,9 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
     )
 
 
-def _labelled_answers(votes: PanelVotes, seen: Regressors) -> dict[str, NDArray[Any]]:
+def _labelled_answers(votes: PanelVotes, covariates: Regressors) -> dict[str, NDArray[Any]]:
     """Rows of the labelled answers; ``answer_n``, how many each stands for, is 1."""
-    rows = _answer_rows(votes, seen, votes.annotations > 0, "answer")
+    rows = _answer_rows(votes, covariates, votes.annotations > 0, "answer")
     if not len(rows["answer_n"]):
         # One row that counts nothing stands where there is no label.
         rows = {name: np.zeros((1, *values.shape[1:]), values.dtype) for name, values in rows.items()}
@@ -132,8 +132,8 @@ def regressors(votes: PanelVotes, scale: Scale) -> Regressors:
     # The usual half a success and half a failure keep the logit finite.
     yes, n = value.sum(axis=(0, 2)) + 0.5, weight.sum(axis=(0, 2)) + 1
     logit = np.log(yes) - np.log(n - yes)
-    seen = n > 1
-    model_rate = np.where(seen, logit - (logit[seen].mean() if seen.any() else 0.0), 0.0)
+    repeated = n > 1
+    model_rate = np.where(repeated, logit - (logit[repeated].mean() if repeated.any() else 0.0), 0.0)
     given = weight.sum(axis=(1, 2))
     mean = value.sum(axis=(1, 2)) / np.maximum(given, 1)
     item_rate = np.where(given > 0, mean - (mean[given > 0].mean() if (given > 0).any() else 0.0), 0.0)
@@ -180,8 +180,8 @@ def _sizes(votes: PanelVotes) -> dict[str, int]:
             sizes[f"{model} | {group}"] = int((given[:, m] & (votes.group == g)).sum())
     for a, b in itertools.combinations(range(len(votes.models)), 2):
         sizes[f"{votes.models[a]} − {votes.models[b]}"] = int((given[:, a] & given[:, b]).sum())
-    seen = (votes.runs > 0).sum(axis=(0, 1))
-    sizes |= {f"votes:{judge}": int(n) for judge, n in zip(votes.judges, seen, strict=True)}
+    voted = (votes.runs > 0).sum(axis=(0, 1))
+    sizes |= {f"votes:{judge}": int(n) for judge, n in zip(votes.judges, voted, strict=True)}
     return sizes | {"missing votes": int((given[..., None] & (votes.runs == 0)).sum())}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bayesjudge.priors import Prior, Slot
 from bayesjudge.priors.slot import PROBABILITY
 
-_LOGIT, _TOLD = "logits", "answers that judges like may be better or worse than their votes suggest"
+_LOGIT, _BETTER = "logits", "answers that judges like may be better or worse than their votes suggest"
 #: Of how far a judge's vote means different things for different models.
 OWN_WEIGHT = "own_weight_spread"
 SLOTS: Mapping[str, Slot] = {
@@ -21,8 +21,8 @@ SLOTS: Mapping[str, Slot] = {
     "weight": Slot("Normal(1, 1)", _LOGIT, "a judge is probably worth something"),
     "weight_spread": Slot("HalfNormal(1)", _LOGIT, "judges differ; copies share a weight"),
     OWN_WEIGHT: Slot("HalfNormal(0.5)", _LOGIT, "a vote means nearly the same for every model"),
-    "model_rate_slope": Slot("Normal(0, 1)", _LOGIT, f"by model: {_TOLD}"),
-    "item_rate_slope": Slot("Normal(0, 1)", _LOGIT, f"by item: {_TOLD}"),
+    "model_rate_slope": Slot("Normal(0, 1)", _LOGIT, f"by model: {_BETTER}"),
+    "item_rate_slope": Slot("Normal(0, 1)", _LOGIT, f"by item: {_BETTER}"),
     "group_spread": Slot("HalfNormal(0.7)", _LOGIT, "groups of items differ as models do, or less"),
     "group_model_spread": Slot("HalfNormal(0.35)", _LOGIT, "and models within them by half of that"),
     "annotator_accuracy": Slot("LogitNormal(2.5, 0.7)", PROBABILITY, "people err on 2 to 25 % of answers"),

@@ -198,21 +198,21 @@ def _by_vote(label: Any, data: Data) -> dict[str, Any]:
 def _of_label(statistic: Statistic) -> Statistic:
     """The same of the annotators' majority (a tie is not right), where several marked."""
 
-    def of_marks(seen: Any, data: Data) -> Any:
+    def of_marks(sample: Any, data: Data) -> Any:
         if data.observed == "label":
-            return statistic(seen, data)
+            return statistic(sample, data)
         given = np.asarray(data["mark_given"])
-        return statistic((2 * (np.asarray(seen) * given).sum(axis=-1) > given.sum(axis=-1)).astype(int), data)
+        return statistic((2 * (np.asarray(sample) * given).sum(axis=-1) > given.sum(axis=-1)).astype(int), data)
 
     return of_marks
 
 
-def _differ(seen: Any, data: Data) -> dict[str, Any]:
+def _differ(sample: Any, data: Data) -> dict[str, Any]:
     """Share of the answers with several marks whose marks differ."""
     if data.observed == "label":
         return {}
     given = np.asarray(data["mark_given"])
-    several, yes = given.sum(axis=-1) > 1, (np.asarray(seen) * given).sum(axis=-1)
+    several, yes = given.sum(axis=-1) > 1, (np.asarray(sample) * given).sum(axis=-1)
     return _means((yes > 0) & (yes < given.sum(axis=-1)), {"annotators": several})
 
 

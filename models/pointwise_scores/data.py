@@ -70,18 +70,23 @@ def ordinal_data(counts: ScoreCounts) -> Data:
     grid = np.zeros((len(blocks), len(targets), len(counts.levels)), dtype=np.int64)
     grid[block, target] = counts.cells.levels
     places = np.indices(grid.shape[:2])
-    seen = grid.sum(axis=0) + 0.5 / len(counts.levels)
+    total = grid.sum(axis=0) + 0.5 / len(counts.levels)
     levels = grid.reshape(-1, grid.shape[-1])
     arrays = {
         "levels": levels,
-        "seen": levels,
+        "observed": levels,
         "total": levels.sum(1),
         "block": places[0].ravel(),
         "target": places[1].ravel(),
-        "share": seen / seen.sum(axis=1, keepdims=True),
+        "share": total / total.sum(axis=1, keepdims=True),
         "value": np.array(counts.levels),
     }
-    axes = {"levels": ("cell", "level"), "seen": ("cell", "level"), "share": ("response", "level"), "value": ("level",)}
+    axes = {
+        "levels": ("cell", "level"),
+        "observed": ("cell", "level"),
+        "share": ("response", "level"),
+        "value": ("level",),
+    }
     gaps = tuple(f"{low:g} to {high:g}" for low, high in zip(counts.levels[1:-1], counts.levels[2:], strict=True))
     return Data(
         arrays=arrays,

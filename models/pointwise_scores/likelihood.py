@@ -90,7 +90,7 @@ def _middles(cuts: Any) -> Any:
 def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> Guess:
     """What the levels say of how the latent means differ from ``margin``, (blocks, responses)."""
     shape = (data.size("block"), data.size("response"), data.size("level"))
-    n = jnp.moveaxis(jnp.reshape(data["seen"], shape), -1, 0)
+    n = jnp.moveaxis(jnp.reshape(data["observed"], shape), -1, 0)
     p, lean = jax_lean(margin, cuts, scale)
     return Guess(information=n.sum(0) * (p * lean**2).sum(0), pull=(n * lean).sum(0))
 
@@ -161,13 +161,13 @@ class CellMeans(dist.Distribution):  # type: ignore[misc] # NumPyro has no types
 
     def log_prob(self, value: Any) -> Any:
         """Log density of each response's means, (R,)."""
-        seen = self.n > 0
+        present = self.n > 0
         off = value - self.centre
-        weight = jnp.where(seen, 1 / self.spread, 0.0)
+        weight = jnp.where(present, 1 / self.spread, 0.0)
         inflated = 1 + (weight * self.shared**2).sum(-1)
         pull = (weight * self.shared * off).sum(-1)
         quadratic = (weight * off**2).sum(-1) - pull**2 / inflated
-        alone = jnp.where(seen, jnp.log(2 * jnp.pi * self.spread), 0.0).sum(-1)
+        alone = jnp.where(present, jnp.log(2 * jnp.pi * self.spread), 0.0).sum(-1)
         return -0.5 * (quadratic + jnp.log(inflated) + alone)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:

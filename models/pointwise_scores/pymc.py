@@ -39,15 +39,15 @@ def gaussian(data: Data, prior: InUse) -> None:
 def _means(centre: Any, shared: Any, own: Any, noise: Any, data: Data) -> Any:
     """Log density of each response's means; cells without scores get a unit variance of their own."""
     n = data["n"].astype(float)
-    seen = n > 0
-    both = (seen[:, :, None] & seen[:, None, :]).astype(float)
-    variance = pt.switch(seen, own**2 + noise**2 / np.maximum(n, 1), _ONE)
+    present = n > 0
+    both = (present[:, :, None] & present[:, None, :]).astype(float)
+    variance = pt.switch(present, own**2 + noise**2 / np.maximum(n, 1), _ONE)
     covariance = both * shared[:, None] * shared[None, :] + variance[:, :, None] * np.eye(n.shape[1])
-    off = pt.switch(seen, data["mean"] - centre, _ZERO)
+    off = pt.switch(present, data["mean"] - centre, _ZERO)
     root = pt.linalg.cholesky(covariance)
     white = pt.linalg.solve_triangular(root, off[:, :, None], lower=True, b_ndim=2)[:, :, 0]
     log_det = pt.log(pt.diagonal(root, axis1=1, axis2=2)).sum(-1)
-    return -(white**2).sum(-1) / 2 - log_det - seen.sum(1) * np.log(2 * np.pi) / 2
+    return -(white**2).sum(-1) / 2 - log_det - present.sum(1) * np.log(2 * np.pi) / 2
 
 
 def ordinal(data: Data, prior: InUse) -> None:
@@ -100,5 +100,5 @@ def _scored(margin: Any, cuts: Any, scale: Any, data: Data) -> tuple[Any, Any]:
     # (f(a) − f(b))/(F(b) − F(a)) of a logistic variable, where the quotient would be 0/0 far out.
     slope = (edges[:, 1:] + edges[:, :-1] - 1) / scale[:, None]
     p = edges[:, 1:] - edges[:, :-1]
-    seen = data["seen"].astype(float)
-    return seen.sum(1) * (p * slope**2).sum(1), (seen * slope).sum(1)
+    counts = data["observed"].astype(float)
+    return counts.sum(1) * (p * slope**2).sum(1), (counts * slope).sum(1)

@@ -121,28 +121,28 @@ def _by_block(data: Data, cells: Any, values: Any) -> dict[str, Any]:
     }
 
 
-def _mean_score(seen: Any, data: Data) -> dict[str, Any]:
-    return _by_block(data, data["n"] > 0, lambda b, at: seen["mean"][..., at, b].mean(-1))
+def _mean_score(sample: Any, data: Data) -> dict[str, Any]:
+    return _by_block(data, data["n"] > 0, lambda b, at: sample["mean"][..., at, b].mean(-1))
 
 
-def _between(seen: Any, data: Data) -> dict[str, Any]:
+def _between(sample: Any, data: Data) -> dict[str, Any]:
     """Standard deviation of responses' mean scores."""
-    return _by_block(data, data["n"] > 0, lambda b, at: seen["mean"][..., at, b].std(-1))
+    return _by_block(data, data["n"] > 0, lambda b, at: sample["mean"][..., at, b].std(-1))
 
 
-def _within(seen: Any, data: Data) -> dict[str, Any]:
+def _within(sample: Any, data: Data) -> dict[str, Any]:
     """Standard deviation of scores of one response, trials taken out."""
     freedom = np.asarray(data["freedom"])[:, 0]
     return {
-        str(name): np.sqrt(seen["squares"][..., b, 0] / freedom[b])
+        str(name): np.sqrt(sample["squares"][..., b, 0] / freedom[b])
         for b, name in enumerate(data.coords["block"])
         if freedom[b] > 0
     }
 
 
-def _trials(seen: Any, data: Data) -> dict[str, Any]:
+def _trials(sample: Any, data: Data) -> dict[str, Any]:
     """Mean square of trials over that within: 1 where trials do not differ."""
-    square = seen["squares"] / np.maximum(np.asarray(data["freedom"]), 1)
+    square = sample["squares"] / np.maximum(np.asarray(data["freedom"]), 1)
     return {
         str(name): square[..., b, 1] / square[..., b, 0]
         for b, name in enumerate(data.coords["block"])
@@ -150,13 +150,13 @@ def _trials(seen: Any, data: Data) -> dict[str, Any]:
     }
 
 
-def _correlation(seen: Any, data: Data) -> dict[str, Any]:
+def _correlation(sample: Any, data: Data) -> dict[str, Any]:
     """Correlation of two blocks' mean scores of the same responses."""
     n, found = np.asarray(data["n"]), {}
     for a, b in itertools.combinations(range(n.shape[1]), 2):
         both = (n[:, a] > 0) & (n[:, b] > 0)
         if both.sum() > 2:
-            x, y = (seen["mean"][..., both, k] for k in (a, b))
+            x, y = (sample["mean"][..., both, k] for k in (a, b))
             x, y = x - x.mean(-1, keepdims=True), y - y.mean(-1, keepdims=True)
             below = np.sqrt((x**2).sum(-1) * (y**2).sum(-1))
             found[f"{data.coords['block'][a]} & {data.coords['block'][b]}"] = (x * y).sum(-1) / below

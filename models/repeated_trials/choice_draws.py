@@ -56,7 +56,7 @@ class ChoiceDraws:
     right: P(right) where the right option stands in this slot; NaN where it is not known.
     balanced: Whether the majority of one trial of each arrangement of a Latin square is that of all trials.
     repeated: The same of 1, 2, ... trials of one arrangement.
-    replicated: What would be seen if the log were made again.
+    replicated: Replicated data: the same log made again.
     """
 
     q: Array
@@ -98,12 +98,12 @@ def predicted(posterior: ChoicePosterior, slots: Codes) -> Array:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Group:
-    """Items with one number of options, their arrangements (P, K), and what was seen in these (I, P, K + 1)."""
+    """Items with one number of options, their arrangements (P, K), and their counts (I, P, K + 1)."""
 
     keep: NDArray[np.bool_]
     data: Choices
     slots: Codes
-    seen: Codes
+    counts: Codes
     block: int
 
 
@@ -113,12 +113,12 @@ def _groups(data: Choices) -> Iterator[_Group]:
         shown = arrangements(k) if data.recorded else np.full((1, k), data.size)
         slots = np.pad(shown, [(0, 0), (0, data.size - k)], constant_values=-1)
         place = {row: p for p, row in enumerate(map(tuple, slots.tolist()))}
-        seen = np.zeros((int(keep.sum()), len(slots), data.size + 1), dtype=np.int64)
+        tally = np.zeros((int(keep.sum()), len(slots), data.size + 1), dtype=np.int64)
         for i, (cells, counts) in enumerate(zip(data.slots[keep].tolist(), data.n[keep], strict=True)):
             for cell, n in zip(cells, counts, strict=True):
                 if tuple(cell) in place:
-                    seen[i, place[tuple(cell)]] += n
-        yield _Group(keep=keep, data=data.where(np.flatnonzero(keep)), slots=slots, seen=seen, block=block)
+                    tally[i, place[tuple(cell)]] += n
+        yield _Group(keep=keep, data=data.where(np.flatnonzero(keep)), slots=slots, counts=tally, block=block)
 
 
 def _figures(posterior: ChoicePosterior, r: int, groups: list[_Group], rng: np.random.Generator) -> dict[str, Any]:
@@ -126,17 +126,17 @@ def _figures(posterior: ChoicePosterior, r: int, groups: list[_Group], rng: np.r
     data, y = posterior.data, posterior.y[r]
     unknown = data.unpack(posterior.points[r][None])
 
-    def shared(part: Choices, own: Array, slots: Codes, seen: Codes) -> Array:
+    def shared(part: Choices, own: Array, slots: Codes, counts: Codes) -> Array:
         p = probabilities(part, own, unknown, slots)
-        return dirichlet(p, np.full(p.shape[:-1], unknown.rho[0]), seen, rng) if unknown.rho[0] > 0 else p
+        return dirichlet(p, np.full(p.shape[:-1], unknown.rho[0]), counts, rng) if unknown.rho[0] > 0 else p
 
     found: dict[str, Any] = {}
     if r < _REPLICATED:
         again = shared(data, y, data.slots, np.zeros_like(data.n))
         found["replicated"] = rng.multinomial(data.n.sum(2), again).astype(np.int16)
     for group in groups:
-        slots = np.broadcast_to(group.slots, (len(group.seen), *group.slots.shape))
-        pi = shared(group.data, y[group.keep], slots, group.seen)
+        slots = np.broadcast_to(group.slots, (len(group.counts), *group.slots.shape))
+        pi = shared(group.data, y[group.keep], slots, group.counts)
         values = _averages(pi, group) | (_majorities(pi, group.block, rng) if r < _COMPARED else {})
         for name, value in values.items():
             whole = found.setdefault(name, np.full((len(data.n), *value.shape[1:]), np.nan))

@@ -29,7 +29,7 @@ def prepare(counts: TrialCounts) -> Data:
     n, condition = grid.filled(counts.n), grid.filled(counts.condition)
     arrays = {
         "n": n,
-        "seen": n,
+        "observed": n,
         "total": n.sum(axis=1),
         "judge": grid.judge,
         "item": grid.item,
@@ -44,7 +44,7 @@ def prepare(counts: TrialCounts) -> Data:
     }
     axes = {
         "n": ("cell", "outcome"),
-        "seen": ("cell", "outcome"),
+        "observed": ("cell", "outcome"),
         "rough": ("item",),
         "one_sided": ("item",),
         "category_of": ("item",),
@@ -158,12 +158,12 @@ def _identified(counts: TrialCounts) -> tuple[NDArray[np.int64], NDArray[np.bool
 
 
 def _both_orders(counts: TrialCounts) -> tuple[bool, ...]:
-    """Whether each judge was shown responses in both orders: else γ and preference cannot be told apart."""
+    """Whether each judge was shown responses in both orders: else γ and preference cannot be distinguished."""
     return tuple(bool({1, -1} <= set(counts.order[counts.judge == j].tolist())) for j in range(len(counts.judges)))
 
 
 def _crossed(counts: TrialCounts, **layers: NDArray[np.int64]) -> tuple[str, ...]:
-    """Layers that some item has several of; else their effects cannot be told from the items' own."""
+    """Layers that some item has several of; else their effects cannot be distinguished from the items' own."""
     found = []
     for name, code in layers.items():
         item = np.unique(np.column_stack([counts.item, code]), axis=0)[:, 0]

@@ -9,7 +9,7 @@ import numpyro
 from numpyro import distributions as dist
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.units import Guess, settled
+from bayesjudge.models.common.units import Guess, estimated_location
 from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes, jax_gap, jax_log_outcomes
 from bayesjudge.priors import InUse
 
@@ -37,7 +37,7 @@ def margin(prior: InUse, cells: Cells, data: Data) -> Any:
     judges = _layer("judge", prior, data)
     prompts = _layer("prompt", prior, data)
     items = numpyro.sample("item_spread", prior.numpyro("item_spread"))
-    start = settled(data["rough"], data["one_sided"], items)
+    start = estimated_location(data["rough"], data["one_sided"], items)
     guess = scored(start, cells, data).blurred(prompts).over(0).blurred(judges)
     inside = _item_preference(prior, guess.over(0).around(-start), items, data)
     if data.facts["crossed"]:
@@ -67,7 +67,7 @@ def scored(inside: Any, cells: Cells, data: Data) -> Guess:
 
     One step of Fisher's scoring, N correlated trials counting for N / (1 + (N − 1) ρ).
     """
-    n = _grid(data["seen"], data)
+    n = _grid(data["observed"], data)
     total = n.sum(-1)
     gap, variance = jax_gap(cells.kappa * inside, cells.gamma, cells.nu, _grid(data["order"], data))
     weight = cells.kappa / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)
@@ -156,7 +156,7 @@ def _leaning(cells: Cells, data: Data) -> Guess:
 
     One step of Fisher's scoring, at the rough preferences.
     """
-    n, order = _grid(data["seen"], data), _grid(data["order"], data)
+    n, order = _grid(data["observed"], data), _grid(data["order"], data)
     total = n.sum(-1)
     gap, variance = jax_gap(cells.kappa * data["rough"], cells.gamma, cells.nu, order)
     weight = 1.0 / (1.0 + jnp.maximum(total - 1, 0) * cells.rho)

@@ -9,7 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from bayesjudge.model import Data
-from bayesjudge.models.common.units import settled
+from bayesjudge.models.common.units import estimated_location
 from bayesjudge.priors import InUse
 
 
@@ -53,7 +53,7 @@ def margin(prior: InUse, cells: Cells, data: Data) -> Any:
     if "prompt" in crossed:
         prompts = prior.pymc("prompt_spread", "prompt_spread")
     items = prior.pymc("item_spread", "item_spread")
-    start = settled(data["rough"], data["one_sided"].astype(float), items)
+    start = estimated_location(data["rough"], data["one_sided"].astype(float), items)
     information, pull = _scored(start[item], cells, data)
     one = 1 + prompts**2 * information
     information, pull = (information / one).sum(0), (pull / one).sum(0)
@@ -89,7 +89,7 @@ def _scored(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
 
 def _scores(inside: Any, cells: Cells, data: Data) -> tuple[Any, Any]:
     """Information on each cell's η around what ``inside`` makes of it, and its score, (cells,)."""
-    n, total = data["seen"].astype(float), data["seen"].sum(1).astype(float)
+    n, total = data["observed"].astype(float), data["observed"].sum(1).astype(float)
     half = np.float64(0.5) * (cells.kappa * inside + data["order"].astype(float) * cells.gamma)
     p = pt.special.softmax(pt.stack([half, -half, cells.nu], axis=-1), axis=-1)
     worth = np.array([0.5, -0.5, 0.0])

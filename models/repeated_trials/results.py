@@ -80,7 +80,7 @@ class TrialResults:
         """P(the majority of K trials is the right one), mean over items, by judge, condition and stratum.
 
         Returns: ``judge, group, stratum, reference, trials, point, lower, upper, items``. The reference ``true`` is the
-            judge's majority in trials without end; ``seen``, where ``observed``, the majority of the trials that were
+            judge's majority in trials without end; ``observed``, where asked for, the majority of the trials that were
             made, met by the majority of K further ones.
         """
         return pd.DataFrame([row for one in self.majorities for row in _curve(one, prob, observed)])
@@ -218,13 +218,13 @@ def _key(part: VerdictDraws, stratum: str) -> dict[str, str]:
 
 
 def _curve(one: Majorities, prob: float, observed: bool) -> Iterator[dict[str, Any]]:
-    seen = {trials: one.part.match_observed(trials) for trials in TRIALS} if observed else {}
+    of_trials = {trials: one.part.match_observed(trials) for trials in TRIALS} if observed else {}
     for stratum, mask in one.strata.items():
         key = {**_key(one.part, stratum), "items": int(mask.sum())}
         for trials in TRIALS:
             yield {**key, "reference": "true", "trials": trials, **_mean_row(one.match[stratum, trials], prob)}
-        for trials, match in seen.items():
-            yield {**key, "reference": "seen", "trials": trials, **_mean_row(match[..., mask].mean(-1), prob)}
+        for trials, match in of_trials.items():
+            yield {**key, "reference": "observed", "trials": trials, **_mean_row(match[..., mask].mean(-1), prob)}
 
 
 def _items(one: Majorities, data: Data, prob: float) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Test quantities of `repeated_trials`: what users of repeated verdicts look at, observed and replicated.
 
 Each takes counts (..., cells, 3) and the data. A unit is one judge's trials of an item under one condition,
-whatever the order. What was never seen is left out rather than shown as 0 of 0.
+whatever the order. What never occurred is left out rather than shown as 0 of 0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Draws of what judges would say: the verdict distribution of every cell, given the counts seen in it.
+"""Draws of what judges would say: the verdict distribution of every cell, given its counts.
 
 Trials of a cell share ``π ~ Dirichlet(φ p)``, so given p and the cell's counts n it is ``Dirichlet(φ p +
-n)``: what would be seen in trials without end. A unit (judge, item, condition) mixes its orders by their
+n)``: the distribution in infinitely many trials. A unit (judge, item, condition) mixes its orders by their
 share of trials.
 """
 

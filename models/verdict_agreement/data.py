@@ -33,12 +33,12 @@ def prepare(
     x, vote, rows = found.x[of.order], of.vote[of.order], frame.iloc[of.order]
     verified, agrees = pairs.verified[of.first][of.order], pairs.agrees[of.first][of.order]
     share = _reviewed(pairs, reviewed)[of.first][of.order] if positives else np.ones(len(rows))
-    seen, used = agrees == 1, verified
+    agreed, used = agrees == 1, verified
     if positives:
-        # Seen to agree with one of two verdicts that disagree: looked at from that one.
-        turned = np.where(verified & ~seen & (vote == 0), -1.0, 1.0)
-        x, seen = x * turned[:, None], seen | (turned < 0)
-        # Of two that disagree one is right, so that its not being seen says nothing of which.
+        # Recorded as agreeing with one of two verdicts that disagree: described from that side.
+        turned = np.where(verified & ~agreed & (vote == 0), -1.0, 1.0)
+        x, agreed = x * turned[:, None], agreed | (turned < 0)
+        # Of two that disagree one is right, so that a missing record says nothing of which.
         used = verified | (vote != 0)
     blocks = sorted(set(found.block.tolist()))
     category = rows["category"].fillna(NO_CATEGORY)
@@ -50,7 +50,7 @@ def prepare(
     missed = np.where(vote != 0, share, 0.0) if positives else np.zeros(len(rows))
     return Data(
         arrays={
-            "agreements": seen[used].astype(np.int64),
+            "agreements": agreed[used].astype(np.int64),
             "looks": np.ones(int(used.sum()), np.int64),
             "x": x[used],
             "vote": vote[used],

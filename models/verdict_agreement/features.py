@@ -2,7 +2,7 @@
 
 Scalars are turned the way the judge chose and standardised over all verdicts, verified or not; directions are
 the first principal directions of the normalised embedding differences, uncentred, on one common scale. A pair
-judged in both orders has the mean of its two verdicts' features, both seen from one of its responses: where
+judged in both orders has the mean of its two verdicts' features, both from the side of one of its responses: where
 they disagree, what does not depend on the side cancels, the base rate of agreement included.
 """
 
@@ -40,7 +40,7 @@ class Features:
     of : Presentations
         Which verdicts are about which pair, and its mean vote: what the base rate of agreement counts with.
     x : float array (p, k)
-        One row a pair, seen from the response that `of` looks from.
+        One row a pair, from the side of the response that `of` describes.
     names : tuple of str (k,)
         One name a feature.
     block : int array (k,)

@@ -16,7 +16,7 @@ response all signs change, and the likelihood stays.
 
 Blocks: scalars turned the way the judge chose (length, order, score gap, relevance, other judges), question
 types, strengths of the two models, and principal directions of the embedding difference. With
-``labels="positives"`` only agreements were recorded: pair i is seen to agree with probability
+``labels="positives"`` only agreements were recorded: pair i is recorded as agreeing with probability
 ``e_i σ(η_i)``, where the share e_i of agreements that were reviewed must be known.
 
 A scale ``τ = s χ_k`` is half-normal with k = 1, which allows that a whole block says nothing, and Rayleigh
@@ -182,8 +182,8 @@ class VerdictAgreement(GenerativeModel):
             # 1 − e σ(η) as (1 − e) + e σ(−η): no difference of near equals.
             eta = jnp.log(e) + log_sigmoid(eta) - jnp.log((1 - e) + e * sigmoid(-eta))
         with numpyro.plate("pair", data.size("pair"), dim=-1):
-            seen = dist.Binomial(data["looks"], logits=jnp.broadcast_to(eta, data["looks"].shape))
-            numpyro.sample("agreements", seen, obs=data.arrays.get("agreements"))
+            binomial = dist.Binomial(data["looks"], logits=jnp.broadcast_to(eta, data["looks"].shape))
+            numpyro.sample("agreements", binomial, obs=data.arrays.get("agreements"))
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""
@@ -211,8 +211,8 @@ class VerdictAgreement(GenerativeModel):
             softplus: Any = pt.softplus
             yes = np.log(e) - softplus(-eta)
             no = pt.log((1 - e) + e * pt.sigmoid(-eta)) if data.facts["positives"] else -softplus(eta)
-            seen, looks = data["agreements"].astype(float), data["looks"].astype(float)
-            pm.Potential("agreements", seen * yes + (looks - seen) * no)
+            agreed, looks = data["agreements"].astype(float), data["looks"].astype(float)
+            pm.Potential("agreements", agreed * yes + (looks - agreed) * no)
         return model
 
     def quantities(self, posterior: xr.Dataset, data: Data) -> Quantities:

@@ -100,7 +100,7 @@ def trust(posterior: xr.Dataset, data: Data, *, prob: float) -> pd.DataFrame:
 
 
 def _in_blocks(posterior: xr.Dataset, data: Data, kind: str) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """P(agree given not seen to) (chains, draws, rows): of the unverified pairs or of the others."""
+    """P(agree given not recorded as agreeing) (chains, draws, rows): of the unverified pairs or of the others."""
     end = "_other" if kind == "other" else ""
     x, vote = np.asarray(data[f"x{end}"]), np.asarray(data[f"vote{end}"])
     reviewed = np.asarray(data["reviewed_other"]) if kind == "other" else np.zeros(len(x))
@@ -109,28 +109,28 @@ def _in_blocks(posterior: xr.Dataset, data: Data, kind: str) -> Iterator[tuple[s
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)
         p = 0.5 * (1.0 + np.tanh(0.5 * (alpha[..., None] * vote[rows] + beta @ x[rows].T)))
-        # An agreement had its chance to be seen: not having been, it is less likely one.
+        # An agreement had its chance to be recorded: a pair without a record is less likely one.
         e = reviewed[rows]
         yield rows, p * (1 - e) / (1 - e * p)
 
 
-def _rate(seen: Any, mine: NDArray[np.bool_], data: Data) -> Any:
+def _rate(sample: Any, mine: NDArray[np.bool_], data: Data) -> Any:
     """Share of verdicts that people agree with: ½ where a pair's two disagree, whichever is right."""
     vote = np.asarray(data["vote"])[mine]
-    return 0.5 + (vote * (seen[..., mine] - 0.5)).mean(axis=-1)
+    return 0.5 + (vote * (sample[..., mine] - 0.5)).mean(axis=-1)
 
 
-def _overall(seen: Any, data: Data) -> dict[str, Any]:
-    return {"all": _rate(seen, np.asarray(data["looks"]) > 0, data)}
+def _overall(sample: Any, data: Data) -> dict[str, Any]:
+    return {"all": _rate(sample, np.asarray(data["looks"]) > 0, data)}
 
 
-def _by_category(seen: Any, data: Data) -> dict[str, Any]:
+def _by_category(sample: Any, data: Data) -> dict[str, Any]:
     code, looked = np.asarray(data["category"]), np.asarray(data["looks"]) > 0
     masks = {name: looked & (code == k) for k, name in enumerate(data.coords["category_name"])}
-    return {name: _rate(seen, mine, data) for name, mine in masks.items() if mine.any()}
+    return {name: _rate(sample, mine, data) for name, mine in masks.items() if mine.any()}
 
 
-def _by_feature(seen: Any, data: Data) -> dict[str, Any]:
+def _by_feature(sample: Any, data: Data) -> dict[str, Any]:
     """Rate where a scalar is above its median, minus the rate where it is not; of agreeing verdicts."""
     x, looked, found = np.asarray(data["x"]), np.asarray(data["looks"]) > 0, {}
     looked &= np.asarray(data["vote"]) > 0
@@ -138,12 +138,12 @@ def _by_feature(seen: Any, data: Data) -> dict[str, Any]:
     for k in scalar if looked.any() else []:
         high = x[:, k] > np.median(x[looked, k])
         if (high & looked).any() and (~high & looked).any():
-            difference = _rate(seen, high & looked, data) - _rate(seen, ~high & looked, data)
+            difference = _rate(sample, high & looked, data) - _rate(sample, ~high & looked, data)
             found[data.coords["feature"][k]] = difference
     return found
 
 
-def _where_orders_disagree(seen: Any, data: Data) -> dict[str, Any]:
+def _where_orders_disagree(sample: Any, data: Data) -> dict[str, Any]:
     """Where a pair's verdicts disagree: how often people choose the response with more of a scalar."""
     x, found = np.asarray(data["x"]), {}
     disagree = (np.asarray(data["looks"]) > 0) & (np.asarray(data["vote"]) == 0)
@@ -151,7 +151,7 @@ def _where_orders_disagree(seen: Any, data: Data) -> dict[str, Any]:
     for k in scalar:
         mine = disagree & (x[:, k] != 0)
         if mine.any():
-            share = 0.5 + (np.sign(x[mine, k]) * (seen[..., mine] - 0.5)).mean(axis=-1)
+            share = 0.5 + (np.sign(x[mine, k]) * (sample[..., mine] - 0.5)).mean(axis=-1)
             found[data.coords["feature"][k]] = share
     return found
 

@@ -36,7 +36,7 @@ def test_figures_by_hand() -> None:
     assert values["accuracy[slot 1]", "judge"] == pytest.approx((1 + 0) / 2)
     assert values["accuracy[slot 2]", "judge"] == pytest.approx(1)
     assert values["accuracy[slot 3]", "judge"] == pytest.approx((1 / 2 + 1) / 2)
-    assert answer.items["majority_seen"].tolist() == ["x", "y"]
+    assert answer.items["majority_observed"].tolist() == ["x", "y"]
 
 
 def test_judges_agree_where_their_majorities_do_and_names_move_nothing() -> None:

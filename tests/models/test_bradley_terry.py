@@ -172,7 +172,7 @@ def test_what_cannot_be_asked_is_said(counts: BattleCounts) -> None:
 
 
 def test_a_model_that_nobody_voted_on_has_no_elo() -> None:
-    design = BattleDesign(unseen=("m2",), battles=300)
+    design = BattleDesign(without_votes=("m2",), battles=300)
     model = BradleyTerry()
     data = model.prepare(count_battles(simulate_battles(seed=1, design=design).battles))
     draws = posterior_dataset(

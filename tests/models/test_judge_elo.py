@@ -76,8 +76,8 @@ def test_numpy_has_the_same_density_and_its_gradient() -> None:
     ours = [marginal.log_density(u, PRIORS) for u in points]
     theirs = []
     for u in points:
-        spread, slope, taste, partial = unpacked(u, 3)
-        sites = {"spread": spread, "slope": slope, "taste_spread": taste, "taste_partial": partial}
+        spread, slope, deviation, partial = unpacked(u, 3)
+        sites = {"spread": spread, "slope": slope, "deviation_spread": deviation, "deviation_partial": partial}
         theirs.append(-float(target.potential(target.unconstrain(sites, data.arrays), data.arrays)))
     np.testing.assert_allclose(np.diff(ours), np.diff(theirs), atol=1e-8)
     value, slope = marginal.slope(points[0], PRIORS)
@@ -90,21 +90,21 @@ def test_numpy_has_the_same_density_and_its_gradient() -> None:
 
 def test_strengths_are_drawn_from_their_exact_conditional() -> None:
     data = JudgeElo(families=(("j0", "x"), ("m1", "x"))).prepare(_counts(battles=120, judges=2))
-    spread, slope, taste, partial = 0.7, np.array([0.9, 0.5]), np.array([0.3, 0.2]), np.array([0.8])
+    spread, slope, deviation, partial = 0.7, np.array([0.9, 0.5]), np.array([0.3, 0.2]), np.array([0.8])
     sizes, draws = (4, 5000), 20_000
     posterior = xr.Dataset(
         {
             "spread": (("chain", "draw"), np.full(sizes, spread)),
             **{
                 name: (("chain", "draw", "judge"), np.broadcast_to(value, (*sizes, 2)))
-                for name, value in (("slope", slope), ("taste_spread", taste))
+                for name, value in (("slope", slope), ("deviation_spread", deviation))
             },
-            "taste_partial": (("chain", "draw", "judge_pair"), np.broadcast_to(partial, (*sizes, 1))),
+            "deviation_partial": (("chain", "draw", "judge_pair"), np.broadcast_to(partial, (*sizes, 1))),
         }
     )
     found = joint_draws(posterior, data, seed=1)
     raters, models = 3, data.size("system")
-    scale = joint_scale(np, np.array(spread), slope, taste, partial)
+    scale = joint_scale(np, np.array(spread), slope, deviation, partial)
     prior = np.kron(scale, np.eye(models))
     design = np.asarray(data["design"]).reshape(-1, raters * models)
     effects = np.asarray(data["effects"]).reshape(len(design), -1)
@@ -117,13 +117,13 @@ def test_strengths_are_drawn_from_their_exact_conditional() -> None:
     error = np.sqrt(np.diag(spreads)[:models] / draws)
     assert np.abs((theta.mean(axis=0) - mean[0]) / error).max() < 4.5
     np.testing.assert_allclose(np.cov(theta.T), spreads[:models, :models], atol=6 * spreads.max() / np.sqrt(draws))
-    eye = slope[:, None] * found.theta.to_numpy()[..., None, :] + found.tastes.to_numpy()
+    eye = slope[:, None] * found.theta.to_numpy()[..., None, :] + found.deviations.to_numpy()
     np.testing.assert_allclose(eye.reshape(draws, 2, models).mean(axis=0), mean[1:], atol=0.02)
     expected = effects.T @ np.linalg.solve(covariance, np.asarray(data["y"]))
     np.testing.assert_allclose(found.effects.to_numpy().reshape(draws, -1).mean(axis=0), expected, atol=0.04)
 
 
-def test_correlations_of_tastes_are_uniform_a_priori(agree: Callable[..., None]) -> None:
+def test_correlations_of_deviations_are_uniform_a_priori(agree: Callable[..., None]) -> None:
     # LKJ(1): each correlation is 2 Beta(J/2, J/2) − 1 (Lewandowski, Kurowicka & Joe 2009): variance 1/(J +
     # 1).
     judges, rng = 4, np.random.default_rng(0)

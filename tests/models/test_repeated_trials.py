@@ -23,7 +23,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.maths.majority import TRIALS, Contest, majority_probability, most_likely, swap_risk
 from bayesjudge.model import Data
-from bayesjudge.models.common.units import Guess, settled
+from bayesjudge.models.common.units import Guess, estimated_location
 from bayesjudge.models.repeated_trials import RepeatedTrials
 from bayesjudge.models.repeated_trials import likelihood as repeated_trials_density
 from bayesjudge.models.repeated_trials.outcomes import TrialOutcomes
@@ -72,11 +72,11 @@ def _log(
         return replace(log, trials=Trials.from_frame(frame[frame["prompt"] == prompt]))
     if not holes:
         return log
-    # A third of the trials is missing, and one judge has not seen two items.
+    # A third of the trials is missing, and one judge has not judged two items.
     frame = log.trials.frame
     kept = np.random.default_rng(0).random(len(frame)) > 1 / 3
-    unseen = (frame["judge"] == "heron") & frame["item"].isin(frame["item"].unique()[:2])
-    return replace(log, trials=Trials.from_frame(frame[kept & ~unseen]))
+    unjudged = (frame["judge"] == "heron") & frame["item"].isin(frame["item"].unique()[:2])
+    return replace(log, trials=Trials.from_frame(frame[kept & ~unjudged]))
 
 
 def _posterior(data: Data) -> Any:
@@ -139,7 +139,7 @@ def test_swapping_a_and_b_negates_the_preferences() -> None:
     data = MODEL.prepare(_log(prompts=PROMPTS).trials)
     counts = data["n"][:, [1, 0, 2]]
     mirrored = {name: -data[name] for name in ("order", "rough", "one_sided")}
-    swapped = data.with_arrays({**data.arrays, "n": counts, "seen": counts, **mirrored})
+    swapped = data.with_arrays({**data.arrays, "n": counts, "observed": counts, **mirrored})
     values = _values(data, 3)
     signed = ("item_preference", "disagreement", "prompt_effect", "preference_mean")
     turned = {name: -v if name in signed else v for name, v in values.items()}
@@ -214,9 +214,9 @@ def test_items_on_which_all_trials_were_alike_may_be_far_off() -> None:
     data = MODEL.prepare(Trials.from_frame(frame))
     assert dict(zip(data.coords["item"], data["one_sided"], strict=True)) == {"a": 1, "b": -1, "both": 0, "ties": 0}
     rough, sides = np.array([1.5, -1.5, 0.4]), np.array([1, -1, 0])
-    far = settled(rough, sides, 8.0)
+    far = estimated_location(rough, sides, 8.0)
     np.testing.assert_allclose(far, [np.hypot(1.5, 8.0), -np.hypot(1.5, 8.0), 0.4])
-    np.testing.assert_allclose(settled(rough, sides, 0.0), rough)
+    np.testing.assert_allclose(estimated_location(rough, sides, 0.0), rough)
 
 
 # Position under several prompts

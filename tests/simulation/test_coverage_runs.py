@@ -382,7 +382,7 @@ def test_the_points_have_a_row_for_every_estimand(right: Coverage) -> None:
 
 
 def test_an_unknown_question_is_refused() -> None:
-    result = CliRunner().invoke(cli.app, ["simulate", "coverage", "taste"])
+    result = CliRunner().invoke(cli.app, ["simulate", "coverage", "colour"])
     assert result.exit_code == 2
     said = " ".join(result.stderr.split())
     sweeps = "accuracy, panel, elo, judge-elo, soft-elo, reliability, scores, audit"

@@ -193,7 +193,7 @@ def test_without_votes_the_scale_is_the_judges() -> None:
 
 
 def test_models_without_votes_are_named() -> None:
-    (found,) = warned([], counted(unseen=("m2",)))
+    (found,) = warned([], counted(without_votes=("m2",)))
     assert found == "no human vote on m2: their Elo is predicted from the judges"
 
 
@@ -219,7 +219,7 @@ def test_a_wrong_option_is_one_message(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_people_and_judges_from_file_to_page(tmp_path: Path) -> None:
     strengths = tuple(np.linspace(1, -1, 8).tolist())
-    design = BattleDesign(strengths=strengths, battles=2500, judges=1, slope=1.2, taste=0.1, unseen=("m7",))
+    design = BattleDesign(strengths=strengths, battles=2500, judges=1, slope=1.2, deviation=0.1, without_votes=("m7",))
     path = tmp_path / "log.csv"
     simulate_battles(seed=4, design=design).battles.frame.to_csv(path, index=False)
     page = tmp_path / "page.html"

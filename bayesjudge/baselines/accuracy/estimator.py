@@ -184,11 +184,11 @@ def residual_covariance(residual: Array, evidence: Evidence) -> Array:
 
 def _contrast(evidence: Evidence) -> tuple[Array, Array]:
     """``|L_a∩L_b|/(n_a n_b)`` and the whole bracket (M, M); 0 for models without labels."""
-    labelled, seen = evidence.labelled, evidence.labelled + evidence.unlabelled
+    labelled, judged = evidence.labelled, evidence.labelled + evidence.unlabelled
     n, size = evidence.plain.labelled[0], evidence.plain.total[0]
     weighted = evidence.n[:, None] * labelled
     overlap = np.nan_to_num(ratio(weighted.T @ labelled, np.outer(n, n)))
-    across = np.nan_to_num(ratio(weighted.T @ seen, np.outer(n, size)))
-    joint = np.nan_to_num(ratio((evidence.n[:, None] * seen).T @ seen, np.outer(size, size)))
+    across = np.nan_to_num(ratio(weighted.T @ judged, np.outer(n, size)))
+    joint = np.nan_to_num(ratio((evidence.n[:, None] * judged).T @ judged, np.outer(size, size)))
     has_labels = np.outer(n > 0, n > 0)
     return overlap, np.where(has_labels, overlap - across - across.T + joint, 0.0)

@@ -167,8 +167,8 @@ def eif_point(moments: Moments) -> Array:
 
 def eif_influence(evidence: Evidence, ddof: int) -> Array:
     """``(μ̂(v) − θ̂)/n`` on all items plus ``(y − μ̂(v))/n_L`` on the labelled; the two are orthogonal."""
-    beta, seen = slope(evidence.plain), observed(evidence)
-    predicted = seen * beta * (evidence.v - evidence.plain.mean_v) * mean_scale(evidence, seen, ddof)
+    beta, share = slope(evidence.plain), observed(evidence)
+    predicted = share * beta * (evidence.v - evidence.plain.mean_v) * mean_scale(evidence, share, ddof)
     return predicted + residual_influence(evidence, ddof, beta)
 
 

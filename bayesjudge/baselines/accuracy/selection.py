@@ -68,11 +68,11 @@ def even_labelling(
     ]
     if np.isnan(means).any():
         return EvenLabelling(p=np.nan, z=np.nan, strongest="", **dict(zip(_MEANS, means, strict=True)))
-    seen = np.nan_to_num(verdict)
-    observed = _sums(np.arange(len(label))[None], label, features, seen)
+    verdicts = np.nan_to_num(verdict)
+    observed = _sums(np.arange(len(label))[None], label, features, verdicts)
     drawn = np.concatenate(
         [
-            _sums(_permuted(stratum, min(_TOGETHER, permutations - k), rng), label, features, seen)
+            _sums(_permuted(stratum, min(_TOGETHER, permutations - k), rng), label, features, verdicts)
             for k in range(0, permutations, _TOGETHER)
         ]
     )
@@ -119,9 +119,9 @@ def _permuted(stratum: NDArray[np.int64], number: int, rng: np.random.Generator)
     return drawn
 
 
-def _sums(place: NDArray[np.int64], label: NDArray[np.bool_], features: Array, seen: Array) -> Array:
+def _sums(place: NDArray[np.int64], label: NDArray[np.bool_], features: Array, verdicts: Array) -> Array:
     """Sums over items of features where any label falls, and of each model's verdicts where its own does."""
     given = label[place]
     about_items = given.any(axis=-1).astype(float) @ features
-    about_models = np.einsum("kim,im->km", given.astype(float), seen)
+    about_models = np.einsum("kim,im->km", given.astype(float), verdicts)
     return np.concatenate([about_items, about_models], axis=1)

@@ -106,18 +106,18 @@ def partial_ot(
     [False, True, False, False]
     """
     _check(solver, threshold)
-    told = report or _silent
-    told(0, 3)
+    advance = report or _silent
+    advance(0, 3)
     s, evidence = measured_share(pairs, share), gather(pairs, anchors=anchors)
     kept = denoise(evidence.chosen, evidence.anchors, evidence.category, keep=keep)
     rows = evidence.unverified[evidence.usable]
-    told(1, 3)
+    advance(1, 3)
     found = transport_scores(evidence.anchors[kept], evidence.z[rows], share=s, solver=solver, epsilon=epsilon)
     # Two verdicts for one response have one direction: mass could lie on either of them.
     found = pd.Series(found).groupby(response_of(pairs, rows).to_numpy()).transform("mean").to_numpy()
     scores = np.full(len(evidence.unverified), np.nan)
     scores[evidence.usable] = found
-    told(3, 3)
+    advance(3, 3)
     flips = np.nan_to_num(scores, nan=1.0) < threshold
     return evidence.audit("partial-ot", scores, flips, share=s, anchors=float(kept.sum()))
 

@@ -157,17 +157,17 @@ class Evidence:
         cls, patterns: ItemPatterns, *, clustered: bool = False, reference: int | None = None
     ) -> Evidence:
         """Read one judge's patterns; by default the labels of all models calibrate each under sharing."""
-        seen = patterns.runs > 0
-        labelled, weight = seen & (patterns.label >= 0), patterns.label_weight
+        judged = patterns.runs > 0
+        labelled, weight = judged & (patterns.label >= 0), patterns.label_weight
         names, cluster = np.unique(patterns.cluster, return_inverse=True)
         return cls(
             n=patterns.n.astype(float),
             cluster=cluster.reshape(-1).astype(np.int64),
             clusters=len(names) if clustered else 0,
             labelled=weight,
-            unlabelled=seen - weight,
+            unlabelled=judged - weight,
             y=np.where(labelled, patterns.label, 0).astype(float),
-            v=np.where(seen, patterns.positives / np.maximum(patterns.runs, 1), 0.0),
+            v=np.where(judged, patterns.positives / np.maximum(patterns.runs, 1), 0.0),
             reference=reference,
             repeated=np.asarray((patterns.runs > 1).any(axis=0)),
             weighted=patterns.probability is not None,

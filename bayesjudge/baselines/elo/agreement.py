@@ -48,8 +48,8 @@ def gap_agreement(rows: JudgedBattles) -> GapAgreement:
     place = place.reshape(-1)
     agree = np.bincount(place, np.where(up, won, lost), len(size)).astype(np.int64)
     disagree = np.bincount(place, np.where(up, lost, won), len(size)).astype(np.int64)
-    seen = agree + disagree > 0
-    return GapAgreement(size=size[seen], agree=agree[seen], disagree=disagree[seen])
+    compared = agree + disagree > 0
+    return GapAgreement(size=size[compared], agree=agree[compared], disagree=disagree[compared])
 
 
 def reliability(found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta: float | None = None) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Errors of a judge's figures where its battles come in clusters: linearised, clusters the independent units.
 
-A figure f of battles moves by its influence z_b when battle b is seen once more (Binder 1983). Its variance
+A figure f of battles moves by its influence z_b when battle b is counted once more (Binder 1983). Its variance
 is ``G/(G − 1) Σ_c (Σ_{b in c} z_b)²``, with G − 1 degrees of freedom.
 """
 

@@ -1,4 +1,4 @@
-"""Conformal intervals for the human Elo of a model that only judges have seen (METHODS 4.4).
+"""Conformal intervals for the human Elo of a model that only judges have compared (METHODS 4.4).
 
 Other models, whose human Elo is known, calibrate: their scores are ``|judge Elo − human Elo| / SE``, or
 the same without the SE. A rank that does not exist makes an infinite interval, and the note says how many

@@ -37,7 +37,7 @@ def judge_diagnostics(
     Parameters
     ----------
     counts : BattleCounts
-        From `bayesjudge.counts.battles.counts.count_battles`; its groups (languages) are told apart below.
+        From `bayesjudge.counts.battles.counts.count_battles`; its groups (languages) are reported separately.
     judge : str
     prob : float
         Level of the intervals. Those of agreement, κ, β and preferences for the first or the longer answer

@@ -121,7 +121,7 @@ def fit_elo(
     pairs = targets.first, targets.second
     theta = solve_strengths(*pairs, n, wins, total, ridge=ridge)[0]
     battles = targets.battles(total)
-    seen = battles > 0
+    fought = battles > 0
     replicates = np.zeros((0, total))
     if bootstrap:
         # A resample may lose a model's only wins, so that replicates always carry a penalty, if a tiny one.
@@ -132,15 +132,15 @@ def fit_elo(
         )
         replicates = solve_strengths(*pairs, *sums, total, ridge=ridge or _TINY, start=theta, tolerance=_CLOSE)
     bread, meat = _bread_and_meat(targets, theta, n, wins)
-    to_errors = _to_errors(bread, ridge=ridge, seen=seen)
+    to_errors = _to_errors(bread, ridge=ridge, fought=fought)
     shared, df = _clustered_meat(clusters, theta, meat, ridge=ridge) if clusters else (meat, np.inf)
     return EloFit(
         models=models,
-        elo=_centred(theta, seen),
-        covariance=_errors(to_errors, shared, seen),
-        independent=_errors(to_errors, meat, seen),
+        elo=_centred(theta, fought),
+        covariance=_errors(to_errors, shared, fought),
+        independent=_errors(to_errors, meat, fought),
         df=df,
-        replicates=_centred(replicates, seen),
+        replicates=_centred(replicates, fought),
         n=battles,
         notes=tuple(f"only the penalty keeps this finite: {problem}" for problem in problems),
     )
@@ -177,10 +177,10 @@ def _clusters_drawn(targets: Targets, sums: BattleSums, replicates: int, seed: i
     return np.asarray(drawn @ held[0]), np.asarray(drawn @ held[1])
 
 
-def _centred(theta: Floats, seen: NDArray[np.bool_]) -> Floats:
+def _centred(theta: Floats, fought: NDArray[np.bool_]) -> Floats:
     """Elo with mean 1500 over the models that fought, NaN for the others."""
-    mean = theta[..., seen].mean(axis=-1, keepdims=True)
-    return np.where(seen, to_elo(theta - mean), np.nan)
+    mean = theta[..., fought].mean(axis=-1, keepdims=True)
+    return np.where(fought, to_elo(theta - mean), np.nan)
 
 
 def _bread_and_meat(targets: Targets, theta: Floats, n: Floats, wins: Floats) -> tuple[Floats, Floats]:
@@ -215,19 +215,19 @@ def _clustered_meat(
     return meat, float(min(groups) - 1)
 
 
-def _to_errors(bread: Floats, *, ridge: float, seen: NDArray[np.bool_]) -> Floats:
+def _to_errors(bread: Floats, *, ridge: float, fought: NDArray[np.bool_]) -> Floats:
     """Matrix that takes scores to errors of Elo, centred over the models that fought."""
     # The level is free without a penalty, and so is a model without battles; both drop out of the contrasts.
-    inverse = np.linalg.inv(bread + np.diag(np.where(seen, ridge, 1.0)) + 1.0 / len(bread))
-    fought = np.where(seen, 1.0, 0.0)
-    contrast = np.diag(fought) - fought[:, None] * fought / max(seen.sum(), 1)
+    inverse = np.linalg.inv(bread + np.diag(np.where(fought, ridge, 1.0)) + 1.0 / len(bread))
+    active = np.where(fought, 1.0, 0.0)
+    contrast = np.diag(active) - active[:, None] * active / max(fought.sum(), 1)
     return np.asarray(contrast @ inverse * PER_LOGIT)
 
 
-def _errors(to_errors: Floats, meat: Floats, seen: NDArray[np.bool_]) -> Floats:
+def _errors(to_errors: Floats, meat: Floats, fought: NDArray[np.bool_]) -> Floats:
     covariance = to_errors @ meat @ to_errors.T
-    covariance[~seen] = np.nan
-    covariance[:, ~seen] = np.nan
+    covariance[~fought] = np.nan
+    covariance[:, ~fought] = np.nan
     return np.asarray(covariance)
 
 

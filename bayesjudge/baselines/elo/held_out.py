@@ -1,4 +1,4 @@
-"""What people would say of a model that only judges have seen: leave one model out (METHODS 4.3).
+"""The Elo that human votes would give a model that only judges have compared: leave one model out (METHODS 4.3).
 
 For each model m: β from human non-ties without m; anchors' strengths by Bradley–Terry on the battles without
 m; m's own strength against those anchors, held fixed, on m's battles; and the human reference by the same
@@ -57,7 +57,7 @@ class Votes:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HeldOut:
-    """Judge and human Elo of M models, each as if people had never seen it.
+    """Judge and human Elo of M models, each as if nobody had voted on it.
 
     Attributes
     ----------

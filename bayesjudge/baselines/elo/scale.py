@@ -93,7 +93,7 @@ def held_out_summary(
     Parameters
     ----------
     estimates : Estimates
-        Rows with ``truth``; a method is told apart by judge where rows name several.
+        Rows with ``truth``; a method's rows are separate by judge where there are several.
     prob : float
         Level of the intervals of the coverage and of the interval score.
     truths : mapping of str to float array (B,), optional
@@ -170,8 +170,8 @@ def _drawn_again(rows: pd.DataFrame, truths: Mapping[str, Floats], prob: float, 
     inside, score = _inside_and_score(rows, drawn)
     pick = np.random.default_rng(seed).integers(len(rows), size=drawn.shape)
     found: dict[str, float] = {}
-    seen = _inside_and_score(rows, rows["truth"].to_numpy())
-    for name, each, own in zip(("coverage", "interval_score"), (inside, score), seen, strict=True):
+    observed = _inside_and_score(rows, rows["truth"].to_numpy())
+    for name, each, own in zip(("coverage", "interval_score"), (inside, score), observed, strict=True):
         mean = np.take_along_axis(each.astype(float), pick, axis=1).mean(axis=1)
         moved = mean + float(own.astype(float).mean() - each.astype(float).mean()) if np.isfinite(each).all() else mean
         low, high = np.quantile(moved, [(1 - prob) / 2, (1 + prob) / 2], method="inverted_cdf")

@@ -65,11 +65,13 @@ class JudgeChoice:
             return f"the only judge, {self.judge}"
         if not self.clusters:
             return f"no labelled item: judge {self.judge}, with most votes, stands in for the best of {many}"
-        told = f"judge {self.judge}, best of {many} on {self.clusters} labelled items: agreement {self.agreement:.3f}"
+        sentence = (
+            f"judge {self.judge}, best of {many} on {self.clusters} labelled items: agreement {self.agreement:.3f}"
+        )
         if np.isnan(self.chosen_again):
-            return f"{told}, selection bias included"
+            return f"{sentence}, selection bias included"
         return (
-            f"{told}, {self.corrected_agreement:.3f} without selection bias; chosen again in "
+            f"{sentence}, {self.corrected_agreement:.3f} without selection bias; chosen again in "
             f"{self.chosen_again:.0%} of bootstrap samples"
         )
 

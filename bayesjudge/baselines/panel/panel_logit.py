@@ -120,6 +120,6 @@ def panel_design(votes: PanelVotes) -> Array:
 
 def _mean_over(values: Array, axis: int) -> Array:
     """Mean of what is finite along an axis; ½ where nothing is."""
-    seen = np.isfinite(values)
-    count = seen.sum(axis)
-    return np.where(count > 0, np.where(seen, values, 0.0).sum(axis) / np.maximum(count, 1), 0.5)
+    finite = np.isfinite(values)
+    count = finite.sum(axis)
+    return np.where(count > 0, np.where(finite, values, 0.0).sum(axis) / np.maximum(count, 1), 0.5)

@@ -42,18 +42,18 @@ def complete_votes(votes: PanelVotes) -> Array:
     A proxy may be any function of what is known without labels, so this costs precision, never validity. A
     judge without any vote on a model gets its mean over all models, one without any vote ½.
     """
-    seen = np.isfinite(votes.votes)
-    value = np.where(seen, votes.votes, 0.0)
-    by_model = ratio(value.sum(0), seen.sum(0).astype(float))
-    overall = ratio(value.sum((0, 1)), seen.sum((0, 1)).astype(float))
+    voted = np.isfinite(votes.votes)
+    value = np.where(voted, votes.votes, 0.0)
+    by_model = ratio(value.sum(0), voted.sum(0).astype(float))
+    overall = ratio(value.sum((0, 1)), voted.sum((0, 1)).astype(float))
     overall = np.where(np.isnan(overall), 0.5, overall)
-    return np.where(seen, value, np.where(np.isnan(by_model), overall, by_model))
+    return np.where(voted, value, np.where(np.isnan(by_model), overall, by_model))
 
 
 def mean_vote(votes: PanelVotes) -> Array:
     """Mean (I, M) over the judges who voted; over the filled-in votes where nobody did."""
-    seen = np.isfinite(votes.votes)
-    found = ratio(np.where(seen, votes.votes, 0.0).sum(2), seen.sum(2).astype(float))
+    voted = np.isfinite(votes.votes)
+    found = ratio(np.where(voted, votes.votes, 0.0).sum(2), voted.sum(2).astype(float))
     return np.where(np.isnan(found), complete_votes(votes).mean(2), found)
 
 

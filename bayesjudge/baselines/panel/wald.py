@@ -33,7 +33,7 @@ def wald_columns(
     one = Context(
         n=n,
         reasons=reasons,
-        cautions=_told(known, caution),
+        cautions=_cautions(known, caution),
         bounds=(0.0, 1.0),
         bounded=True,
         no_error=_NO_ERROR,
@@ -46,7 +46,7 @@ def wald_columns(
         n=n[first] + n[second],
         reasons=pair_reasons(reasons),
         bounds=(-1.0, 1.0),
-        cautions=_told(both, caution),
+        cautions=_cautions(both, caution),
         exact=both,
     )
     delta = point[first] - point[second]
@@ -54,5 +54,5 @@ def wald_columns(
     return accuracy, finished(delta, *limits, context=two)
 
 
-def _told(known: NDArray[np.bool_], caution: str) -> list[str]:
+def _cautions(known: NDArray[np.bool_], caution: str) -> list[str]:
     return [ALL_LABELLED if one else caution for one in known]

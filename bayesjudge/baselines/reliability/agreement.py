@@ -39,9 +39,9 @@ def krippendorff_alpha(
     counts = np.zeros((values.shape[1], len(levels)))
     np.add.at(counts, (np.nonzero(~np.isnan(values))[1], code), 1.0)
     distance = _DISTANCES[metric](levels, counts.sum(axis=0))
-    seen = ((counts @ distance * counts).sum(axis=1) / (counts.sum(axis=1) - 1.0)).sum()
+    disagreement = ((counts @ distance * counts).sum(axis=1) / (counts.sum(axis=1) - 1.0)).sum()
     total = counts.sum(axis=0)
-    return float(1.0 - (total.sum() - 1.0) * seen / (total @ distance @ total))
+    return float(1.0 - (total.sum() - 1.0) * disagreement / (total @ distance @ total))
 
 
 def _interval_alpha(values: Array) -> float:
@@ -49,8 +49,8 @@ def _interval_alpha(values: Array) -> float:
     size = (~np.isnan(values)).sum(axis=0)
     within = size * np.nanvar(values, axis=0)
     everything = values[~np.isnan(values)]
-    seen = (size * within / (size - 1.0)).sum() / len(everything)
-    return float(1.0 - seen * (len(everything) - 1.0) / (len(everything) * everything.var()))
+    disagreement = (size * within / (size - 1.0)).sum() / len(everything)
+    return float(1.0 - disagreement * (len(everything) - 1.0) / (len(everything) * everything.var()))
 
 
 def _nominal(levels: Array, _: Array) -> Array:

@@ -217,8 +217,8 @@ def _frame(counts: ChoiceCounts, part: Part) -> pd.DataFrame:
             "category": names[counts.category[part.item]],
             "options": part.options,
             "trials": part.n.sum(axis=1),
-            "flip_rate_seen": flip_rate(part.n),
-            "majority_seen": [mine[k] if k < len(mine) else "tie" for mine, k in zip(labels, most, strict=True)],
+            "flip_rate_observed": flip_rate(part.n),
+            "majority_observed": [mine[k] if k < len(mine) else "tie" for mine, k in zip(labels, most, strict=True)],
             "shared": shared,
             "truth": [mine[k] if k >= 0 else None for mine, k in zip(labels, part.truth, strict=True)],
         }

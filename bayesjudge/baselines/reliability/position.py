@@ -1,6 +1,6 @@
 """Does the response shown first win more often? Index, sign test, exact tests by item, and the effect itself.
 
-What is shown first can be told from what is better only where the order varies and was recorded. The
+What is shown first can be distinguished from what is better only where the order varies and was recorded. The
 index of the paper (section 4.4) counts items whose majority is the first response; the effect averages the
 two orders of an item, so that an item's better response cancels.
 """

@@ -219,7 +219,7 @@ class State(NamedTuple):
     step: _Step
     mean: Any
     product: Any
-    seen: Any
+    draws: Any
 
 
 def start(chains: Chains) -> State:
@@ -303,12 +303,12 @@ def advance(  # noqa: PLR0917 mapped over posteriors, which names no arguments
 
 def _learnt(state: State, shortfall: Any) -> State:
     """Step size by dual averaging, and the chains' covariance so far (Welford)."""
-    seen = state.seen + state.z.shape[0]
+    draws = state.draws + state.z.shape[0]
     off = state.z - state.mean
-    mean = state.mean + off.sum(0) / seen
+    mean = state.mean + off.sum(0) / draws
     whole = state.root.ndim == 2
     product = state.product + (off.T @ (state.z - mean) if whole else (off * (state.z - mean)).sum(0))
-    return state._replace(step=_average(state.step, shortfall), mean=mean, product=product, seen=seen)
+    return state._replace(step=_average(state.step, shortfall), mean=mean, product=product, draws=draws)
 
 
 def _stretched(x: Any, root: Any) -> Any:
@@ -333,22 +333,22 @@ def _average(step: _Step, shortfall: Any) -> _Step:
 
 
 def renew(state: State, metric: Any) -> State:
-    """Settle the step size; with ``metric`` also whiten by the covariance seen, shrunk to the old one."""
+    """Fix the step size; with ``metric`` also whiten by the draws' covariance, shrunk to the old one."""
     whole = state.root.ndim == 2
     # A matrix needs as many draws as it has rows, a diagonal but a few.
-    weight = state.seen / (state.seen + (2.0 * state.z.shape[-1] if whole else _FEW))
+    weight = state.draws / (state.draws + (2.0 * state.z.shape[-1] if whole else _FEW))
     old = state.root @ state.root.T if whole else state.root**2
-    covariance = weight * state.product / jnp.maximum(state.seen - 1, 1) + (1 - weight) * old
+    covariance = weight * state.product / jnp.maximum(state.draws - 1, 1) + (1 - weight) * old
     new = jnp.linalg.cholesky(covariance) if whole else jnp.sqrt(covariance)
     good = metric & jnp.all(jnp.isfinite(new))
-    settled = state.step.log_average
-    step = jax.tree.map(lambda a, b: jnp.where(metric, a, b), _fresh(settled), state.step._replace(log_size=settled))
+    log_size = state.step.log_average
+    step = jax.tree.map(lambda a, b: jnp.where(metric, a, b), _fresh(log_size), state.step._replace(log_size=log_size))
     return state._replace(
         root=jnp.where(good, new, state.root),
         step=step,
         mean=jnp.zeros_like(state.mean),
         product=jnp.zeros_like(state.product),
-        seen=jnp.zeros_like(state.seen),
+        draws=jnp.zeros_like(state.draws),
     )
 
 

@@ -143,17 +143,17 @@ def _weighted(
 def _fitted(draw: Callable[[Proposal, int], tuple[Any, Any]], proposal: Proposal) -> Proposal:
     """The proposals that rounds of draws lead to.
 
-    A data set whose proposal has settled keeps it while others go on, so that it is what it would be alone.
+    A data set whose proposal has converged keeps it while others continue, so that it is what it would be alone.
     """
     number, size = proposal.at.shape
     if size > MOMENTS_UP_TO:
         return proposal
     state = Round(proposal, np.zeros(number), np.zeros(number, dtype=bool))
     for turn in range(ROUNDS[1]):
-        settled = np.asarray(state.settled) & (turn >= ROUNDS[0])
-        if settled.all():
+        converged = np.asarray(state.converged) & (turn >= ROUNDS[0])
+        if converged.all():
             break
-        state = _IMPROVED(*draw(state.proposal, turn), state, settled)
+        state = _IMPROVED(*draw(state.proposal, turn), state, converged)
     return state.proposal
 
 
@@ -254,12 +254,12 @@ class Round(NamedTuple):
 
     proposal: Of the next round.
     effective: Effective draws of the last.
-    settled: Whether a further one promises little.
+    converged: Whether a further one promises little.
     """
 
     proposal: Proposal
     effective: Any
-    settled: Any
+    converged: Any
 
 
 def first_proposal(mode: Mode) -> Proposal:

@@ -22,7 +22,7 @@ from bayesjudge.inference.programs.density import Arrays, Density, Sets
 #: spend half of all their leapfrog steps on getting there.
 MODE_UP_TO = 500
 #: Largest gradient of what may pass for a mode. A search that ran away stops at millions.
-SETTLED = 1.0
+AT_MODE = 1.0
 
 
 class Chains(NamedTuple):
@@ -53,8 +53,8 @@ def find_starts(target: Density, arrays: Arrays, many: Sets | None = None) -> Mo
     plain = Mode(start, blank, np.full(number, np.inf), np.zeros(number, dtype=int))
     at = slopes(target.potential, arrays, many)
     mode = find_modes(at, start) if size <= MODE_UP_TO else _rough_modes(at, start)
-    settled = mode.gradient_norm < SETTLED
-    return Mode(*(chosen(settled, found, other) for found, other in zip(mode, plain, strict=True)))
+    at_mode = mode.gradient_norm < AT_MODE
+    return Mode(*(chosen(at_mode, found, other) for found, other in zip(mode, plain, strict=True)))
 
 
 def place_chains(

@@ -41,9 +41,9 @@ def shared(report: Report | None, parts: int) -> list[Report | None]:
         return [None] * parts
     counts, one_at_a_time = [0] * parts, Lock()
 
-    def told(part: int, done: int, total: int) -> None:
+    def advance(part: int, done: int, total: int) -> None:
         with one_at_a_time:
             counts[part] = done
             report(sum(counts), parts * total)
 
-    return [partial(told, part) for part in range(parts)]
+    return [partial(advance, part) for part in range(parts)]

@@ -225,9 +225,9 @@ def chi_squared(ranks: NDArray[np.int64], draws: int, *, least: int = 10) -> flo
     bins = int(np.clip(len(ranks) // least, 2, draws + 1))
     # Of unequal width where the ranks do not divide: each expects its own share.
     edges = np.linspace(0, draws + 1, bins + 1).round().astype(int)
-    seen = np.diff(np.concatenate([[0], np.bincount(ranks, minlength=draws + 1).cumsum()])[edges])
+    observed = np.diff(np.concatenate([[0], np.bincount(ranks, minlength=draws + 1).cumsum()])[edges])
     expected = len(ranks) * np.diff(edges) / (draws + 1)
-    return float(chdtrc(bins - 1, float((((seen - expected) ** 2) / expected).sum())))
+    return float(chdtrc(bins - 1, float((((observed - expected) ** 2) / expected).sum())))
 
 
 def ranks_among(true: NDArray[np.float64], others: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:

@@ -82,11 +82,11 @@ class Simulator:
                 f"{lost} of {replicates} parameters drawn from the prior of {self.model.label} "
                 "lie on the edge of their support; give it a less extreme prior"
             )
-        seen = {
+        observed = {
             name: np.asarray(drawn[name]).astype(np.asarray(self.data[name]).dtype) for name in self.data.observations
         }
         datasets = tuple(
-            with_observations(self.model, self.data, {name: values[k] for name, values in seen.items()})
+            with_observations(self.model, self.data, {name: values[k] for name, values in observed.items()})
             for k in range(replicates)
         )
         return World(datasets=datasets, points=points)
@@ -94,9 +94,9 @@ class Simulator:
     def rank(self, world: World, drawn: NDArray[np.float64]) -> Ranked:
         """Every scalar parameter, the log likelihood, and the extra quantities."""
         points = np.concatenate([world.points[:, None], drawn], axis=1)
-        seen = {name: np.stack([data[name] for data in world.datasets]) for name in self.data.observations}
+        observed = {name: np.stack([data[name] for data in world.datasets]) for name in self.data.observations}
         shared = {name: a for name, a in self.data.arrays.items() if name not in self.data.observations}
-        sites, more = self._look(points, seen, _on_device(shared))
+        sites, more = self._look(points, observed, _on_device(shared))
         names, parameters = self._parameters(sites)
         values = np.concatenate([parameters, np.asarray(more)])
         return Ranked(
@@ -122,23 +122,23 @@ class Simulator:
         def one(key: Any, arrays: _Sites) -> Any:
             sites = self.model.simulate(key, self.data.with_arrays(arrays))
             latent = {name: sites[name] for name in target.dims if name not in names}
-            seen = {name: sites[name] for name in names}
-            return seen, target.unconstrain(latent, {**arrays, **seen})
+            observed = {name: sites[name] for name in names}
+            return observed, target.unconstrain(latent, {**arrays, **observed})
 
         return jax.jit(lambda keys, arrays: each_draw(lambda key: one(key, arrays), keys, most=TOGETHER))
 
     @cached_property
     def _look(self) -> Callable[..., Any]:
-        """Compiled ``(points (R, N, d), seen {name: (R, ...)}, constants) -> sites, more (Q, R, N)``."""
+        """Compiled ``(points (R, N, d), observed {name: (R, ...)}, constants) -> sites, more (Q, R, N)``."""
         import jax
         import jax.numpy as jnp
 
-        def in_world(points: Any, seen: Any, constants: _Sites) -> Any:
-            return jax.vmap(lambda point: self._at(point, {**constants, **seen}))(points)
+        def in_world(points: Any, observed: Any, constants: _Sites) -> Any:
+            return jax.vmap(lambda point: self._at(point, {**constants, **observed}))(points)
 
-        def program(points: Any, seen: Any, constants: _Sites) -> tuple[_Sites, Any]:
+        def program(points: Any, observed: Any, constants: _Sites) -> tuple[_Sites, Any]:
             # Memory must not grow with the number of replicates.
-            sites, found = each_draw(lambda row: in_world(row[0], row[1], constants), (points, seen), most=TOGETHER)
+            sites, found = each_draw(lambda row: in_world(row[0], row[1], constants), (points, observed), most=TOGETHER)
             return sites, jnp.moveaxis(found, -1, 0)
 
         return jax.jit(program)

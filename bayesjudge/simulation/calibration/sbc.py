@@ -99,7 +99,7 @@ def sbc(
     ------
     UsageError
         Fewer draws than ranks are asked for; a folder that keeps the blocks of other settings; data that list
-        only the patterns that were seen.
+        only the patterns that occurred.
 
     Examples
     --------

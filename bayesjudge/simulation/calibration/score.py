@@ -66,18 +66,18 @@ def score_check(model: Model, data: Data, *, replicates: int = 2000, seed: int =
 
 
 def score_program(log_density: Callable[[Any, Mapping[str, Any]], Any]) -> Callable[..., Any]:
-    """Compiled ``(points (R, d), directions (R, d), seen {name: (R, ...)}, shared) -> scores, curvatures``.
+    """Compiled ``(points (R, d), directions (R, d), observed {name: (R, ...)}, shared) -> scores, curvatures``.
 
     The second are the products of the Hessian of ``log_density(z, arrays)`` with the directions.
     """
     import jax
 
-    def every(points: Any, directions: Any, seen: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
+    def every(points: Any, directions: Any, observed: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
         def along(row: Any) -> Any:
             z, v, mine = row
             return jax.jvp(jax.grad(lambda at: log_density(at, {**shared, **mine})), (z,), (v,))
 
-        return each_draw(along, (points, directions, seen), most=TOGETHER)
+        return each_draw(along, (points, directions, observed), most=TOGETHER)
 
     return jax.jit(every)
 
@@ -88,10 +88,10 @@ def moments_of(program: Callable[..., Any], world: World, data: Data, *, seed: i
 
     accelerator.prepare()
     shared = accelerator.to_device({k: a for k, a in data.arrays.items() if k not in data.observations})
-    seen = {name: np.stack([one[name] for one in world.datasets]) for name in data.observations}
+    observed = {name: np.stack([one[name] for one in world.datasets]) for name in data.observations}
     # Signs: E[v_i (Hv)_i] is the i-th entry of the diagonal of H (Hutchinson 1990).
     signs = np.random.default_rng(seed).choice(np.array([-1.0, 1.0]), size=world.points.shape)
-    score, turned = (np.asarray(part, dtype=float) for part in program(world.points, signs, seen, shared))
+    score, turned = (np.asarray(part, dtype=float) for part in program(world.points, signs, observed, shared))
     return score_moments(world.points, score, signs * turned)
 
 

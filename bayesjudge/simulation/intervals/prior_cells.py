@@ -41,7 +41,7 @@ def prior_cell(model: Model, data: Data, *, value: float = 1.0) -> Cell:
     Raises
     ------
     UsageError
-        Data that list only the patterns that were seen, so that simulated ones would have no place.
+        Data that list only the patterns that occurred, so that simulated ones would have no place.
 
     References
     ----------

@@ -99,18 +99,18 @@ def verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
     }
     rows = []
     for name, mine in parts.items():
-        agreed, seen = int(pairs.agrees[mine].sum()), int(mine.sum())
-        low, high = clopper_pearson(agreed, seen, prob=prob)
+        agreed, verified = int(pairs.agrees[mine].sum()), int(mine.sum())
+        low, high = clopper_pearson(agreed, verified, prob=prob)
         rows.append(
             {
                 "estimand": "consistency",
                 "unit": name,
                 "method": "verified share",
-                "point": agreed / seen if seen else np.nan,
+                "point": agreed / verified if verified else np.nan,
                 "lower": low,
                 "upper": high,
                 "prob": prob,
-                "n": seen,
+                "n": verified,
             }
         )
     return Estimates.from_rows(rows)

@@ -80,10 +80,10 @@ def audit(value: float, seed: int) -> World:
 
     rng = np.random.default_rng([seed, 10])
     pairs = simulate_pairs(seed=seed, n=_ITEMS, dimensions=4, verified=int(value)).pairs
-    seen, spread = features(pairs), np.array([0.5, 0.5, 0.5, 0.2]) * abs(rng.normal(size=4))
+    known, spread = features(pairs), np.array([0.5, 0.5, 0.5, 0.2]) * abs(rng.normal(size=4))
     # Question types differ: their scale is Rayleigh, the others' are half-normal.
     spread[1] = rng.rayleigh(0.5)
-    chance = expit(rng.normal(0, 1.5) + seen.x @ (spread[seen.block] * rng.normal(size=len(seen.block))))
+    chance = expit(rng.normal(0, 1.5) + known.x @ (spread[known.block] * rng.normal(size=len(known.block))))
     people = np.where((rng.random(_ITEMS) < chance) == pairs.prefers_a, "a", "b")
     frame = pairs.frame.assign(human_prefers=pd.Series(people).where(pairs.verified))
     return replace(pairs, frame=frame), consistency(pairs, chance)
@@ -123,7 +123,7 @@ def judged(value: float, seed: int) -> World:
         log_tie=-50,
         slope=rng.normal(1, 1),
         position=rng.normal(),
-        taste=abs(rng.normal(0, 0.5)),
+        deviation=abs(rng.normal(0, 0.5)),
     )
     log = simulate_battles(seed=seed, design=design)
     # A key of any length: Elo has two parts, what a judge adds has four.
@@ -141,7 +141,7 @@ def _zero_sum(values: Floats) -> Floats:
 def graded(value: float, seed: int) -> World:
     """A judge of the prior of `judge_temperature`, by battles, of which a third have a vote.
 
-    The gaps are those of a judge with tastes of its own, as where nothing is drawn from a prior; the votes
+    The gaps are those of a judge with deviations of its own, as where nothing is drawn from a prior; the votes
     follow from the gaps alone, as the model has it.
     """
     from bayesjudge.counts.battles.counts import count_battles

@@ -81,7 +81,7 @@ def _league(strengths: Any, battles: int, seed: int) -> World:
 
 
 def graded(value: float, seed: int) -> World:
-    """Battles of which people voted on a third, and a judge with tastes of its own scored all."""
+    """Battles of which people voted on a third, and a judge with deviations of its own scored all."""
     from bayesjudge.counts.battles.counts import count_battles
     from bayesjudge.datasets import BattleDesign, simulate_battles, soft_truth
 
@@ -132,7 +132,7 @@ def _audited(seed: int, **world: Any) -> World:
 
 
 def consistency(pairs: Pairs, probability: Any) -> Truth:
-    """How often people would agree with the decisions they have not seen, all of them and each question type.
+    """How often people would agree with the decisions they have not verified, all of them and each question type.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Folds:
 
     fold: Fold of each row of the table, −1 where nobody verified it.
     question: Code of each one's question.
-    by_question: Whether whole questions are held out, because the unverified pairs are about questions unseen.
+    by_question: Whether whole questions are held out, because the unverified pairs are about new questions.
     """
 
     fold: NDArray[np.int64]
@@ -37,10 +37,10 @@ class Folds:
 
 
 def make_folds(pairs: Pairs, *, folds: int, seed: int) -> Folds:
-    """Split the verified pairs at random, or by question where deployment is on unseen questions.
+    """Split the verified pairs at random, or by question where deployment is on new questions.
 
-    Random folds are blind to what goes wrong on new questions: the model has seen the questions it is tested
-    on (METHODS 3.2).
+    Random folds are blind to what goes wrong on new questions: the model was fitted to the questions it is
+    tested on (METHODS 3.2).
     """
     verified, by_question = pairs.verified, pairs.mostly_new_questions
     question = pairs.codes("question")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Flips are applied when P(their precision is above ½) exceeds this.
 SURE = 0.9
-#: Verified questions below which flips on unseen questions are not applied.
+#: Verified questions below which flips on new questions are not applied.
 LEAST_QUESTIONS = 10
 FOLDS = 10
 #: Draws of the Bayesian bootstrap over questions.
@@ -97,7 +97,7 @@ def guard_of(
     """Cross-validate flips on the verified pairs (METHODS 3.2).
 
     Flips are verdicts with P(agree) below ½. What they gain in pairs are wins, what they lose losses; the
-    precision's posterior is Beta(1 + wins, 1 + losses), and where whole questions are unseen a Bayesian
+    precision's posterior is Beta(1 + wins, 1 + losses), and where whole questions are new a Bayesian
     bootstrap over questions must agree.
     """
     split = make_folds(pairs, folds=folds, seed=seed)

@@ -82,7 +82,7 @@ def compare_methods(
             try:
                 found = method(pairs.hide(out))
             except InputError as error:
-                # Told, not hidden: too few verified pairs are a finding about the data.
+                # Reported, not hidden: too few verified pairs are a finding about the data.
                 warnings.append(f"{name} left out of the comparison: {error.problems[0].found} in a fold")
                 break
             mine = out[found.rows]
@@ -259,7 +259,7 @@ def held_out_figures(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
         right, flip = mine["agrees"].to_numpy(), mine["flip"].to_numpy(dtype=bool)
         after = np.where(flip, 1 - right, right)
         known = mine[np.isfinite(mine["score"])]
-        score, seen = known["score"].to_numpy(), known["agrees"].to_numpy()
+        score, agrees = known["score"].to_numpy(), known["agrees"].to_numpy()
         item, scored = mine["item"].to_numpy(), known["item"].to_numpy()
         bins = reliability_bins(mine, methods=[str(name)], prob=0.95)
         error = (bins["predicted"] - bins["observed"]).abs()
@@ -270,8 +270,8 @@ def held_out_figures(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
             "after": float(now),
             "gain": float(mean_by_pair(after - right, item).mean()),
             "flips": float(flips),
-            "auc": np.nan if name == JUDGE else auc(score, seen),
-            "brier": float(mean_by_pair((score - seen) ** 2, scored).mean()) if len(known) else np.nan,
+            "auc": np.nan if name == JUDGE else auc(score, agrees),
+            "brier": float(mean_by_pair((score - agrees) ** 2, scored).mean()) if len(known) else np.nan,
             "ece": float(np.average(error, weights=bins["n"])) if len(bins) else np.nan,
         }
     return found

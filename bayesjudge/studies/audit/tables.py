@@ -49,7 +49,7 @@ def trust_table(
     """One row an unverified verdict; where there is none, one row a verified verdict.
 
     Returns: ``item, judge, category, model_a, model_b, order, judge_prefers``; ``trust, lower, upper``: P(people agree)
-        with its interval, for verified verdicts by a model that had not seen their pair; ``flip``: reversed (only
+        with its interval, for verified verdicts by a model fitted without their pair; ``flip``: reversed (only
         where the guard is open, and nothing that is verified); ``corrected``: the preference after that; ``prob_a``:
         P(people prefer a), a soft target for `bj.elo`; ``partial_ot``: the transport score; ``direction_1,
         direction_2``: place among the principal directions.
@@ -89,7 +89,7 @@ def battle_table(pairs: Pairs, trust: pd.DataFrame, guard: Guard) -> pd.DataFram
     """Every pair of two named models as a battle, with a soft target for `bj.elo`.
 
     Returns: ``item, judge, model_a, model_b, prompt, human, prob_a``: which question the pair answers, what people said
-        of the verified pairs, and P(people prefer a) of all, for verified pairs by a model that had not seen them:
+        of the verified pairs, and P(people prefer a) of all, for verified pairs by a model fitted without them:
         `elo` learns from these how far the probabilities can be trusted, uses the others at that temperature, and takes
         battles on one question together. No rows where no models are named.
     """

@@ -39,7 +39,7 @@ def elo_warnings(
     return [
         *counts.warnings,
         *_scale(counts),
-        *_unseen(counts),
+        *_without_votes(counts),
         *_penalised(estimates),
         *_judges(diagnostics),
         *_slopes(counts, diagnostics),
@@ -73,8 +73,8 @@ def _scale(counts: BattleCounts) -> list[str]:
     return ["no human votes: every Elo is on its judge's own scale: what that judge prefers, not what people do"]
 
 
-def _unseen(counts: BattleCounts) -> list[str]:
-    """Models that only judges have seen."""
+def _without_votes(counts: BattleCounts) -> list[str]:
+    """Models that nobody voted on."""
     if not counts.human.votes.sum():
         return []
     voted = np.unique(np.concatenate([counts.human.first, counts.human.second]))

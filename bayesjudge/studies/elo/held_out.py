@@ -1,4 +1,4 @@
-"""What people would say of models that only judges have seen: predictions beside conformal intervals."""
+"""The Elo that human votes would give models that only judges have compared: predictions and conformal intervals."""
 
 from __future__ import annotations
 

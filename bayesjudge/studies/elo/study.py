@@ -176,7 +176,7 @@ def _as_independent(rows: Estimates) -> Estimates:
 
 
 def _diagnostics(counts: BattleCounts, bayes: Sequence[Estimates], options: EloOptions) -> Estimates:
-    """What the models say of ties, slopes, tastes and effects, then every diagnostic of each judge."""
+    """The models' ties, slopes, deviations and effects, then every diagnostic of each judge."""
     own = [
         rows.where(estimand=[kind for kind in rows.frame["estimand"].unique() if kind not in _ESTIMANDS])
         for rows in bayes

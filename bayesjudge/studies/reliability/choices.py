@@ -90,11 +90,11 @@ def _gate(one: ChoiceFit) -> Gate:
 
 
 def _predictive(one: ChoiceFit, prob: float) -> list[dict[str, object]]:
-    unit, seen = _name(one), one.statistics(one.data.n[None])
+    unit, observed = _name(one), one.statistics(one.data.n[None])
     again = one.statistics(one.draws.replicated)
     return [
         {"statistic": name, **dict.fromkeys(_BOOTSTRAP, np.nan), **row}
-        for name, value in seen.items()
+        for name, value in observed.items()
         for row in compared([{unit: value}, {unit: again[name]}, None], prob, _NOTE)
     ]
 

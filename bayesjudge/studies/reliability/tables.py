@@ -108,16 +108,18 @@ def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
 def _items(pair: Pairwise) -> pd.DataFrame:
     """Counts and exact tests of every item, and what its flip rate and majority probably are."""
     key = ["judge", "group", "item"]
-    seen = pair.baseline.items.drop(columns=["condition", "mean_flip_rate"])
-    seen = seen.rename(columns={"flip_rate": "flip_rate_seen", "majority": "majority_seen", "stratum": "stratum_seen"})
+    observed = pair.baseline.items.drop(columns=["condition", "mean_flip_rate"])
+    observed = observed.rename(
+        columns={"flip_rate": "flip_rate_observed", "majority": "majority_observed", "stratum": "stratum_observed"}
+    )
     believed = pair.items.drop(columns=["category", "trials"])
-    return seen.merge(believed, on=key, how="left")
+    return observed.merge(believed, on=key, how="left")
 
 
 def _curves(pair: Pairwise) -> pd.DataFrame:
     """Curves against the true majority (of the posterior) and against that of the trials made (exact)."""
     true = pair.curves[pair.curves["reference"] == "true"].assign(method=pair.fit.model.label)
-    exact = pair.baseline.curves.assign(method=EXACT, reference="seen")
+    exact = pair.baseline.curves.assign(method=EXACT, reference="observed")
     return pd.concat([true, exact], ignore_index=True)
 
 
