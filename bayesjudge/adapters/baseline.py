@@ -109,11 +109,11 @@ def _rows(
     if counts.weighted:
         raise UsageError(f"baseline {label!r} takes labels as drawn evenly, and the table has label_probability")
     items = counts.items[counts.judges[0]]
-    seen = items.runs > 0
-    verdict = np.where(seen, items.positives / np.maximum(items.runs, 1), np.nan)
+    judged = items.runs > 0
+    verdict = np.where(judged, items.positives / np.maximum(items.runs, 1), np.nan)
     y, v = (
         np.repeat(array, items.n, axis=0)
-        for array in (np.where(seen & (items.label >= 0), items.label, np.nan), verdict)
+        for array in (np.where(judged & (items.label >= 0), items.label, np.nan), verdict)
     )
     columns = {("accuracy", name): (y[:, k], v[:, k]) for k, name in enumerate(counts.models)}
     if differences:

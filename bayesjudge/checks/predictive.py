@@ -162,9 +162,9 @@ def compared(shown: Sequence[_Values | None], prob: float, note: str) -> list[di
     """Rows of one statistic from its values (samples,) by unit in the observed, predicted and resampled data."""
     observed, predicted, resampled = (values or {} for values in shown)
     rows = []
-    for unit, seen in observed.items():
-        row = {"unit": unit, "observed": float(seen[0]), "note": note}
-        row |= _predictive(float(seen[0]), predicted.get(unit), prob)
+    for unit, figure in observed.items():
+        row = {"unit": unit, "observed": float(figure[0]), "note": note}
+        row |= _predictive(float(figure[0]), predicted.get(unit), prob)
         rows.append(row if note else row | _bootstrap(resampled.get(unit), prob))
     return rows
 
@@ -173,7 +173,7 @@ def _values(found: Mapping[str, Any]) -> _Values:
     return {str(unit): np.asarray(value, dtype=float) for unit, value in found.items()}
 
 
-def _predictive(seen: float, draws: NDArray[np.float64] | None, prob: float) -> dict[str, Any]:
+def _predictive(observed: float, draws: NDArray[np.float64] | None, prob: float) -> dict[str, Any]:
     if draws is None or not np.isfinite(draws).all():
         return {
             "mean": np.nan,
@@ -184,7 +184,7 @@ def _predictive(seen: float, draws: NDArray[np.float64] | None, prob: float) -> 
             "note": "undefined in some replicated data sets, so not compared",
         }
     low, high = np.quantile(draws, [(1 - prob) / 2, (1 + prob) / 2])
-    tail = float(np.mean(draws > seen) + np.mean(draws == seen) / 2)
+    tail = float(np.mean(draws > observed) + np.mean(draws == observed) / 2)
     p_value = 2 * min(tail, 1 - tail)
     return {
         "mean": float(draws.mean()),
@@ -251,7 +251,7 @@ def _cluster_of_entry(data: Data, stratum: NDArray[np.int64]) -> NDArray[np.int6
 def _whole_clusters(
     observed: NDArray[np.int64], cluster: NDArray[np.int64], replicates: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    seen, code = np.unique(cluster, return_inverse=True)
-    times = rng.multinomial(len(seen), np.full(len(seen), 1 / len(seen)), size=replicates)
+    names, code = np.unique(cluster, return_inverse=True)
+    times = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=replicates)
     counts: NDArray[np.int64] = times[:, code.reshape(-1)] * observed
     return counts

@@ -14,7 +14,7 @@ from bayesjudge.model import Data, GenerativeModel, Model, with_parameters
 
 
 def prior_predictive(model: Model, table: Any, *, draws: int = 1000, prob: float = 0.95, seed: int = 0) -> pd.DataFrame:
-    """What a model says before it has seen an answer, for the design of a table.
+    """What a model predicts before any data, for the design of a table.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def prior_predictive(model: Model, table: Any, *, draws: int = 1000, prob: float
         kept = said[["estimand", "unit", "point", "lower", "upper"]]
         named = kept.rename(columns={"estimand": "quantity", "point": "mean"})
         rows += [dict(zip(named.columns, row, strict=True)) for row in named.itertuples(index=False)]
-    seen: Any = {name: values.to_numpy()[0] for name, values in found["prior_predictive"].items()}
-    observed = seen if data.also_observed else seen[data.observed]
+    sample: Any = {name: values.to_numpy()[0] for name, values in found["prior_predictive"].items()}
+    observed = sample if data.also_observed else sample[data.observed]
     tails = [0.5 - prob / 2, 0.5 + prob / 2]
     for name, statistic in model.statistics.items():
         for unit, values in statistic(observed, plain).items():

@@ -145,7 +145,7 @@ def _sizes(counts: VerdictCounts, n: NDArray[Any]) -> dict[str, int]:
 def _shared_items(counts: VerdictCounts) -> dict[str, int]:
     """Items that both models of a pair answered (key ``a − b``)."""
     items = counts.items[counts.judges[0]]
-    seen = (items.runs > 0).astype(float)
-    both = (seen * items.n[:, None]).T @ seen
+    judged = (items.runs > 0).astype(float)
+    both = (judged * items.n[:, None]).T @ judged
     pairs = itertools.combinations(range(len(counts.models)), 2)
     return {f"{counts.models[a]} − {counts.models[b]}": int(both[a, b]) for a, b in pairs}

@@ -43,7 +43,7 @@ def scores(theta: Array, q1: Array, q0: Array, *, enriched: bool) -> Array:
 def information(theta: Array, q1: Array, q0: Array, *, n: Array, enriched: bool) -> Array:
     """Minus the Hessian of ``Σ n log p`` by the same logits, (U, 3, 3), without negative eigenvalues.
 
-    By Louis (1982): the information of complete data less the variance of its score given what was seen.
+    By Louis (1982): the information of complete data less the variance of its score given the data.
     """
     share, unlabelled = _share(theta, q1, q0), n[:, :2]
     right = n[:, 4] + n[:, 5] + (unlabelled * share).sum(axis=1)

@@ -103,8 +103,8 @@ class JudgeError(GenerativeModel):
         logit_1, logit_0 = numpyro_channel(self.pooling, prior, 1, data.size(dim), dim)
         log_p = log_cells(theta, logit_1[0], logit_0[0], enriched=self._enriched).reshape(-1)
         with numpyro.plate("pattern", data.size("pattern"), dim=-1):
-            seen = PatternCounts(log_p, data["stratum"], data["total"])
-            numpyro.sample("n", seen, obs=data.arrays.get("n"))
+            counts = PatternCounts(log_p, data["stratum"], data["total"])
+            numpyro.sample("n", counts, obs=data.arrays.get("n"))
 
     def pymc(self, data: Data) -> Any:
         """The same model in PyMC."""

@@ -169,7 +169,7 @@ def _within(draws: xr.DataArray, group: str, data: Data) -> xr.DataArray:
 def _statistic(numerator: tuple[str, ...], denominator: tuple[str, ...]) -> Statistic:
     """Share of each unit's answers with these properties among those with other ones.
 
-    What was never seen (a unit without labels) is left out rather than shown as 0 of 0.
+    What never occurred (a unit without labels) is left out rather than shown as 0 of 0.
     """
 
     def shares(counts: Any, data: Data) -> dict[str, Any]:

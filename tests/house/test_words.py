@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[2] / "bayesjudge"
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "bayesjudge"
 ROOMS = ("report", "cli", "options", "judging", "studies")
 #: From the table of plain words: each has a plainer one there.
 FORBIDDEN = re.compile(
@@ -17,6 +18,10 @@ FORBIDDEN = re.compile(
     r"|wholly|whole|alike|apart|besides?|goes on|go on|looks? at|stands? for|wanted|guess(es)?|worlds?)\b",
     re.IGNORECASE,
 )
+#: Words that no line of the product has, be it a name, a comment or a sentence.
+NOWHERE = re.compile(r"(?<![a-z])(told|unseen|seen|settled|torn|tastes?)(?![a-z])", re.IGNORECASE)
+PRODUCT = ("bayesjudge/**/*.py", "bayesjudge/**/*.md", "bayesjudge/**/*.html", "models/**/*.py", "models/**/*.md")
+PAGES = ("examples/**/*.py", "README.md", "CONTRIBUTING.md", "VALIDATION.md", "benchmarks/README.md")
 #: Text that may have them, by file and word, and why.
 ALLOWED: dict[str, str] = {}
 
@@ -44,6 +49,18 @@ def test_no_word_stops_a_reader(room: str) -> None:
         for word in FORBIDDEN.finditer(text)
     ]
     assert [one for one in found if one not in ALLOWED] == []
+
+
+@pytest.mark.parametrize("pattern", [*PRODUCT, *PAGES])
+def test_five_words_occur_nowhere(pattern: str) -> None:
+    """Each has a plain word: message, distinguished; observed, known, new; estimated; conflicting; deviation."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {word[0]}"
+        for path in sorted(ROOT.glob(pattern))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        for word in NOWHERE.finditer(line)
+    ]
+    assert found == []
 
 
 def test_few_exceptions_are_needed() -> None:
