@@ -236,7 +236,7 @@ class GenerativeModel(ABC):
 
     def pymc(self, data: Data) -> Any:  # noqa: ARG002 a model may have a twin
         """The same model in PyMC."""
-        raise UsageError(f"{self.label} has no twin in PyMC: use engine='nuts', 'hmc' or 'laplace'")
+        raise UsageError(f"{self.label} has no PyMC model: use engine='nuts', 'hmc' or 'laplace'")
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:

@@ -52,7 +52,7 @@ def _of_answers(verdicts: Verdicts | ir.Table, columns: Sequence[str]) -> pd.Dat
             column=name,
             found=f"several values for item {several['item'][bad].iloc[0]!r}",
             allowed="one value for each answer (item and model), to be used in a formula",
-            fix="Settle on one before counting.",
+            fix="Give each answer one value before counting.",
         )
         for name in columns
         if (bad := several[name] > 1).any()

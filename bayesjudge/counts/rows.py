@@ -73,7 +73,7 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
         )
     _require_one_label(table, judges=names["judge"].nunique())
     if group or clusters:
-        table, alone = _settle(table, has_cluster=bool(clusters))
+        table, alone = _joined_with_items(table, has_cluster=bool(clusters))
         warnings += _alone_warning(alone, clusters)
     table = table.filter(table.runs > 0)
     groups = _distinct(table, "group") if group else (ALL,)
@@ -271,7 +271,7 @@ def _require_one_label(cells: IbisTable, *, judges: int) -> None:
         raise InputError([_conflicting("label", "answer (item and model)", sorted(conflicting["item"]))])
 
 
-def _settle(cells: IbisTable, *, has_cluster: bool) -> tuple[IbisTable, int]:
+def _joined_with_items(cells: IbisTable, *, has_cluster: bool) -> tuple[IbisTable, int]:
     """Give each item one group and one cluster; items without a cluster stand alone."""
     extra = [name for name in ("group", "cluster") if name in cells.columns]
     values = {name: cells[name].max() for name in extra}
@@ -300,7 +300,7 @@ def _conflicting(column: str, unit: str, items: list[str]) -> Problem:
         column=column,
         found=f"several values for item {', '.join(map(repr, items))}",
         allowed=f"one value for each {unit}",
-        fix="Settle on one before counting.",
+        fix=f"Give each {unit} one value before counting.",
     )
 
 

@@ -61,7 +61,7 @@ def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
             missing[base] = int(gaps.sum())
         if name in groups or is_bool_dtype(values) or not is_numeric_dtype(values):
             if function:
-                raise UsageError(f"{name} in a formula: {base!r} is no column of numbers that stands for itself")
+                raise UsageError(f"{name} in a formula: {base!r} is not a numeric column entered as it is")
             found[name] = _names(values)
             continue
         found[name], scale[name] = _standardised(name, function, values.to_numpy(np.float64, na_value=np.nan))

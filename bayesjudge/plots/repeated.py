@@ -66,7 +66,7 @@ def gap_scatter(frame: pd.DataFrame) -> Figure:
     axes.set_ylabel("flip rate")
     if len(judges) > 1:
         figure.legend(loc="outside upper left", ncols=legend_columns([str(judge) for judge in judges]))
-    footnote(figure, f"shaded: scores less than {SMALL_GAP:g} points apart")
+    footnote(figure, f"shaded: scores less than {SMALL_GAP:g} points different")
     return figure
 
 

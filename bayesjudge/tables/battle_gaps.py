@@ -26,7 +26,7 @@ def with_gap_named(table: pd.DataFrame) -> pd.DataFrame:
             [
                 Problem(
                     column="gap",
-                    found=f"gap beside {', '.join(others)}",
+                    found=f"gap together with {', '.join(others)}",
                     allowed="one column, or pair of columns, that gives how much a is preferred",
                     fix="Leave out all but one.",
                 )

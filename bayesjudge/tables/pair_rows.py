@@ -135,7 +135,7 @@ def _rules(coded: _Coded) -> list[Rule]:
             unit="item",
             name=coded.named,
             values="different preferences",
-            fix="Settle on one preference for each pair, for example by majority.",
+            fix="Give each pair one preference, for example by majority.",
         ),
         same_within(
             "category",
@@ -143,7 +143,7 @@ def _rules(coded: _Coded) -> list[Rule]:
             unit="item",
             name=coded.named,
             values="several categories",
-            fix="Settle on one category for each item.",
+            fix="Give each item one category.",
         ),
     ]
 

@@ -180,7 +180,7 @@ def _rules(coded: _Coded) -> list[Rule]:
             "answer",
             unit="answer (item and model)",
             name=coded.named("item", "model"),
-            fix="Settle on one label for each answer, for example by majority.",
+            fix="Give each answer one label, for example by majority.",
         ),
         _gold_agrees(coded),
         same_within(
@@ -248,7 +248,7 @@ def _gold_agrees(coded: _Coded) -> Rule:
         holds=holds,
         found=found,
         allowed="the same label in both tables",
-        fix="Settle on one label for each answer, or use one of the two.",
+        fix="Give each answer one label, or use one of the two.",
     )
 
 

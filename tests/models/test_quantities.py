@@ -115,7 +115,7 @@ def test_a_model_of_three_methods_has_name_label_rows_and_checks() -> None:
     import jax
 
     assert set(model.simulate(jax.random.key(0), data)) == {"p", "n"}
-    with pytest.raises(UsageError, match=r"has no twin in PyMC: use engine='nuts'"):
+    with pytest.raises(UsageError, match=r"has no PyMC model: use engine='nuts'"):
         model.pymc(data)
     with pytest.raises(UsageError, match="prior_scale must be above 0, got -1"):
         CoinOfOnes(prior_scale=-1)

@@ -208,5 +208,5 @@ def test_contradictions_that_a_column_explains_are_one_message() -> None:
     both = log.assign(round=["one", "two", "one", "one"] * 2, side=["x", "x", "y", "x"] * 2)
     with pytest.raises(InputError, match=r"within 'round' and 'side'.*--where round=one --where side=x"):
         read_verdicts(both)
-    with pytest.raises(InputError, match="Settle on one label"):
+    with pytest.raises(InputError, match="Give each answer one label"):
         read_verdicts(log.drop(columns="round"))

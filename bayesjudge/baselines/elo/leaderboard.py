@@ -136,8 +136,8 @@ def judge_beta(counts: BattleCounts, judge: str) -> float:
     if not beta > 0:
         found = "none" if np.isnan(beta) else f"β = {beta:.3g}"
         raise UsageError(
-            f"soft-elo needs a temperature above 0, and judge {judge!r} has {found} from {votes.n} human "
-            "votes that are no ties beside a score gap; use hard-elo or label-smoothing[0.75]"
+            f"soft-elo needs a temperature above 0, and judge {judge!r} has {found} from {votes.n} decisive "
+            "human votes with a score gap; use hard-elo or label-smoothing[0.75]"
         )
     return beta
 
