@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
 
 
+#: What stands for all of a question's own models, or baselines.
+DEFAULT = "default"
 type QuestionName = Literal["accuracy", "elo", "reliability", "audit"]
 
 
@@ -47,15 +49,13 @@ def find_baseline(name: str, question: str, own: Collection[str] = ()) -> Baseli
 def chosen_baselines(
     chosen: Iterable[Any] | None, *, question: QuestionName, own: Collection[str]
 ) -> tuple[list[str] | None, list[Baseline]]:
-    """Methods of this package and baselines of others among those chosen; None is all of this package."""
+    """Methods of this package and baselines of others among those chosen; None, as "default", is all of ours."""
     if chosen is None:
         return None, []
-    ours = [one for one in chosen if isinstance(one, str) and one in own]
-    others = [
-        one if isinstance(one, Baseline) else find_baseline(str(one), question, own)
-        for one in chosen
-        if one not in ours
-    ]
+    texts = [one for one in chosen if isinstance(one, str)]
+    others = [one for one in chosen if isinstance(one, Baseline)]
+    others += [find_baseline(one, question, own) for one in texts if one not in own and one != DEFAULT]
+    ours = None if DEFAULT in texts else [one for one in texts if one in own]
     for one in others:
         if one.question != question:
             raise UsageError(f"baseline {one.name!r} answers {one.question}, not {question}")

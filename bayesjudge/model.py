@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Data:
 
     weights: The array that says how many exchangeable observations each entry of ``observed`` stands for; leave-one-out
         then leaves out one of them, not the whole entry.
+    unobserved: Why no data can be drawn to be compared with those observed, for instance a likelihood that is a factor;
+        ``observed`` is then the empty text.
     also_observed: Further observed arrays, each with a likelihood site of its name, where one model speaks of several
         kinds of observation (human votes and a judge's scores).
     ragged: Axes whose length depends on the data; zeros along them represent no observation, so data sets of unequal
@@ -57,6 +59,7 @@ class Data:
     observed: str
     weights: str | None = None
     also_observed: tuple[str, ...] = ()
+    unobserved: str = ""
     ragged: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     units: Mapping[str, int] = field(default_factory=dict)
@@ -66,8 +69,8 @@ class Data:
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """Every observed array, the main one first."""
-        return (self.observed, *self.also_observed)
+        """Every observed array, the main one first; none where there is a reason for that."""
+        return () if self.unobserved else (self.observed, *self.also_observed)
 
     def size(self, dim: str) -> int:
         """Length of an axis as the arrays now have it (padding included)."""
@@ -360,6 +363,27 @@ class Describes(Protocol):
     def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:
         """JSON-ready facts by name."""
         ...
+
+
+class Elsewhere(NamedTuple):
+    """Who has the draws of a posterior, and ``(engine, seed, progress) -> tree``, an ArviZ tree with them."""
+
+    engine: str
+    draw: Callable[[Any, int, bool], xr.DataTree]
+
+
+@runtime_checkable
+class DrawnElsewhere(Protocol):
+    """A model whose draws others make, or have made: PyMC of its own model, or whoever stored a tree."""
+
+    def elsewhere(self, data: Data) -> Elsewhere | None:
+        """Where its draws come from; None where this package draws them."""
+        ...
+
+
+def elsewhere(model: Model, data: Data) -> Elsewhere | None:
+    """Where the draws of a model come from, if not from this package."""
+    return model.elsewhere(data) if isinstance(model, DrawnElsewhere) else None
 
 
 @runtime_checkable

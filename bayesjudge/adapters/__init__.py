@@ -1,7 +1,9 @@
-"""Other shapes than the protocols': a NumPyro function of plain arrays as a model, functions as baselines."""
+"""Other shapes than the protocols': functions, PyMC models and trees of draws as models, functions as baselines."""
 
 from bayesjudge.adapters.baseline import as_baseline
-from bayesjudge.adapters.function import FunctionModel, as_model
+from bayesjudge.adapters.function import FunctionModel
+from bayesjudge.adapters.model import as_model, model_or_fit
+from bayesjudge.adapters.tree import TreeModel
 from bayesjudge.adapters.views import data_view
 
-__all__ = ["FunctionModel", "as_baseline", "as_model", "data_view"]
+__all__ = ["FunctionModel", "TreeModel", "as_baseline", "as_model", "data_view", "model_or_fit"]

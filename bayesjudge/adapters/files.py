@@ -10,8 +10,8 @@ from bayesjudge.errors import UsageError, did_you_mean
 
 
 def names_file(text: Any) -> bool:
-    """Whether a text is ``file.py:name``."""
-    return isinstance(text, str) and ".py:" in text
+    """Whether a text is ``file.py:name``, or a NetCDF file."""
+    return isinstance(text, str) and (".py:" in text or text.endswith(".nc"))
 
 
 def from_file(text: Any, *, what: str) -> Any:

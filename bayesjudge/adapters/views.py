@@ -29,6 +29,8 @@ _OF_VERDICTS = {
     "positives": ("system",),
 }
 _OF_BATTLES = dict.fromkeys(("wins", "ties", "losses", "n", "first", "second"), ("pair",))
+#: Every array that a function may observe.
+VIEWS = _OF_BATTLES | _OF_VERDICTS
 
 
 def data_view(table: Any) -> Data:
@@ -68,6 +70,16 @@ def data_view(table: Any) -> Data:
         f"a function is a model of verdicts or of battles, not of {type(table).__name__}: give an object with the "
         "methods of bayesjudge.model.Model, as examples/own_model.py does"
     )
+
+
+def question_of(data: Data) -> str:
+    """Which question a view is of."""
+    return "elo" if "pair" in data.coords else "accuracy"
+
+
+def shown_arrays(data: Data) -> str:
+    """Names of the arrays that a function reads."""
+    return ", ".join(name for name in data.arrays if name in VIEWS)
 
 
 def resampled(data: Data, *, replicates: int, seed: int) -> dict[str, NDArray[np.int64]]:

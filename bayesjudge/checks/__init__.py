@@ -6,6 +6,7 @@ from bayesjudge.checks.loo import Loo, loo
 from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
 from bayesjudge.checks.prior_predictive import prior_predictive
 from bayesjudge.checks.sensitivity import PriorSensitivity, prior_sensitivity
+from bayesjudge.checks.unchecked import unchecked
 
 __all__ = [
     "Convergence",
@@ -19,4 +20,5 @@ __all__ = [
     "predictive_check",
     "prior_predictive",
     "prior_sensitivity",
+    "unchecked",
 ]

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.checks.unchecked import require_checked
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -93,6 +95,7 @@ def loo(fit: Fit) -> Loo:
     >>> found.n, found.bad
     (2000, 0)
     """
+    require_checked(fit, "leave-one-out")
     values, n, entry = _pointwise(fit)
     found = [_leave_one_out(one) for one in values]
     frame = pd.DataFrame(found, columns=["elpd", "p_loo", "pareto_k"])

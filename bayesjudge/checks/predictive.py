@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.errors import require_choice
+from bayesjudge.checks.unchecked import require_checked
+from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.model import Resamples
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def predictive_check(
     Raises
     ------
     UsageError
-        A group that does not exist.
+        A group that does not exist, or that the fit's tree does not have.
 
     References
     ----------
@@ -112,7 +113,11 @@ def predictive_check(
     (True, 'verdict rate')
     """
     require_choice("group", group, GROUPS)
+    if group == "posterior_predictive":
+        require_checked(fit, "predictive")
     data, fit = fit.data, fit if group == "posterior_predictive" else fit.with_prior()
+    if group not in fit.tree:
+        raise UsageError(f"the tree of {fit.model.label} has no group {group}")
     predicted = _of_data(data, lambda name: _rows(fit.tree[group][name].to_numpy(), np.shape(data[name])))
     note, resampled = _resampled(fit, replicates, seed)
     samples = (_of_data(data, lambda name: np.asarray(data[name])[None]), predicted, resampled)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.checks.loo import has_flat_tail
+from bayesjudge.checks.unchecked import require_checked
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates.posterior import headline
 from bayesjudge.model import GivesQuantities, HasExchangeable
@@ -92,6 +93,7 @@ def prior_sensitivity(
     >>> prior_sensitivity(result, quantities={"accuracy": result.posterior["theta"]}).passed
     True
     """
+    require_checked(fit, "sensitivity")
     scaled = _scaled_priors(fit, priors)
     log_prior = fit.tree["log_prior"].to_dataset()[list(scaled)]
     log_likelihood = fit.tree["log_likelihood"].to_dataset()

@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.inference import tree
+from bayesjudge.inference.elsewhere import taken
 from bayesjudge.inference.engines import Engine, Job, engine_of
 from bayesjudge.inference.gate import MOST_PARETO_K, gate_of
 from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.storage import write_tree
-from bayesjudge.model import Data, Describes, GivesQuantities, Model, latent_sites, with_parameters
+from bayesjudge.model import Data, Describes, GivesQuantities, Model, elsewhere, latent_sites, with_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,9 +97,10 @@ class Fit:
         """The fit with the groups ``prior`` and ``prior_predictive``, as many draws as replicates.
 
         They are drawn only on request: no answer reads them, and to compile and draw them takes as long as
-        to sample the posterior of a small log.
+        to sample the posterior of a small log. Of draws that others made, and of a factor, there are none but those
+        that the tree has.
         """
-        if "prior" in self.tree:
+        if "prior" in self.tree or self.data.unobserved or elsewhere(self.model, self.data):
             return self
         sizes = self.tree["posterior_predictive"].sizes
         data = with_parameters(self.model, self.data)
@@ -171,6 +174,8 @@ class Fitting:
         As in `fit`, but for the engine, which is no name.
     compared : bool
         No answer rests on it, so that an approximation that gives way to NUTS is nothing to warn of.
+    made : Fit, optional
+        A fit that was made before, to these data.
     """
 
     model: Model
@@ -179,14 +184,20 @@ class Fitting:
     seed: int = 0
     progress: bool = False
     compared: bool = False
+    made: Fit | None = None
 
     def __call__(self) -> Fit:
         """Make the fit."""
+        if self.made is not None:
+            return _of_these_data(self.made, self.table)
         accelerator.prepare()
         compiled_programs.release_when_many()
         model, engine = self.model, self.engine
         plain = self.table if isinstance(self.table, Data) else model.prepare(self.table)
         data = with_parameters(model, plain)
+        if (others := elsewhere(model, plain)) is not None:
+            made, gate = taken(model, plain, others, engine=engine, seed=self.seed, progress=self.progress)
+            return Fit(model=model, data=plain, tree=made, gate=gate)
         job = Job(model=model, data=data, seed=self.seed, progress=self.progress)
         drawn, target = engine.run(job), job.target
         posterior = tree.posterior_dataset(target, data, drawn.flat)
@@ -204,6 +215,13 @@ class Fitting:
         )
         gate = gate_of(posterior, made["sample_stats"].dataset, latent=latent_sites(model))
         return Fit(model=model, data=plain, tree=made, gate=gate)
+
+
+def _of_these_data(made: Fit, table: Any) -> Fit:
+    data = table if isinstance(table, Data) else made.model.prepare(table)
+    if tree.data_hash(data) != made.manifest["data"]:
+        raise UsageError(f"the fit of {made.model.label} is of other data than these: fit it to this table")
+    return made
 
 
 def run_fits[K](jobs: Mapping[K, Fitting], *, executor: Executor | None = None, workers: int = 1) -> dict[K, Fit]:

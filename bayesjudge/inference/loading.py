@@ -41,8 +41,18 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     True
     """
     source, tree = str(path), read_tree(path)
-    if not {"manifest", "data"} <= set(tree.attrs):
+    if not is_fit(tree):
         raise UsageError(f"{source!r} holds no bayesjudge fit; write one with Fit.save(path)")
+    return fit_of(tree, source)
+
+
+def is_fit(tree: xr.DataTree) -> bool:
+    """Whether this package made a tree."""
+    return {"manifest", "data"} <= set(tree.attrs)
+
+
+def fit_of(tree: xr.DataTree, source: str) -> Fit:
+    """The fit of a tree that this package made; ``source`` is what messages call it."""
     if "draw" not in tree["posterior"].coords:
         raise UsageError(f"{source!r} was written by an earlier version, whose axes had other names: fit again")
     manifest = json.loads(str(tree.attrs["manifest"]))
@@ -81,6 +91,7 @@ def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
         coords={name: tuple(labels) for name, labels in design["coords"].items()},
         observed=design["observed"],
         weights=design["weights"],
+        unobserved=design.get("unobserved", ""),
         also_observed=tuple(design["also_observed"]),
         ragged=tuple(design["ragged"]),
         facts={name: _hashable(value) for name, value in design["facts"].items()},

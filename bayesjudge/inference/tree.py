@@ -93,7 +93,6 @@ def assemble(
     values = _constrained(target, data, flat)
     drawn = {name: value[:, keep].reshape(-1, *value.shape[2:]) for name, value in values.items()}
     replicated, log_likelihood, log_prior = _replicated(model, data, target, key_posterior, drawn)
-    names = list(data.observations)
     shape = (chains, len(keep))
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
@@ -102,17 +101,25 @@ def assemble(
         dims = {name: target.dims[name][: v.ndim - 2] for name, v in shaped.items()}
         return to_dataset(shaped, dims, data, draw=keep)
 
-    constants = {name: (dims, np.asarray(data[name])) for name, dims in data.dims.items() if name in data.arrays}
     groups = {
         "posterior": posterior,
         "sample_stats": _numbered(xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()})),
         "log_likelihood": dataset(log_likelihood),
         "log_prior": dataset(log_prior),
-        "posterior_predictive": dataset(replicated),
-        "observed_data": xr.Dataset({name: constants.pop(name) for name in names}),
-        "constant_data": xr.Dataset(constants),
+        **({"posterior_predictive": dataset(replicated)} if replicated else {}),
     }
-    tree = xr.DataTree.from_dict(groups)
+    return described(groups, model, data, seed=seed, facts=facts)
+
+
+def described(
+    groups: Mapping[str, xr.Dataset], model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]
+) -> xr.DataTree:
+    """A tree of groups of draws, with the data and with how they were made."""
+    constants = {name: (dims, np.asarray(data[name])) for name, dims in data.dims.items() if name in data.arrays}
+    observed = {name: constants.pop(name) for name in data.observations}
+    tree = xr.DataTree.from_dict(
+        {**groups, "observed_data": xr.Dataset(observed), "constant_data": xr.Dataset(constants)}
+    )
     tree.attrs = {
         "manifest": json.dumps(manifest(model, data, seed=seed, facts=facts), sort_keys=True),
         "data": json.dumps(_design(data)),
@@ -131,10 +138,14 @@ def _replicated(model: Model, data: Data, target: Density, key: Any, values: Map
     def one(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         sites = run(key, values, arrays)
         likelihoods = {name: sites[name]["fn"] for name in data.observations}
+        scored = {name: fn.log_prob(arrays[name]) for name, fn in likelihoods.items()}
+        if data.unobserved:  # a factor has a density all the same
+            factors = {name: site for name, site in sites.items() if site["type"] == "sample" and site["is_observed"]}
+            scored = {name: site["fn"].log_prob(site["value"]) for name, site in factors.items()}
         log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
         keys = dict(zip(likelihoods, jax.random.split(key, len(likelihoods)), strict=True))
         replicated = {name: fn.sample(keys[name]) for name, fn in likelihoods.items()}
-        return replicated, {name: fn.log_prob(arrays[name]) for name, fn in likelihoods.items()}, log_prior
+        return replicated, scored, log_prior
 
     def many(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
         keys = jax.random.split(key, next(iter(values.values())).shape[0])
@@ -190,9 +201,14 @@ def data_hash(data: Data) -> str:
 def manifest(model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What was fitted, with which options, seed, data and versions."""
     described: Any = model
-    options: dict[str, Any] = dataclasses.asdict(described) if dataclasses.is_dataclass(model) else {}
-    # A function is known by its name: JSON has no functions.
-    options = {name: _name_of(value) if callable(value) else value for name, value in options.items()}
+    # What is left out of a model's text, the draws that it holds, is no option.
+    entries: tuple[Any, ...] = dataclasses.fields(described) if dataclasses.is_dataclass(model) else ()
+    shown = {entry.name: vars(described)[entry.name] for entry in entries if entry.repr}
+    options: dict[str, Any] = {
+        # A function is known by its name: JSON has no functions.
+        name: _name_of(value) if callable(value) else dataclasses.asdict(_Option(value))["value"]
+        for name, value in shown.items()
+    }
     if not options.get("given"):  # every prior is the default
         options.pop("given", None)
     return {
@@ -203,6 +219,13 @@ def manifest(model: Model, data: Data, *, seed: int, facts: Mapping[str, Any]) -
         "versions": {name: v for name in _PACKAGES if (v := _version(name))},
         **facts,
     }
+
+
+@dataclasses.dataclass
+class _Option:
+    """A value, in which dataclasses are mappings once it is taken apart."""
+
+    value: Any
 
 
 def _name_of(function: Any) -> str:
@@ -222,6 +245,7 @@ def _design(data: Data) -> dict[str, Any]:
         **{name: {key: list(value) for key, value in part.items()} for name, part in names.items()},
         "observed": data.observed,
         "weights": data.weights,
+        "unobserved": data.unobserved,
         "also_observed": list(data.also_observed),
         "ragged": list(data.ragged),
         "facts": dict(data.facts),

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
+from numbers import Number
+from types import FunctionType
 from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args, get_origin, runtime_checkable
 
 from bayesjudge.conditions import condition_of
@@ -80,10 +82,11 @@ class QuestionOptions(Options):
         Option("Known truth by ``(estimand, unit)``, for simulated data.", flag="", recorded="never"),
     ] = None
     models: Annotated[
-        Sequence[str | Named | Callable[[Any], Any]] | None,
+        Sequence[Any] | None,
         Option(
-            "Model: a registered name, with options in brackets, or file.py:name of a NumPyro function; in "
-            "Python also an object; may be given more than once. By default the question's own.",
+            "Model: a registered name, with options in brackets, file.py:name of a function in NumPyro or PyMC, a .nc "
+            "file of a fit, or default for the question's own; in Python also the object itself. May be given more "
+            "than once.",
             flag="--model",
             metavar="<model>",
             recorded="given",
@@ -103,8 +106,8 @@ class QuestionOptions(Options):
     baselines: Annotated[
         Sequence[str | Named | Callable[..., Any]] | None,
         Option(
-            "Frequentist method: a name, or file.py:name of a function; in Python also a function or a "
-            "`Baseline`; may be given more than once. By default all of this package.",
+            "Frequentist method: a name, file.py:name of a function, or default for all of this package; in Python "
+            "also a function or a `Baseline`. May be given more than once.",
             flag="--baseline",
             metavar="<method>",
             recorded="given",
@@ -163,6 +166,11 @@ class QuestionOptions(Options):
             raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'")
 
     @property
+    def all_baselines(self) -> bool:
+        """Whether every baseline of the question's own was asked for: by default, or by that word."""
+        return self.baselines is None or any(isinstance(one, str) and one == "default" for one in self.baselines)
+
+    @property
     def sampling(self) -> Mapping[str, Any]:
         """Keywords of `fit`."""
         from bayesjudge.inference.engines import engine_of  # engines are slow to import
@@ -184,10 +192,12 @@ class QuestionOptions(Options):
 
 
 def _plain(value: Any) -> Any:
-    """A model or baseline by its name, a function by that of it."""
-    if isinstance(value, Named):
+    """A model or baseline by its name, a function by that of it, any other object by its type."""
+    if isinstance(value, str | Number) or value is None:
+        return value
+    if isinstance(value, Named) and isinstance(value.name, str) and value.name:
         return value.name
-    return value.__name__ if callable(value) else value
+    return value.__name__ if isinstance(value, FunctionType) else type(value).__name__
 
 
 class Question[**P, R](Protocol):

@@ -41,7 +41,13 @@ LABELS = {
 #: Key of a posterior at the beginning of a gate's reason.
 KEY = re.compile(r"^bayes:[^:\s]*")
 #: Beginnings and parts of warnings that are about checks.
-ABOUT_CHECKS = ("predictive checks", "prior sensitivity", "comparison of poolings", "Laplace approximation")
+ABOUT_CHECKS = (
+    "not checked of",
+    "predictive checks",
+    "prior sensitivity",
+    "comparison of poolings",
+    "Laplace approximation",
+)
 
 
 def page_of(

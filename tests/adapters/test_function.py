@@ -12,7 +12,7 @@ import pytest
 from numpyro import distributions as dist
 
 import bayesjudge as bj
-from bayesjudge.adapters import FunctionModel, as_model, data_view
+from bayesjudge.adapters import as_model, data_view
 from bayesjudge.datasets import simulate_battles, simulate_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.simulation import sbc
@@ -82,7 +82,7 @@ def test_it_has_rows_checks_ranks_a_page_and_json(answer: bj.Comparison, tmp_pat
     assert label in answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     found = json.loads(answer.to_json())
     (manifest,) = (one for name, one in found["manifest"]["fits"].items() if label in name)
-    assert manifest["options"] == {"function": f"{__name__}:validated_judge"}
+    assert manifest["options"]["function"] == f"{__name__}:validated_judge"
 
 
 def test_a_computed_accuracy_has_the_same_posterior(answer: bj.Comparison) -> None:
@@ -124,6 +124,11 @@ def test_a_file_has_it(tmp_path: Path) -> None:
         as_model("absent.py:f")
 
 
+def with_battles(data: Any) -> None:
+    with numpyro.plate("pair", data.size("pair")):
+        numpyro.sample("wins", dist.Binomial(data["n"], 0.5), obs=data["wins"])
+
+
 def blind(data: Any) -> None:
     with numpyro.plate("system", data.size("system")):
         numpyro.sample("accuracy", dist.Beta(1, 1))
@@ -158,15 +163,38 @@ def shapeless(data: Any) -> None:
         numpyro.sample("positives", dist.Binomial(data["n"], theta), obs=data["positives"])
 
 
+def elsewhere_plated(data: Any) -> None:
+    with numpyro.plate("models", 2):
+        theta = numpyro.sample("accuracy", dist.Beta(1, 1))
+        numpyro.sample("positives", dist.Binomial(data["n"], theta), obs=data["positives"])
+
+
+def test_a_factor_is_a_likelihood_whose_missing_checks_are_listed() -> None:
+    found = bj.accuracy(LOG.verdicts, models=[factored], **SHORT)
+    theta = found.estimates.where(estimand="accuracy").frame["point"]
+    view = data_view(LOG.verdicts)
+    # Beta(1 + positives, 1 + others): means of some 600 draws of sd .025.
+    np.testing.assert_allclose(theta[:2], (1 + view["positives"]) / (2 + view["n"]), atol=0.006)
+    assert found.checks["unchecked"]["check"].tolist() == ["predictive", "leave-one-out"]
+    why = "factored has the factor 'likelihood', from which no data can be drawn"
+    assert set(found.checks["unchecked"]["reason"]) == {why}
+    assert set(found.checks["sensitivity"]["diagnosis"]) == {"rests on the data"}
+    assert "not checked of bayes:factored" in found.show().html
+    model = as_model(factored)
+    data = model.prepare(LOG.verdicts)
+    with pytest.raises(UsageError, match="write the likelihood as a distribution of an array"):
+        sbc(model, data, replicates=4)
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [
         (blind, "observes nothing: give a site the name and values of an array, of labelled, unlabelled, n, positives"),
         (misnamed, "site 'heads' of misnamed must observe the array of its name"),
-        (nameless, "no site of nameless is an estimand; name one accuracy"),
-        (discrete, "site 'switch' of discrete is a discrete unknown"),
-        (factored, "writes its likelihood as the factor 'likelihood'"),
-        (shapeless, r"site 'accuracy' of shapeless has shape \(\), not one value for each of 2 systems"),
+        (nameless, "no site of nameless is named accuracy, which this question reports; it has theta, positives"),
+        (discrete, "site 'switch' of bayes:discrete is a discrete unknown: sum it out of the likelihood$"),
+        (shapeless, r"'accuracy' of shapeless has no axis, not one value for each system \(a, b\): put it within"),
+        (elsewhere_plated, r"'accuracy' of elsewhere_plated has the axes models, not one value for each system"),
         (strengths, "asks for the array 'pair', and the table has labelled"),
     ],
 )
@@ -176,8 +204,8 @@ def test_what_cannot_be_fitted_is_one_sentence(function: Any, words: str) -> Non
 
 
 def test_other_questions_and_populations_are_refused() -> None:
-    with pytest.raises(UsageError, match="no site of validated_judge is named elo or strength"):
-        FunctionModel(function=validated_judge).elo(None, data_view(LOG.verdicts))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no site of known is named elo or strength"):
+        as_model(with_battles, "known").prepare(simulate_battles(seed=1).battles)
     with pytest.raises(UsageError, match="leave population out"):
         bj.accuracy(LOG.verdicts, models=[validated_judge], population="items", **SHORT)
     with pytest.raises(UsageError, match="is no model"):

@@ -64,7 +64,7 @@ ROOMS = {
     "baselines": LEAVES | {"counts"},
     "datasets": LEAVES | {"counts"},
     "models": LEAVES | {"counts", "effects", "model", "priors"},
-    "adapters": {"baseline", "counts", "errors", "estimates", "maths", "model", "models", "tables"},
+    "adapters": LEAVES | {"baseline", "counts", "inference", "model", "models"},
     "checks": {"errors", "estimates", "model", "inference"},
     # Figures know estimates only; pages and screens are made of stored answers, without what was fitted.
     "plots": {"errors", "estimates", "text"},

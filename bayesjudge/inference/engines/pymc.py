@@ -62,27 +62,32 @@ class PyMC(Engine):
 
     def _sampled(self, job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
         """Constrained values by site, (chains, draws, ...), and sampler statistics."""
-        try:
-            import pymc as pm
-        except ImportError as error:
-            raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'") from error
-        # PyMC gives NumPyro one device a chain, so on a single device chains would run one after another.
-        together = {"chain_method": "vectorized"} if self.sampler == "numpyro" else {}
-        with job.model.pymc(job.data):
-            tree = pm.sample(
-                draws=self.draws,
-                tune=self.tune,
-                chains=self.chains,
-                cores=1,
-                nuts_sampler=self.sampler,
-                nuts={"target_accept": self.target_accept, **together},
-                random_seed=job.seed,
-                progressbar=job.progress,
-                quiet=not job.progress,
-                compute_convergence_checks=False,
-            )
+        tree = sampled(job.model.pymc(job.data), self, seed=job.seed, progress=job.progress)
         posterior, stats = tree["posterior"].dataset, tree["sample_stats"].dataset
         latent = [name for name in job.target.dims if name in posterior]
         values = {name: posterior[name].transpose("chain", "draw", ...).to_numpy() for name in latent}
         names = ("diverging", "energy", "lp", "n_steps", "acceptance_rate")
         return values, {name: np.asarray(stats[name]) for name in names if name in stats}
+
+
+def sampled(model: Any, engine: PyMC, *, seed: int, progress: bool) -> Any:
+    """PyMC's tree of a ``pm.Model``: posterior and sampler statistics."""
+    try:
+        import pymc as pm
+    except ImportError as error:
+        raise EngineError("engine='pymc' needs PyMC: pip install 'bayesjudge[pymc]'") from error
+    # PyMC gives NumPyro one device a chain, so on a single device chains would run one after another.
+    together = {"chain_method": "vectorized"} if engine.sampler == "numpyro" else {}
+    with model:
+        return pm.sample(
+            draws=engine.draws,
+            tune=engine.tune,
+            chains=engine.chains,
+            cores=1,
+            nuts_sampler=engine.sampler,
+            nuts={"target_accept": engine.target_accept, **together},
+            random_seed=seed,
+            progressbar=progress,
+            quiet=not progress,
+            compute_convergence_checks=False,
+        )

@@ -7,7 +7,7 @@ same shape, one after another or all at once under ``vmap``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from jax.flatten_util import ravel_pytree
 from numpyro.distributions import biject_to
 from numpyro.infer.util import constrain_fn, potential_energy, transform_fn, unconstrain_fn
 
+from bayesjudge.errors import UsageError
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.model import Data, Model, program_of
 
@@ -74,15 +75,36 @@ def density(model: Model, data: Data) -> Density:
     Where the parameters of priors are among the arrays, one density serves all priors of the same families.
     """
     key = (type(model), program_of(model, data), data.signature)
-    if key not in _CACHE:
-        _CACHE[key] = _build(model, data)
+    try:
+        if key not in _CACHE:
+            _CACHE[key] = _build(model, data)
+    except TypeError:
+        _require_hashable(model)
+        raise
     return _CACHE[key]
+
+
+def _require_hashable(model: Model) -> None:
+    """Refuse options that a program cannot be kept under."""
+    described: Any = model
+    options: dict[str, Any] = vars(described) if is_dataclass(described) else {}
+    for name, value in options.items():
+        try:
+            hash(value)
+        except TypeError as error:
+            fixed = "tuple(pairs.items())" if isinstance(value, dict) else "a tuple"
+            raise UsageError(
+                f"option {name} of {model.label} is a {type(value).__name__}, which can change: give {fixed}"
+            ) from error
 
 
 def _build(model: Model, data: Data) -> Density:
     accelerator.prepare()
     generative = partial(_generative, model, data)
-    sites = _sites(generative, accelerator.to_device(data.arrays))
+    sites = _sites(generative, accelerator.to_device(data.arrays), model.label)
+    if lost := [name for name in data.observations if name not in sites or sites[name].free is not None]:
+        seen = ", ".join(name for name, site in sites.items() if site.free is None) or "nothing"
+        raise UsageError(f"{model.label} observes no array at a site named {lost[0]!r}, as its data say; it has {seen}")
     latent = {name: site for name, site in sites.items() if site.free is not None}
     start, unravel = ravel_pytree({name: jnp.zeros(site.free) for name, site in latent.items()})
     moves = {name: biject_to(site.support) for name, site in latent.items() if not site.moving}
@@ -128,26 +150,32 @@ class _Site(NamedTuple):
     free: tuple[int, ...] | None
 
 
-def _sites(generative: Callable[[Arrays], None], arrays: Arrays) -> dict[str, _Site]:
+def _sites(generative: Callable[[Arrays], None], arrays: Arrays, label: str) -> dict[str, _Site]:
     """What is sampled, by an abstract run that computes nothing."""
     found: dict[str, _Site] = {}
+    discrete: list[str] = []
 
     def run(key: Any, arrays: Arrays) -> Any:
         trace = numpyro.handlers.trace(numpyro.handlers.seed(generative, key)).get_trace(arrays)
         for name, site in trace.items():
             if site["type"] == "sample":
                 support, shape = site["fn"].support, jnp.shape(site["value"])
+                if support.is_discrete and not site["is_observed"]:
+                    discrete.append(name)
+                    continue
                 # Such a support is known only where the model has run.
                 moving = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(support))
                 free = None if site["is_observed"] else tuple(biject_to(support).inverse_shape(shape))
-                found[name] = _Site(_dims(site), support, moving, free)
+                found[name] = _Site(axes_of(site), support, moving, free)
         return 0
 
     jax.eval_shape(run, jax.random.key(0), arrays)
+    if discrete:  # not within the abstract run, where JAX adds words of its own
+        raise UsageError(f"site {discrete[0]!r} of {label} is a discrete unknown: sum it out of the likelihood")
     return found
 
 
-def _dims(site: Mapping[str, Any]) -> tuple[str, ...]:
+def axes_of(site: Mapping[str, Any]) -> tuple[str, ...]:
     """Axis names of a site: its plates by position, then ``infer={"event_dims": ...}`` for vector values.
 
     An axis of length 1 that neither names has none ("").

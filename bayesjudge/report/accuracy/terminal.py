@@ -128,8 +128,14 @@ def _main_methods(answer: Comparison, rows: pd.DataFrame, *, most: int) -> list[
     """The Bayesian rows, then the baselines requested, or the main ones; the other way round where they are greyed."""
     present = list(dict.fromkeys(rows["method"]))
     bayes = [method for method in present if is_bayesian(method)]
-    others = [method for method in answer.settings.get("baselines", MAIN) if method in present]
+    others = [method for method in _asked(answer) if method in present]
     return ([*bayes, *others] if usable(answer) else [*others[: most - 1], *bayes])[:most]
+
+
+def _asked(answer: Comparison) -> list[str]:
+    """The baselines that were asked for, the main ones where all were."""
+    asked = answer.settings.get("baselines", ["default"])
+    return [name for one in asked for name in (MAIN if one == "default" else [one])]
 
 
 def _quality(answer: Comparison, width: int) -> Table:

@@ -14,11 +14,10 @@ from bayesjudge.inference import Fit, Fitting, Laplace, Nuts
 from bayesjudge.models.judge_error import JudgeError, Labels, Pooling
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
-from bayesjudge.studies.common.methods import believing, is_requested, require_distinct
+from bayesjudge.studies.common.methods import Further, believing, is_requested, require_distinct
 
 if TYPE_CHECKING:
     from bayesjudge.estimates import Estimates
-    from bayesjudge.model import Model
 
 
 #: Name of the model that answers by default, with the pooling and the labels of the options.
@@ -94,7 +93,7 @@ def plan_judge(
     *,
     labels: Labels,
     compared: bool,
-    models: Sequence[Model] = (),
+    models: Sequence[Further] = (),
     chosen: VerdictCounts | None = None,
 ) -> JudgePlan:
     """List every fit that one judge's part of the answer needs.
@@ -109,8 +108,8 @@ def plan_judge(
     def ours(pooling: Pooling, labels: Labels = labels) -> JudgeError:
         return believing(JudgeError(pooling=pooling, labels=labels), options)
 
-    require_distinct([*map(ours, requested), *models])
-    more = {model.label: Fitting(model=model, table=counts, **options.sampling) for model in models}
+    require_distinct([*map(ours, requested), *(one.model for one in models)])
+    more = {one.model.label: one.job(counts, options) for one in models}
     if not own:
         first, *rest = more
         return JudgePlan(judge=counts.judges[0], jobs=more, compared=(), by_model=first, more=tuple(rest))
@@ -165,7 +164,8 @@ def check_judge(fits: JudgeFits) -> dict[str, pd.DataFrame]:
     tables = check_fits(fits.answering, fits.everything.values())
     poolings = {fits.headline.model.label: fits.headline, **fits.alternatives}
     compared = {"comparison": compare(poolings).frame} if fits.alternatives else {}
-    ordered = {"predictive": tables.pop("predictive"), **compared, **tables}
+    first = {"predictive": tables.pop("predictive")} if "predictive" in tables else {}
+    ordered = {**first, **compared, **tables}
     return {name: table.assign(judge=fits.judge) for name, table in ordered.items()}
 
 

@@ -17,7 +17,7 @@ from bayesjudge.planning.labels.half_width import labels_for_half_width
 from bayesjudge.report.accuracy.headline import PANEL
 from bayesjudge.report.reading import LOW_YOUDEN, about, quality_rows, shared_calibration
 from bayesjudge.studies.accuracy.chosen import looks_chosen
-from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
+from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def warnings_of(
         own, tested = counts.for_judge(judge), checks["selection"]
         tested = tested[tested["judge"] == judge]
         found += [about + text for text in _judge_warnings(own, theta, of_judge, tested)]
-    return found + predictive_warnings(checks) + sensitivity_warnings(checks)
+    return found + check_warnings(checks)
 
 
 def _judge_warnings(counts: VerdictCounts, theta: Estimates, diagnostics: Estimates, tested: pd.DataFrame) -> list[str]:

@@ -58,8 +58,9 @@ def panel_part(one: Fit, votes: PanelVotes, options: AccuracyOptions) -> Part:
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     baselines = panel_baselines if votes.probability is None else active_baselines
     frequentist = baselines(votes, prob=prob, population=population, seed=options.seed)
-    if options.baselines is not None:
-        frequentist = frequentist.where(method=[name for name in options.baselines if isinstance(name, str)])
+    if not options.all_baselines:
+        named = [name for name in options.baselines or () if isinstance(name, str)]
+        frequentist = frequentist.where(method=named)
     return Part(
         fits=fits,
         bayes=rows.where(estimand=names),

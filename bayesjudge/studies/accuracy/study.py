@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.adapters import TreeModel
+from bayesjudge.baseline import DEFAULT
 from bayesjudge.baselines import METHODS, accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
@@ -18,7 +20,7 @@ from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import run_fits
-from bayesjudge.model import GivesAccuracy, Model, lacks
+from bayesjudge.model import GivesAccuracy, lacks
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
@@ -32,7 +34,7 @@ from bayesjudge.studies.accuracy.guidance import checklist, fit_warnings, warnin
 from bayesjudge.studies.accuracy.panel import OF_PANELS, panel_job, panel_part, panel_warnings
 from bayesjudge.studies.common.checks import joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
-from bayesjudge.studies.common.methods import baseline_rows, further_models, require_believed
+from bayesjudge.studies.common.methods import Further, baseline_rows, further_models, is_requested, require_believed
 from bayesjudge.studies.common.ranks import rank_probabilities
 from bayesjudge.tables import Verdicts
 
@@ -78,6 +80,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     _require_one_account(counts, options)
     models = further_models(options, own=(OWN, JudgePanel().name), needs=GivesAccuracy)
     chosen = _choose(counts, options.judges)
+    _require_one_judge(models, chosen)
     compared = len(chosen) == 1 if options.compare is None else options.compare
     votes = _votes(table, counts, chosen, options)
     plans = {judge: _planned(counts.for_judge(judge), options, models, compared=compared) for judge in chosen}
@@ -148,13 +151,20 @@ def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> Non
         )
 
 
+def _require_one_judge(models: Sequence[Further], judges: Sequence[str]) -> None:
+    """Stored draws are of one judge, and do not say of which."""
+    for model in (one.model for one in models if isinstance(one.model, TreeModel)):
+        if len(judges) > 1:
+            raise UsageError(f"{model.label} holds draws of one judge, and there are {', '.join(judges)}: choose it")
+
+
 def _votes(table: Any, counts: VerdictCounts, judges: Sequence[str], options: AccuracyOptions) -> PanelVotes | None:
     """Votes of every judge by answer, where a panel is requested or has something to learn from."""
     counted, panel = isinstance(table, VerdictCounts), options.panel
     if panel and counted:
         raise UsageError("panel=True needs every answer's votes side by side: give verdicts, not counts")
     if panel is None and options.models is not None:
-        panel = JudgePanel().name in options.models
+        panel = None if is_requested(options, DEFAULT) else is_requested(options, JudgePanel().name)
     if panel is None:
         panel = not counted and len(judges) > 1 and bool((counts.answers.label >= 0).any())
     if not panel:
@@ -178,7 +188,7 @@ class _Judge:
     plan: JudgePlan
 
 
-def _planned(counts: VerdictCounts, options: AccuracyOptions, models: Sequence[Model], *, compared: bool) -> _Judge:
+def _planned(counts: VerdictCounts, options: AccuracyOptions, models: Sequence[Further], *, compared: bool) -> _Judge:
     selection = _even(counts, options)
     chosen, superpopulation = looks_chosen(selection), options.population == "superpopulation"
     labels: Labels = "enriched" if options.labels == "enriched" else "random"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bayesjudge.baselines.audit import break_even_auc
 from bayesjudge.baselines.audit.evidence import mean_by_pair
-from bayesjudge.studies.common.checks import predictive_warnings, sensitivity_warnings
+from bayesjudge.studies.common.checks import check_warnings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ def audit_warnings(
     found = [*pairs.warnings, *_verified(pairs, guard)]
     found += _worth(pairs, checks["features"])
     found += _transport(diagnostics, pairs)
-    return found + predictive_warnings(checks) + sensitivity_warnings(checks)
+    return found + check_warnings(checks)
 
 
 def _verified(pairs: Pairs, guard: Guard) -> list[str]:

@@ -52,9 +52,9 @@ def methods_of(pairs: Pairs, options: AuditOptions) -> dict[str, Method]:
             "neighbours": nearest_neighbours,
         }
     found |= {"random": lambda part: flip_random(part, share=share, seed=options.seed)}
-    if options.baselines is None:
+    if options.all_baselines:
         return found
-    return {name: method for name, method in found.items() if name in (JUDGE, *options.baselines)}
+    return {name: method for name, method in found.items() if name in (JUDGE, *(options.baselines or ()))}
 
 
 def compare_methods(

@@ -16,7 +16,7 @@ from bayesjudge.counts.pairs import presentations
 from bayesjudge.errors import InputError, Problem
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.posterior import estimates_of
-from bayesjudge.inference import Fit, Fitting, run_fits
+from bayesjudge.inference import Fit, run_fits
 from bayesjudge.inference.programs.progress import bar
 from bayesjudge.model import GivesTrust
 from bayesjudge.options import AuditOptions, takes
@@ -45,7 +45,7 @@ from bayesjudge.studies.audit.tables import (
 )
 from bayesjudge.studies.common.checks import check_fits, fallback_warnings, joint_gate
 from bayesjudge.studies.common.conditions import with_conditions
-from bayesjudge.studies.common.methods import baseline_rows, further_models, require_believed, require_distinct
+from bayesjudge.studies.common.methods import Further, baseline_rows, further_models, require_believed, require_distinct
 from bayesjudge.tables import Pairs
 
 
@@ -86,10 +86,10 @@ def audit(pairs: Any, options: AuditOptions) -> Comparison:
     mine = table.of(judge=options.judge)
     further = further_models(options, own=(agreement_model(options).name,), needs=GivesTrust)
     _require_people(mine)
-    models = [agreement_model(options), *further]
-    require_distinct(models)
-    require_believed(options, models)
-    jobs = {model.label: Fitting(model=model, table=mine, **options.sampling) for model in models}
+    answering = [Further(agreement_model(options)), *further]
+    require_distinct([one.model for one in answering])
+    require_believed(options, [one.model for one in answering])
+    jobs = {one.model.label: one.job(mine, options) for one in answering}
     made = run_fits(jobs, executor=options.executor, workers=options.workers)
     answer = _answer(table, mine, list(made.values()), options, file=file_fact(pairs))
     return with_conditions(answer, options, rows=len(table), labels=float(mine.verified.sum()))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks import convergence, predictive_check, prior_sensitivity
+from bayesjudge.checks import convergence, predictive_check, prior_sensitivity, unchecked
 from bayesjudge.checks.predictive import FLAG_BELOW
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import Fit
@@ -16,23 +16,34 @@ from bayesjudge.inference import Fit
 def check_fits(headline: Iterable[Fit], everything: Iterable[Fit]) -> dict[str, pd.DataFrame]:
     """Tables ``predictive`` and ``sensitivity`` of the fits that answer, ``convergence`` of every fit.
 
-    ``mixing`` has the ranks of the chains of the first that answers.
-
-    Every table has a column ``method``.
+    ``mixing`` has the ranks of the chains of the first that answers; ``unchecked`` (``check, reason``) is there where
+    some check of one that answers cannot be made. Every table has a column ``method``.
     """
     answering = list(headline)
+    left_out = {one.model.label: unchecked(one) for one in answering}
     tables = [(one, convergence(one)) for one in everything]
-    return {
-        "predictive": _stacked((one, predictive_check(one).frame) for one in answering),
-        "sensitivity": _stacked((one, prior_sensitivity(one).frame) for one in answering),
+
+    def checked(name: str) -> list[Fit]:
+        return [one for one in answering if name not in left_out[one.model.label]]
+
+    rows = [
+        {"method": label, "check": check, "reason": reason}
+        for label, found in left_out.items()
+        for check, reason in found.items()
+    ]
+    found = {
+        "predictive": _stacked((one, predictive_check(one).frame) for one in checked("predictive")),
+        "sensitivity": _stacked((one, prior_sensitivity(one).frame) for one in checked("sensitivity")),
         "convergence": _stacked((one, table.frame) for one, table in tables),
         "mixing": _stacked((one, table.ranks) for one, table in tables if one is answering[0]),
+        "unchecked": pd.DataFrame(rows) if rows else None,
     }
+    return {name: table for name, table in found.items() if table is not None}
 
 
-def _stacked(frames: Iterable[tuple[Fit, pd.DataFrame]]) -> pd.DataFrame:
+def _stacked(frames: Iterable[tuple[Fit, pd.DataFrame]]) -> pd.DataFrame | None:
     named = [frame.assign(method=one.model.label) for one, frame in frames]
-    return pd.concat(named, ignore_index=True)
+    return pd.concat(named, ignore_index=True) if named else None
 
 
 def stacked_tables(parts: Iterable[Mapping[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
@@ -64,9 +75,15 @@ def fallback_warnings(fits: Mapping[str, Fit]) -> list[str]:
     ]
 
 
-def predictive_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Statistics of the table ``predictive`` that the models do not reproduce."""
-    table = checks["predictive"]
+def check_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
+    """What the checks found, and what could not be checked."""
+    predicted = _predictive(checks["predictive"]) if "predictive" in checks else []
+    moved = _sensitivity(checks["sensitivity"]) if "sensitivity" in checks else []
+    return [*predicted, *moved, *(_unchecked(checks["unchecked"]) if "unchecked" in checks else [])]
+
+
+def _predictive(table: pd.DataFrame) -> list[str]:
+    """Statistics that the models do not reproduce."""
     bad = table[table["flagged"]]
     # By chance alone about this share of the statistics of a right model are flagged.
     if len(bad) <= FLAG_BELOW * len(table):
@@ -75,14 +92,21 @@ def predictive_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
     return [f"predictive checks: the model does not reproduce {len(bad)} of {len(table)} statistics ({shown})"]
 
 
-def sensitivity_warnings(checks: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Estimands of the table ``sensitivity`` that move with the prior."""
-    table = checks["sensitivity"]
+def _sensitivity(table: pd.DataFrame) -> list[str]:
+    """Estimands that move with the prior."""
     bad = table[table["prior_sensitive"]]
     if bad.empty:
         return []
     shown = _first_few(bad, "estimand")
     return [f"prior sensitivity: {len(bad)} of {len(table)} estimands move with the prior ({shown})"]
+
+
+def _unchecked(table: pd.DataFrame) -> list[str]:
+    """What could not be checked of which fit, and why."""
+    return [
+        f"not checked of {method}: " + "; ".join(f"{row.check} ({row.reason})" for row in rows.itertuples())
+        for method, rows in table.groupby("method", sort=False)
+    ]
 
 
 def _first_few(rows: pd.DataFrame, what: str) -> str:

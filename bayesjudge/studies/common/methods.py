@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayesjudge.adapters import as_model
+from bayesjudge.adapters import model_or_fit
 from bayesjudge.adapters.baseline import taken_as_baseline
 from bayesjudge.adapters.files import names_file
-from bayesjudge.baseline import QuestionName, chosen_baselines
+from bayesjudge.baseline import DEFAULT, QuestionName, chosen_baselines
 from bayesjudge.errors import UsageError, did_you_mean
 from bayesjudge.estimates import Estimates
+from bayesjudge.inference import Fit, Fitting
 from bayesjudge.model import GenerativeModel, Model, lacks
 from bayesjudge.options.registered import named
 
@@ -20,22 +22,36 @@ if TYPE_CHECKING:
 
 def is_requested(options: QuestionOptions, own: str) -> bool:
     """Whether a question's own model of that name is to answer: by default, or because it is named."""
-    return options.models is None or own in options.models
+    named = [one for one in options.models or () if isinstance(one, str)]
+    return options.models is None or own in named or DEFAULT in named
 
 
-def further_models(options: QuestionOptions, *, own: Collection[str], needs: type) -> list[Model]:
-    """Models to fit apart from the question's ``own``, each of which has what it ``needs``."""
+def further_models(options: QuestionOptions, *, own: Collection[str], needs: type) -> list[Further]:
+    """Models to fit apart from the question's ``own``, or fits of such, each of which has what it ``needs``."""
     if options.models is not None and not options.models:
         raise UsageError(f"models=() leaves no model; by default there is {', '.join(own)}")
     found = []
     for one in options.models or ():
-        if isinstance(one, str) and one in own:
+        if isinstance(one, str) and one in (*own, DEFAULT):
             continue
-        model = named(one) if isinstance(one, str) and not names_file(one) else as_model(one)
-        if not isinstance(model, needs):
-            raise lacks(model, needs)
-        found.append(believing(model, options))
+        given = named(one) if isinstance(one, str) and not names_file(one) else model_or_fit(one)
+        further = Further(given.model, given) if isinstance(given, Fit) else Further(believing(given, options))
+        if not isinstance(further.model, needs):
+            raise lacks(further.model, needs)
+        found.append(further)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Further:
+    """A model that was given, and the fit of it where that was given."""
+
+    model: Model
+    made: Fit | None = None
+
+    def job(self, table: Any, options: QuestionOptions) -> Fitting:
+        """What makes its fit."""
+        return Fitting(model=self.model, table=table, made=self.made, **options.sampling)
 
 
 def believing[M](model: M, options: QuestionOptions) -> M:

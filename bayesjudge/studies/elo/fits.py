@@ -10,13 +10,14 @@ import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
-from bayesjudge.inference import Fit, Fitting, run_fits
+from bayesjudge.inference import Fit, run_fits
 from bayesjudge.model import GivesElo, Model, lacks
 from bayesjudge.models.bradley_terry import BradleyTerry
 from bayesjudge.models.judge_elo import JudgeElo
 from bayesjudge.models.judge_temperature import JudgeTemperature
 from bayesjudge.options import EloOptions
 from bayesjudge.studies.common.methods import (
+    Further,
     believing,
     further_models,
     is_requested,
@@ -67,7 +68,8 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         models += [(scale, BradleyTerry(judge=judge, covariates=alike)) for scale, judge in scales]
     models += _temperatures(counts) if is_requested(options, "judge_temperature") else []
     models = [(scale, believing(model, options)) for scale, model in models]
-    models += [("", model) for model in further_models(options, own=OWN, needs=GivesElo)]
+    further = further_models(options, own=OWN, needs=GivesElo)
+    models += [("", one.model) for one in further]
     if not models:
         raise UsageError(
             "none of the models requested can be fitted to these battles; judge_elo needs human "
@@ -75,7 +77,8 @@ def fit_leaderboards(counts: BattleCounts, options: EloOptions) -> EloFits:
         )
     require_distinct(model for _, model in models)
     require_believed(options, [model for _, model in models])
-    jobs = {model.label: Fitting(model=model, table=counts, **options.sampling) for _, model in models}
+    ours = [Further(model) for _, model in models[: len(models) - len(further)]]
+    jobs = {one.model.label: one.job(counts, options) for one in (*ours, *further)}
     return EloFits(
         fits=run_fits(jobs, executor=options.executor, workers=options.workers),
         judge_of={model.label: judge for judge, model in models},

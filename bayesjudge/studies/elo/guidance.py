@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.estimates import Estimates
-from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
+from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +44,7 @@ def elo_warnings(
         *_judges(diagnostics),
         *_slopes(counts, diagnostics),
         *fallback_warnings(fits),
-        *predictive_warnings(checks),
-        *sensitivity_warnings(checks),
+        *check_warnings(checks),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bayesjudge.studies.common.checks import fallback_warnings, predictive_warnings, sensitivity_warnings
+from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
 from bayesjudge.studies.reliability.choices import Chosen
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def warnings_of(pair: Compared | None, point: Pointwise | None, checks: Mapping[
         several = len(point.counts.responses)
         why = f"{several} responses (responses= chooses two)" if several > 1 else "one response of each item"
         found.append(f"no gap between scores of two responses: the scores have {why}")
-    if len(checks["predictive"]):
-        found += predictive_warnings(checks)
-    if len(checks["sensitivity"]):
-        found += sensitivity_warnings(checks)
+    found += check_warnings(checks)
     return list(dict.fromkeys(found))
 
 

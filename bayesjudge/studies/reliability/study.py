@@ -21,7 +21,7 @@ from bayesjudge.report.comparison import Comparison
 from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, joint_gate, stacked_tables
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
-from bayesjudge.studies.common.methods import baseline_rows, further_models, require_believed, require_distinct
+from bayesjudge.studies.common.methods import Further, baseline_rows, further_models, require_believed, require_distinct
 from bayesjudge.studies.reliability.choices import Chosen, chosen
 from bayesjudge.studies.reliability.guidance import checklist, warnings_of
 from bayesjudge.studies.reliability.parts import (
@@ -77,7 +77,9 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
     if options.judges is not None:
         compared, scored = _chosen(compared, scored, list(options.judges))
     further = further_models(options, own=OWN, needs=Model)
-    require_distinct([RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *further])
+    require_distinct(
+        [RepeatedTrials(), PointwiseScores(likelihood=options.likelihood), *(one.model for one in further)]
+    )
     planned: dict[str, Fitting | str] = {}
     if isinstance(compared, TrialCounts):
         planned["trials"] = pairwise_job(compared, options)
@@ -85,7 +87,7 @@ def reliability(trials: Any, options: ReliabilityOptions) -> Comparison:
         planned["scores"] = pointwise_job(scored, options, alone=compared is None)
     jobs = {name: job for name, job in planned.items() if not isinstance(job, str)}
     counts = [one for one in (compared, scored) if one is not None]
-    more = {model.label: _further_job(model, counts, options) for model in further}
+    more = {one.model.label: _further_job(one, counts, options) for one in further}
     require_believed(options, [job.model for job in (*jobs.values(), *more.values())])
     made = run_fits({**jobs, **more}, executor=options.executor, workers=options.workers)
     pair: Pairwise | Chosen | None = None
@@ -117,15 +119,15 @@ def _facts(counts: Sequence[Tallied | ScoreCounts]) -> dict[str, Any]:
     return data_facts(judges, **numbers)
 
 
-def _further_job(model: Model, counts: Sequence[Tallied | ScoreCounts], options: ReliabilityOptions) -> Fitting:
+def _further_job(further: Further, counts: Sequence[Tallied | ScoreCounts], options: ReliabilityOptions) -> Fitting:
     """A further model, of the comparisons where there are some and it takes them, else of the scores."""
     *before, last = counts
     for one in before:
         try:
-            return Fitting(model=model, table=model.prepare(one), **options.sampling)
+            return further.job(further.model.prepare(one), options)
         except (UsageError, InputError):
             continue
-    return Fitting(model=model, table=last, **options.sampling)
+    return further.job(last, options)
 
 
 def _tables(trials: Any, scores: Any) -> tuple[Any, Any]:
@@ -209,6 +211,6 @@ def _rows(rows: Estimates, counts: Tallied | ScoreCounts, options: ReliabilityOp
         return rows if names is None else rows.where(method=names)
 
     found = baseline_rows(options, counts, question="reliability", own=own, rows=ours)
-    if options.baselines is None:
+    if options.all_baselines:
         return found
     return Estimates.concat([rows.where(method=sorted({*rows.frame["method"]} - {*own})), found])

@@ -1,0 +1,103 @@
+"""A model written in PyMC: PyMC samples it, draws replicated data and computes its densities, five calls in all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.adapters.estimands import require_estimands, require_systems
+from bayesjudge.adapters.views import VIEWS, shown_arrays
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: The fact of data whose model is written in PyMC.
+WRITTEN = "pymc"
+
+
+def is_model(value: Any) -> bool:
+    """Whether something is a ``pm.Model``, without importing PyMC."""
+    return any(base.__module__ == "pymc.model.core" and base.__name__ == "Model" for base in type(value).__mro__)
+
+
+def prepared(source: str, model: Any, data: Data) -> Data:
+    """The arrays of a table with those that the model observes.
+
+    Raises
+    ------
+    UsageError
+        It observes nothing, or other values under the name of an array; a discrete unknown; no variable is an
+        estimand, or it is not one of the systems.
+    """
+    if discrete := [one.name for one in model.discrete_value_vars]:
+        raise UsageError(f"variable {discrete[0]!r} of {source} is a discrete unknown: sum it out of the likelihood")
+    axes = {name: tuple(map(str, dims)) for name, dims in model.named_vars_to_dims.items()}
+    known = [one.name for one in (*model.free_RVs, *model.deterministics)]
+    require_estimands(source, {name: axes.get(name, _nameless(model[name])) for name in known}, data, fix=_FIX)
+    if "system" in model.coords:
+        require_systems(source, model.coords["system"], data)
+    facts = {**data.facts, WRITTEN: True}
+    if potentials := [one.name for one in model.potentials]:
+        why = f"{source} has the potential {potentials[0]!r}, from which no data can be drawn"
+        return replace(data, observed="", unobserved=why, facts=facts)
+    seen = {one.name: np.asarray(model.rvs_to_values[one].eval()) for one in model.observed_RVs}
+    if not seen:
+        raise UsageError(
+            f"{source} observes nothing: give observed=data[...] and the name of that array to a variable, "
+            f"of {shown_arrays(data)}"
+        )
+    for name, values in seen.items():
+        if name in VIEWS and not (name in data.arrays and np.array_equal(values, data[name])):
+            raise UsageError(f"variable {name!r} of {source} must observe the array of its name, data[{name!r}]")
+    own = {name: values for name, values in seen.items() if name not in VIEWS}
+    dims = {name: axes.get(name, tuple(f"{name}_{axis}" for axis in range(own[name].ndim))) for name in own}
+    sizes = {dim: size for name in own for dim, size in zip(dims[name], own[name].shape, strict=True)}
+    observed, *more = seen
+    return replace(
+        data,
+        arrays={**data.arrays, **own},
+        dims={**data.dims, **dims},
+        coords={**{dim: tuple(range(size)) for dim, size in sizes.items()}, **data.coords},
+        observed=observed,
+        also_observed=tuple(more),
+        facts=facts,
+    )
+
+
+_FIX = "write dims='system', within pm.Model(coords={{'system': data.coords['system']}})"
+
+
+def _nameless(variable: Any) -> tuple[str, ...]:
+    return tuple(f"{variable.name}_dim_{axis}" for axis in range(variable.ndim))
+
+
+def drawn(make: Callable[[Data], Any], data: Data, engine: Any, seed: int, progress: bool) -> xr.DataTree:
+    """One tree of posterior, prior, replicated data and log densities."""
+    import pymc as pm
+
+    from bayesjudge.inference.engines.pymc import PyMC, sampled
+
+    lengths = {"chains": engine.chains, "draws": engine.draws, "tune": engine.tune}
+    chosen = engine if isinstance(engine, PyMC) else PyMC(**lengths, target_accept=engine.target_accept)
+    logger = logging.getLogger("pymc.sampling.forward")
+    with make(data) as model:
+        level = logger.level
+        logger.setLevel(logging.WARNING)
+        try:
+            tree: xr.DataTree = sampled(model, chosen, seed=seed, progress=progress)
+            pm.stats.compute_log_prior(tree, progressbar=progress)
+            if not data.unobserved:
+                pm.compute_log_likelihood(tree, progressbar=progress)
+                replicated: Any = pm.sample_posterior_predictive(tree, random_seed=seed + 1, progressbar=progress)
+                prior: Any = pm.sample_prior_predictive(chosen.chains * chosen.draws, random_seed=seed + 2)
+                for name, group in (*replicated.children.items(), *prior.children.items()):
+                    tree[name] = group
+        finally:
+            logger.setLevel(level)
+    return tree

@@ -1,0 +1,152 @@
+"""A posterior that was drawn elsewhere: an ArviZ tree of Stan, Bambi, brms or PyMC, or its NetCDF file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesjudge.adapters.estimands import REPORTED, NamedEstimands, require_estimands, require_systems
+from bayesjudge.adapters.views import VIEWS
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data, Elsewhere
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesjudge.inference import Fit
+
+
+def is_tree(given: Any) -> bool:
+    """Whether something is an ArviZ tree, or the path of one."""
+    if isinstance(given, str | Path):
+        return Path(given).suffix == ".nc"
+    return type(given).__name__ == "DataTree" and type(given).__module__.startswith("xarray.")
+
+
+def from_tree(
+    given: Any, name: str | None = None, *, variables: Mapping[str, str] | None = None, systems: Sequence[str] = ()
+) -> TreeModel | Fit:
+    """The model of a tree or of its file, its ``variables`` and axes renamed; where this package saved it, the fit."""
+    from bayesjudge.inference.loading import fit_of, is_fit
+    from bayesjudge.inference.storage import read_tree
+
+    is_file = isinstance(given, str | Path)
+    tree: xr.DataTree = read_tree(given) if is_file else given
+    source = Path(given).name if is_file else (tree.name or "tree")
+    if is_fit(tree):
+        return fit_of(tree, source)
+    if "posterior" not in tree.children:
+        has = ", ".join(tree.children) or "none"
+        raise UsageError(f"{source} has no group 'posterior' (it has {has}): give the ArviZ tree of a fitted model")
+    groups = {group: _renamed(part.to_dataset(), variables or {}, systems) for group, part in tree.children.items()}
+    return TreeModel(groups=groups, named=name or Path(source).stem)
+
+
+def _renamed(group: xr.Dataset, variables: Mapping[str, str], systems: Sequence[str]) -> xr.Dataset:
+    """A group with ``variables`` (new name to old) under new names, those of known names along their axes."""
+    import xarray as xr
+
+    names = {old: new for new, old in variables.items()}
+    found = {names.get(str(old), str(old)): draws for old, draws in group.data_vars.items()}
+    if systems:
+        found = {name: _along_systems(name, draws, systems) for name, draws in found.items()}
+    return xr.Dataset(found, attrs=group.attrs)
+
+
+def _along_systems(name: str, draws: xr.DataArray, systems: Sequence[str]) -> xr.DataArray:
+    known = ("system",) if name in REPORTED else VIEWS.get(name, ())
+    axes = [dim for dim in draws.dims if dim not in {"chain", "draw"}]
+    if "system" not in known or len(axes) != len(known):
+        return draws
+    if (size := draws.sizes[axes[0]]) != len(systems):
+        raise UsageError(f"{name!r} has {size} systems, and systems= names {len(systems)}: {', '.join(systems)}")
+    new = {axis: to for axis, to in zip(axes, known, strict=True) if axis != to}
+    return draws.drop_vars(new, errors="ignore").rename(new).assign_coords(system=list(systems))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeModel(NamedEstimands):
+    """A posterior with variables named as what they estimate, along ``system``.
+
+    Attributes
+    ----------
+    groups : mapping of str to xarray.Dataset
+        As ArviZ names them; checks that need one that is not there are listed as unchecked.
+    named : str
+        What the model is called.
+    """
+
+    groups: Mapping[str, xr.Dataset] = field(repr=False, hash=False, compare=False)
+    named: str = "tree"
+
+    @property
+    def name(self) -> str:
+        """The file's, or "tree"."""
+        return self.named
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """None: the name says it."""
+        return ()
+
+    def prepare(self, table: Any) -> Data:
+        """The arrays of a table, of which those in the tree's ``observed_data`` are the observations.
+
+        Raises
+        ------
+        UsageError
+            No variable is an estimand, or it is not one of the systems; other systems, or other data, than the table's.
+        """
+        data, posterior = self.viewed(table), self.groups["posterior"]
+        axes = {
+            str(name): tuple(str(dim) for dim in draws.dims if dim not in {"chain", "draw"})
+            for name, draws in posterior.data_vars.items()
+        }
+        require_estimands(self.source, axes, data, fix=_FIX)
+        if "system" not in posterior.coords:
+            raise UsageError(f"{self.source} does not name its systems: {_FIX.format(name='accuracy')}")
+        require_systems(self.source, posterior["system"].to_numpy().tolist(), data)
+        observed = self._ordered("observed_data", data)
+        if not observed.data_vars:
+            return replace(data, observed="", unobserved=f"{self.source} has no group 'observed_data'")
+        for name in (str(name) for name in observed.data_vars if name in VIEWS):
+            if not (name in data.arrays and np.array_equal(observed[name], data[name])):
+                raise UsageError(f"{self.source} is of other data: its {name} is not that of the table")
+        own = {str(name): values for name, values in observed.data_vars.items() if name not in VIEWS}
+        sizes = {str(dim): size for values in own.values() for dim, size in values.sizes.items()}
+        first, *more = map(str, observed.data_vars)
+        return replace(
+            data,
+            arrays={**data.arrays, **{name: values.to_numpy() for name, values in own.items()}},
+            dims={**data.dims, **{name: tuple(map(str, values.dims)) for name, values in own.items()}},
+            coords={**{dim: tuple(range(size)) for dim, size in sizes.items()}, **data.coords},
+            observed=first,
+            also_observed=tuple(more),
+        )
+
+    def numpyro(self, data: Data) -> None:  # noqa: ARG002
+        """A tree has draws, and no density."""
+        raise UsageError(f"{self.source} holds draws alone: give the function that made them to have it fitted again")
+
+    def elsewhere(self, data: Data) -> Elsewhere:
+        """The tree itself, its systems in the order of the table."""
+        made_by = str(self.groups["posterior"].attrs.get("inference_library", "unknown"))
+        return Elsewhere(f"stored draws ({made_by})", lambda *_: self._tree(data))
+
+    def _tree(self, data: Data) -> xr.DataTree:
+        import xarray as xr
+
+        return xr.DataTree.from_dict({name: self._ordered(name, data) for name in self.groups})
+
+    def _ordered(self, group: str, data: Data) -> xr.Dataset:
+        import xarray as xr
+
+        found = self.groups.get(group, xr.Dataset())
+        return found.sel(system=list(data.coords["system"])) if "system" in found.indexes else found
+
+
+_FIX = "say which it is, as in bayesjudge.as_model(tree, variables={{'{name}': 'theta'}}, systems=['a', 'b'])"

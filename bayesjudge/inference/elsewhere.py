@@ -1,0 +1,55 @@
+"""Draws that others made, PyMC of its own model or whoever stored a tree, as the tree of a fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bayesjudge.inference.gate import gate_of
+from bayesjudge.inference.tree import described
+
+if TYPE_CHECKING:
+    from bayesjudge.estimates.gate import Gate
+    from bayesjudge.inference.engines import Engine
+    from bayesjudge.model import Data, Elsewhere, Model
+
+
+_GROUPS = (
+    "posterior",
+    "sample_stats",
+    "log_likelihood",
+    "log_prior",
+    "posterior_predictive",
+    "prior",
+    "prior_predictive",
+)
+
+
+def taken(
+    model: Model, data: Data, others: Elsewhere, *, engine: Engine, seed: int, progress: bool
+) -> tuple[xr.DataTree, Gate]:
+    """Their groups with draws numbered from 0, beside the data as they are here; and what the gate says of them."""
+    found = others.draw(engine, seed, progress)
+    groups = {name: _numbered(found[name].to_dataset()) for name in _GROUPS if name in found.children}
+    posterior = groups["posterior"]
+    stats = groups.setdefault("sample_stats", xr.Dataset(coords={name: posterior[name] for name in ("chain", "draw")}))
+    facts = {"engine": others.engine, "chains": posterior.sizes["chain"], "draws": posterior.sizes["draw"]}
+    return described(groups, model, data, seed=seed, facts=facts), gate_of(_moving(posterior), stats)
+
+
+def _numbered(group: xr.Dataset) -> xr.Dataset:
+    axes = {axis: np.arange(group.sizes[axis]) for axis in ("chain", "draw") if axis in group.dims}
+    return group.assign_coords(axes).transpose("chain", "draw", ..., missing_dims="ignore")
+
+
+def _moving(posterior: xr.Dataset) -> xr.Dataset:
+    """Draws without entries that are alike in all, as the diagonal of a correlation matrix is; all where none moves."""
+    found = {}
+    for name, draws in posterior.data_vars.items():
+        values = draws.to_numpy().reshape(*draws.shape[:2], -1)
+        moves = np.ptp(values, axis=(0, 1)) != 0
+        if moves.any():
+            found[name] = (("chain", "draw", f"{name}_entry"), values[..., moves])
+    return xr.Dataset(found) if found else posterior
