@@ -40,7 +40,7 @@ type Statistic = Callable[[Any, "Data"], Any]
 class Data:
     """What a model sees: arrays of sufficient statistics, with names for their axes.
 
-    weights: The array that says how many exchangeable observations each entry of ``observed`` stands for; leave-one-out
+    weights: The array that says how many exchangeable observations each entry of ``observed`` represents; leave-one-out
         then leaves out one of them, not the whole entry.
     unobserved: Why no data can be drawn to be compared with those observed, for instance a likelihood that is a factor;
         ``observed`` is then the empty text.
@@ -154,7 +154,7 @@ class GenerativeModel(ABC):
 
     given: tuple[tuple[str, Prior], ...] = ()
 
-    #: Effects of units whose distribution is part of the model, not a prior guess about one number.
+    #: Effects of units whose distribution is part of the model, not a prior belief about one number.
     exchangeable: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
 """Leave-one-out: how well a model predicts an observation that it was not fitted to.
 
-One observation is one answer (or whatever one count of the model's patterns stands for), not a whole
+One observation is one answer (or whatever one count of the model's patterns represents), not a whole
 pattern: leaving out one of the ``n_r`` answers that show pattern r has importance weights ``1/p_r``, the
 same for all of them. So a pattern's answers share one elpd and one Pareto k, and the sums over
 observations are sums over patterns weighted by ``n_r``. Nothing grows with the number of rows.
@@ -33,7 +33,7 @@ class Loo:
         The model's method name.
     frame : pandas.DataFrame
         One row a kind of observation (pattern) that occurred: its position ``entry``, how many observations
-        ``n`` it stands for, and for one of them ``elpd, p_loo, pareto_k`` and whether k is ``bad``.
+        ``n`` it represents, and for one of them ``elpd, p_loo, pareto_k`` and whether k is ``bad``.
     elpd, se : float
         Sum over observations and its standard error.
     p_loo : float

@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperOption
 
 #: Examples of panels that are the same for every question, and conditions of each.
 SHARED = {"Sampling": "--prob .9 --draws 2000 --seed 7", "Output": "--out folder --html page.html"}
-#: Letters of what stands for a value.
+#: Letters of what represents a value.
 MOST_METAVAR = 14
 #: Title of the options that say how a log is read, where a command has them next to others.
 READING = "Data, as in: --column verdict=score --where prompt=short"

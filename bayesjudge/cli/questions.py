@@ -182,6 +182,6 @@ def _is_repeated(one: Stated) -> bool:
 
 
 def _metavar(kinds: Sequence[Any]) -> str:
-    """What stands for a value in the help: its type."""
+    """What represents a value in the help: its type."""
     names = {int: "<int>", float: "<float>", Path: "<path>"}
     return next((names[kind] for kind in kinds if kind in names), "<word>")

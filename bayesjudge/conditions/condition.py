@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bayesjudge.errors import UsageError
 
-#: What a condition may be about besides estimands: the convergence gate, and figures of the table.
+#: What a condition may be about in addition to estimands: the convergence gate, and figures of the table.
 GATE, FACTS = "gate", ("dropped", "labels")
 #: Stands for any unit: the condition holds where it is probable that one of them meets it.
 EVERY = "*"

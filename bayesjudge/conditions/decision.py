@@ -157,7 +157,7 @@ _ALSO = f"{', '.join(FACTS)} and {GATE}"
 
 
 def _matched(condition: Condition, rows: Sequence[Row]) -> Iterator[tuple[Row, int]]:
-    """Rows that the names stand for, with -1 where a difference is stored the other way round."""
+    """Rows that the names represent, with -1 where a difference is stored the other way round."""
     found = [(row, sign) for row in rows for sign in sorted(_signs(condition.units, row), reverse=True)]
     asked = ", ".join(condition.units)
     if not found:
@@ -199,7 +199,7 @@ def _signs(names: tuple[str, ...], row: Row) -> set[int]:
 
 
 def _pair_signs(names: Sequence[str], unit: str) -> set[int]:
-    """1 where two names stand for a unit as it is stored, what `_PAIRED` says where the other way round."""
+    """1 where two names represent a unit as it is stored, what `_PAIRED` says where the other way round."""
 
     def fits(parts: Sequence[str]) -> bool:
         return all(name in {EVERY, part} for name, part in zip(names, parts, strict=True))

@@ -49,7 +49,7 @@ class EventRows:
 
     table: Columns of the layout but the category; ``prompt`` and ``temperature`` have stand-ins for missing values,
         ``order`` is empty text where missing.
-    names: What codes stand for, of columns that were coded before the database saw them.
+    names: What codes represent, of columns that were coded before the database saw them.
     categories: Category of each item that has one.
     dropped: Rows that could not be used.
     warnings: What was assumed.
@@ -197,7 +197,7 @@ def chosen_judges(found: Sequence[str], judges: Sequence[str]) -> NDArray[np.int
 
 
 def used_codes(names: Sequence[Any], codes: NDArray[np.int64]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    """Names that some code (R,) stands for, and the codes among these."""
+    """Names that some code (R,) represents, and the codes among these."""
     kept, place = np.unique(codes, return_inverse=True)
     return tuple(names[code] for code in kept.tolist()), place.reshape(-1).astype(np.int64)
 

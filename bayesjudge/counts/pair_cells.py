@@ -2,7 +2,7 @@
 
 An answer that a judge saw falls in one of six cells: unlabelled, wrong or right, each with verdict 0 or 1.
 Several runs of the judge share the answer out: k ones in K runs are k/K of the cell with verdict 1. An
-answer whose label stands for w of them (labels drawn with unequal probabilities) is w of its labelled and
+answer whose label represents w of them (labels drawn with unequal probabilities) is w of its labelled and
 1 − w of its unlabelled cell, so that every answer counts once in what is known of verdicts. With
 x_i the answers of item i by unit (a model, or a model within a group) and cell, every sum over items of a
 product of two functions of cells follows from Σ x_i x_iᵀ. It has the square of the number of cells as its

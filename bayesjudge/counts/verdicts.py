@@ -78,7 +78,7 @@ class ItemPatterns:
 
     @property
     def label_weight(self) -> NDArray[np.float64]:
-        """How many labels each one stands for (R, M): 1/probability, with mean 1 over a model's labels.
+        """How many labels each one represents (R, M): 1/probability, with mean 1 over a model's labels.
 
         1 where labels had the same chance, 0 where there is no label (or the judge did not judge the answer).
         """

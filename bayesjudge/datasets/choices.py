@@ -44,7 +44,7 @@ def simulate_choices(
     seed : int, SeedSequence or Generator
         Equal seeds give equal logs.
     items, arrangements, trials : int
-        Items, arrangements of each (drawn without replacement, for every judge alike), and trials of each of these.
+        Items, arrangements of each (drawn without replacement, equal for every judge), and trials of each of these.
     slots : dict of str to tuple of float, or tuple of float
         What each slot adds in logits, of each judge or of one; as many as there are options.
     spread, advantage : float

@@ -73,7 +73,7 @@ def item_covariance(draws: pd.DataFrame, pairs: pd.DataFrame | None) -> Array:
     """Covariance (M, M) of the labels of one item, whose floor is its share of the answers.
 
     pairs: Items that two systems have labelled (``first, second, n, both, first_only, second_only``); the draws'
-        correlations stand for pairs that are not there.
+        correlations represent pairs that are not there.
     """
     correlation = draws.corr().fillna(0.0)
     for name in draws.columns:

@@ -79,7 +79,7 @@ class Formula:
 
 @functools.cache
 def read_formula(text: str) -> Formula:
-    """The formula that a text stands for.
+    """The formula that a text represents.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def select(
 ) -> Selection:
     """Choose and order the rows of one estimand.
 
-    units, methods: Only these; ``"bayes:"`` stands for all Bayesian methods.
+    units, methods: Only these; ``"bayes:"`` represents all Bayesian methods.
     most: At most so many units of a difference, those with the largest Bayesian |point|; no limit when ``units`` are
         given.
     """
@@ -129,7 +129,7 @@ def _matching(frame: pd.DataFrame, column: str, wanted: Sequence[str]) -> pd.Dat
 
 
 def _expand(methods: Sequence[str], present: Iterable[str]) -> list[str]:
-    """``bayes:`` stands for every Bayesian method."""
+    """``bayes:`` represents every Bayesian method."""
     bayes = [method for method in dict.fromkeys(present) if is_bayesian(method)]
     return [one for method in methods for one in (bayes if method == "bayes:" else [method])]
 

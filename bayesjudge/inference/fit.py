@@ -131,10 +131,10 @@ def fit(model: Model, table: Any, *, engine: Engine | str = "nuts", seed: int = 
     table : table, counts or Data
         What ``model.prepare`` takes, or its result.
     engine : Nuts, Hmc, Laplace or PyMC, or one of "nuts", "hmc", "laplace", "pymc"
-        How to draw; a name stands for the engine with its defaults. `Nuts` is NumPyro's No-U-Turn sampler;
+        How to draw; a name represents the engine with its defaults. `Nuts` is NumPyro's No-U-Turn sampler;
         `Hmc` takes one number of steps for all chains, faster where a model has many well-determined
         parameters; `Laplace` approximates, and gives way to NUTS with a warning where k̂ > 0.7; `PyMC` samples
-        the PyMC twin.
+        the PyMC model.
     seed : int
         Equal seeds give equal draws on one kind of device.
     progress : bool

@@ -109,7 +109,7 @@ def fit_many(
         each. Those of the same families share a program.
     engine : Hmc, Nuts or Laplace, or one of "hmc", "nuts", "laplace"
         Jittered HMC in lock step (the default: see `engines.hmc` for why), NUTS, or importance-weighted
-        Laplace; a name stands for the engine with 500 draws and 500 warm-up draws of each chain. Check the
+        Laplace; a name represents the engine with 500 draws and 500 warm-up draws of each chain. Check the
         gate of each posterior: nothing falls back to another engine here.
     seed : int
         Equal seeds give equal draws on one kind of device; data set i has the key ``fold_in(key(seed), i)``.

@@ -1,4 +1,4 @@
-"""What a judge is asked: every comparison in the orders and as often as wanted, each request named by its content."""
+"""What a judge is asked: every comparison in the orders and as often as required, each request named by its content."""
 
 from __future__ import annotations
 

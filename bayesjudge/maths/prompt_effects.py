@@ -19,7 +19,7 @@ from bayesjudge.maths.battle_sums import BattleSums, Floats
 from bayesjudge.maths.bradley_terry import PER_LOGIT
 from bayesjudge.maths.strengths import Clusters, Strengths
 
-#: (16 √3 / 15 π)², and the flattened variance past which effects of any size look alike.
+#: (16 √3 / 15 π)², and the flattened variance past which effects of any size look equal.
 _FLATTER, _FLATTEST = 0.346, 1.2
 
 

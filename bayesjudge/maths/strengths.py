@@ -62,7 +62,7 @@ class Strengths:
     information: Curvature without the penalty.
     score: S; at the penalised maximum it is ``penalty * estimate``.
     meat: B, over battles.
-    doubt: Covariance of what the point stands for: probabilities and curvatures are then expectations.
+    doubt: Covariance of what the point represents: probabilities and curvatures are then expectations.
     """
 
     sums: BattleSums

@@ -22,7 +22,7 @@ class Option:
     Parameters
     ----------
     help : str
-        Its description, on the command line and in Python alike.
+        Its description, on the command line and in Python.
     least, most : float, optional
         Limits that belong to the values allowed.
     above, below : float, optional

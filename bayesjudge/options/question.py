@@ -258,7 +258,7 @@ def _documented(text: str, known: Sequence[Stated]) -> str:
 
 
 def _type_of(one: Stated) -> str:
-    """The type as numpydoc writes it: {"a", "b"} for choices, and what None stands for as optional."""
+    """The type as numpydoc writes it: {"a", "b"} for choices, and what None represents as optional."""
 
     def words(kind: Any) -> str:
         if get_origin(kind) is Literal:

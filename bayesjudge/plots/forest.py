@@ -66,7 +66,7 @@ def forest(
     estimand : str
         Exact name of the estimand, for instance ``accuracy`` or ``difference``.
     units, methods : sequence of str, optional
-        Only these; ``"bayes:"`` stands for all Bayesian methods.
+        Only these; ``"bayes:"`` represents all Bayesian methods.
     truth : bool
         Mark the known truth where there is one.
     reference : float, optional
@@ -85,7 +85,7 @@ def forest(
     -------
     matplotlib.figure.Figure
         Sorted by the Bayesian point unless there is an ``order``. A dashed open bar is an undefined estimate, an
-        arrow an interval that goes on past the edge (or for ever), a hollow marker an estimate that did not
+        arrow an interval that continues past the edge (or is unbounded), a hollow marker an estimate that did not
         converge.
 
     Raises

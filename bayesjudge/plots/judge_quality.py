@@ -214,7 +214,7 @@ def youden(estimates: Estimates, *, methods: tuple[str, ...] | None = None, most
     estimates : Estimates
         Rows of ``youden`` and, for two models or more, of ``delta_youden``.
     methods : tuple of str, optional
-        Only these; ``"bayes:"`` stands for all Bayesian methods. A method with rows of only one of the two
+        Only these; ``"bayes:"`` represents all Bayesian methods. A method with rows of only one of the two
         estimands is drawn there.
     most : int
         Most pairs shown, those with the largest |ΔJ|.

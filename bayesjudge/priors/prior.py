@@ -52,7 +52,7 @@ class Prior:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The prior that a text such as ``Beta(16, 4)`` stands for; nothing is evaluated."""
+        """The prior that a text such as ``Beta(16, 4)`` represents; nothing is evaluated."""
         found = _CALL.fullmatch(text)
         if found is None:
             raise UsageError(f"prior {text!r}: write a family and its parameters, for instance Normal(0, 1)")

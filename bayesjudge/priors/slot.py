@@ -17,7 +17,7 @@ PROBABILITY = "probability"
 _NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*"
 _INTERVAL = re.compile(rf"{_NUMBER}\.\.{_NUMBER}", re.IGNORECASE)
 _STUDY = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
-#: Probability that an interval stands for.
+#: Probability that an interval represents.
 HOLDS = 0.9
 
 
@@ -55,7 +55,7 @@ class Slot:
             object.__setattr__(self, name, value)
 
     def read(self, given: Any) -> Prior:
-        """The prior that a text stands for, or an object of NumPyro, SciPy, PyMC-extras or Bambi.
+        """The prior that a text represents, or an object of NumPyro, SciPy, PyMC-extras or Bambi.
 
         ``160/200`` is an earlier study, ``0.7..0.9`` an interval that holds 90 % of the slot's own family.
 

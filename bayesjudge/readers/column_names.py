@@ -33,7 +33,7 @@ REFERENCES = frozenset(
         "reference_answer",
     }
 )
-#: Names of a person's judgement; the star stands for any ending but that of a person's name.
+#: Names of a person's judgement; the star represents any ending but that of a person's name.
 _HUMAN = [
     "human_label",
     "gold_label",

@@ -70,7 +70,7 @@ class File:
 
     @property
     def path(self) -> Path:
-        """Of the file; of no file where a name stands for a table."""
+        """Of the file; of no file where a name represents a table."""
         return Path(self.name)
 
     @property
@@ -127,7 +127,7 @@ class Format:
     """One tool's way to write its results.
 
     name, title: A short name for ``--format``, and one for people.
-    marks: Keys that one record among the first has, all of them; ``*`` stands for any text.
+    marks: Keys that one record among the first has, all of them; ``*`` represents any text.
     records: Where records lie in an enclosing object: ``"results.results"``; one place after another is tried.
     columns: Of Parquet and data frames, the only columns read, with ``*`` as in marks; all where empty.
     """

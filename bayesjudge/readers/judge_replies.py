@@ -99,7 +99,7 @@ def read_replies(texts: Iterable[str | None], *, criteria: Iterable[str] = CRITE
     return Replies(frame=frame, failures={str(key): int(n) for key, n in failed.value_counts().items()})
 
 
-#: What stands for the three texts in a prompt.
+#: What represents the three texts in a prompt.
 PLACES: tuple[str, ...] = ("{instruction}", "{answer_a}", "{answer_b}")
 
 

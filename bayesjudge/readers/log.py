@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: Names that a table's columns may stand for: of verdicts or battles, and, where a user maps them, of the others.
+#: Names that a table's columns may represent: of verdicts or battles, and, where a user maps them, of the others.
 _QUESTIONS = (VERDICT_ALIASES, BATTLE_ALIASES, TRIAL_ALIASES, SCORE_ALIASES, PAIR_ALIASES)
 
 

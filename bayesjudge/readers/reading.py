@@ -36,7 +36,7 @@ class Reading:
         values mean yes.
     label: The criterion that people marked, and its values that mean yes, as ``verdict``.
     threshold: Which scores mean yes: ``7`` or ``">=7"``, ``"<=2"``.
-    put: Values for all rows by our names; ``{file}`` and ``{folder}`` stand for the file's name without its ending and
+    put: Values for all rows by our names; ``{file}`` and ``{folder}`` represent the file's name without its ending and
         for that of its folder.
     where: Use only rows for which all of this holds: ``"prompt=short"``, ``["score>=7", "judge!=gpt-4"]`` (with ``=``,
         ``!=``, ``<``, ``<=``, ``>``, ``>=``; equal signs on one column are alternatives), or a mapping of the file's

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: File name endings and the format that each stands for.
+#: File name endings and the format that each represents.
 FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",

@@ -69,7 +69,7 @@ def comparison_table(
     caption : str
         What the table holds.
     methods : sequence of str, optional
-        Columns from left to right, Bayesian ones first; ``"bayes:"`` stands for all of these.
+        Columns from left to right, Bayesian ones first; ``"bayes:"`` represents all of these.
     number_format : str
         Format of the numbers in the cells.
     folded : bool, optional

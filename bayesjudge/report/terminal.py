@@ -79,7 +79,7 @@ def _every_row(answer: Comparison) -> list[Table]:
     for rows in (answer.estimates.frame, answer.diagnostics.frame):
         for (estimand, judge), mine in rows.groupby(["estimand", "judge"], sort=False):
             about = f" by judge {judge}" if judge else ""
-            title = f"{str(estimand).capitalize()}{about}, {percent(answer)} intervals"
+            title = f"{str(estimand).capitalize().replace('_', ' ')}{about}, {percent(answer)} intervals"
             found.append(_long(mine.sort_values(["group", "unit"], kind="stable"), title))
     return found
 

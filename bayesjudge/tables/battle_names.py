@@ -20,7 +20,7 @@ _NO_RUN, _NO_VOTER = "(missing)", "(missing)"
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Codes of every row, what the codes of names stand for, and the table they were made from."""
+    """Codes of every row, what the codes of names represent, and the table they were made from."""
 
     codes: pd.DataFrame
     names: Mapping[str, pd.Index[Any]]

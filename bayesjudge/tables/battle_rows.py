@@ -26,7 +26,7 @@ NUMBERS = ("length_a", "length_b")
 #: Our names for the columns of a battle table.
 NAMES = (*IDS, "order", "human", "verdict", *GAPS, *NUMBERS)
 
-#: What the codes of `code_outcome` (a, b, tie, then missing as −1) stand for.
+#: What the codes of `code_outcome` (a, b, tie, then missing as −1) represent.
 _OUTCOME = np.array([1.0, 0.0, 0.5, np.nan])
 
 

@@ -42,7 +42,7 @@ class Choices:
     """A table of trials whose outcomes are labels of options.
 
     table: ``outcome`` (a label, or tie), ``order`` and ``options`` (labels with commas between them), ``slot`` (of the
-        chosen option, from 1), ``truth`` (a label); of two options each, ``a`` and ``b`` stand for them.
+        chosen option, from 1), ``truth`` (a label); of two options each, ``a`` and ``b`` represent them.
     several: Whether some item has more than two options.
     said: How outcomes were read.
     """

@@ -269,7 +269,7 @@ class Pairs:
             for other in judges
             if other != own
         }
-        # The most alike first, so that neither names nor row order decide on the order of the columns.
+        # The most similar first, so that neither names nor row order decide on the order of the columns.
         likest = sorted(more, key=lambda name: (np.nansum(more[name]), np.isfinite(more[name]).sum()))
         return replace(found, frame=found.frame.assign(**{name: more[name] for name in reversed(likest)}))
 

@@ -59,7 +59,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class _Coded:
-    """Codes of every row, what they stand for, and the table they were made from."""
+    """Codes of every row, what they represent, and the table they were made from."""
 
     codes: pd.DataFrame
     legend: Mapping[str, pd.Index[Any]]

@@ -75,7 +75,7 @@ def code_order(values: pd.Series[Any]) -> NDArray[np.int8]:
 
 
 def is_nothing(text: str) -> bool:
-    """Whether a text stands for a missing value.
+    """Whether a text represents a missing value.
 
     Examples
     --------

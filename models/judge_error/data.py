@@ -46,7 +46,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     n = cells.sums.sum(axis=0)
     # Runs that disagree share an answer out between cells; otherwise these are whole numbers.
     n = np.rint(n).astype(np.int64) if np.allclose(n, np.rint(n), rtol=0, atol=1e-9) else n
-    # Where every label stands for more than one, what is left without a label may be less than none.
+    # Where every label represents more than one, what is left without a label may be less than none.
     total = np.bincount(stratum, weights=n, minlength=kinds * units)
     if counts.weighted:
         # Replicates of labels are as many as are as informative (Kish): drawn one by one, they have weight 1.

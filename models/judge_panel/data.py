@@ -81,7 +81,7 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
 
 
 def _labelled_answers(votes: PanelVotes, covariates: Regressors) -> dict[str, NDArray[Any]]:
-    """Rows of the labelled answers; ``answer_n``, how many each stands for, is 1."""
+    """Rows of the labelled answers; ``answer_n``, how many each represents, is 1."""
     rows = _answer_rows(votes, covariates, votes.annotations > 0, "answer")
     if not len(rows["answer_n"]):
         # One row that counts nothing stands where there is no label.

@@ -9,7 +9,7 @@ items            θ_m = mean over its answers of the label where a person gave o
 
 Both start from the coefficients of the regression, whose draws `adjusted` moves for what the answers to one
 item, or one cluster, share (METHODS 1.9b). The labels of an item are not independent given the votes; no
-effect of the item stands for that, whose shape would have to be right for every item, since only the scores
+effect of the item represents that, whose shape would have to be right for every item, since only the scores
 need to be independent between items.
 
 Where items are too many to weigh one by one, answers come as patterns. The sums over items then differ from
@@ -81,7 +81,7 @@ def shared_items(centre: Sites, data: Data) -> tuple[Array, Array, float]:
 
     Scores (y − p) x are summed within an item, or a cluster, and V is what these sums show. Where several
     people marked an answer, y is its probability given their marks. Labels with weights count as often as
-    they stand for, and their clusters as many as are as informative, (Σw)²/Σw² (Kish 1965).
+    they represent, and their clusters as many as are as informative, (Σw)²/Σw² (Kish 1965).
     """
     counted = np.asarray(data["answer_n"]) > 0
     x = _design(data, own=centre["weight"].ndim == 2)[counted]

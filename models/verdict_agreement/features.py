@@ -65,7 +65,7 @@ def features(pairs: Pairs, *, components: int = 32, extra: Sequence[str] = ()) -
     """Features of every pair of a table.
 
     ``pairs`` are of one judge; ``components`` is the number of principal directions at most. Further numeric
-    columns are named in ``extra``: ``"style"`` also stands for ``style_a`` and ``style_b``, whose difference
+    columns are named in ``extra``: ``"style"`` also represents ``style_a`` and ``style_b``, whose difference
     is turned the way the judge chose; `UsageError` where there is no such column or it is not numeric.
 
     Notes

@@ -56,7 +56,7 @@ def _strata(evidence: Evidence) -> tuple[_Stratum, _Stratum]:
 def _stratum(evidence: Evidence, rows: Codes) -> _Stratum:
     items = evidence.n[rows]
     if not evidence.clusters:
-        # The items of one pattern are alike, so a pattern is a kind of unit that occurs n times.
+        # The items of one pattern are equal, so a pattern is a kind of unit that occurs n times.
         kind = np.arange(len(rows))
         return _Stratum(count=items.astype(np.int64), rows=rows, kind=kind, n=np.ones(len(rows)))
     names, kind = np.unique(evidence.cluster[rows], return_inverse=True)

@@ -86,7 +86,7 @@ def _joined(*parts: str) -> str:
 def percentiles(blocks: Iterable[Array], variance: Array, *, prob: float, context: Context) -> Column:
     """Percentile intervals of blocks (C, B) of replicates, undefined ones counted in the notes.
 
-    ``variance`` (C,) is the delta method's: NaN where a single unit of a kind makes every replicate alike,
+    ``variance`` (C,) is the delta method's: NaN where a single unit of a kind makes every replicate equal,
     and a percentile interval would pass off ignorance as certainty.
     """
     found = [(*percentile(block, prob=prob), np.full(len(block), block.shape[1])) for block in blocks]

@@ -133,7 +133,7 @@ class Evidence:
     cluster: Cluster codes ``0 … clusters − 1``.
     clusters: Number of clusters; 0 when every item stands alone.
     labelled, unlabelled: 1 where the item is a calibration (test) item of the model, else 0. Where labels were drawn
-        with unequal probabilities, how many labels each stands for, and one less that number: sums over labels are then
+        with unequal probabilities, how many labels each represents, and one less that number: sums over labels are then
         weighted, sums over all items are not.
     y, v: Label and mean verdict; 0 where there is none.
     reference: Which model's labels serve all models under shared calibration; by default those of all together.

@@ -269,7 +269,7 @@ def _class_mean(residual: Floats, own: NDArray[Any], c: int) -> Callable[[NDArra
 
 
 def _correlation(kind: str, x: Floats, y: Floats) -> float:
-    """Rank correlation, NaN where all of one side are alike."""
+    """Rank correlation, NaN where all of one side are equal."""
     from scipy import stats
 
     if len(np.unique(x)) < 2 or len(np.unique(y)) < 2:

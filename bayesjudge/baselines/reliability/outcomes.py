@@ -163,7 +163,7 @@ def bootstrap_column(
 ) -> Column:
     """Percentile intervals of C statistics from replicates (B, C), in the shape that tables are made of.
 
-    A single item has no interval: its resamples are all alike.
+    A single item has no interval: its resamples are all equal.
     """
     empty = [""] * len(point)
     lower, upper = np.full(len(point), np.nan), np.full(len(point), np.nan)

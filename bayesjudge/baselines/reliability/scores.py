@@ -81,7 +81,7 @@ def score_baselines(
     seed : int
         Seed of the bootstrap.
     responses : pair of str, optional
-        The responses whose gap is wanted; by default the only two.
+        The responses whose gap is requested; by default the only two.
 
     Returns
     -------

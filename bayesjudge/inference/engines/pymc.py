@@ -16,7 +16,7 @@ Sampler = Literal["numpyro", "pymc"]
 
 @dataclass(frozen=True, kw_only=True)
 class PyMC(Engine):
-    """The PyMC twin of a model.
+    """A model as written in PyMC.
 
     Attributes
     ----------

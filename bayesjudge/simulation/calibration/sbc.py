@@ -77,7 +77,7 @@ def sbc(
     ranked : int
         Draws of each posterior that the rank is among, spaced evenly so that they are nearly independent.
     engine, progress, batch, executor, repeat
-        As in `fit_many`; a name stands for the engine with 250 draws and 300 warm-up draws of each chain.
+        As in `fit_many`; a name represents the engine with 250 draws and 300 warm-up draws of each chain.
     seed : int
         Equal seeds (and blocks) give equal ranks.
     quantities : mapping of str to callable, optional

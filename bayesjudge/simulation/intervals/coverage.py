@@ -1,4 +1,4 @@
-"""How every method's intervals do over simulated worlds, from cell to cell of a sweep; a killed run goes on.
+"""How every method's intervals do over simulated worlds, from cell to cell of a sweep; a killed run continues.
 
 A cell is a world with its truth; models and baselines answer the same data sets side by side. Nothing here
 knows a question: `bayesjudge.simulation.sweeps.questions` has the worlds of those of this package.
