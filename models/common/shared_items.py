@@ -17,6 +17,8 @@ than labelled items.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +74,45 @@ def exact_margins(v: Array, information: Array, block: NDArray[Any], *, widen_on
         inside = np.ix_(block == code, block == code)
         found[inside] = information[inside] + _positive(found[inside] - information[inside])
     return found
+
+
+def between_systems(
+    scores: Sequence[Sequence[tuple[Array, Array, float]]],
+    own: Sequence[Array],
+    strata: Sequence[NDArray[np.bool_]],
+    *,
+    widen_only: bool = False,
+) -> Array:
+    """V* (P, P) of coefficients that systems may share: each system's own part is its information.
+
+    scores: Of every system and rate, by item: the sum of its scores by the logit (I,), by the coefficients (I, P_k),
+        and the information on the logit's sum.
+    own: Information of every system (P, P).
+    strata: Items with labels and without.
+    widen_only: As in `exact_margins`.
+    """
+
+    def covariance(values: Array) -> Array:
+        found = np.zeros((values.shape[1],) * 2)
+        for rows in strata:
+            if (n := int(rows.sum())) > 1:
+                away = values[rows] - values[rows].mean(axis=0)
+                found += n / (n - 1) * away.T @ away
+        return found
+
+    found, every = np.zeros_like(own[0]), np.zeros((len(strata[0]), own[0].shape[0]))
+    for rates, known in zip(scores, own, strict=True):
+        stretched = []
+        for total, by_coefficient, told in rates:
+            seen, exact = float(covariance(total[:, None])[0, 0]), max(told, 1e-9)
+            wanted = max(exact, seen) if widen_only else exact
+            stretch = min(math.sqrt(wanted / seen), _MOST_STRETCH) if seen > _LEAST_VARIANCE * exact else 0.0
+            stretched.append(stretch * by_coefficient)
+        mine = np.concatenate(stretched, axis=1)
+        apart = covariance(mine)
+        found += known - apart + (_positive(apart - known) if widen_only else 0.0)
+        every += mine
+    return found + covariance(every)
 
 
 def adjust(draws: Array, *, information: Array, variance: Array, df: int, seed: int = 0) -> Array:

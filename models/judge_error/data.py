@@ -23,19 +23,7 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
     A stratum is one unit's answers without a label, or with one; with enriched labels each label is a
     stratum, since it was chosen.
     """
-    if counts.weighted != (labels in {"weighted", "reweighted"}):
-        raise UsageError(
-            f"labels={labels!r}, but the table states with which probability each answer was chosen to be "
-            "labelled: labels='weighted' uses the column label_probability; without it, leave it out"
-            if counts.weighted
-            else f"labels={labels!r} needs the column label_probability: with which probability each "
-            "labelled answer was chosen"
-        )
-    if len(counts.judges) > 1:
-        raise UsageError(
-            f"judge_error speaks of one judge and the table has {len(counts.judges)}: fit one at a time "
-            "(counts.for_judge(name)), or use judge_panel for all together"
-        )
+    require_usable(counts, labels=labels)
     items, groups, models = counts.items[counts.judges[0]], len(counts.groups), len(counts.models)
     cells = pair_cells(items, groups=groups, clustered=counts.clusters > 0)
     units = models * groups
@@ -98,6 +86,23 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
         facts={"unit": dim, "exact": _exact(counts, cells), "weighted": counts.weighted},
         units=_sizes(counts, n),
     )
+
+
+def require_usable(counts: VerdictCounts, *, labels: str) -> None:
+    """Refuse several judges, and labels that the counts do not have."""
+    if counts.weighted != (labels in {"weighted", "reweighted"}):
+        raise UsageError(
+            f"labels={labels!r}, but the table states with which probability each answer was chosen to be "
+            "labelled: labels='weighted' uses the column label_probability; without it, leave it out"
+            if counts.weighted
+            else f"labels={labels!r} needs the column label_probability: with which probability each "
+            "labelled answer was chosen"
+        )
+    if len(counts.judges) > 1:
+        raise UsageError(
+            f"judge_error speaks of one judge and the table has {len(counts.judges)}: fit one at a time "
+            "(counts.for_judge(name)), or use judge_panel for all together"
+        )
 
 
 def replicated(data: Data, observed: Mapping[str, Any]) -> Data:

@@ -16,9 +16,21 @@ def log_cells(theta: Any, logit_1: Any, logit_0: Any, *, enriched: bool) -> Any:
     enriched: Labels were chosen: a labelled answer counts through P(v | y) alone.
     """
     import jax.numpy as jnp
+
+    return _log_cells(jnp.log(theta), jnp.log1p(-theta), logit_1, logit_0, enriched=enriched)
+
+
+def log_cells_of_logits(logit: Any, logit_1: Any, logit_0: Any, *, enriched: bool) -> Any:
+    """The same from the logits of accuracies."""
     from jax.nn import log_sigmoid
 
-    right, wrong = jnp.log(theta), jnp.log1p(-theta)
+    return _log_cells(log_sigmoid(logit), log_sigmoid(-logit), logit_1, logit_0, enriched=enriched)
+
+
+def _log_cells(right: Any, wrong: Any, logit_1: Any, logit_0: Any, *, enriched: bool) -> Any:
+    import jax.numpy as jnp
+    from jax.nn import log_sigmoid
+
     of_right = [log_sigmoid(-logit_1), log_sigmoid(logit_1)]
     of_wrong = [log_sigmoid(logit_0), log_sigmoid(-logit_0)]
     either = [jnp.logaddexp(right + of_right[v], wrong + of_wrong[v]) for v in (0, 1)]

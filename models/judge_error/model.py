@@ -25,14 +25,19 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from bayesjudge.counts import VerdictCounts, count_verdicts
-from bayesjudge.errors import require_choice
+from bayesjudge.effects import Formula, read_formula
+from bayesjudge.effects.formula import base_of
+from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.estimates import Estimates, Population
 from bayesjudge.estimates.posterior import estimates_of
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.verdict_channel import FLAT, Labels, Pooling, channel_slots, numpyro_channel
 from bayesjudge.models.judge_error import data as judge_error_data
-from bayesjudge.models.judge_error import results
+from bayesjudge.models.judge_error import effect_data, effect_draws, effect_results, results
 from bayesjudge.models.judge_error.adjustment import adjusted, describe, unadjusted
+from bayesjudge.models.judge_error.effect_results import Shares
+from bayesjudge.models.judge_error.effects import numpyro_model, pymc_model
+from bayesjudge.models.judge_error.formulas import formulas_of, slots
 from bayesjudge.priors import Slot
 
 if TYPE_CHECKING:
@@ -55,6 +60,10 @@ class JudgeError(GenerativeModel):
         Labelled answers are a random sample of the answers and inform θ (random), were drawn with the
         probabilities that the table states (weighted) or with estimated ones (reweighted), or were chosen by
         the answer's own label and nothing else, and inform sensitivity and specificity only (enriched).
+    formulas : tuple of str
+        How rates differ between answers: ``"sensitivity ~ 1 + length + (1|topic)"``, one for each of accuracy,
+        sensitivity and specificity; without one of accuracy each system has its own, and the pooling says how
+        the others differ. Counts then need ``columns=``.
 
     Examples
     --------
@@ -64,22 +73,30 @@ class JudgeError(GenerativeModel):
 
     pooling: Pooling = "partial"
     labels: Labels = "random"
+    formulas: tuple[str, ...] = ()
 
-    exchangeable = ("z_sensitivity", "z_specificity")
+    exchangeable = ("z_accuracy", "z_sensitivity", "z_specificity")
 
     def __post_init__(self) -> None:
         require_choice("pooling", self.pooling, get_args(Pooling))
         require_choice("labels", self.labels, get_args(Labels))
+        if self.formulas:
+            formulas_of(self.formulas, self.pooling)
 
     @property
     def priors(self) -> Mapping[str, Slot]:
         """Of accuracies and of the verdict channel."""
-        return {"accuracy": FLAT, **channel_slots(self.pooling)}
+        return slots(self._formulas) if self.formulas else {"accuracy": FLAT, **channel_slots(self.pooling)}
 
     @property
     def options(self) -> tuple[str, ...]:
         """In the label: the pooling, then whatever differs from the defaults."""
-        return (self.pooling, *([] if self.labels == "random" else [self.labels]))
+        said = [str(read_formula(text)).replace(" ", "") for text in self.formulas]
+        return (self.pooling, *([] if self.labels == "random" else [self.labels]), *said)
+
+    @property
+    def _formulas(self) -> tuple[Formula, ...]:
+        return formulas_of(self.formulas, self.pooling)
 
     @property
     def _enriched(self) -> bool:
@@ -87,7 +104,12 @@ class JudgeError(GenerativeModel):
 
     def prepare(self, table: Verdicts | VerdictCounts) -> Data:
         """Sufficient statistics: answers in each cell, and pairs of cells of one item."""
-        counts = table if isinstance(table, VerdictCounts) else count_verdicts(table)
+        named = {name for formula in self._formulas for name in formula.columns} if self.formulas else None
+        columns = None if named is None else sorted({base_of(name)[1] for name in named})
+        counts = table if isinstance(table, VerdictCounts) else count_verdicts(table, columns=columns)
+        if self.formulas:
+            judge_error_data.require_usable(counts, labels=self.labels)
+            return effect_data.prepare(counts, self._formulas, enriched=self._enriched)
         return judge_error_data.prepare(counts, labels=self.labels)
 
     def numpyro(self, data: Data) -> None:
@@ -97,6 +119,9 @@ class JudgeError(GenerativeModel):
         from bayesjudge.models.common.pattern_counts import PatternCounts
         from bayesjudge.models.judge_error.likelihood import log_cells
 
+        if self.formulas:
+            numpyro_model(data, self.in_use(data), self._formulas, enriched=self._enriched)
+            return
         dim, prior = data.facts["unit"], self.in_use(data)
         with numpyro.plate(dim, data.size(dim), dim=-1):
             theta = numpyro.sample("theta", prior.numpyro("accuracy"))
@@ -110,26 +135,72 @@ class JudgeError(GenerativeModel):
         """The same model in PyMC."""
         from bayesjudge.models.judge_error import pymc as twin
 
+        if self.formulas:
+            return pymc_model(data, self.in_use(data), self._formulas, enriched=self._enriched)
         return twin.build(data, self.in_use(data), pooling=self.pooling, enriched=self._enriched)
 
     def quantities(
-        self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation"
+        self,
+        posterior: xr.Dataset,
+        data: Data,
+        *,
+        population: Population = "superpopulation",
+        shares: Shares | None = None,
     ) -> Quantities:
-        """Accuracies, differences and judge quality, over all items and by group."""
+        """Accuracies, differences and judge quality, over all items and by group; effects of numbers.
+
+        ``shares`` is a stated mix of the levels of columns that formulas name.
+        """
+        if self._by_formula(shares):
+            of_cells = self._rates(posterior, data, shares=shares)
+            return effect_results.quantities(of_cells, data, self._formulas, population)
         rates = adjusted(posterior, data, enriched=self._enriched)
         return results.quantities(results.accuracy(rates, data, population), rates, data, population=population)
+
+    def _by_formula(self, shares: Shares | None) -> bool:
+        if shares and not self.formulas:
+            raise UsageError(
+                "shares need a formula that groups by their column, such as 'accuracy ~ 0 + system + (1|topic)'"
+            )
+        return bool(self.formulas)
+
+    def _rates(
+        self, posterior: xr.Dataset, data: Data, *, shares: Shares | None = None, seed: int = 0
+    ) -> effect_results.Rates:
+        """Rates of every cell under formulas, adjusted."""
+        shape = posterior.sizes["chain"], posterior.sizes["draw"]
+        moved = effect_draws.adjusted(posterior, data, self._formulas, enriched=self._enriched, seed=seed)
+        return effect_results.mixed(
+            effect_results.rates_of(moved, shape, data, self._formulas, seed=seed), data, shares or {}
+        )
 
     def before_data(self, prior: xr.Dataset, data: Data, *, prob: float) -> Estimates:
         """Rows of draws from the prior, which no answer has moved."""
         blank = data.with_arrays({**data.arrays, "n": np.zeros_like(data["n"])})
+        if self.formulas:
+            shape = prior.sizes["chain"], prior.sizes["draw"]
+            own = effect_draws.coefficients(prior, data, self._formulas)
+            of_cells = effect_results.rates_of(own, shape, data, self._formulas)
+            said = effect_results.quantities(of_cells, blank, self._formulas, "superpopulation")
+            return estimates_of(said, method=self.label, prob=prob)
         rates = unadjusted(prior, data)
         found = results.quantities(rates["theta"], rates, blank, population="superpopulation")
         return estimates_of(found, method=self.label, prob=prob)
 
     def accuracy(
-        self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0
+        self,
+        posterior: xr.Dataset,
+        data: Data,
+        *,
+        population: Population = "superpopulation",
+        shares: Shares | None = None,
+        seed: int = 0,
     ) -> xr.DataArray:
         """Draws of each model's accuracy, dims ``chain, draw, system``, for P(best) and P(rank)."""
+        if self._by_formula(shares):
+            of_cells = self._rates(posterior, data, shares=shares, seed=seed)
+            values = effect_results.accuracy(of_cells, data, population, seed=seed)
+            return effect_results.overall(values, of_cells, data)
         rates = adjusted(posterior, data, enriched=self._enriched, seed=seed)
         return results.overall(results.accuracy(rates, data, population, seed=seed), data)
 
@@ -139,18 +210,26 @@ class JudgeError(GenerativeModel):
         Among answers with one verdict, the odds of a right one are ``odds`` times as large without a label as
         with one. Likelihood and data cannot bound it.
         """
+        if self.formulas:
+            of_cells = effect_results.shifted(self._rates(posterior, data), data, odds=odds)
+            return effect_results.overall(effect_results.totals(of_cells.theta, of_cells, data), of_cells, data)
         rates = adjusted(posterior, data, enriched=self._enriched)
         return results.overall(results.shifted(rates, data, odds=odds), data)
 
     @property
     def statistics(self) -> Mapping[str, Statistic]:
         """Verdict rates and labelled cells of every unit."""
-        return results.STATISTICS
+        return effect_results.STATISTICS if self.formulas else results.STATISTICS
 
     def describe(self, posterior: xr.Dataset, data: Data) -> Mapping[str, Any]:
-        """What shared items do to this posterior: design effects, degrees of freedom."""
+        """What shared items do to this posterior, or what formulas took their columns for."""
+        if self.formulas:
+            scale = {name: {"mean": mean, "sd": sd} for name, mean, sd in data.facts["scale"]}
+            return {"effects": {"scale": scale, "missing": dict(data.facts["missing"])}}
         return {"shared_items": describe(posterior, data, enriched=self._enriched)}
 
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:
         """The same design with other counts, of independent answers as the model draws them."""
+        if self.formulas:
+            return effect_data.replicated(data, observed)
         return judge_error_data.replicated(data, observed)

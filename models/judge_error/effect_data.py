@@ -1,0 +1,168 @@
+"""From answers with columns to what `judge_error` with formulas sees: cells, their six counts, and designs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayesjudge.counts import VerdictCounts
+from bayesjudge.counts.pair_cells import CELLS
+from bayesjudge.effects import Formula, design
+from bayesjudge.effects.columns import MISSING, prepared
+from bayesjudge.effects.design import moved
+from bayesjudge.effects.formula import SYSTEM
+from bayesjudge.errors import UsageError
+from bayesjudge.model import Data
+from bayesjudge.models.judge_error.formulas import slot_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+#: A column of more categories has no rows for each.
+MOST_LEVELS = 60
+
+
+def prepare(counts: VerdictCounts, formulas: tuple[Formula, ...], *, enriched: bool) -> Data:
+    """Cells of answers of one system with one value of every column; each has the six cells of `CELLS`."""
+    if counts.rows is None:
+        needed = sorted({name for formula in formulas for name in formula.columns} - {SYSTEM})
+        raise UsageError(f"these counts have no columns for formulas: count_verdicts(log, columns={needed})")
+    answers = counts.rows
+    columns = prepared(answers, formulas)
+    table = columns.frame.assign(**{SYSTEM: answers[SYSTEM].map(counts.models.index)})
+    table = table[[SYSTEM, *(name for name in table if name != SYSTEM)]]
+    grouped = table.groupby(list(table.columns), sort=True)
+    cells, cell = grouped.size().reset_index(name="size"), grouped.ngroup().to_numpy()
+    code, size = cells[SYSTEM].to_numpy(), cells.pop("size").to_numpy()
+    cells[SYSTEM] = np.array(counts.models)[code]
+    entries = _entries(answers, cell, clustered=counts.clusters > 0)
+    n = np.bincount(entries["entry_cell"], weights=entries["entry_n"], minlength=len(CELLS) * len(cells))
+    whole = np.allclose(n, np.rint(n), rtol=0, atol=1e-9)
+    exact = not counts.weighted and counts.clusters == 0 and int(answers["runs"].max()) == 1
+    label, verdict = (np.tile(column, len(cells)) for column in np.array(CELLS).T)
+    of_cell = np.repeat(np.arange(len(cells)), len(CELLS))
+    kinds = 3 if enriched else 2
+    stratum = kinds * of_cell + np.minimum(label + 1, kinds - 1)
+    total = np.rint(np.maximum(np.bincount(stratum, weights=n, minlength=kinds * len(cells)), 0)).astype(np.int64)
+    if exact and len(counts.models) == 1:
+        entries = {name: values[:0] for name, values in entries.items()}
+    arrays: dict[str, Any] = {
+        "n": np.rint(n).astype(np.int64) if whole else n,
+        "unit": of_cell,
+        "label": label,
+        "verdict": verdict,
+        "stratum": stratum,
+        "total": total,
+        "of_system": code,
+        "size": size,
+        "behind": _behind(answers, counts),
+        **entries,
+    }
+    per_cell = {"n", "unit", "label", "verdict", "stratum"}
+    dims: dict[str, tuple[str, ...]] = {name: ("pattern",) if name in per_cell else (name,) for name in arrays}
+    dims |= {"total": ("strata",), "of_system": ("cell",), "size": ("cell",), "behind": ("system",)}
+    dims |= dict.fromkeys(entries, ("entry",))
+    coords: dict[str, tuple[Any, ...]] = {"system": counts.models, "judge": counts.judges}
+    changes = []
+    for formula in formulas:
+        made = design(formula, cells)
+        name = f"design_{formula.rate}"
+        arrays[name], dims[name] = made.matrix, ("cell", f"{formula.rate}_coefficient")
+        coords |= {slot_of(formula, part.term): part.labels for part in (*made.common, *made.grouped)}
+        coords[f"{formula.rate}_group"] = tuple(
+            f"{part.term.name}: {label}" for part in made.grouped for label in part.labels
+        )
+        for number in columns.numbers:
+            change = moved(formula, cells, number) if number in formula.columns else np.zeros(0)
+            if change.any():
+                changes.append((formula.rate, number))
+                key = f"change_{len(changes)}"
+                arrays[key], dims[key] = change, dims[name]
+    categories, groups = _groups(cells, columns.numbers)
+    arrays["member"], dims["member"] = (
+        np.stack([*groups.values(), *[np.zeros(len(cells))] * (not groups)], axis=1),
+        ("cell", "of_group"),
+    )
+    coords |= {"group": tuple(groups)} | {
+        dim: tuple(range(length))
+        for name, of in dims.items()
+        for dim, length in zip(of, arrays[name].shape, strict=True)
+        if dim not in coords
+    }
+    facts = {
+        "exact": exact,
+        "weighted": counts.weighted,
+        "changes": tuple(changes),
+        "columns": categories,
+        "scale": tuple((name, *values) for name, values in columns.scale.items()),
+        "missing": tuple(columns.missing.items()),
+    }
+    units = _sizes(counts.models, n.reshape(-1, len(CELLS)), code, groups)
+    return Data(arrays=arrays, dims=dims, coords=coords, observed="n", weights="n", facts=facts, units=units)
+
+
+def replicated(data: Data, observed: Any) -> Data:
+    """The same design with other counts, of answers that do not depend on each other."""
+    nothing = {name: np.asarray(data[name])[:0] for name in ("entry_item", "entry_cell", "entry_n")}
+    return data.with_arrays({**data.arrays, **observed, **nothing})
+
+
+def _entries(answers: pd.DataFrame, cell: NDArray[Any], *, clustered: bool) -> dict[str, NDArray[Any]]:
+    """Parts of answers: of which item (cluster), in which of the six cells of which cell, and how much of one."""
+    weight = _weights(answers)
+    share = (answers["positives"] / answers["runs"]).to_numpy()
+    first = len(CELLS) * cell
+    place = first + 2 * (answers["label"].to_numpy() + 1)
+    item = pd.factorize(answers["cluster" if clustered else "item"])[0]
+    n = np.concatenate([part * of for part in (weight, 1 - weight) for of in (1 - share, share)])
+    where = np.concatenate([at + verdict for at in (place, first) for verdict in (0, 1)])
+    kept = n != 0
+    return {"entry_item": np.tile(item, 4)[kept], "entry_cell": where[kept], "entry_n": n[kept]}
+
+
+def _weights(answers: pd.DataFrame) -> NDArray[np.float64]:
+    """How many labels the label of each answer stands for: 1/probability with mean 1 for each system, 0 without."""
+    given = answers["label"].to_numpy() >= 0
+    if "probability" not in answers:
+        return given.astype(np.float64)
+    raw = np.where(given, 1 / answers["probability"].where(given, 1.0).to_numpy(np.float64), 0.0)
+    of = answers[SYSTEM].to_numpy()
+    mean = pd.Series(raw[given]).groupby(of[given]).mean()
+    return raw / np.where(given, mean.reindex(of).to_numpy(), 1.0)
+
+
+def _behind(answers: pd.DataFrame, counts: VerdictCounts) -> NDArray[Any]:
+    """Labelled items (clusters) of each system, as many as are as informative where labels have weights (Kish)."""
+    labelled = answers.assign(weight=_weights(answers))[lambda frame: frame["weight"] > 0].groupby(SYSTEM)
+    if counts.weighted:
+        found = labelled["weight"].agg(lambda w: w.sum() ** 2 / (w**2).sum())
+    else:
+        found = labelled["cluster" if counts.clusters else "item"].nunique()
+    return np.asarray(found.reindex(list(counts.models)).fillna(0))
+
+
+def _groups(cells: pd.DataFrame, numbers: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[np.float64]]]:
+    """Columns of categories, and which cells belong to each category of them, by its name."""
+    known = {SYSTEM, *numbers, *(f"{number} {MISSING}" for number in numbers)}
+    named = [str(name) for name in cells if name not in known and cells[name].nunique() <= MOST_LEVELS]
+    return tuple(named), {
+        str(level) if len(named) == 1 else f"{name}={level}": (cells[name] == level).to_numpy(np.float64)
+        for name in named
+        for level in sorted(cells[name].unique())
+    }
+
+
+def _sizes(
+    models: tuple[str, ...], n: NDArray[Any], code: NDArray[Any], groups: dict[str, NDArray[np.float64]]
+) -> dict[str, int]:
+    """Answers, and labelled answers, behind each system, overall and in each group."""
+    found: dict[str, int] = {}
+    for prefix, size in {"": n.sum(axis=1), "labelled:": n[:, 2:].sum(axis=1)}.items():
+        for m, name in enumerate(models):
+            mine = size * (code == m)
+            found[prefix + name] = round(float(mine.sum()))
+            found |= {f"{prefix}{name} | {group}": round(float(mine @ member)) for group, member in groups.items()}
+    return found
