@@ -46,19 +46,19 @@ def prepared(source: str, model: Any, data: Data) -> Data:
     if potentials := [one.name for one in model.potentials]:
         why = f"{source} has the potential {potentials[0]!r}, from which no data can be drawn"
         return replace(data, observed="", unobserved=why, facts=facts)
-    seen = {one.name: np.asarray(model.rvs_to_values[one].eval()) for one in model.observed_RVs}
-    if not seen:
+    values_of = {one.name: np.asarray(model.rvs_to_values[one].eval()) for one in model.observed_RVs}
+    if not values_of:
         raise UsageError(
             f"{source} observes nothing: give observed=data[...] and the name of that array to a variable, "
             f"of {shown_arrays(data)}"
         )
-    for name, values in seen.items():
+    for name, values in values_of.items():
         if name in VIEWS and not (name in data.arrays and np.array_equal(values, data[name])):
             raise UsageError(f"variable {name!r} of {source} must observe the array of its name, data[{name!r}]")
-    own = {name: values for name, values in seen.items() if name not in VIEWS}
+    own = {name: values for name, values in values_of.items() if name not in VIEWS}
     dims = {name: axes.get(name, tuple(f"{name}_{axis}" for axis in range(own[name].ndim))) for name in own}
     sizes = {dim: size for name in own for dim, size in zip(dims[name], own[name].shape, strict=True)}
-    observed, *more = seen
+    observed, *more = values_of
     return replace(
         data,
         arrays={**data.arrays, **own},

@@ -103,8 +103,10 @@ def _build(model: Model, data: Data) -> Density:
     generative = partial(_generative, model, data)
     sites = _sites(generative, accelerator.to_device(data.arrays), model.label)
     if lost := [name for name in data.observations if name not in sites or sites[name].free is not None]:
-        seen = ", ".join(name for name, site in sites.items() if site.free is None) or "nothing"
-        raise UsageError(f"{model.label} observes no array at a site named {lost[0]!r}, as its data say; it has {seen}")
+        names = ", ".join(name for name, site in sites.items() if site.free is None) or "nothing"
+        raise UsageError(
+            f"{model.label} observes no array at a site named {lost[0]!r}, as its data say; it has {names}"
+        )
     latent = {name: site for name, site in sites.items() if site.free is not None}
     start, unravel = ravel_pytree({name: jnp.zeros(site.free) for name, site in latent.items()})
     moves = {name: biject_to(site.support) for name, site in latent.items() if not site.moving}
