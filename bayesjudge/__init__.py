@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bayesjudge.model import find_model, model_names
     from bayesjudge.readers import read, read_battles, read_pairs, read_scores, read_trials, read_verdicts
     from bayesjudge.report import Comparison, load_answer
+    from bayesjudge.simulation import check_model
     from bayesjudge.studies.accuracy import accuracy
     from bayesjudge.studies.audit import audit
     from bayesjudge.studies.compare import compare
@@ -53,6 +54,7 @@ _WHERE = {
     "as_baseline": "adapters",
     "as_model": "adapters",
     "audit": "studies",
+    "check_model": "simulation",
     "compare": "studies",
     "count_battles": "counts.battles.counts",
     "count_verdicts": "counts",
@@ -94,6 +96,7 @@ __all__ = [
     "as_baseline",
     "as_model",
     "audit",
+    "check_model",
     "compare",
     "count_battles",
     "count_verdicts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,16 +34,22 @@ def from_tree(
     """The model of a tree or of its file, its ``variables`` and axes renamed; where this package saved it, the fit."""
     from bayesjudge.inference.loading import fit_of, is_fit
     from bayesjudge.inference.storage import read_tree
+    from bayesjudge.inference.stored import KEPT, is_registered
 
     is_file = isinstance(given, str | Path)
     tree: xr.DataTree = read_tree(given) if is_file else given
     source = Path(given).name if is_file else (tree.name or "tree")
-    if is_fit(tree):
+    if is_fit(tree) and is_registered(json.loads(str(tree.attrs["manifest"]))["model"]):
         return fit_of(tree, source)
     if "posterior" not in tree.children:
         has = ", ".join(tree.children) or "none"
         raise UsageError(f"{source} has no group 'posterior' (it has {has}): give the ArviZ tree of a fitted model")
-    groups = {group: _renamed(part.to_dataset(), variables or {}, systems) for group, part in tree.children.items()}
+    parts = {group: part.to_dataset() for group, part in tree.children.items()}
+    if KEPT in tree.children:  # the tree of a function, some of whose estimands may be computed from its draws
+        posterior, kept = parts["posterior"], tree[KEPT]
+        derived = [name for name in ("accuracy", "elo") if name in kept.children and name not in posterior]
+        parts["posterior"] = posterior.assign({name: kept[f"{name}/draws"].drop_attrs() for name in derived})
+    groups = {group: _renamed(part, variables or {}, systems) for group, part in parts.items()}
     return TreeModel(groups=groups, named=name or Path(source).stem)
 
 

@@ -25,6 +25,7 @@ from bayesjudge.inference.jobs import run_jobs
 from bayesjudge.inference.programs import accelerator, compiled_programs
 from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.storage import write_tree
+from bayesjudge.inference.stored import with_estimands
 from bayesjudge.model import Data, Describes, GivesQuantities, Model, elsewhere, latent_sites, with_parameters
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Fit:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write to one NetCDF file, with draws from the prior; `load_fit` reads it."""
-        return write_tree(self.with_prior().tree, path)
+        return write_tree(with_estimands(self.with_prior()), path)
 
 
 def fit(model: Model, table: Any, *, engine: Engine | str = "nuts", seed: int = 0, progress: bool = False) -> Fit:

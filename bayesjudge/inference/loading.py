@@ -12,9 +12,11 @@ import numpy as np
 import xarray as xr
 
 from bayesjudge.errors import UsageError
+from bayesjudge.inference.elsewhere import moving
 from bayesjudge.inference.fit import Fit
 from bayesjudge.inference.gate import gate_of
 from bayesjudge.inference.storage import read_tree
+from bayesjudge.inference.stored import KEPT, StoredModel, is_registered, stored_model
 from bayesjudge.model import Data, Model, find_model, latent_sites
 from bayesjudge.priors import Prior
 
@@ -22,10 +24,13 @@ from bayesjudge.priors import Prior
 def load_fit(path: str | os.PathLike[str]) -> Fit:
     """Read a fit; the model is found by its registered name.
 
+    Of a model that is not registered here, a function for instance, it has the tree, rows and gate; it cannot be
+    fitted again.
+
     Raises
     ------
     UsageError
-        The file is missing, is not a fit, is one of an earlier version, or names a model that is not registered here.
+        The file is missing, is not a fit, or is one of an earlier version.
 
     Examples
     --------
@@ -56,11 +61,18 @@ def fit_of(tree: xr.DataTree, source: str) -> Fit:
     if "draw" not in tree["posterior"].coords:
         raise UsageError(f"{source!r} was written by an earlier version, whose axes had other names: fit again")
     manifest = json.loads(str(tree.attrs["manifest"]))
+    name = manifest["model"]
     try:
-        model = _model(manifest["model"], manifest["options"])
+        model: Model = (
+            stored_model(name, tree)
+            if KEPT in tree.children and not is_registered(name)
+            else _model(name, manifest["options"])
+        )
     except (AttributeError, TypeError) as error:
         raise UsageError(f"{source!r} has options that this model has not: {error}") from error
-    gate = gate_of(tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset(), latent=latent_sites(model))
+    posterior = tree["posterior"].to_dataset()
+    posterior = moving(posterior) if isinstance(model, StoredModel) else posterior
+    gate = gate_of(posterior, tree["sample_stats"].to_dataset(), latent=latent_sites(model))
     return Fit(model=model, data=_data(tree, json.loads(str(tree.attrs["data"]))), tree=tree, gate=gate)
 
 

@@ -9,11 +9,14 @@ from bayesjudge.simulation.intervals.clustered import clustered_bounds, clustere
 from bayesjudge.simulation.intervals.coverage import Cell, Coverage, coverage
 from bayesjudge.simulation.intervals.prior_cells import prior_cell
 from bayesjudge.simulation.intervals.tables import coverage_table
+from bayesjudge.simulation.own_model import ModelCheck, check_model
 
 __all__ = [
     "Calibration",
     "Cell",
     "Coverage",
+    "ModelCheck",
+    "check_model",
     "clopper_pearson",
     "clustered_bounds",
     "clustered_tails",

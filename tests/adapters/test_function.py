@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpyro
+import pandas as pd
 import pytest
 from numpyro import distributions as dist
 
@@ -15,6 +17,7 @@ import bayesjudge as bj
 from bayesjudge.adapters import as_model, data_view
 from bayesjudge.datasets import simulate_battles, simulate_verdicts
 from bayesjudge.errors import UsageError
+from bayesjudge.model import Data, GenerativeModel
 from bayesjudge.simulation import sbc
 
 LOG = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=60, unlabelled=300)
@@ -210,3 +213,46 @@ def test_other_questions_and_populations_are_refused() -> None:
         bj.accuracy(LOG.verdicts, models=[validated_judge], population="items", **SHORT)
     with pytest.raises(UsageError, match="is no model"):
         bj.accuracy(LOG.verdicts, models=[3], **SHORT)
+
+
+def test_a_saved_fit_has_rows_and_gate_and_answers_again(answer: bj.Comparison, tmp_path: Path) -> None:
+    mine = answer.fits["bayes:validated_judge"]
+    path = tmp_path / "mine.nc"
+    mine.save(path)
+    again = bj.load_fit(path)
+    pd.testing.assert_frame_equal(again.estimates().frame, mine.estimates().frame)  # type: ignore[attr-defined]
+    assert again.gate == mine.gate
+    with pytest.raises(UsageError, match=r"'validated_judge' is not registered here .* takes the model itself"):
+        bj.fit(again.model, LOG.verdicts)
+    found = bj.accuracy(LOG.verdicts, models=[str(path)], baselines=["naive"], **SHORT)
+    one, two = (
+        rows.where(method=method, estimand="accuracy").frame["point"].to_numpy()
+        for rows, method in ((answer.estimates, "bayes:validated_judge"), (found.estimates, "bayes:mine"))
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Odd(GenerativeModel):
+    """A class whose option can change, or whose data name a site that there is not."""
+
+    weights: Any = ()
+    site: str = "positives"
+
+    def prepare(self, table: Any) -> Data:
+        return data_view(table)
+
+    def numpyro(self, data: Data) -> None:
+        with numpyro.plate("system", data.size("system")):
+            theta = numpyro.sample("accuracy", dist.Beta(1, 1))
+            numpyro.sample(self.site, dist.Binomial(data["n"], theta), obs=data["positives"])
+
+    def quantities(self, posterior: Any, data: Data) -> Any:  # noqa: ARG002
+        return {}
+
+
+def test_what_a_class_lacks_is_one_sentence() -> None:
+    with pytest.raises(UsageError, match="option weights of bayes:odd is a dict, which can change: give tuple"):
+        bj.fit(Odd(weights={"a": 1}), LOG.verdicts)
+    with pytest.raises(UsageError, match="observes no array at a site named 'positives', as its data say; it has pos"):
+        bj.fit(Odd(site="pos"), LOG.verdicts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,12 @@ def test_a_pymc_function_has_rows_checks_a_page_and_json(answer: bj.Comparison, 
     assert answer.fits["bayes:in_pymc"].gate.passed
     assert "bayes:in_pymc" in answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert json.loads(answer.to_json())["manifest"]["fits"]["bayes:in_pymc"]["engine"] == "pymc"
+
+
+def test_a_class_gives_the_same_rows(answer: bj.Comparison) -> None:
+    written = runpy.run_path(FUNCTION.replace("own_function.py:validated_judge", "own_model.py"))["ValidatedJudge"]
+    found = bj.accuracy(VERDICTS, models=[written()], baselines=["naive"], **SHORT)
+    same(answer, "in_pymc", "validated_judge", other=found)
 
 
 def test_leave_one_out_agrees_with_the_function(answer: bj.Comparison, fit: Fit) -> None:

@@ -277,6 +277,12 @@ def test_examples_of_decisions_and_own_baselines_run() -> None:
     assert "agreement_bound" in run(str(EXAMPLES / "own_baseline.py"))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["own_pymc_model", "from_stan_or_bambi"])
+def test_examples_of_others_models_run(name: str) -> None:
+    assert "bayes:judge_error[partial]" in run(str(EXAMPLES / f"{name}.py"))
+
+
 @pytest.mark.parametrize("name", model_names())
 def test_a_card_has_the_priors_of_its_model(name: str, benchmark_module: Callable[[str], Any]) -> None:
     assert benchmark_module("harness.cards").card(name) == (ROOT / "models" / name / "README.md").read_text("utf-8")

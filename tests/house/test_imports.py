@@ -70,7 +70,8 @@ ROOMS = {
     "plots": {"errors", "estimates", "text"},
     "report": {"conditions", "decisions", "errors", "estimates", "files", "plots", "text", "version"},
     "studies": BEFORE_CHECKS | {"checks", "conditions", "options", "report"},
-    "simulation": (BEFORE_CHECKS | {"checks", "datasets", "options", "studies"}) - {"planning", "readers"},
+    "simulation": (BEFORE_CHECKS - {"planning", "readers"})
+    | {"checks", "datasets", "options", "plots", "report", "studies"},
 }
 ROOMS["cli"] = set(ROOMS)
 ROOMS["__main__"] = {"cli"}

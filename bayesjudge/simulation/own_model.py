@@ -1,0 +1,202 @@
+"""`check_model`: the workflow of a model of one's own, from its prior to what its intervals are worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bayesjudge.adapters import as_model
+from bayesjudge.checks import prior_predictive
+from bayesjudge.report.page import Figure, Page, Section, Table
+from bayesjudge.report.writing import render_excerpt, write_page
+from bayesjudge.simulation.calibration.data_quantities import data_quantities
+from bayesjudge.simulation.calibration.ranks import Calibration, RankTest
+from bayesjudge.simulation.calibration.sbc import sbc
+from bayesjudge.simulation.intervals.coverage import Coverage, coverage
+from bayesjudge.simulation.intervals.prior_cells import prior_cell
+from bayesjudge.simulation.slips import slips_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from bayesjudge.inference import Engine
+
+_ROWS = ["estimand", "n", "bias", "rmse", "coverage", "coverage_lower", "coverage_upper", "width"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ModelCheck:
+    """What simulation says of a model.
+
+    Attributes
+    ----------
+    label : str
+        The model's method name.
+    prior : pandas.DataFrame
+        What it says before data: ``quantity, unit, mean, lower, upper``.
+    calibration : Calibration
+        Ranks of true values among posterior draws, over its prior.
+    intervals : Coverage
+        Coverage of its intervals over its prior.
+    recovery : pandas.DataFrame
+        By estimand: ``correlation`` of points with truths over the simulated data sets, ``bias, rmse``.
+    mutations : pandas.DataFrame
+        Slips put into it on purpose: ``mutation, site, found`` (whether calibration fails), ``by`` (which ranks).
+    """
+
+    label: str
+    prior: pd.DataFrame
+    calibration: Calibration
+    intervals: Coverage
+    recovery: pd.DataFrame
+    mutations: pd.DataFrame
+
+    @property
+    def passed(self) -> bool:
+        """Whether ranks are uniform and no interval covers more or less than it says."""
+        return self.calibration.passed and self.intervals.outside.empty
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """The result in three sentences."""
+        rows, missed = self.intervals.frame, self.mutations.loc[~self.mutations["found"], "mutation"]
+        outside = ", ".join(self.intervals.outside["estimand"]) or "none"
+        lost = f"; not {', '.join(missed)}" if len(missed) else ""
+        least, most, found = rows["coverage"].min(), rows["coverage"].max(), int(self.mutations["found"].sum())
+        held = f"Its intervals hold {least:.0%} to {most:.0%} of the truths that its prior draws"
+        return (
+            f"{self.label} is {self.calibration.summary}.",
+            f"{held}; outside what chance allows: {outside}.",
+            f"Of {len(self.mutations)} slips put into it, calibration finds {found}{lost}.",
+        )
+
+    def page(self) -> Page:
+        """The report, not yet written."""
+        from bayesjudge.plots import rank_ecdfs, to_svg
+
+        found = self.calibration
+        test = RankTest(replicates=len(found.ranks), draws=found.draws)
+        lines = {name: test.deviation(one) for name, one in zip(found.frame["quantity"], found.ranks.T, strict=True)}
+        caption = "ECDF of the ranks minus the uniform's; within the band 95 % of calibrated models are."
+        ranks = Figure(
+            caption=caption,
+            svg=to_svg(rank_ecdfs(lines, *test.band(), failed=found.failures)),
+            alt=f"{found.summary}. {caption}",
+        )
+        judged = self.intervals.frame[_ROWS]
+        return Page(
+            title=f"Checks of {self.label}",
+            question="Is this model computed right, and are its intervals worth what they say?",
+            headline=self.summary,
+            table=Table(caption="Slips put into the model on purpose", frame=self.mutations),
+            doubtful=not self.passed,
+            gate_reasons=[] if self.passed else list(self.summary[:2]),
+            sections=[
+                Section(title="Before data", tables=[Table(caption="What the prior says", frame=self.prior)]),
+                Section(
+                    title="Calibration",
+                    figures=[ranks],
+                    tables=[Table(caption="Quantities whose ranks were looked at", frame=found.frame)],
+                ),
+                Section(title="Coverage", tables=[Table(caption="Truths drawn from the prior", frame=judged)]),
+                Section(title="Recovery", tables=[Table(caption="Points against truths", frame=self.recovery)]),
+            ],
+        )
+
+    def to_html(self, path: str | PathLike[str]) -> Path:
+        """Write the self-contained page; returns its path."""
+        return write_page(self.page(), path)
+
+    def _repr_html_(self) -> str:
+        return render_excerpt(self.page())
+
+
+def check_model(
+    model: Any,
+    table: Any,
+    *,
+    replicates: int = 200,
+    mutated: int = 100,
+    engine: Engine | str = "hmc",
+    prob: float = 0.95,
+    seed: int = 0,
+    progress: bool = False,
+) -> ModelCheck:
+    """What simulation says of a model of one's own, and whether it would say so if the model were wrong.
+
+    Parameters
+    ----------
+    model : Model, callable or str
+        As `bayesjudge.as_model` takes it, written in NumPyro.
+    table : table, counts or Data
+        The design: numbers of answers and labels; what was observed is not looked at.
+    replicates : int
+        Simulated data sets of the calibration, and of coverage and recovery.
+    mutated : int
+        Simulated data sets of the calibration of each mutation.
+    engine, progress
+        As in `bayesjudge.simulation.sbc`.
+    prob : float
+        Probability of intervals.
+    seed : int
+        Equal seeds give equal results.
+
+    Returns
+    -------
+    ModelCheck
+
+    Raises
+    ------
+    UsageError
+        A model that cannot be simulated: one in PyMC, stored draws, or one with a factor.
+
+    Examples
+    --------
+    ``check_model(f, log).to_html("check.html")`` takes minutes; what is no model is refused at once:
+
+    >>> check_model("mine.py:f", None)
+    Traceback (most recent call last):
+    bayesjudge.errors.UsageError: model 'mine.py:f': no file 'mine.py'; write file.py:name
+    """
+    from bayesjudge.inference.engines import engine_of
+    from bayesjudge.simulation.calibration.sbc import DRAWS, TUNE
+
+    known = as_model(model)
+    data = known.prepare(table)
+    sampler = engine_of(engine, draws=DRAWS, tune=TUNE)
+    how: dict[str, Any] = {"engine": sampler, "progress": progress}
+    calibration = sbc(known, data, replicates=replicates, seed=seed, quantities=data_quantities(known, data), **how)
+    intervals = coverage([prior_cell(known, data)], models=[known], datasets=replicates, prob=prob, seed=seed, **how)
+    rows = []
+    for slip in slips_of(known, data):
+        found = sbc(slip, data, replicates=mutated, seed=seed, quantities=data_quantities(known, data), **how)
+        by = ", ".join(found.failures)
+        rows.append({"mutation": slip.kind, "site": slip.site, "found": not found.passed, "by": by})
+    return ModelCheck(
+        label=known.label,
+        prior=prior_predictive(known, data, prob=prob, seed=seed),
+        calibration=calibration,
+        intervals=intervals,
+        recovery=_recovery(intervals.intervals),
+        mutations=pd.DataFrame(rows),
+    )
+
+
+def _recovery(intervals: pd.DataFrame) -> pd.DataFrame:
+    """Points against truths, by estimand and unit."""
+    rows = []
+    for (estimand, unit, judge), mine in intervals.groupby(["estimand", "unit", "judge"], sort=False):
+        error = mine["point"] - mine["truth"]
+        rows.append(
+            {
+                "estimand": estimand,
+                "unit": unit or judge,
+                "correlation": mine["point"].corr(mine["truth"]),
+                "bias": error.mean(),
+                "rmse": (error**2).mean() ** 0.5,
+            }
+        )
+    return pd.DataFrame(rows)
