@@ -103,10 +103,10 @@ def between_systems(
     found, every = np.zeros_like(own[0]), np.zeros((len(strata[0]), own[0].shape[0]))
     for rates, known in zip(scores, own, strict=True):
         stretched = []
-        for total, by_coefficient, told in rates:
-            seen, exact = float(covariance(total[:, None])[0, 0]), max(told, 1e-9)
-            wanted = max(exact, seen) if widen_only else exact
-            stretch = min(math.sqrt(wanted / seen), _MOST_STRETCH) if seen > _LEAST_VARIANCE * exact else 0.0
+        for total, by_coefficient, information in rates:
+            estimated, exact = float(covariance(total[:, None])[0, 0]), max(information, 1e-9)
+            target = max(exact, estimated) if widen_only else exact
+            stretch = min(math.sqrt(target / estimated), _MOST_STRETCH) if estimated > _LEAST_VARIANCE * exact else 0.0
             stretched.append(stretch * by_coefficient)
         mine = np.concatenate(stretched, axis=1)
         apart = covariance(mine)
