@@ -2,11 +2,11 @@
 
 from bayesjudge.checks.comparison import ModelComparison, compare
 from bayesjudge.checks.convergence import Convergence, convergence
+from bayesjudge.checks.groups_read import unchecked
 from bayesjudge.checks.loo import Loo, loo
 from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
 from bayesjudge.checks.prior_predictive import prior_predictive
 from bayesjudge.checks.sensitivity import PriorSensitivity, prior_sensitivity
-from bayesjudge.checks.unchecked import unchecked
 
 __all__ = [
     "Convergence",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks.unchecked import require_checked
+from bayesjudge.checks.groups_read import require_checked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

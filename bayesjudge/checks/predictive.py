@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks.unchecked import require_checked
+from bayesjudge.checks.groups_read import require_checked
 from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.model import Resamples
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
+from bayesjudge.checks.groups_read import require_checked
 from bayesjudge.checks.loo import has_flat_tail
-from bayesjudge.checks.unchecked import require_checked
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates.posterior import headline
 from bayesjudge.model import GivesQuantities, HasExchangeable
