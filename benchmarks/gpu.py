@@ -25,8 +25,8 @@ from harness.results import holds, report, show
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
 from bayesjudge.datasets import VerdictDesign, simulate_counts
-from bayesjudge.inference import Hmc, fit_many
-from bayesjudge.inference.engines.nuts import Nuts, run_nuts
+from bayesjudge.inference import Hmc, Nuts, fit_many
+from bayesjudge.inference.engines.nuts import run_nuts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, density
 from bayesjudge.model import Data

@@ -27,7 +27,8 @@ from harness.timing import ratio, seconds, take_turns
 from bayesjudge.baselines import accuracy_baselines
 from bayesjudge.counts import AnswerPatterns, ItemPatterns, VerdictCounts
 from bayesjudge.datasets import simulate_counts
-from bayesjudge.inference.engines.nuts import Nuts, run_nuts
+from bayesjudge.inference import Nuts
+from bayesjudge.inference.engines.nuts import run_nuts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import density
 from bayesjudge.models.judge_error import JudgeError

@@ -81,7 +81,8 @@ def drawn(make: Callable[[Data], Any], data: Data, engine: Any, seed: int, progr
     """One tree of posterior, prior, replicated data and log densities."""
     import pymc as pm
 
-    from bayesjudge.inference.engines.pymc import PyMC, sampled
+    from bayesjudge.inference import PyMC
+    from bayesjudge.inference.engines.pymc import sampled
 
     lengths = {"chains": engine.chains, "draws": engine.draws, "tune": engine.tune}
     chosen = engine if isinstance(engine, PyMC) else PyMC(**lengths, target_accept=engine.target_accept)

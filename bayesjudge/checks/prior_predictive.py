@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.inference.programs import accelerator
-from bayesjudge.inference.programs.density import density
-from bayesjudge.inference.tree import prior_groups
 from bayesjudge.model import Data, GenerativeModel, Model, with_parameters
 
 
@@ -44,6 +41,10 @@ def prior_predictive(model: Model, table: Any, *, draws: int = 1000, prob: float
     >>> rows.loc[rows["quantity"] == "accuracy", "mean"].between(0.7, 0.85).all()
     np.True_
     """
+    from bayesjudge.inference.programs import accelerator
+    from bayesjudge.inference.programs.density import density
+    from bayesjudge.inference.tree import prior_groups
+
     accelerator.prepare()
     plain = table if isinstance(table, Data) else model.prepare(table)
     data = with_parameters(model, plain)

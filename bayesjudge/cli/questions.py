@@ -68,9 +68,15 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
             tables = source(**where).tables(checked)
             # JAX and what goes with it take seconds to import: what is wrong with a file is said before.
             import bayesjudge.studies
+            from bayesjudge.report.early import StoppedEarly, show_early
 
             ask = getattr(bayesjudge.studies, question)
-            answer = ask(**{**chosen, **tables}, tune=tune, progress=not delivery.quiet)
+            try:
+                answer = ask(**{**chosen, **tables}, tune=tune, progress=not delivery.quiet)
+            except StoppedEarly as stop:
+                if not delivery.as_json:
+                    show_early(stop)
+                raise
             answer = as_typed(answer, question, [one for part in parts[:2] for one in part], given)
             reports = ci_reports(answer, junit=delivery.junit, markdown=delivery.markdown, github=delivery.github)
             targets = {"out": delivery.out, "html": delivery.html}

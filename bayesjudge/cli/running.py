@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from bayesjudge.studies import Comparison
 
 
+#: What a shell reports of a command that Ctrl-C ended.
+INTERRUPTED = 130
+
+
 def mapping(pairs: list[str] | None, option: str, example: str) -> dict[str, str]:
     """Read options such as ``--column ours=theirs``."""
     found = {}
@@ -56,7 +60,7 @@ def require_no_folder(file: Path, option: str) -> None:
 
 @contextmanager
 def plain_messages() -> Iterator[None]:
-    """A user's mistake ends in one clear message and exit code 2; warnings are a line each."""
+    """A user's mistake ends in one clear message and exit code 2, Ctrl-C in 130; warnings are a line each."""
     try:
         with warnings.catch_warnings():
             # A fall-back to another engine is always shown, whatever Python's warning filters say.
@@ -69,6 +73,9 @@ def plain_messages() -> Iterator[None]:
     except OSError as error:
         say(f"cannot write or read: {error}")
         raise typer.Exit(2) from error
+    except KeyboardInterrupt as stop:
+        say(str(stop) or "stopped")
+        raise typer.Exit(INTERRUPTED) from stop
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:

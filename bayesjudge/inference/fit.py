@@ -11,25 +11,18 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import xarray as xr
-
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.estimates.posterior import Quantities
-from bayesjudge.inference import tree
-from bayesjudge.inference.elsewhere import taken
 from bayesjudge.inference.engines import Engine, Job, engine_of
 from bayesjudge.inference.gate import MOST_PARETO_K, gate_of
 from bayesjudge.inference.jobs import run_jobs
-from bayesjudge.inference.programs import accelerator, compiled_programs
-from bayesjudge.inference.programs.density import density
-from bayesjudge.inference.storage import write_tree
-from bayesjudge.inference.stored import with_estimands
 from bayesjudge.model import Data, Describes, GivesQuantities, Model, elsewhere, latent_sites, with_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 
 class LaplaceFallbackWarning(UserWarning):
@@ -103,6 +96,11 @@ class Fit:
         """
         if "prior" in self.tree or self.data.unobserved or elsewhere(self.model, self.data):
             return self
+        import xarray as xr
+
+        from bayesjudge.inference import tree
+        from bayesjudge.inference.programs.density import density
+
         sizes = self.tree["posterior_predictive"].sizes
         data = with_parameters(self.model, self.data)
         found = tree.prior_groups(
@@ -119,6 +117,9 @@ class Fit:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write to one NetCDF file, with draws from the prior; `load_fit` reads it."""
+        from bayesjudge.inference.storage import write_tree
+        from bayesjudge.inference.stored import with_estimands
+
         return write_tree(with_estimands(self.with_prior()), path)
 
 
@@ -191,6 +192,10 @@ class Fitting:
         """Make the fit."""
         if self.made is not None:
             return _of_these_data(self.made, self.table)
+        from bayesjudge.inference import tree
+        from bayesjudge.inference.elsewhere import taken
+        from bayesjudge.inference.programs import accelerator, compiled_programs
+
         accelerator.prepare()
         compiled_programs.release_when_many()
         model, engine = self.model, self.engine
@@ -219,6 +224,8 @@ class Fitting:
 
 
 def _of_these_data(made: Fit, table: Any) -> Fit:
+    from bayesjudge.inference import tree
+
     data = table if isinstance(table, Data) else made.model.prepare(table)
     if tree.data_hash(data) != made.manifest["data"]:
         raise UsageError(f"the fit of {made.model.label} is of other data than these: fit it to this table")

@@ -34,16 +34,17 @@ def show_answer(answer: Comparison, *, every: bool = False, console: Console | N
     answer: Of any question; its ``screen`` chooses what is shown, the sentences first.
     console: Where to; by default standard output, as wide as its terminal.
     """
-    screen = console or _console()
+    screen = console or standard_output()
     parts = [part for part in answer.screen(screen.width) if isinstance(part, str) or part.row_count]
     # Sentences and one table, which the warnings follow.
     first = next((k for k, part in enumerate(parts) if not isinstance(part, str)), len(parts)) + 1
-    _print(parts[:first], screen)
+    print_parts(parts[:first], screen)
     _warn(answer, screen)
-    _print(_every_row(answer) if every else parts[first:], screen)
+    print_parts(_every_row(answer) if every else parts[first:], screen)
 
 
-def _print(parts: Sequence[Table | str], screen: Console) -> None:
+def print_parts(parts: Sequence[Table | str], screen: Console) -> None:
+    """Tables and lines, without colours for numbers and names in them."""
     for part in parts:
         screen.print(part, highlight=False)
 
@@ -60,7 +61,8 @@ class Screen(Console):
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
-def _console() -> Console:
+def standard_output() -> Console:
+    """As wide as its terminal; `PAGE_WIDTH` where it is none."""
     given = Screen()
     return given if given.is_terminal or "COLUMNS" in os.environ else Screen(width=PAGE_WIDTH)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -294,7 +293,7 @@ def test_gate_reasons_are_told_once(capsys):
 @pytest.mark.slow
 def test_a_laplace_fit_that_falls_back_says_so_on_both_streams(log, monkeypatch):
     # No Pareto k is as low: which real fits fall back is a matter of seeds and processors.
-    monkeypatch.setattr(sys.modules["bayesjudge.inference.engines.laplace"], "MOST_PARETO_K", -10.0)
+    monkeypatch.setattr("bayesjudge.inference.engines.options.MOST_PARETO_K", -10.0)
     result = run("accuracy", log, *CHEAP)
     assert "bayesjudge: warning: bayes:judge_error[shared]: the Laplace approximation" in result.stderr
     assert "Traceback" not in result.stderr

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from commands import run
 
-from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_verdicts
 from bayesjudge.report import Page
 from bayesjudge.studies import json_schema
 
@@ -109,3 +109,35 @@ def test_a_job_s_summary_grows_by_the_page_and_json_stays_alone(
     assert text.startswith("what a step before said\n### bayesjudge: accuracy\n")
     assert run("accuracy", log, *CHEAP, "--fail-if", HOLDS).exit_code == 4
     assert summary.read_text() == text  # only where --github asks for it
+
+
+@pytest.mark.parametrize("question", ["accuracy", "elo"])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_ctrl_c_while_sampling_leaves_what_has_closed_forms(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: str, *, as_json: bool
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    where = {"accuracy": "study", "elo": "fits"}[question]
+    monkeypatch.setattr(importlib.import_module(f"bayesjudge.studies.{question}.{where}"), "run_fits", stopped)
+    if question == "elo":
+        log = tmp_path / "battles.csv"
+        simulate_battles(seed=1, design=BattleDesign(strengths=(0.5, 0.0, -0.5), battles=90)).battles.frame.to_csv(log)
+    result = run(question, log, "--bootstrap", "200", *["--json"] * as_json)
+    assert result.exit_code == 130
+    assert result.stderr.startswith("bayesjudge: stopped before ")
+    assert result.stderr.count("\n") == 1
+    if as_json:
+        assert result.stdout == ""
+    else:
+        assert result.stdout.startswith(f"{question.capitalize()} in closed form, 95 % intervals")
+
+
+def test_ctrl_c_before_anything_is_there_is_130_too(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("bayesjudge.studies.accuracy.study"), "count_verdicts", stopped)
+    result = run("accuracy", log)
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "bayesjudge: stopped\n")

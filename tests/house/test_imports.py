@@ -97,6 +97,29 @@ def test_the_face_of_every_model_imports_no_engine() -> None:
     assert done.stdout.strip() == ""
 
 
+def test_rows_in_closed_form_are_there_before_jax_is(tmp_path: Path) -> None:
+    """Importing JAX takes longer than counting, all baselines and a bootstrap together."""
+    code = f"""
+import sys
+import bayesjudge.studies
+from bayesjudge.datasets import simulate_verdicts
+
+def sampled(*_, **__):
+    print(*sys.modules)
+    raise KeyboardInterrupt
+
+sys.modules["bayesjudge.studies.accuracy.study"].run_fits = sampled
+simulate_verdicts(seed=3).verdicts.frame.to_csv({str(tmp_path / "log.csv")!r}, index=False)
+from bayesjudge.cli import main
+main(["accuracy", {str(tmp_path / "log.csv")!r}])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    loaded, _, table = done.stdout.partition("\n")
+    assert "PPI++" in table
+    assert sorted({"jax", "numpyro", "pymc", "arviz_stats", "matplotlib", "xarray"} & set(loaded.split())) == []
+
+
 def sources() -> Iterator[tuple[str, Path]]:
     """Every module with the room it lies in; ``bayesjudge/models`` leads to the models."""
     for entry in sorted(PACKAGE.iterdir()):

@@ -221,7 +221,7 @@ def test_options_and_data_enter_the_density(third_party: ModuleType) -> None:
 def test_a_poor_laplace_approximation_gives_way_to_nuts_loudly(
     third_party: ModuleType, nuts: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["bayesjudge.inference.engines.laplace"], "MOST_PARETO_K", -10.0)
+    monkeypatch.setattr("bayesjudge.inference.engines.options.MOST_PARETO_K", -10.0)
     with pytest.warns(LaplaceFallbackWarning, match="NUTS was run instead") as caught:
         result = fit(third_party.Coin(), TOSSES, engine="laplace", seed=1)
     assert caught[0].filename == __file__

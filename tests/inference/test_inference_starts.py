@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from bayesjudge.datasets.small import small_table
-from bayesjudge.inference.engines import hmc, nuts
+from bayesjudge.inference import Hmc, Nuts
+from bayesjudge.inference.engines import nuts
 from bayesjudge.inference.engines.laplace import run_laplace
 from bayesjudge.inference.engines.starts import AT_MODE, MODE_UP_TO, find_modes, find_starts, place_chains
 from bayesjudge.inference.programs import accelerator
@@ -82,7 +83,7 @@ def test_one_gradient_serves_every_engine_and_all_data() -> None:
     for at in jnp.asarray(AT):
         arrays = {"at": at, "scale": jnp.asarray(SCALE)}
         run_laplace(target, arrays, key, draws=10)
-        nuts.run_nuts(target, arrays, key, nuts.Nuts(draws=10, tune=10))
+        nuts.run_nuts(target, arrays, key, Nuts(draws=10, tune=10))
     # The gradient that searches and places chains, the density that weights draws, NUTS's own.
     assert len(traced) == 3
 
@@ -234,7 +235,7 @@ def test_chains_that_start_at_one_point_go_their_own_ways(engine: str) -> None:
     target = density_of(lambda z, _: 1e-6 * walled(z, None), 1)
     arrays, options = {"unused": jnp.zeros((1, 1))}, {"chains": 40, "draws": 1, "tune": 100}
     assert not place_chains(target, arrays, [np.random.default_rng(1)], 40, sets).z.any()
-    one = {"hmc": hmc.Hmc, "nuts": nuts.Nuts}[engine](**options)
+    one = {"hmc": Hmc, "nuts": Nuts}[engine](**options)
     drawn = one.draw_many(target, arrays, jax.random.split(jax.random.key(1), 1), many=sets)
     assert len(np.unique(drawn.flat)) == 40
 

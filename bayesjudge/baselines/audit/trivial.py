@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from bayesjudge.baselines.audit.evidence import Anchors, Audit, gather, measured_share, response_of
 from bayesjudge.errors import UsageError
@@ -103,6 +102,8 @@ def auc(scores: NDArray[np.float64], agrees: NDArray[Any]) -> float:
     >>> auc(np.array([0.1, 0.4, 0.8]), np.array([0, 1, 1]))
     1.0
     """
+    from scipy.stats import rankdata
+
     right = np.asarray(agrees, dtype=bool)
     good, bad = int(right.sum()), int((~right).sum())
     if not good or not bad:

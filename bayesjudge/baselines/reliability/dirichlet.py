@@ -16,9 +16,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import gammaln, logit
-from scipy.stats import beta, chi2
 
 from bayesjudge.maths.majority import TRIALS, majority_probability, most_likely
 
@@ -70,6 +67,9 @@ def item_dirichlet(n: NDArray[np.int64], *, weight: Array | None = None, prob: f
 
     weight: Of each row (I,); rows of one item that share a weight of 1 count as one item.
     """
+    from scipy.optimize import brentq, minimize_scalar
+    from scipy.special import chdtri, logit
+
     weight = np.ones(len(n)) if weight is None else weight
     used = n.sum(1) > 0
     if not (n.sum(1) > 1).any():
@@ -98,7 +98,7 @@ def item_dirichlet(n: NDArray[np.int64], *, weight: Array | None = None, prob: f
     # A search inside an interval never returns its end, where items that all agree have their estimate.
     best = max((best, *ends), key=lambda s: profile(s)[0])
     top = profile(best)[0]
-    allowed = chi2.ppf(prob, 1) / 2
+    allowed = chdtri(1, 1 - prob) / 2
 
     def drop(log_s: float) -> float:
         return top - profile(log_s)[0] - float(allowed)
@@ -111,6 +111,8 @@ def item_dirichlet(n: NDArray[np.int64], *, weight: Array | None = None, prob: f
 
 
 def _log_likelihood(log_s: float, share: float, patterns: NDArray[np.int64], repeats: Array) -> float:
+    from scipy.special import gammaln
+
     s = np.exp(log_s)
     total = gammaln(s) - gammaln(s + patterns.sum(1))
     for k, alpha in enumerate((s * (1 - share) / 2, s * (1 - share) / 2, s * share)):
@@ -132,7 +134,9 @@ def _nodes(log_s: float, share: float) -> Array:
 
 def _quantiles(log_s: float, a: float, b: float) -> Array:
     """Midpoint quantiles of a beta distribution; its limits at both ends of s."""
+    from scipy.special import betaincinv
+
     at, mean = (np.arange(NODES) + 0.5) / NODES, a / (a + b)
     if log_s <= LOG_LOW:
         return (at > 1 - mean).astype(np.float64)
-    return np.full(NODES, mean) if log_s >= LOG_HIGH else np.asarray(beta.ppf(at, a, b))
+    return np.full(NODES, mean) if log_s >= LOG_HIGH else np.asarray(betaincinv(a, b, at))

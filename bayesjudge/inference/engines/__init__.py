@@ -7,10 +7,7 @@ from typing import Any
 
 from bayesjudge.errors import UsageError
 from bayesjudge.inference.engines.base import Drawn, Engine, Job
-from bayesjudge.inference.engines.hmc import Hmc
-from bayesjudge.inference.engines.laplace import Laplace
-from bayesjudge.inference.engines.nuts import Nuts
-from bayesjudge.inference.engines.pymc import PyMC
+from bayesjudge.inference.engines.options import Hmc, Laplace, Nuts, PyMC
 
 __all__ = ["ENGINES", "Drawn", "Engine", "Hmc", "Job", "Laplace", "Nuts", "PyMC", "engine_of"]
 

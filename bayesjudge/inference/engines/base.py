@@ -7,16 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-import jax
 import numpy as np
 
 from bayesjudge.errors import UsageError
-from bayesjudge.inference.programs import accelerator
-from bayesjudge.inference.programs.density import Arrays, Density, Sets, density
 from bayesjudge.inference.programs.progress import Report, bar
 from bayesjudge.model import Data, Model
+
+if TYPE_CHECKING:
+    from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
 #: Target acceptance of a second run, made when the first one diverged.
 CAREFUL = 0.99
@@ -44,16 +44,22 @@ class Job:
     @property
     def target(self) -> Density:
         """The posterior; built once for each shape of data in a process."""
+        from bayesjudge.inference.programs.density import density
+
         return density(self.model, self.data)
 
     @property
     def arrays(self) -> dict[str, Any]:
         """The data on the device."""
+        from bayesjudge.inference.programs import accelerator
+
         return accelerator.to_device(self.data.arrays)
 
     @property
     def key(self) -> Any:
         """JAX key of the seed."""
+        import jax
+
         return jax.random.key(self.seed)
 
 

@@ -16,20 +16,22 @@ Random numbers are arguments: programs that draw their own take seconds longer t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bayesjudge.inference.engines.base import Drawn, Draws, Engine, Job, SideBySide, with_care
+from bayesjudge.inference.engines.base import Draws, Engine, Job
 from bayesjudge.inference.engines.starts import Chains, place_chains
 from bayesjudge.inference.programs.at_points import beside, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
 from bayesjudge.inference.programs.stacks import placed, stack
+
+if TYPE_CHECKING:
+    from bayesjudge.inference.engines.options import Hmc
 
 #: Mean integration time in whitened units. A Gaussian decorrelates best at π/2; on the hierarchical
 #: posteriors here (31 parameters, TriviaQA, 16 posteriors) 3 raised the smallest ESS from 81 to 264 of 2,000
@@ -44,44 +46,12 @@ _PROGRAMS: dict[tuple[Any, ...], Any] = {}
 type Streams = Sequence[np.random.Generator]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hmc(SideBySide):
-    """Hamiltonian Monte Carlo whose chains all take one number of steps, after whitening by the curvature.
-
-    Faster than NUTS where a model has many well-determined parameters, and where many posteriors run side by
-    side. Divergent transitions are treated as by `Nuts`.
-
-    Attributes
-    ----------
-    chains, draws, tune, target_accept
-        As in `Engine`.
-
-    Examples
-    --------
-    >>> Hmc(draws=500).target_accept
-    0.9
-    """
-
-    name: ClassVar[str] = "hmc"
-
-    target_accept: float = 0.9
-
-    def run(self, job: Job) -> Drawn:
-        """Draws from one posterior."""
-
-        def sample(engine: Hmc, seed: int, report: Report | None) -> Draws:
-            sets, arrays = stack([job.data]).part(np.zeros(1, dtype=int))
-            of = job.target, placed(arrays, sets, None), jax.random.split(jax.random.key(seed), 1)
-            drawn = engine.draw_many(*of, many=sets, report=report)
-            return Draws(flat=drawn.flat[0], stats={name: value[0] for name, value in drawn.stats.items()})
-
-        return with_care(self, job, sample)
-
-    def draw_many(
-        self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None
-    ) -> Draws:
-        """Draws from many posteriors of one shape."""
-        return run_hmc(target, arrays, key, self, many=many, report=report)
+def run_alone(job: Job, options: Hmc, seed: int, report: Report | None) -> Draws:
+    """Sample one posterior."""
+    sets, arrays = stack([job.data]).part(np.zeros(1, dtype=int))
+    key = jax.random.split(jax.random.key(seed), 1)
+    drawn = run_hmc(job.target, placed(arrays, sets, None), key, options, many=sets, report=report)
+    return Draws(flat=drawn.flat[0], stats={name: value[0] for name, value in drawn.stats.items()})
 
 
 def run_hmc(

@@ -14,23 +14,20 @@ proposal is good enough: fresh draws from it do, by k̂ of their weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 
-from bayesjudge.inference.engines.base import Drawn, Draws, Job, SideBySide
-from bayesjudge.inference.engines.nuts import Nuts
 from bayesjudge.inference.engines.starts import Mode, find_starts
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
 from bayesjudge.inference.programs.at_points import TOGETHER, AtPoints, apart, potentials, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
-from bayesjudge.inference.programs.progress import Report
 
 #: Parameters for which one more weighted draw is made for each that is returned, and the most: weights are
 #: the more unequal the more parameters there are.
@@ -38,50 +35,6 @@ PARAMETERS, MOST = 2, 8
 #: Times as many again, where few of them are effective although their k̂ is fine: one far point in a tail can
 #: weigh as much as hundreds.
 AGAIN = (1, 2, 4)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Laplace(SideBySide):
-    """Laplace approximation, widened and skewed until importance weights are even, then resampled.
-
-    Where Pareto's k̂ of one posterior is above 0.7, `Nuts` runs instead, and `fit` warns; of many posteriors
-    (`fit_many`) the gate of each states its k̂.
-
-    Attributes
-    ----------
-    chains, draws
-        Together the number of draws: ``chains * draws``.
-    tune, target_accept
-        Of NUTS, where that is run instead.
-    """
-
-    name: ClassVar[str] = "laplace"
-
-    def run(self, job: Job) -> Drawn:
-        """Draws from one posterior."""
-        drawn = run_laplace(job.target, job.arrays, job.key, draws=self.chains * self.draws)
-        k, ess = float(drawn.pareto_k), float(drawn.ess)
-        if not k <= MOST_PARETO_K:
-            again = Nuts(**asdict(self)).run(job)
-            again.facts.update(engine="nuts after laplace", laplace_pareto_k=k)
-            return again
-        flat, stats = self._in_chains(drawn, ())
-        return Drawn(flat, stats, {"engine": self.name, "laplace_pareto_k": k, "importance_ess": ess})
-
-    def draw_many(
-        self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None
-    ) -> Draws:
-        """Draws from many posteriors of one shape; too short to report progress."""
-        del report
-        drawn = run_laplace(target, arrays, key, draws=self.chains * self.draws, many=many)
-        flat, stats = self._in_chains(drawn, (many.number,))
-        return Draws(flat=flat, stats=stats)
-
-    def _in_chains(self, drawn: LaplaceDraws, sets: tuple[int, ...]) -> tuple[Any, dict[str, Any]]:
-        shape = (*sets, self.chains, self.draws)
-        figures = {"pareto_k": drawn.pareto_k, "importance_ess": drawn.ess}
-        stats = {name: np.broadcast_to(np.asarray(v)[..., None, None], shape) for name, v in figures.items()}
-        return np.asarray(drawn.flat).reshape(*shape, -1), stats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

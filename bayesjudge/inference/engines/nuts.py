@@ -7,9 +7,8 @@ come in blocks, so that progress can be shown between them at no cost to the com
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -17,66 +16,20 @@ import numpy as np
 from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo
 
-from bayesjudge.errors import UsageError
-from bayesjudge.inference.engines.base import Drawn, Draws, Job, SideBySide, with_care
+from bayesjudge.inference.engines.base import Draws
 from bayesjudge.inference.engines.starts import place_chains
 from bayesjudge.inference.programs.at_points import beside, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
 from bayesjudge.maths.each_draw import each_draw
 
+if TYPE_CHECKING:
+    from bayesjudge.inference.engines.options import Nuts
+
 #: Dimensions up to which the metric is a full matrix; past it a diagonal is cheaper than it loses.
 DENSE_UP_TO = 150
-#: Doublings of a trajectory at most, by default.
-DEPTH = 10
 #: Draws between two reports. Every length of a block is a program of its own, and short runs share one.
 BLOCK = 50
-
-
-@dataclass(frozen=True, kw_only=True)
-class Nuts(SideBySide):
-    """The No-U-Turn sampler of NumPyro, started at the mode with the curvature there as its first metric.
-
-    A run with divergent transitions is repeated once at a target acceptance rate of 0.99; the manifest of the
-    fit then has ``repeated_after_divergences``.
-
-    Attributes
-    ----------
-    chains, draws, tune, target_accept
-        As in `Engine`.
-    max_tree_depth : int
-        Doublings of a trajectory at most.
-
-    Examples
-    --------
-    >>> Nuts(draws=500).target_accept
-    0.95
-    """
-
-    name: ClassVar[str] = "nuts"
-
-    target_accept: float = 0.95
-    max_tree_depth: int = DEPTH
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.max_tree_depth < 1:
-            raise UsageError(f"max_tree_depth={self.max_tree_depth} must be at least 1")
-
-    def run(self, job: Job) -> Drawn:
-        """Draws from one posterior; both runs have one key."""
-
-        def sample(engine: Nuts, _: int, report: Report | None) -> Draws:
-            return run_nuts(job.target, job.arrays, job.key, engine, report=report)
-
-        drawn, own = with_care(self, job, sample), {"max_tree_depth": self.max_tree_depth}
-        return drawn._replace(facts={**drawn.facts, **({} if self.max_tree_depth == DEPTH else own)})
-
-    def draw_many(
-        self, target: Density, arrays: Arrays, key: Any, *, many: Sets, report: Report | None = None
-    ) -> Draws:
-        """Draws from many posteriors of one shape."""
-        return run_nuts(target, arrays, key, self, many=many, report=report)
 
 
 _PROGRAMS: dict[tuple[Any, ...], tuple[Any, Any]] = {}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-
-from scipy.stats import norm
+from statistics import NormalDist
 
 from bayesjudge.errors import UsageError
 
@@ -28,7 +27,7 @@ def labels_for_half_width(
     """
     if not 1 <= labelled <= answers:
         raise UsageError(f"{labelled} labels of {answers} answers: at least one, and not more than there are")
-    z2 = float(norm.ppf(0.5 + prob / 2)) ** 2
+    z2 = NormalDist().inv_cdf(0.5 + prob / 2) ** 2
     # An accuracy of 0 or 1 so far is no certainty: as if one more answer were of the other kind.
     p = min(max(accuracy, 1 / (answers + 2)), 1 - 1 / (answers + 2))
     least = z2 * p * (1 - p) / answers

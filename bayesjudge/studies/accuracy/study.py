@@ -25,7 +25,9 @@ from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
 from bayesjudge.report.accuracy.headline import LOOK_CHOSEN, PANEL
+from bayesjudge.report.accuracy.terminal import MAIN
 from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.early import closed_form_first
 from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.report.reading import shared_calibration
 from bayesjudge.studies.accuracy.chosen import estimated_weights, looks_chosen, tipping_table
@@ -87,7 +89,14 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     jobs = {} if votes is None else {(PANEL, ""): panel_job(votes, options)}
     jobs |= {(judge, name): job for judge, one in plans.items() for name, job in one.plan.jobs.items()}
     require_believed(options, [job.model for job in jobs.values()])
-    made = run_fits(jobs, executor=options.executor, workers=options.workers)
+    with closed_form_first(
+        _closed_form(plans, options.population),
+        prob=options.prob,
+        missing=", ".join(dict.fromkeys(job.model.label for job in jobs.values() if not job.compared)),
+        first=MAIN,
+        show=options.progress,
+    ):
+        made = run_fits(jobs, executor=options.executor, workers=options.workers)
     parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
     parts |= {
@@ -181,11 +190,13 @@ def _choose(counts: VerdictCounts, judges: Iterable[str] | None) -> list[str]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Judge:
-    """Counts of one judge as they are fitted, the test of even labelling, and the fits to be made."""
+    """Counts of one judge as they are fitted, what has closed forms, and the fits to be made."""
 
     counts: VerdictCounts
     selection: pd.DataFrame
     plan: JudgePlan
+    baselines: Estimates
+    quality: Estimates
 
 
 def _planned(counts: VerdictCounts, options: AccuracyOptions, models: Sequence[Further], *, compared: bool) -> _Judge:
@@ -199,20 +210,34 @@ def _planned(counts: VerdictCounts, options: AccuracyOptions, models: Sequence[F
         labels = "reweighted" if counts.weighted else "random"
     again = estimated_weights(counts) if chosen and superpopulation else None
     plan = plan_judge(counts, options, labels=labels, compared=compared, models=models, chosen=again)
-    return _Judge(counts=counts, selection=selection, plan=plan)
+    frequentist: dict[str, Any] = {"prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed}
+    return _Judge(
+        counts=counts,
+        selection=selection,
+        plan=plan,
+        baselines=_baselines(counts, options, frequentist),
+        quality=judge_quality(counts, counts.judges[0], **frequentist),
+    )
+
+
+def _closed_form(plans: Mapping[str, _Judge], population: Population) -> Estimates:
+    accuracy = estimand_of("accuracy", population)
+    return Estimates.concat(
+        one.baselines.where(estimand=accuracy).with_column(judge=judge if len(plans) > 1 else "")
+        for judge, one in plans.items()
+    )
 
 
 def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions) -> Part:
-    fits, counts, population = judge.plan.fits(made), judge.counts, options.population
+    fits, population = judge.plan.fits(made), options.population
     chosen = looks_chosen(judge.selection)
     bayes = Estimates.concat(_rows(one, options) for one in fits.answering)
-    frequentist: dict[str, Any] = {"prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed}
     rates = fits.by_model.estimates(prob=options.prob).where(estimand=_QUALITY)
     model = fits.headline.model
     if not isinstance(model, GivesAccuracy):
         raise lacks(model, GivesAccuracy)
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
-    quality = Estimates.concat([rates, judge_quality(counts, fits.judge, **frequentist)])
+    quality = Estimates.concat([rates, judge.quality])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
     pooled = options.pooling == "shared" and fits.headline.model.name == OWN
     refused = [sentence] if pooled and defensible is False else []
@@ -226,7 +251,7 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
     return Part(
         fits=fits,
         bayes=bayes,
-        baselines=_baselines(counts, options, frequentist),
+        baselines=judge.baselines,
         quality=quality,
         ranks=rank_probabilities(theta),
         checks={**check_judge(fits), "selection": judge.selection, **more},

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from bayesjudge.baselines.audit import Audit
 from bayesjudge.baselines.audit.evidence import mean_by_pair
@@ -100,6 +99,8 @@ def guard_of(
     precision's posterior is Beta(1 + wins, 1 + losses), and where whole questions are new a Bayesian
     bootstrap over questions must agree.
     """
+    from scipy.stats import beta
+
     split = make_folds(pairs, folds=folds, seed=seed)
     trust = _cross_validated(pairs, data, model, split, prob)
     flips = (trust[:, 0] < 0.5) & flippable(pairs)

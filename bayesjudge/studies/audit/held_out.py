@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import beta, rankdata
 
 from bayesjudge.baselines.audit import (
     Audit,
@@ -216,6 +215,8 @@ def exact_band(hits: float, n: float, *, prob: float) -> tuple[float, float]:
     >>> [round(limit, 4) for limit in exact_band(9, 10, prob=0.95)]
     [0.555, 0.9975]
     """
+    from scipy.stats import beta
+
     tail = (1 - prob) / 2
     low = float(beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
     high = float(beta.ppf(1 - tail, hits + 1, n - hits)) if hits < n else 1.0
@@ -227,6 +228,8 @@ def reliability_bins(frame: pd.DataFrame, *, methods: Iterable[str], prob: float
 
     Verdicts with equal scores share a bin, and each of a pair's verdicts counts with its share of them.
     """
+    from scipy.stats import rankdata
+
     rows = []
     for name in methods:
         mine = frame[(frame["method"] == name) & np.isfinite(frame["score"])]

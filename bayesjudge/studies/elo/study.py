@@ -18,6 +18,7 @@ from bayesjudge.estimates import Estimates
 from bayesjudge.options import EloOptions, takes
 from bayesjudge.readers import read_battles
 from bayesjudge.report.comparison import Comparison
+from bayesjudge.report.early import closed_form_first
 from bayesjudge.report.lead import data_facts, file_fact
 from bayesjudge.studies.common.checks import check_fits, joint_gate
 from bayesjudge.studies.common.conditions import with_conditions, with_decision
@@ -67,7 +68,12 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
     table = _table(battles)
     counts = _chosen(_counted(table, options), options.judges)
     predicted = predict_held_out(counts, options.held_out, options) if options.held_out else Predicted()
-    fits = fit_leaderboards(counts, options)
+    baselines = _baselines(counts, options)
+    shown = baselines if counts.clusters else _as_independent(baselines)
+    with closed_form_first(
+        shown.where(estimand="elo"), prob=options.prob, missing="any posterior", show=options.progress
+    ):
+        fits = fit_leaderboards(counts, options)
     settings = {
         **options.settings,
         **data_facts(
@@ -80,7 +86,7 @@ def elo(battles: Any, options: EloOptions) -> Comparison:
         "clusters": {rows.column: rows.count() for rows in counts.clusters},
         "label_source": table.label_source if isinstance(table, Battles) else None,
     }
-    answer = _assemble(counts, fits, options, predicted=predicted, settings=settings)
+    answer = _assemble(counts, fits, baselines, options, predicted=predicted, settings=settings)
     answer = replace(answer, source=getattr(table, "source", ()))
     rows = len(table) if isinstance(table, Battles) else None
     return with_conditions(with_decision(answer, options), options, rows=rows, labels=float(counts.human.votes.sum()))
@@ -123,7 +129,13 @@ def _chosen(counts: BattleCounts, judges: Iterable[str] | None) -> BattleCounts:
 
 
 def _assemble(
-    counts: BattleCounts, fits: EloFits, options: EloOptions, *, predicted: Predicted, settings: Mapping[str, Any]
+    counts: BattleCounts,
+    fits: EloFits,
+    baselines: Estimates,
+    options: EloOptions,
+    *,
+    predicted: Predicted,
+    settings: Mapping[str, Any],
 ) -> Comparison:
     bayes = [
         one.estimates(prob=options.prob).with_column(judge=fits.judge_of[label])
@@ -131,7 +143,6 @@ def _assemble(
         else one.estimates(prob=options.prob)
         for label, one in fits.fits.items()
     ]
-    baselines = _baselines(counts, options)
     boards = [rows.where(estimand=kind) for kind in _ESTIMANDS for rows in (*bayes, baselines)]
     estimates = Estimates.concat([Estimates.concat(boards).with_truth(options.truth or {}), predicted.estimates])
     diagnostics = _diagnostics(counts, bayes, options)
