@@ -65,6 +65,8 @@ def command(question: str, source: type[Any], options: type[QuestionOptions], **
             delivery, checked = Delivery(**how), options(**chosen)
             require_targets(delivery.out, html=delivery.html, junit=delivery.junit, markdown=delivery.markdown)
             tune = min(checked.draws, options.warm_up_most or checked.draws)
+            if chosen.get("compare", False) is None and not (delivery.out or delivery.html or delivery.as_json):
+                chosen["compare"] = False  # a table that the terminal does not show costs two more posteriors
             tables = source(**where).tables(checked)
             # JAX and what goes with it take seconds to import: what is wrong with a file is said before.
             import bayesjudge.studies

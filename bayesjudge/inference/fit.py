@@ -101,7 +101,7 @@ class Fit:
         from bayesjudge.inference import tree
         from bayesjudge.inference.programs.density import density
 
-        sizes = self.tree["posterior_predictive"].sizes
+        sizes = self.tree["log_likelihood"].sizes
         data = with_parameters(self.model, self.data)
         found = tree.prior_groups(
             self.model,
@@ -175,7 +175,8 @@ class Fitting:
     model, table, engine, seed, progress
         As in `fit`, but for the engine, which is no name.
     compared : bool
-        No answer rests on it, so that an approximation that gives way to NUTS is nothing to warn of.
+        No answer rests on it: an approximation that gives way to NUTS is nothing to warn of, and no data are
+        replicated.
     made : Fit, optional
         A fit that was made before, to these data.
     """
@@ -218,6 +219,7 @@ class Fitting:
             stats=drawn.stats,
             seed=self.seed,
             facts={**length, **drawn.facts, **described},
+            replicate=not self.compared,
         )
         gate = gate_of(posterior, made["sample_stats"].dataset, latent=latent_sites(model))
         return Fit(model=model, data=plain, tree=made, gate=gate)

@@ -85,14 +85,18 @@ def assemble(
     stats: Mapping[str, Any],
     seed: int,
     facts: Mapping[str, Any],
+    replicate: bool = True,
 ) -> xr.DataTree:
-    """Every group of the tree from the unconstrained draws, but for those of the prior."""
+    """Every group of the tree from the unconstrained draws, but for those of the prior.
+
+    replicate: With ``posterior_predictive``: to compile the samplers of observations takes as long as the rest.
+    """
     chains, draws = flat.shape[:2]
     keep = np.unique(np.linspace(0, draws - 1, min(PREDICTIVE_DRAWS, draws)).astype(int))
     key_posterior, _ = _keys(seed)
     values = _constrained(target, data, flat)
     drawn = {name: value[:, keep].reshape(-1, *value.shape[2:]) for name, value in values.items()}
-    replicated, log_likelihood, log_prior = _replicated(model, data, target, key_posterior, drawn)
+    replicated, log_likelihood, log_prior = _replicated(model, data, target, key_posterior, drawn, sampled=replicate)
     shape = (chains, len(keep))
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
@@ -127,7 +131,9 @@ def described(
     return tree
 
 
-def _replicated(model: Model, data: Data, target: Density, key: Any, values: Mapping[str, Any]) -> Any:
+def _replicated(
+    model: Model, data: Data, target: Density, key: Any, values: Mapping[str, Any], *, sampled: bool = True
+) -> Any:
     """Replicated observations, log likelihood of the observed ones and log prior, at latent values.
 
     Draws of the posterior and of the prior go through one compiled program: to compile the samplers of the
@@ -144,14 +150,14 @@ def _replicated(model: Model, data: Data, target: Density, key: Any, values: Map
             scored = {name: site["fn"].log_prob(site["value"]) for name, site in factors.items()}
         log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
         keys = dict(zip(likelihoods, jax.random.split(key, len(likelihoods)), strict=True))
-        replicated = {name: fn.sample(keys[name]) for name, fn in likelihoods.items()}
+        replicated = {name: fn.sample(keys[name]) for name, fn in likelihoods.items() if sampled}
         return replicated, scored, log_prior
 
     def many(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
         keys = jax.random.split(key, next(iter(values.values())).shape[0])
         return each_draw(lambda row: one(row[0], row[1], arrays), (keys, values), most=TOGETHER)
 
-    again = _once((target, "replicate"), lambda: jax.jit(many))
+    again = _once((target, "replicate", sampled), lambda: jax.jit(many))
     return again(key, values, accelerator.to_device(data.arrays))
 
 

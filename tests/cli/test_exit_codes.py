@@ -12,6 +12,7 @@ import pytest
 from commands import run
 
 from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_verdicts
+from bayesjudge.errors import UsageError
 from bayesjudge.report import Page
 from bayesjudge.studies import json_schema
 
@@ -141,3 +142,14 @@ def test_ctrl_c_before_anything_is_there_is_130_too(log: Path, monkeypatch: pyte
     monkeypatch.setattr(importlib.import_module("bayesjudge.studies.accuracy.study"), "count_verdicts", stopped)
     result = run("accuracy", log)
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "bayesjudge: stopped\n")
+
+
+@pytest.mark.parametrize(("shown", "compared"), [((), False), (("--json",), None), (("--compare",), True)])
+def test_poolings_are_compared_where_the_table_is_shown(
+    log: Path, monkeypatch: pytest.MonkeyPatch, shown: tuple[str, ...], compared: bool | None
+) -> None:
+    def asked(*_: object, compare: bool | None, **__: object) -> None:
+        raise UsageError(f"compare={compare}")
+
+    monkeypatch.setattr("bayesjudge.studies.accuracy", asked)
+    assert f"compare={compared}" in run("accuracy", log, *shown).stderr
