@@ -1,8 +1,9 @@
 """Thousands of damaged files and tables through every reader: what was read, what was refused, nothing else.
 
-The inputs are those of ``tests/fuzzing.py`` and ``tests/fuzzing_values.py``, one a seed: sound tables of
-every question in every format, broken in cells, columns and bytes; and tables, as data frames and as JSON,
-with values of every type in their cells.
+The inputs are those of ``tests/fuzzing.py``, ``tests/fuzzing_values.py`` and ``tests/fuzzing_formats.py``, one a
+seed: sound tables of every question in every format, broken in cells, columns and bytes; tables, as data frames and
+as JSON, with values of every type in their cells; and the files of every evaluation tool, with keys removed, types
+changed, nested, cut and with other bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from harness.results import holds, report, show
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from fuzzing import Outcome, damaged, read_or_refused
+from fuzzing_formats import damaged_file, read_damaged
 from fuzzing_values import read_values
 
 
@@ -47,8 +49,7 @@ def main() -> None:
     show(rows, "inputs")
     if faults:
         show(faults, "faults")
-    inputs = options.inputs + options.tables
-    claims = [] if options.quick else [holds("damaged inputs", inputs, least=10_000)]
+    claims = [] if options.quick else [holds("damaged files of evaluation tools", options.tools, least=20_000)]
     claims.append(holds("tracebacks, lost rows and unreadable messages", len(faults), most=0))
     report("fuzz", options, facts, must_hold=claims, inputs=rows, faults=faults)
 
@@ -62,15 +63,19 @@ def _outcomes(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, 
     for seed in range(options.seed, options.seed + options.tables):
         kind, outcome = read_values(seed, folder)
         yield f"{kind}, values", {"seed": seed, "format": "jsonl or frame", "damage": "values"}, outcome
+    for seed in range(options.seed, options.seed + options.tools):
+        done = {"seed": seed, "format": damaged_file(seed)[0], "damage": "keys, types, bytes"}
+        yield "tools' files", done, read_damaged(seed, folder)
 
 
 def _options() -> argparse.Namespace:
     options = parser(__doc__)
     options.add_argument("--inputs", type=int, default=12_000, help="damaged files")
     options.add_argument("--tables", type=int, default=6000, help="tables with values of every type")
+    options.add_argument("--tools", type=int, default=20_000, help="damaged files of evaluation tools")
     found = options.parse_args()
     if found.quick:
-        found.inputs, found.tables = 300, 100
+        found.inputs, found.tables, found.tools = 300, 100, 300
     return found
 
 
