@@ -39,6 +39,22 @@ def json_visible(text: str) -> str:
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def written(value: object) -> str:
+    """Any value as text; what holds integers past 4,300 digits, which Python does not write, in hexadecimal.
+
+    Examples
+    --------
+    >>> written([1, "a"]), len(written([10**5000, "a"]))
+    ("[1, 'a']", 4160)
+    """
+    try:
+        return str(value)
+    except ValueError:
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(written, value))}]"
+        return hex(value) if isinstance(value, int) else f"a {type(value).__name__} of a very long integer"
+
+
 def number(value: float, spec: str = ".3f") -> str:
     """A number with a real minus, and no sign on a zero."""
     return f"{value:z{spec}}".replace("-", "−")

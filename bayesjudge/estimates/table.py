@@ -217,10 +217,13 @@ def method_words(method: str) -> str:
     'Bayesian (partial pooling, other priors)'
     >>> method_words("hard-elo by gpt-4-0125"), method_words("bayes:judge_elo")
     ('hard Elo by gpt-4-0125', 'Bayesian (votes and judges)')
+    >>> method_words("conformal[split,line] hard-elo by gpt-4-0125")
+    'conformal (split, line) of hard Elo by gpt-4-0125'
     """
     if method.startswith("Bayesian"):
         return method
     key, by, judge = method.partition(" by ")
+    key, _, of = key.partition("] ")
     stem, bracket, inside = key.removesuffix("]").partition("[")
     inside, priors = re.subn(r",? ?\w+~\w+\([^)]*\)", "", inside)
     options = inside.split(",") if bracket and inside else []
@@ -232,7 +235,8 @@ def method_words(method: str) -> str:
     else:
         parts = options
     words = [_WORDS.get(part, re.sub("[-_]", " ", part)) for part in [stem, *parts]]
-    return words[0].replace(" elo", " Elo") + (f" ({', '.join(words[1:])})" if parts else "") + by + judge
+    named = words[0].replace(" elo", " Elo") + (f" ({', '.join(words[1:])})" if parts else "")
+    return named + (f" of {method_words(of)}" if of else "") + by + judge
 
 
 def estimand_of(name: str, population: Population) -> str:

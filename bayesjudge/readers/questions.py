@@ -120,6 +120,8 @@ def to_pairs(part: Part, *, mapped: Collection[str] = ()) -> Part:
         return part
     renamed = {"verdict": "judge_prefers", "human": "human_prefers", "item": "question"}
     frame = _judged(part)
+    if lost := [name for name in ("item", "model_a", "model_b") if name not in frame]:
+        raise UsageError(f"{part.name}: no record names {', '.join(map(repr, lost))}", lacks=_COMPARISONS)
     return _part(part, _named(frame, renamed).assign(item=_pair_of(frame)))
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from bayesjudge.text import written
+
 #: Longest text of metadata that is kept: a longer one is no group but an answer or a prompt.
 LONGEST = 200
 
@@ -54,7 +56,7 @@ def _decoded(value: str) -> Any:
 
 def as_words(column: pd.Series[Any]) -> pd.Series[Any]:
     """Values of any type as text, the empty one for missing; whole numbers may be too long for decimals."""
-    words = [hex(value) if isinstance(value, int) and value.bit_length() > 64 else str(value) for value in column]
+    words = [hex(value) if isinstance(value, int) and value.bit_length() > 64 else written(value) for value in column]
     return pd.Series(words, index=column.index).where(column.notna().to_numpy(), "")
 
 

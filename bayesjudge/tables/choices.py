@@ -15,6 +15,7 @@ from bayesjudge.errors import InputError, Problem
 from bayesjudge.tables.coding import UNKNOWN, shown
 from bayesjudge.tables.schema import grouped
 from bayesjudge.tables.words import OUTCOMES, TIES, code_outcome, is_nothing, read_number
+from bayesjudge.text import written
 
 #: Columns that say among what was chosen, and other names of each that are looked at where it is not there.
 CHOICE_COLUMNS = ("options", "slot", "truth")
@@ -110,7 +111,7 @@ def _text(value: object) -> str:
         text = value.strip().strip("[]\"'").strip()
         return "" if is_nothing(text) else text
     number = read_number(value)
-    return "" if value is None or math.isnan(number) else f"{number:.0f}" if number % 1 == 0 else str(value)
+    return "" if value is None or math.isnan(number) else f"{number:.0f}" if number % 1 == 0 else written(value)
 
 
 def _label(value: object, labels: Labels) -> str:

@@ -49,7 +49,7 @@ ROOMS = {
     "conditions": {"errors", "estimates", "text"},
     "options": {"conditions", "errors", "inference", "model", "priors"},
     "baseline": {"errors", "estimates"},
-    "tables": {"errors"},
+    "tables": {"errors", "text"},
     "estimates": {"errors"},
     "maths": {"errors"},
     "decisions": {"errors", "maths"},

@@ -161,6 +161,10 @@ def test_damaged_files_of_tools_are_read_or_refused(count: int, tmp_path: Path) 
     assert found["read"] > count / 10
 
 
+def test_records_without_a_second_model_are_refused_as_pairs(tmp_path: Path) -> None:
+    assert read_damaged(18658, tmp_path).state == "refused"
+
+
 def test_nested_and_long_values_are_read_or_refused(tmp_path: Path) -> None:
     """A thousand levels, more than any parser takes, and ten million characters in every place of a record."""
     deep: Any = 1

@@ -68,6 +68,11 @@ def test_what_was_found_stays_repaired(seed: int, tmp_path: Path) -> None:
     assert outcomes(range(seed, seed + 1), tmp_path)["refused"] == 1
 
 
+@pytest.mark.parametrize("seed", [2213, 3023, 4415, 5887])
+def test_integers_of_five_thousand_digits_inside_lists_are_refused(seed: int, tmp_path: Path) -> None:
+    assert fuzzing_values.read_values(seed, tmp_path)[1].state == "refused"
+
+
 def test_a_key_of_five_thousand_digits_is_no_trial(tmp_path: Path) -> None:
     assert outcomes(range(101_095, 101_096), tmp_path)["read"] == 1
 
