@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
 
+from bayesjudge.errors import UsageError
 from bayesjudge.options.decision import LabelDecisionOptions
 from bayesjudge.options.option import Option
 from bayesjudge.options.question import Judges
@@ -42,6 +43,27 @@ class AccuracyOptions(LabelDecisionOptions):
             "with a label is known."
         ),
     ] = "superpopulation"
+    formula: Annotated[
+        Sequence[str],
+        Option(
+            "How a rate (accuracy, sensitivity, specificity) differs between answers, in R's notation: "
+            "'sensitivity ~ 1 + length + (1|system)', with (1|topic) for groups that pool; may be given more than "
+            "once.",
+            metavar="<formula>",
+            panel="Data",
+            recorded="given",
+        ),
+    ] = ()
+    shares: Annotated[
+        Mapping[str, Any],
+        Option(
+            "Accuracy on a stated mix of a column's levels: subject=law:.5,art:.5; in Python also "
+            "{'subject': {'law': .5, 'art': .5}}. The column is one of --group or of a formula.",
+            metavar="subject=law:.5,art:.5",
+            panel="Data",
+            recorded="given",
+        ),
+    ] = field(default_factory=dict)
     judges: Judges = None
     group: Annotated[
         str | None, Option("Column that splits the items, for instance subject.", metavar="<column>", panel="Data")
@@ -60,3 +82,24 @@ class AccuracyOptions(LabelDecisionOptions):
             "or more and any label. Needs verdicts, not counts."
         ),
     ] = None
+
+    def __post_init__(self) -> None:
+        from bayesjudge.effects import read_formula  # needs pandas, which help does not
+
+        super().__post_init__()
+        for text in self.formula:
+            read_formula(text)
+        if self.shares and not (self.group or self.formula):
+            raise UsageError("shares= need their column to be the group, or one of a formula: add group=")
+        object.__setattr__(self, "shares", {column: _mix(column, said) for column, said in self.shares.items()})
+        if self.labels == "chosen-by-verdict" and self.formula:
+            raise UsageError("labels='chosen-by-verdict' estimates weights, which formulas do not take: leave one out")
+
+
+def _mix(column: str, said: Any) -> dict[str, float]:
+    """Shares by level, from a mapping or from text such as ``law:.5,art:.5``."""
+    pairs = said.items() if isinstance(said, Mapping) else (part.rpartition(":")[::2] for part in str(said).split(","))
+    try:
+        return {str(level).strip(): float(share) for level, share in pairs}
+    except ValueError as error:
+        raise UsageError(f"shares of {column!r}: write levels with their shares, as in law:.5,art:.5") from error

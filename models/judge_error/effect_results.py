@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 type Array = NDArray[np.float64]
 #: Share of a column's levels, by column.
 type Shares = Mapping[str, Mapping[str, float]]
+_NO_SHARE = 1e-12
 #: Draws whose weights of items are made together.
 _TOGETHER = 250
 
@@ -104,7 +105,8 @@ def mixed(rates: Rates, data: Data, shares: Shares) -> Rates:
                     raise UsageError(
                         f"shares of {column!r}: {name} has no answers in {level!r}, and a share of it was stated"
                     )
-                weight[:, mine] *= stated[level] / weight[:, mine].sum(axis=1, keepdims=True)
+                # A level without a share still has rows of its own.
+                weight[:, mine] *= max(stated[level], _NO_SHARE) / weight[:, mine].sum(axis=1, keepdims=True)
     totals = np.stack([weight[:, code == m].sum(axis=1) for m in range(code.max() + 1)])[code].T
     return replace(rates, weight=weight / totals, stated=True)
 

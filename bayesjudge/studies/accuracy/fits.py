@@ -11,7 +11,7 @@ import pandas as pd
 from bayesjudge.checks import compare
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.inference import Fit, Fitting, Laplace, Nuts
-from bayesjudge.models.judge_error import JudgeError, Labels, Pooling
+from bayesjudge.models.judge_error import JudgeError, Labels, Pooling, by_group
 from bayesjudge.options import AccuracyOptions
 from bayesjudge.studies.common.checks import check_fits
 from bayesjudge.studies.common.methods import Further, believing, is_requested, require_distinct
@@ -102,11 +102,15 @@ def plan_judge(
     """
     own, several = is_requested(options, OWN) or not models, len(counts.models) > 1
     others: list[Pooling] = [name for name in POOLINGS if name != options.pooling]
-    pooled: list[Pooling] = others if own and compared and several else []
+    # Poolings with formulas are other designs, which leave-one-out has no common data for.
+    pooled: list[Pooling] = others if own and compared and several and counts.rows is None else []
     requested: tuple[Pooling, ...] = (options.pooling, *pooled) if own else ()
 
     def ours(pooling: Pooling, labels: Labels = labels) -> JudgeError:
-        return believing(JudgeError(pooling=pooling, labels=labels), options)
+        formulas = tuple(options.formula)
+        if options.group and counts.rows is not None:
+            formulas = by_group(options.group, pooling, systems=len(counts.models), given=formulas)
+        return believing(JudgeError(pooling=pooling, labels=labels, formulas=formulas), options)
 
     require_distinct([*map(ours, requested), *(one.model for one in models)])
     more = {one.model.label: one.job(counts, options) for one in models}

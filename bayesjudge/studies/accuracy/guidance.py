@@ -41,6 +41,12 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
                 continue
             whose = "" if one.judge == PANEL else f", judge {one.judge}"
             found += fallback_warnings({f"{label}{whose}": single})
+            missing = single.manifest.get("effects", {}).get("missing", {})
+            found += [
+                f"{column}{whose}: {n} answers have no value; a missing number counts as the mean with an effect of "
+                "its own, a missing category as one"
+                for column, n in missing.items()
+            ]
         found += [
             f"{label}, judge {one.judge}: the comparison of poolings rests on a fit that did not converge "
             f"({'; '.join(single.gate.reasons)})"

@@ -16,11 +16,14 @@ from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.counts.labelled_pairs import labelled_pairs
 from bayesjudge.counts.panel import PanelVotes, panel_votes
+from bayesjudge.effects import read_formula
+from bayesjudge.effects.formula import base_of
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.estimates.gate import Gate
 from bayesjudge.inference import run_fits
 from bayesjudge.model import GivesAccuracy, lacks
+from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.models.judge_panel import JudgePanel
 from bayesjudge.options import AccuracyOptions, takes
 from bayesjudge.readers import read_verdicts
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     from bayesjudge.models.judge_error import Labels
 
 
-_QUALITY = ("sensitivity", "specificity", "youden", "delta_youden")
+_QUALITY = ("sensitivity", "specificity", "youden", "delta_youden", "effect")
 
 
 @takes(AccuracyOptions)
@@ -141,10 +144,17 @@ def _table(verdicts: Any) -> Any:
 
 def _counted(table: Any, options: AccuracyOptions) -> VerdictCounts:
     if not isinstance(table, VerdictCounts):
-        return count_verdicts(table, group=options.group, cluster=options.cluster)
+        return count_verdicts(table, group=options.group, cluster=options.cluster, columns=_columns(options))
     if options.group or options.cluster:
         raise UsageError("these are counts already: give group= and cluster= to count_verdicts")
     return table
+
+
+def _columns(options: AccuracyOptions) -> list[str] | None:
+    """Columns that formulas name, the group's among them; none where rates differ by system alone."""
+    group = [options.group] if options.group and options.labels != "chosen-by-verdict" else []
+    named = [name for text in options.formula for name in read_formula(text).columns]
+    return sorted({base_of(name)[1] for name in (*group, *named)}) if group or named or options.formula else None
 
 
 def _require_one_account(counts: VerdictCounts, options: AccuracyOptions) -> None:
@@ -208,7 +218,8 @@ def _planned(counts: VerdictCounts, options: AccuracyOptions, models: Sequence[F
     elif options.labels == "chosen-by-verdict" and superpopulation:
         counts = estimated_weights(counts)
         labels = "reweighted" if counts.weighted else "random"
-    again = estimated_weights(counts) if chosen and superpopulation else None
+    # Estimated weights are of patterns of verdicts, not of single answers.
+    again = estimated_weights(counts) if chosen and superpopulation and counts.rows is None else None
     plan = plan_judge(counts, options, labels=labels, compared=compared, models=models, chosen=again)
     frequentist: dict[str, Any] = {"prob": options.prob, "bootstrap": options.bootstrap, "seed": options.seed}
     return _Judge(
@@ -232,11 +243,12 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
     fits, population = judge.plan.fits(made), options.population
     chosen = looks_chosen(judge.selection)
     bayes = Estimates.concat(_rows(one, options) for one in fits.answering)
-    rates = fits.by_model.estimates(prob=options.prob).where(estimand=_QUALITY)
+    rates = _rows(fits.by_model, options, superpopulation=True).where(estimand=_QUALITY)
     model = fits.headline.model
     if not isinstance(model, GivesAccuracy):
         raise lacks(model, GivesAccuracy)
-    theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population)
+    mix: dict[str, Any] = {"shares": options.shares} if options.shares and isinstance(model, JudgeError) else {}
+    theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population, **mix)
     quality = Estimates.concat([rates, judge.quality])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
     pooled = options.pooling == "shared" and fits.headline.model.name == OWN
@@ -259,9 +271,12 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
     )
 
 
-def _rows(one: Fit, options: AccuracyOptions) -> Estimates:
-    """Rows of one posterior, on the population of the options where that is not the default."""
-    other = {} if options.population == "superpopulation" else {"population": options.population}
+def _rows(one: Fit, options: AccuracyOptions, *, superpopulation: bool = False) -> Estimates:
+    """Rows of one posterior, on the population and the mix of the options where they are not the default."""
+    plain = superpopulation or options.population == "superpopulation"
+    other: dict[str, Any] = {} if plain else {"population": options.population}
+    if options.shares and isinstance(one.model, JudgeError):
+        other["shares"] = options.shares
     return one.estimates(prob=options.prob, **other)
 
 
