@@ -283,6 +283,12 @@ def test_examples_of_others_models_run(name: str) -> None:
     assert "bayes:judge_error[partial]" in run(str(EXAMPLES / f"{name}.py"))
 
 
+@pytest.mark.slow
+def test_examples_of_covariates_and_groups_run() -> None:
+    assert "specificity, +1 sd of log(words)" in run(str(EXAMPLES / "covariates.py"))
+    assert "half law" in run(str(EXAMPLES / "groups.py"))
+
+
 @pytest.mark.parametrize("name", model_names())
 def test_a_card_has_the_priors_of_its_model(name: str, benchmark_module: Callable[[str], Any]) -> None:
     assert benchmark_module("harness.cards").card(name) == (ROOT / "models" / name / "README.md").read_text("utf-8")
