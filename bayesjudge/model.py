@@ -253,9 +253,9 @@ class GenerativeModel(ABC):
         derive: Callable[..., Quantities] = self.quantities
         return estimates_of(derive(posterior, data, **options), method=self.label, prob=prob)
 
-    def before_data(self, prior: xr.Dataset, data: Data, *, prob: float) -> Estimates:
-        """Rows of draws from the prior: `estimates`, unless they are adjusted for the data."""
-        return self.estimates(prior, data, prob=prob)
+    def before_data(self, prior: xr.Dataset, data: Data) -> Quantities:
+        """Draws by estimand from draws of the prior: `quantities`, unless they are adjusted for the data."""
+        return self.quantities(prior, data)
 
     def simulate(self, key: Any, data: Data) -> Mapping[str, Any]:
         """Every site drawn from the prior; the observations of ``data`` are not looked at."""

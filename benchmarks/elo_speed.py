@@ -62,7 +62,7 @@ def _laplace(data: Data, seed: int, draws: int) -> dict[str, Any]:
         seconds = time.perf_counter() - began
     row = _row("bradley_terry: Laplace on counts", found.posterior["strength"], seconds)
     # Resampled draws look independent; the weights say how many they are worth.
-    least = min(row["least_ess"], float(found.tree["sample_stats"]["importance_ess"].mean()))
+    least = min(row["least_ess"], float(found.made["sample_stats"]["importance_ess"].mean()))
     return {**row, "least_ess": least, "least_ess_per_second": least / seconds}
 
 

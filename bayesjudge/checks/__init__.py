@@ -2,15 +2,14 @@
 
 from bayesjudge.checks.comparison import ModelComparison, compare
 from bayesjudge.checks.convergence import Convergence, convergence
-from bayesjudge.checks.groups_read import unchecked
-from bayesjudge.checks.loo import Loo, loo
 from bayesjudge.checks.predictive import PredictiveCheck, predictive_check
 from bayesjudge.checks.prior_predictive import prior_predictive
 from bayesjudge.checks.sensitivity import PriorSensitivity, prior_sensitivity
+from bayesjudge.inference.groups_read import unchecked
+from bayesjudge.inference.loo import loo
 
 __all__ = [
     "Convergence",
-    "Loo",
     "ModelComparison",
     "PredictiveCheck",
     "PriorSensitivity",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks.loo import Loo, loo, standard_error
 from bayesjudge.errors import UsageError
+from bayesjudge.inference.loo import by_cell, of_answers, standard_error
 
 if TYPE_CHECKING:
+    from arviz_stats.utils import ELPDDataLOO
     from numpy.typing import NDArray
 
     from bayesjudge.inference import Fit
@@ -27,12 +28,12 @@ class ModelComparison:
     frame : pandas.DataFrame
         One row a model: ``model, elpd, se, elpd_diff`` (to the best, 0 or negative), ``diff_se``, ``p_loo,
         weight`` (stacking), ``bad_k`` (observations with an unreliable k), ``note``.
-    loos : mapping of str to Loo
-        The pointwise results.
+    loos : mapping of str to arviz_stats.ELPDDataLOO
+        What `arviz_stats.compare` takes, and gives the same figures for.
     """
 
     frame: pd.DataFrame
-    loos: Mapping[str, Loo]
+    loos: Mapping[str, ELPDDataLOO]
 
     @property
     def summary(self) -> str:
@@ -82,30 +83,37 @@ def compare(fits: Mapping[str, Fit] | Sequence[Fit]) -> ModelComparison:
     >>> sorted(found["model"]), round(float(found["weight"].sum()), 6)
     (['bayes:judge_error[shared]', 'bayes:judge_error[specific]'], 1.0)
     """
-    loos = _named(fits)
-    elpd = np.column_stack([one.frame["elpd"].to_numpy() for one in loos.values()])
-    n = next(iter(loos.values())).frame["n"].to_numpy()
+    named = _named(fits)
+    cells = {name: by_cell(one) for name, one in named.items()}
+    loos = {name: of_answers(named[name], rows) for name, rows in cells.items()}
+    elpd = np.column_stack([rows["elpd"].to_numpy() for rows in cells.values()])
+    n = next(iter(cells.values()))["n"].to_numpy()
     weights = stacking_weights(elpd, n)
     best = int(np.argmax([one.elpd for one in loos.values()]))
-    rows: list[dict[str, Any]] = [
-        {
-            "model": name,
-            "elpd": one.elpd,
-            "se": one.se,
-            "elpd_diff": float(n @ (elpd[:, k] - elpd[:, best])),
-            "diff_se": standard_error(elpd[:, k] - elpd[:, best], n),
-            "p_loo": one.p_loo,
-            "weight": float(weights[k]),
-            "bad_k": one.bad,
-            "note": one.note,
-        }
-        for k, (name, one) in enumerate(loos.items())
-    ]
+    gaps = elpd - elpd[:, [best]]
+    rows: list[dict[str, Any]] = []
+    for k, (name, one) in enumerate(loos.items()):
+        bad = int(n[~(cells[name]["pareto_k"] <= one.good_k)].sum())
+        note = f"Pareto k above {one.good_k:.2f} for {bad} of {one.n_data_points} observations: elpd is unreliable"
+        rows.append(
+            {
+                "model": name,
+                "elpd": one.elpd,
+                "se": one.se,
+                "elpd_diff": float(n @ gaps[:, k]),
+                # As ArviZ has it, without the correction for one mean.
+                "diff_se": standard_error(gaps[:, k], n, ddof=0),
+                "p_loo": one.p,
+                "weight": float(weights[k]),
+                "bad_k": bad,
+                "note": note if bad else "",
+            }
+        )
     frame = pd.DataFrame(rows).sort_values("elpd", ascending=False, ignore_index=True)
     return ModelComparison(frame=frame, loos=loos)
 
 
-def _named(fits: Mapping[str, Fit] | Sequence[Fit]) -> dict[str, Loo]:
+def _named(fits: Mapping[str, Fit] | Sequence[Fit]) -> dict[str, Fit]:
     pairs = list(fits.items()) if isinstance(fits, Mapping) else [(one.model.label, one) for one in fits]
     names = [name for name, _ in pairs]
     if len(pairs) < 2:
@@ -119,7 +127,7 @@ def _named(fits: Mapping[str, Fit] | Sequence[Fit]) -> dict[str, Loo]:
             f"{names[0]!r} and {other!r} were fitted to different data, or see the same table as different "
             "observations; leave-one-out compares models of the same observations only"
         )
-    return {name: loo(one) for name, one in pairs}
+    return dict(pairs)
 
 
 def stacking_weights(elpd: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -83,7 +83,7 @@ def convergence(fit: Fit) -> Convergence:
     'theta[b]'
     """
     names, series = scalars(fit.posterior)
-    stats = fit.tree["sample_stats"].to_dataset()
+    stats = fit.made["sample_stats"].to_dataset()
     frame = _parameters(names, series, latent_sites(fit.model))
     # Those without a number come first.
     worst = np.argsort(-frame["rhat"].fillna(np.inf).to_numpy(), kind="stable")[:WORST]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks.groups_read import require_checked
 from bayesjudge.errors import UsageError, require_choice
+from bayesjudge.inference.groups_read import require_checked
 from bayesjudge.model import Resamples
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def predictive_check(
     if group == "posterior_predictive":
         require_checked(fit, "predictive")
     data, fit = fit.data, fit if group == "posterior_predictive" else fit.with_prior()
-    if group not in fit.tree:
+    if group not in fit.made:
         raise UsageError(f"the tree of {fit.model.label} has no group {group}")
-    predicted = _of_data(data, lambda name: _rows(fit.tree[group][name].to_numpy(), np.shape(data[name])))
+    predicted = _of_data(data, lambda name: _rows(fit.made[group][name].to_numpy(), np.shape(data[name])))
     note, resampled = _resampled(fit, replicates, seed)
     samples = (_of_data(data, lambda name: np.asarray(data[name])[None]), predicted, resampled)
     rows: list[dict[str, Any]] = []

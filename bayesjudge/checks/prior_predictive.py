@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.estimates.posterior import estimates_of
 from bayesjudge.model import Data, GenerativeModel, Model, with_parameters
 
 
@@ -51,7 +52,7 @@ def prior_predictive(model: Model, table: Any, *, draws: int = 1000, prob: float
     found = prior_groups(model, data, density(model, data), seed=seed, draws=draws)
     rows: list[dict[str, Any]] = []
     if isinstance(model, GenerativeModel):
-        said = model.before_data(found["prior"], plain, prob=prob).frame
+        said = estimates_of(model.before_data(found["prior"], plain), method=model.label, prob=prob).frame
         kept = said[["estimand", "unit", "point", "lower", "upper"]]
         named = kept.rename(columns={"estimand": "quantity", "point": "mean"})
         rows += [dict(zip(named.columns, row, strict=True)) for row in named.itertuples(index=False)]

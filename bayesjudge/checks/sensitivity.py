@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks.groups_read import require_checked
-from bayesjudge.checks.loo import has_flat_tail
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates.posterior import headline
+from bayesjudge.inference.groups_read import require_checked
+from bayesjudge.inference.loo import has_flat_tail, log_likelihood_of
+from bayesjudge.inference.sites import sites_of
 from bayesjudge.model import GivesQuantities, HasExchangeable
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def prior_sensitivity(
     Parameters
     ----------
     fit : Fit
-        Any fit; its tree holds the log prior and the log likelihood of a thinned set of draws.
+        Any fit; it holds the log prior and the log likelihood of a thinned set of draws.
     quantities : mapping of str to xarray.DataArray, optional
         Draws by estimand, dims ``chain, draw`` and any others, on the draws of ``fit.posterior``. By default
         the headline of ``fit.model.quantities(posterior, data)``, or every parameter for a model without it.
@@ -95,8 +96,8 @@ def prior_sensitivity(
     """
     require_checked(fit, "sensitivity")
     scaled = _scaled_priors(fit, priors)
-    log_prior = fit.tree["log_prior"].to_dataset()[list(scaled)]
-    log_likelihood = fit.tree["log_likelihood"].to_dataset()
+    log_prior = sites_of(fit.made["log_prior"].to_dataset())[list(scaled)]
+    log_likelihood = fit.made[log_likelihood_of(fit)].to_dataset()
     kept = log_likelihood["draw"].to_numpy()
     if quantities is None:
         found, kept = _quantities(fit, kept)
@@ -124,7 +125,7 @@ def _moved(values: Matrix, weights: Mapping[str, tuple[Matrix, Matrix]]) -> dict
 
 
 def _scaled_priors(fit: Fit, priors: Iterable[str] | None) -> tuple[str, ...]:
-    known = [str(name) for name in fit.tree["log_prior"].data_vars]
+    known = [str(name) for name in sites_of(fit.made["log_prior"].to_dataset()).data_vars]
     if priors is None:
         effects = fit.model.exchangeable if isinstance(fit.model, HasExchangeable) else ()
         return tuple(name for name in known if name not in effects)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,13 @@ from bayesjudge.estimates.posterior import Quantities
 from bayesjudge.inference.engines import Engine, Job, engine_of
 from bayesjudge.inference.gate import MOST_PARETO_K, gate_of
 from bayesjudge.inference.jobs import run_jobs
+from bayesjudge.inference.sites import sites_of
 from bayesjudge.model import Data, Describes, GivesQuantities, Model, elsewhere, latent_sites, with_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from arviz_stats.utils import ELPDDataLOO
 
 
 class LaplaceFallbackWarning(UserWarning):
@@ -39,28 +42,40 @@ class Fit:
         What was fitted.
     data : Data
         What it was fitted to.
-    tree : xarray.DataTree
-        ArviZ tree: posterior, sample_stats, log_likelihood, log_prior, posterior_predictive, observed_data,
-        constant_data; prior and prior_predictive after `with_prior`.
+    made : xarray.DataTree
+        What was made with the draws, and what answers read; `tree` has all of it and more.
     gate : Gate
         Whether the draws may be read as the posterior.
     """
 
     model: Model
     data: Data
-    tree: xr.DataTree
+    made: xr.DataTree
     gate: Gate
+
+    @cached_property
+    def tree(self) -> xr.DataTree:
+        """ArviZ tree, made when it is asked for.
+
+        Groups posterior (sites, and what the model derives: accuracy, difference, ...), sample_stats, log_prior,
+        log_likelihood, posterior_predictive, observed_data, constant_data; prior and prior_predictive after
+        `with_prior`. Replicated data are of some of the draws. Where answers are counted in cells,
+        log_likelihood has sums and cell_log_likelihood the cells: leave-one-out is `loo`.
+        """
+        from bayesjudge.inference.complete import complete
+
+        return complete(self.model, self.data, self.made)
 
     @property
     def manifest(self) -> dict[str, Any]:
         """Versions, seed, engine, options and data hash."""
-        found: dict[str, Any] = json.loads(self.tree.attrs["manifest"])
+        found: dict[str, Any] = json.loads(self.made.attrs["manifest"])
         return found
 
     @property
     def posterior(self) -> xr.Dataset:
-        """Posterior draws, dims ``chain, draw, ...``."""
-        return self.tree["posterior"].to_dataset()
+        """Posterior draws of the sites, dims ``chain, draw, ...``."""
+        return sites_of(self.made["posterior"].to_dataset())
 
     def estimates(self, *, prob: float = 0.95, **options: Any) -> Estimates:
         """What the posterior says; every row carries a note when the gate failed.
@@ -94,14 +109,14 @@ class Fit:
         to sample the posterior of a small log. Of draws that others made, and of a factor, there are none but those
         that the tree has.
         """
-        if "prior" in self.tree or self.data.unobserved or elsewhere(self.model, self.data):
+        if "prior" in self.made or self.data.unobserved or elsewhere(self.model, self.data):
             return self
         import xarray as xr
 
         from bayesjudge.inference import tree
         from bayesjudge.inference.programs.density import density
 
-        sizes = self.tree["log_likelihood"].sizes
+        sizes = self.made["cell_log_likelihood"].sizes
         data = with_parameters(self.model, self.data)
         found = tree.prior_groups(
             self.model,
@@ -111,9 +126,15 @@ class Fit:
             draws=sizes["draw"],
             chains=sizes["chain"],
         )
-        more = xr.DataTree.from_dict({**{name: group.dataset for name, group in self.tree.items()}, **found})
-        more.attrs = self.tree.attrs
-        return replace(self, tree=more)
+        more = xr.DataTree.from_dict({**{name: group.dataset for name, group in self.made.items()}, **found})
+        more.attrs = self.made.attrs
+        return replace(self, made=more)
+
+    def loo(self) -> ELPDDataLOO:
+        """Leave-one-out, an observation being one answer; `arviz_stats.compare` and `arviz_plots.plot_khat` take it."""
+        from bayesjudge.inference.loo import loo
+
+        return loo(self)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write to one NetCDF file, with draws from the prior; `load_fit` reads it."""
@@ -204,7 +225,7 @@ class Fitting:
         data = with_parameters(model, plain)
         if (others := elsewhere(model, plain)) is not None:
             made, gate = taken(model, plain, others, engine=engine, seed=self.seed, progress=self.progress)
-            return Fit(model=model, data=plain, tree=made, gate=gate)
+            return Fit(model=model, data=plain, made=made, gate=gate)
         job = Job(model=model, data=data, seed=self.seed, progress=self.progress)
         drawn, target = engine.run(job), job.target
         posterior = tree.posterior_dataset(target, data, drawn.flat)
@@ -222,7 +243,7 @@ class Fitting:
             replicate=not self.compared,
         )
         gate = gate_of(posterior, made["sample_stats"].dataset, latent=latent_sites(model))
-        return Fit(model=model, data=plain, tree=made, gate=gate)
+        return Fit(model=model, data=plain, made=made, gate=gate)
 
 
 def _of_these_data(made: Fit, table: Any) -> Fit:

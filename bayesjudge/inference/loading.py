@@ -15,6 +15,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.inference.elsewhere import moving
 from bayesjudge.inference.fit import Fit
 from bayesjudge.inference.gate import gate_of
+from bayesjudge.inference.sites import COMPLETE, sites_of
 from bayesjudge.inference.storage import read_tree
 from bayesjudge.inference.stored import KEPT, StoredModel, is_registered, stored_model
 from bayesjudge.model import Data, Model, find_model, latent_sites
@@ -58,7 +59,7 @@ def is_fit(tree: xr.DataTree) -> bool:
 
 def fit_of(tree: xr.DataTree, source: str) -> Fit:
     """The fit of a tree that this package made; ``source`` is what messages call it."""
-    if "draw" not in tree["posterior"].coords:
+    if COMPLETE not in tree.attrs:
         raise UsageError(f"{source!r} was written by an earlier version, whose axes had other names: fit again")
     manifest = json.loads(str(tree.attrs["manifest"]))
     name = manifest["model"]
@@ -70,10 +71,10 @@ def fit_of(tree: xr.DataTree, source: str) -> Fit:
         )
     except (AttributeError, TypeError) as error:
         raise UsageError(f"{source!r} has options that this model has not: {error}") from error
-    posterior = tree["posterior"].to_dataset()
-    posterior = moving(posterior) if isinstance(model, StoredModel) else posterior
-    gate = gate_of(posterior, tree["sample_stats"].to_dataset(), latent=latent_sites(model))
-    return Fit(model=model, data=_data(tree, json.loads(str(tree.attrs["data"]))), tree=tree, gate=gate)
+    sites = sites_of(tree["posterior"].to_dataset())
+    sites = moving(sites) if isinstance(model, StoredModel) else sites
+    gate = gate_of(sites, tree["sample_stats"].to_dataset(), latent=latent_sites(model))
+    return Fit(model=model, data=_data(tree, json.loads(str(tree.attrs["data"]))), made=tree, gate=gate)
 
 
 def _model(name: str, options: Mapping[str, Any]) -> Model:
@@ -97,6 +98,9 @@ def _data(tree: xr.DataTree, design: Mapping[str, Any]) -> Data:
     groups = [tree["constant_data"].to_dataset(), tree["observed_data"].to_dataset()]
     # An array that is called like a dimension (the judge of every cell) comes back as a coordinate.
     arrays = {str(name): np.asarray(value) for group in groups for name, value in group.variables.items()}
+    # Observations along several axes are kept along one.
+    for name in (design["observed"], *design["also_observed"]):
+        arrays[name] = arrays[name].reshape([len(design["coords"][axis]) for axis in design["dims"][name]])
     return Data(
         arrays={name: arrays[name] for name in design["dims"]},
         dims={name: tuple(dims) for name, dims in design["dims"].items()},

@@ -31,7 +31,8 @@ _PACKAGES = ("bayesjudge", "jax", "numpyro", "pymc", "numpy", "xarray", "arviz-b
 _COMPILED: dict[tuple[Any, ...], Any] = {}
 
 
-def _once(key: tuple[Any, ...], build: Any) -> Any:
+def once(key: tuple[Any, ...], build: Any) -> Any:
+    """What was built under this key before, or is built now."""
     if key not in _COMPILED:
         _COMPILED[key] = build()
     return _COMPILED[key]
@@ -44,7 +45,7 @@ def posterior_dataset(target: Density, data: Data, flat: NDArray[np.float64]) ->
 
 def _constrained(target: Density, data: Data, flat: NDArray[np.float64]) -> dict[str, Any]:
     """Latent values (chains, draws, ...) at unconstrained draws (chains, draws, d)."""
-    constrain = _once(
+    constrain = once(
         (target, "constrain"),
         lambda: jax.jit(jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))),
     )
@@ -87,7 +88,9 @@ def assemble(
     facts: Mapping[str, Any],
     replicate: bool = True,
 ) -> xr.DataTree:
-    """Every group of the tree from the unconstrained draws, but for those of the prior.
+    """Every group that answers read, from the unconstrained draws; `complete` adds what else ArviZ looks for.
+
+    Densities and replicated data are those of `PREDICTIVE_DRAWS` draws of each chain.
 
     replicate: With ``posterior_predictive``: to compile the samplers of observations takes as long as the rest.
     """
@@ -97,18 +100,21 @@ def assemble(
     values = _constrained(target, data, flat)
     drawn = {name: value[:, keep].reshape(-1, *value.shape[2:]) for name, value in values.items()}
     replicated, log_likelihood, log_prior = _replicated(model, data, target, key_posterior, drawn, sampled=replicate)
+    observed = {name: data.dims[name] for name in data.observations}
     shape = (chains, len(keep))
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
         shaped = {name: np.asarray(v).reshape(*shape, *v.shape[1:]) for name, v in values.items()}
         # The log density of a vector-valued site has no axis for the vector.
-        dims = {name: target.dims[name][: v.ndim - 2] for name, v in shaped.items()}
+        dims = {name: {**target.dims, **observed}[name][: v.ndim - 2] for name, v in shaped.items()}
         return to_dataset(shaped, dims, data, draw=keep)
 
+    counted = [name for name in replicated if np.asarray(data[name]).dtype.kind in "iu"]
+    replicated = {**replicated, **{name: np.rint(replicated[name]).astype(np.int64) for name in counted}}
     groups = {
         "posterior": posterior,
         "sample_stats": _numbered(xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()})),
-        "log_likelihood": dataset(log_likelihood),
+        "cell_log_likelihood": dataset(log_likelihood),
         "log_prior": dataset(log_prior),
         **({"posterior_predictive": dataset(replicated)} if replicated else {}),
     }
@@ -122,13 +128,19 @@ def described(
     constants = {name: (dims, np.asarray(data[name])) for name, dims in data.dims.items() if name in data.arrays}
     observed = {name: constants.pop(name) for name in data.observations}
     tree = xr.DataTree.from_dict(
-        {**groups, "observed_data": xr.Dataset(observed), "constant_data": xr.Dataset(constants)}
+        {**groups, "observed_data": _labelled(observed, data), "constant_data": _labelled(constants, data)}
     )
     tree.attrs = {
         "manifest": json.dumps(manifest(model, data, seed=seed, facts=facts), sort_keys=True),
         "data": json.dumps(_design(data)),
     }
     return tree
+
+
+def _labelled(variables: Mapping[str, Any], data: Data) -> xr.Dataset:
+    """With the labels of the axes, but of one that an array is called like."""
+    axes = {axis for dims, _ in variables.values() for axis in dims} - variables.keys()
+    return xr.Dataset(variables, coords={axis: list(data.coords[axis]) for axis in sorted(axes & data.coords.keys())})
 
 
 def _replicated(
@@ -157,7 +169,7 @@ def _replicated(
         keys = jax.random.split(key, next(iter(values.values())).shape[0])
         return each_draw(lambda row: one(row[0], row[1], arrays), (keys, values), most=TOGETHER)
 
-    again = _once((target, "replicate", sampled), lambda: jax.jit(many))
+    again = once((target, "replicate", sampled), lambda: jax.jit(many))
     return again(key, values, accelerator.to_device(data.arrays))
 
 
@@ -180,13 +192,13 @@ def prior_groups(
         return each_draw(lambda key: one(key, arrays), keys, most=TOGETHER)
 
     key_values, key_data = jax.random.split(_keys(seed)[1])
-    simulated = _once((target, "prior"), lambda: jax.jit(many))
+    simulated = once((target, "prior"), lambda: jax.jit(many))
     values = simulated(jax.random.split(key_values, chains * draws), accelerator.to_device(data.arrays))
     observed, _, _ = _replicated(model, data, target, key_data, values)
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
         shaped = {name: np.asarray(value).reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
-        return to_dataset(shaped, target.dims, data)
+        return to_dataset(shaped, {**target.dims, **{name: data.dims[name] for name in data.observations}}, data)
 
     return {"prior": dataset(values), "prior_predictive": dataset(observed)}
 

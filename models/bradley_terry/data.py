@@ -41,7 +41,8 @@ def prepare(counts: BattleCounts, *, judge: str | None, order: bool, length: boo
     effects = _effects(rows, order=order, length=length, of=of)
     scale = np.array([1.0] * len(effects) + list(scales.values()))
     effects |= {name: rows.covariates[:, k] / scales[name] for k, name in enumerate(scales)}
-    battle = tuple(range(len(rows)))
+    pairs = zip(rows.first, rows.second, strict=True)
+    battle = tuple(f"{k}: {counts.models[a]} | {counts.models[b]}" for k, (a, b) in enumerate(pairs, start=1))
     x = np.column_stack(list(effects.values())) if effects else np.zeros((len(rows), 0))
     matrix = incidence(rows.first, rows.second, len(counts.models))
     axes, known = dict.fromkeys(matrix, ("battle", "system")), information(rows.n, len(counts.models))

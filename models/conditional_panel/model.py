@@ -102,7 +102,7 @@ class ConditionalPanel(GenerativeModel):
                 **dict.fromkeys(("model_of", "known", "real"), ("answer",)),
             },
             coords={
-                "answer": tuple(range(len(item))),
+                "answer": tuple(f"{votes.items[i]} | {votes.models[m]}" for i, m in zip(item, model, strict=True)),
                 "entry": ("label", *votes.judges),
                 "system": votes.models,
                 "judge": votes.judges,

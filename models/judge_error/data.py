@@ -66,7 +66,9 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
         "behind": ("system",),
         "log_effect_error": (),
     }
-    every = tuple(range(len(n)))
+    words = {-1: "no label", 0: "label 0", 1: "label 1"}
+    every = tuple(f"{name} | {words[y]} | verdict {v}" for name in names for y, v in CELLS)
+    strata = list(words.values()) if kinds == 3 else ["no label", "label"]
     return Data(
         arrays=arrays,
         dims={name: dims.get(name, ("pattern",)) for name in arrays},
@@ -76,8 +78,8 @@ def prepare(counts: VerdictCounts, *, labels: str) -> Data:
             "group": counts.groups,
             "judge": counts.judges,
             "pattern": every,
-            "strata": tuple(range(len(total))),
-            "labelled": (0, 1),
+            "strata": tuple(f"{name} | {kind}" for name in names for kind in strata),
+            "labelled": ("no label", "label"),
             "cell": every,
             "other_cell": every,
         },

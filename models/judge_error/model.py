@@ -28,8 +28,7 @@ from bayesjudge.counts import VerdictCounts, count_verdicts
 from bayesjudge.effects import Formula, read_formula
 from bayesjudge.effects.formula import base_of
 from bayesjudge.errors import UsageError, require_choice
-from bayesjudge.estimates import Estimates, Population
-from bayesjudge.estimates.posterior import estimates_of
+from bayesjudge.estimates import Population
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.common.verdict_channel import FLAT, Labels, Pooling, channel_slots, numpyro_channel
 from bayesjudge.models.judge_error import data as judge_error_data
@@ -174,18 +173,16 @@ class JudgeError(GenerativeModel):
             effect_results.rates_of(moved, shape, data, self._formulas, seed=seed), data, shares or {}
         )
 
-    def before_data(self, prior: xr.Dataset, data: Data, *, prob: float) -> Estimates:
-        """Rows of draws from the prior, which no answer has moved."""
+    def before_data(self, prior: xr.Dataset, data: Data) -> Quantities:
+        """Draws from the prior, which no answer has moved."""
         blank = data.with_arrays({**data.arrays, "n": np.zeros_like(data["n"])})
         if self.formulas:
             shape = prior.sizes["chain"], prior.sizes["draw"]
             own = effect_draws.coefficients(prior, data, self._formulas)
             of_cells = effect_results.rates_of(own, shape, data, self._formulas)
-            said = effect_results.quantities(of_cells, blank, self._formulas, "superpopulation")
-            return estimates_of(said, method=self.label, prob=prob)
+            return effect_results.quantities(of_cells, blank, self._formulas, "superpopulation")
         rates = unadjusted(prior, data)
-        found = results.quantities(rates["theta"], rates, blank, population="superpopulation")
-        return estimates_of(found, method=self.label, prob=prob)
+        return results.quantities(rates["theta"], rates, blank, population="superpopulation")
 
     def accuracy(
         self,

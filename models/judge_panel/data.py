@@ -21,6 +21,8 @@ from bayesjudge.errors import UsageError
 from bayesjudge.model import Data
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from bayesjudge.counts.panel import PanelVotes
@@ -64,6 +66,7 @@ def prepare(votes: PanelVotes, *, scale: Scale) -> Data:
         observed="mark" if marks else "label",
         coords={
             **{dim: tuple(range(size)) for dim, size in axes.items()},
+            "answer": _names(votes, arrays),
             **named,
             "annotator": votes.annotators if marks else (),
         },
@@ -255,6 +258,12 @@ def _answer_rows(votes: PanelVotes, regressors: Regressors, chosen: NDArray[np.b
         "votes": regressors.features[item, model],
     }
     return {f"{prefix}_{name}": values for name, values in columns.items()}
+
+
+def _names(votes: PanelVotes, arrays: Mapping[str, Any]) -> tuple[str, ...]:
+    """Item and model of every labelled answer."""
+    rows = zip(arrays["answer_item"], arrays["answer_model"], strict=True)
+    return tuple(f"{votes.items[i]} | {votes.models[m]}" for i, m in rows)
 
 
 def _row_dims(name: str) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.errors import require_choice
-from bayesjudge.estimates import POPULATIONS, Estimates, Population
+from bayesjudge.estimates import POPULATIONS, Population
 from bayesjudge.model import Data, GenerativeModel, Statistic
 from bayesjudge.models.judge_panel import data as judge_panel_data
 from bayesjudge.models.judge_panel.data import Scale
@@ -114,10 +114,10 @@ class JudgePanel(GenerativeModel):
 
         return results.quantities(posterior, data, populations=[population] if population else POPULATIONS)
 
-    def before_data(self, prior: xr.Dataset, data: Data, *, prob: float) -> Estimates:
-        """Rows of draws from the prior, which no label has moved."""
+    def before_data(self, prior: xr.Dataset, data: Data) -> Quantities:
+        """Draws from the prior, which no label has moved."""
         blank = data.with_arrays({**data.arrays, "answer_n": 0 * data["answer_n"]})
-        return super().before_data(prior, blank, prob=prob)
+        return super().before_data(prior, blank)
 
     def accuracy(
         self, posterior: xr.Dataset, data: Data, *, population: Population = "superpopulation", seed: int = 0

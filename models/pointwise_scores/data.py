@@ -92,7 +92,7 @@ def ordinal_data(counts: ScoreCounts) -> Data:
         arrays=arrays,
         dims={name: axes.get(name, ("cell",)) for name in arrays},
         coords={
-            "cell": tuple(range(len(levels))),
+            "cell": tuple(f"{target} | {name}" for name in _named(counts, blocks)["block"] for target in targets),
             "level": tuple(f"{v:g}" for v in counts.levels),
             "response": targets,
             "gap": gaps,

@@ -56,7 +56,10 @@ def prepare(counts: TrialCounts) -> Data:
         arrays=arrays,
         dims={name: axes.get(name, ("cell",)) for name in arrays},
         coords={
-            "cell": tuple(range(len(n))),
+            "cell": tuple(
+                f"{k}: {counts.items[i]} | {counts.judges[j]}"
+                for k, (i, j) in enumerate(zip(grid.item, grid.judge, strict=True), start=1)
+            ),
             "outcome": OUTCOMES,
             "judge": counts.judges,
             "item": counts.items,

@@ -54,7 +54,7 @@ def fit(answer: bj.Comparison) -> Fit:
 def theirs(fit: Fit) -> xr.DataTree:
     """The tree as another package would have stored it: without what this one adds."""
     groups = ("posterior", "sample_stats", "observed_data", "posterior_predictive", "log_likelihood", "log_prior")
-    return xr.DataTree.from_dict({name: fit.tree[name].to_dataset() for name in groups})
+    return xr.DataTree.from_dict({name: fit.made[name].to_dataset() for name in groups})
 
 
 def same(one: bj.Comparison, first: str, second: str, *, other: bj.Comparison | None = None) -> None:

@@ -21,6 +21,7 @@ from bayesjudge.checks.predictive import bootstrap_counts, why_no_bootstrap
 from bayesjudge.counts import count_verdicts
 from bayesjudge.errors import UsageError
 from bayesjudge.inference import Fit, Nuts, fit
+from bayesjudge.inference.loo import by_cell
 from bayesjudge.model import Data
 from bayesjudge.models.judge_error import JudgeError
 from bayesjudge.tables import Verdicts
@@ -62,11 +63,11 @@ def test_convergence_agrees_with_arviz(coin: Fit) -> None:
 
 
 def test_convergence_flags_the_parameter_and_the_chain_at_fault(coin: Fit) -> None:
-    posterior, sampler = (coin.posterior.copy(deep=True), coin.tree["sample_stats"].to_dataset().copy(deep=True))
+    posterior, sampler = (coin.posterior.copy(deep=True), coin.made["sample_stats"].to_dataset().copy(deep=True))
     posterior["p"][2, :, 1] += 0.2
     sampler["diverging"][3, 5] = True
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": sampler})
-    found = convergence(replace(coin, tree=tree))
+    found = convergence(replace(coin, made=tree))
     assert found.frame.loc[found.frame["flagged"], "parameter"].tolist() == ["p[c1]"]
     assert found.chains.loc[found.chains["flagged"], "chain"].tolist() == [3]
 
@@ -80,8 +81,8 @@ def test_convergence_flags_what_the_gate_counts(coin: Fit, third_party: ModuleTy
     for shift, as_reported, as_latent in ((0.3, ["p[c1]"], []), (0.9, ["p[c1]"], ["p[c1]"])):
         posterior = coin.posterior.copy(deep=True)
         posterior["p"][2, :, 1] += shift * float(posterior["p"][:, :, 1].std())
-        stats = coin.tree["sample_stats"].to_dataset()
-        moved = replace(coin, tree=xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats}))
+        stats = coin.made["sample_stats"].to_dataset()
+        moved = replace(coin, made=xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats}))
         for one, flagged in ((moved, as_reported), (replace(moved, model=Inner()), as_latent)):
             found = convergence(one).frame
             assert found.loc[found["flagged"], "parameter"].tolist() == flagged
@@ -222,18 +223,20 @@ def test_leaving_one_ball_out_is_exact(urn: Fit) -> None:
     totals, n = counts.sum(0), counts.ravel()
     # One ball of colour k left out: Dirichlet-multinomial, (a + n_k − 1)/(3a + N − 1).
     want = np.log((2 + np.tile(totals, 2) - 1) / (6 + 62 - 1))
-    assert found.frame["entry"].tolist() == [0, 1, 2, 3, 4]
-    assert found.frame["n"].tolist() == [30, 10, 2, 12, 8]
+    cells = by_cell(urn)
+    assert cells["n"].tolist() == [30, 10, 2, 12, 8]
     # PSIS on 1,000 draws: the log of a mean whose relative error is a few per cent for the rarest colour.
-    np.testing.assert_allclose(found.frame["elpd"], want[n > 0], atol=0.1)
+    np.testing.assert_allclose(cells["elpd"], want[n > 0], atol=0.1)
     assert found.elpd == pytest.approx(n[n > 0] @ want[n > 0], abs=0.5)
-    assert (found.n, found.bad, found.note) == (62, 0, "")
+    assert (found.n_data_points, found.warning) == (62, False)
+    assert found.elpd_i.size == found.pareto_k.size == 62
 
 
 def test_weighted_leave_one_out_equals_arviz_on_single_observations(urn: Fit) -> None:
     found = loo(urn)
-    n = found.frame["n"].to_numpy()
-    values = urn.tree["log_likelihood"]["n"].to_numpy()[..., found.frame["entry"]] / n
+    counts = np.asarray(urn.data["n"]).ravel()
+    n = counts[counts > 0]
+    values = urn.made["cell_log_likelihood"]["n"].to_numpy().reshape(4, -1, len(counts))[..., counts > 0] / n
     single = xr.Dataset({"n": (("chain", "draw", "ball"), np.repeat(values, n, axis=-1))}, coords={"chain": range(4)})
     posterior = xr.Dataset({"pi": (("chain", "draw"), values[..., 0])}, coords={"chain": range(4)})
     tree = xr.DataTree.from_dict({"log_likelihood": single, "posterior": posterior})
@@ -241,41 +244,41 @@ def test_weighted_leave_one_out_equals_arviz_on_single_observations(urn: Fit) ->
     # They take one relative efficiency for all observations, we one for each: it moves the tail's length.
     assert found.elpd == pytest.approx(float(theirs.elpd), abs=0.02)
     assert found.se == pytest.approx(float(theirs.se), rel=1e-3)
-    assert found.n == theirs.n_data_points
+    assert found.n_data_points == theirs.n_data_points
 
 
 def with_log_likelihood(result: Fit, values: Any) -> Fit:
-    tree = result.tree.copy()
-    changed = tree["log_likelihood"].to_dataset()
+    tree = result.made.copy()
+    changed = tree["cell_log_likelihood"].to_dataset()
     changed["n"] = (changed["n"].dims, values)
-    tree["log_likelihood"] = xr.DataTree(changed)
-    return replace(result, tree=tree)
+    tree["cell_log_likelihood"] = xr.DataTree(changed)
+    return replace(result, made=tree)
 
 
 def test_heavy_tailed_weights_are_counted_by_observation(urn: Fit) -> None:
-    values = urn.tree["log_likelihood"]["n"].to_numpy().copy()
+    values = urn.made["cell_log_likelihood"]["n"].to_numpy().copy()
     heavy = np.random.default_rng(0).pareto(0.5, size=values.shape[:2])
     values[..., 1] = -10 * np.log1p(heavy)
     found = loo(with_log_likelihood(urn, values))
-    assert found.bad == 10, "all ten balls of that pattern share its k"
-    assert "10 of 62 observations" in found.note
+    assert int((found.pareto_k > found.good_k).sum()) == 10, "all ten balls of that pattern share its k"
+    assert found.warning
 
 
 def test_a_pareto_k_that_is_no_number_counts_as_bad(urn: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
     # By its name in the package, `loo` is the function, so the module is taken from where modules are kept.
-    monkeypatch.setattr(sys.modules["bayesjudge.checks.loo"], "_leave_one_out", lambda _: (-1.0, 0.1, np.nan))
-    assert loo(urn).bad == 62
+    monkeypatch.setattr(sys.modules["bayesjudge.inference.loo"], "_leave_one_out", lambda _: (-1.0, 0.1, np.nan))
+    assert int((loo(urn).pareto_k > 1).sum()) == 62
 
 
 def test_an_observation_that_says_nothing_is_left_out_for_nothing(urn: Fit) -> None:
-    values = urn.tree["log_likelihood"]["n"].to_numpy().copy()
+    values = urn.made["cell_log_likelihood"]["n"].to_numpy().copy()
     values[..., 0] = -30.0
-    first = loo(with_log_likelihood(urn, values)).frame.iloc[0]
-    assert (first["elpd"], first["p_loo"], first["bad"]) == (-1.0, 0.0, False)
+    first = by_cell(with_log_likelihood(urn, values)).iloc[0]
+    assert (first["elpd"], first["p"], first["pareto_k"]) == (-1.0, 0.0, 0.0)
 
 
 def test_without_weights_an_entry_is_left_out(coin: Fit) -> None:
-    assert loo(coin).n == 3
+    assert loo(coin).n_data_points == 3
 
 
 # Comparison of models
@@ -294,10 +297,9 @@ def test_the_model_that_predicts_better_comes_first(urn: Fit, poor: Fit) -> None
     assert found.frame["weight"].sum() == pytest.approx(1)
     assert "clearly worse: bayes:urn[500]" in found.summary
     one, two = loo(urn), loo(poor)
-    n, gap = one.frame["n"], two.frame["elpd"] - one.frame["elpd"]
+    single = (two.elpd_i - one.elpd_i).to_numpy()
     assert found.frame.loc[1, "elpd_diff"] == pytest.approx(two.elpd - one.elpd)
-    single = np.repeat(gap, n)
-    assert found.frame.loc[1, "diff_se"] == pytest.approx(np.sqrt(len(single)) * single.std(ddof=1))
+    assert found.frame.loc[1, "diff_se"] == pytest.approx(np.sqrt(len(single)) * single.std())
 
 
 def test_equal_models_are_not_told_apart(urn: Fit) -> None:
@@ -328,13 +330,11 @@ def test_models_that_cannot_be_compared_are_named(coin: Fit, urn: Fit) -> None:
 
 def test_sensitivity_agrees_with_arviz(urn: Fit, poor: Fit) -> None:
     for result in (urn, poor):
-        kept = result.tree["log_likelihood"]["draw"].to_numpy()
-        chains = {"chain": range(4)}
+        kept = {"draw": result.made["log_prior"]["draw"].to_numpy()}
         groups = {
-            name: result.tree[name].to_dataset().assign_coords(chains) for name in ("log_prior", "log_likelihood")
+            name: result.tree[name].to_dataset().sel(kept) for name in ("posterior", "log_prior", "log_likelihood")
         }
-        posterior = result.posterior.isel(draw=kept).assign_coords(draw=kept, **chains)
-        tree = xr.DataTree.from_dict({"posterior": posterior, **groups})
+        tree = xr.DataTree.from_dict(groups)
         found = prior_sensitivity(result).frame
         for group in ("prior", "likelihood"):
             theirs = arviz_stats.psense(tree, group=group)["pi"].to_numpy()
@@ -418,7 +418,7 @@ def test_every_check_runs_on_real_verdicts(triviaqa: pd.DataFrame) -> None:
     # A pattern that one answer of 3,600 shows may lie past the tail of the draws; then the row says so.
     assert found.frame["bad_k"].max() <= 3
     assert (found.frame["note"].str.contains("unreliable") == (found.frame["bad_k"] > 0)).all()
-    assert found.loos["partial"].n == counts.answers.n.sum()
+    assert found.loos["partial"].n_data_points == counts.answers.n.sum()
     check = predictive_check(fits["partial"])
     inside = check.frame["observed"].between(check.frame["bootstrap_lower"], check.frame["bootstrap_upper"])
     assert inside.all()

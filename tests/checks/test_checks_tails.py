@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesjudge.checks.loo import _leave_one_out
 from bayesjudge.checks.sensitivity import _weights
+from bayesjudge.inference.loo import _leave_one_out
 
 #: Of 1,000 draws 300 are one and the same, more than the 95 in the tail.
 LOG_DENSITY = np.repeat([-3.0, -1.0, -2.0], [300, 400, 300]).reshape(4, 250)

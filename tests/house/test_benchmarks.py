@@ -272,6 +272,12 @@ def test_the_example_of_priors_runs() -> None:
 
 
 @pytest.mark.slow
+def test_the_tour_of_arviz_runs(tmp_path: Path) -> None:
+    assert "7 figures" in run(str(EXAMPLES / "arviz_tour.py"), str(tmp_path))
+    assert len(list(tmp_path.glob("*.png"))) == 7
+
+
+@pytest.mark.slow
 def test_examples_of_decisions_and_own_baselines_run() -> None:
     assert "undecided" in run(str(EXAMPLES / "decide.py"))
     assert "agreement_bound" in run(str(EXAMPLES / "own_baseline.py"))

@@ -127,10 +127,10 @@ def test_laplace_is_seeded(third_party: ModuleType, laplace: Fit) -> None:
 
 
 def test_the_densities_in_the_tree_are_those_of_the_draws(nuts: Fit) -> None:
-    kept = nuts.tree["log_likelihood"]["draw"].to_numpy()
+    kept = nuts.tree["cell_log_likelihood"]["draw"].to_numpy()
     p = nuts.posterior["p"].isel(draw=kept).to_numpy()
     heads, tosses = np.array(TOSSES).T
-    found = nuts.tree["log_likelihood"]["heads"].to_numpy()
+    found = nuts.tree["cell_log_likelihood"]["heads"].to_numpy()
     np.testing.assert_allclose(found, stats.binom(tosses, p).logpmf(heads), rtol=0, atol=1e-10)
     # A flat prior: log density 0 up to rounding.
     np.testing.assert_allclose(nuts.tree["log_prior"]["p"].to_numpy(), 0.0, atol=1e-12)
@@ -138,8 +138,7 @@ def test_the_densities_in_the_tree_are_those_of_the_draws(nuts: Fit) -> None:
 
 def test_a_vector_valued_parameter_has_one_log_prior(third_party: ModuleType) -> None:
     result = fit(third_party.Urn(concentration=2.0), [(30, 10, 2)], engine="laplace")
-    kept = result.tree["log_prior"]["draw"].to_numpy()
-    pi = result.posterior["pi"].isel(draw=kept).to_numpy()
+    pi = result.posterior["pi"].to_numpy()
     assert result.tree["log_prior"]["pi"].dims == ("chain", "draw")
     want = np.apply_along_axis(stats.dirichlet([2.0, 2.0, 2.0]).logpdf, -1, pi / pi.sum(-1, keepdims=True))
     np.testing.assert_allclose(result.tree["log_prior"]["pi"].to_numpy(), want, atol=1e-8)
@@ -167,6 +166,7 @@ def test_the_tree_has_every_group_with_named_axes(nuts: Fit) -> None:
         "posterior",
         "sample_stats",
         "log_likelihood",
+        "cell_log_likelihood",
         "log_prior",
         "posterior_predictive",
         "observed_data",
@@ -232,9 +232,9 @@ def test_a_poor_laplace_approximation_gives_way_to_nuts_loudly(
 
 def test_a_failed_gate_rides_in_every_estimate(nuts: Fit) -> None:
     few = nuts.posterior.isel(draw=slice(20))
-    gate = gate_of(few, nuts.tree["sample_stats"].to_dataset().isel(draw=slice(20)))
+    gate = gate_of(few, nuts.made["sample_stats"].to_dataset().isel(draw=slice(20)))
     tree = xr.DataTree.from_dict({"posterior": few})
-    notes = replace(nuts, tree=tree, gate=gate).estimates().frame["note"]
+    notes = replace(nuts, made=tree, gate=gate).estimates().frame["note"]
     assert not gate.passed
     assert notes.str.startswith("not converged: ").all()
     assert notes.str.contains("draw more").all()

@@ -43,7 +43,7 @@ def test_both_kinds_inform_the_posterior(scales: Fit, agree: Callable[..., None]
 
 def test_every_group_of_the_tree_holds_both(scales: Fit) -> None:
     tree = scales.with_prior().tree
-    for group in ("log_likelihood", "posterior_predictive", "prior_predictive", "observed_data"):
+    for group in ("cell_log_likelihood", "posterior_predictive", "prior_predictive", "observed_data"):
         assert set(tree[group].data_vars) == {"heads", "weight"}, group
     assert set(tree["prior"].data_vars) == {"p"}
     replicated = scales.tree["posterior_predictive"]["weight"]
@@ -61,7 +61,7 @@ def test_statistics_see_both_by_name(scales: Fit) -> None:
 
 def test_prior_sensitivity_and_leave_one_out_run(scales: Fit) -> None:
     assert (prior_sensitivity(scales).frame["likelihood"] > 0.05).all()
-    assert loo(scales).n == len(TABLE)
+    assert loo(scales).n_data_points == len(TABLE)
 
 
 def test_a_saved_fit_comes_back(

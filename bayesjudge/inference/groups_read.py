@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bayesjudge.errors import UsageError
 
 if TYPE_CHECKING:
-    from bayesjudge.inference import Fit
+    from bayesjudge.inference.fit import Fit
 
 #: Groups of the tree that each check reads.
 _READS = {
@@ -30,8 +30,10 @@ def unchecked(fit: Fit) -> dict[str, str]:
     >>> unchecked(fit(JudgeError(pooling="shared"), simulate_verdicts(seed=1).verdicts, engine=Laplace(draws=500)))
     {}
     """
-    tree, data, found = fit.tree, fit.data, {}
-    for check, groups in _READS.items():
+    tree, data, found = fit.made, fit.data, {}
+    by_cell = "cell_log_likelihood" in tree.children
+    for check, read in _READS.items():
+        groups = [f"cell_{name}" if by_cell and name == "log_likelihood" else name for name in read]
         if data.unobserved and check in _OF_DATA:
             found[check] = data.unobserved
         elif missing := [name for name in groups if name not in tree.children or not tree[name].data_vars]:

@@ -9,64 +9,22 @@ observations are sums over patterns weighted by ``n_r``. Nothing grows with the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bayesjudge.checks.groups_read import require_checked
+from bayesjudge.inference.groups_read import require_checked
+from bayesjudge.inference.sites import entry_labels
 
 if TYPE_CHECKING:
+    from arviz_stats.utils import ELPDDataLOO
     from numpy.typing import NDArray
 
-    from bayesjudge.inference import Fit
+    from bayesjudge.inference.fit import Fit
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Loo:
-    """Expected log predictive density of a new observation, summed over the observations.
-
-    Attributes
-    ----------
-    label : str
-        The model's method name.
-    frame : pandas.DataFrame
-        One row a kind of observation (pattern) that occurred: its position ``entry``, how many observations
-        ``n`` it represents, and for one of them ``elpd, p_loo, pareto_k`` and whether k is ``bad``.
-    elpd, se : float
-        Sum over observations and its standard error.
-    p_loo : float
-        Effective number of parameters.
-    n : int
-        Observations.
-    most_k : float
-        Largest Pareto k that can be trusted with this many draws, ``min(1 − 1/log10 S, 0.7)``.
-    bad : int
-        Observations whose k is above that, or not a number.
-    data : str
-        Hash of the data; only equal data can be compared.
-    """
-
-    label: str
-    frame: pd.DataFrame
-    elpd: float
-    se: float
-    p_loo: float
-    n: int
-    most_k: float
-    bad: int
-    data: str
-
-    @property
-    def note(self) -> str:
-        """Empty, or a warning that must go with the figures."""
-        if not self.bad:
-            return ""
-        return f"Pareto k above {self.most_k:.2f} for {self.bad} of {self.n} observations: elpd is unreliable"
-
-
-def loo(fit: Fit) -> Loo:
+def loo(fit: Fit) -> ELPDDataLOO:
     """Leave-one-out by Pareto-smoothed importance sampling.
 
     Parameters
@@ -77,7 +35,9 @@ def loo(fit: Fit) -> Loo:
 
     Returns
     -------
-    Loo
+    arviz_stats.ELPDDataLOO
+        As `arviz_stats.loo` gives it with ``pointwise=True``: ``elpd_i`` and ``pareto_k`` have an entry for every
+        observation, whose coordinate ``cell`` says where it was counted; a k that is not a number is infinite.
 
     References
     ----------
@@ -92,39 +52,56 @@ def loo(fit: Fit) -> Loo:
     >>> log = simulate_verdicts(seed=1).verdicts
     >>> result = fit(JudgeError(pooling="shared"), log, engine=Laplace(draws=500))
     >>> found = loo(result)
-    >>> found.n, found.bad
-    (2000, 0)
+    >>> found.n_data_points, found.warning
+    (2000, False)
     """
+    return of_answers(fit, by_cell(fit))
+
+
+def by_cell(fit: Fit) -> pd.DataFrame:
+    """One row a cell where something was counted: ``cell, n``, and of one of its observations ``elpd, p, pareto_k``."""
     require_checked(fit, "leave-one-out")
-    values, n, entry = _pointwise(fit)
-    found = [_leave_one_out(one) for one in values]
-    frame = pd.DataFrame(found, columns=["elpd", "p_loo", "pareto_k"])
-    draws = values.shape[1] * values.shape[2]
-    most_k = min(1 - 1 / math.log10(max(draws, 11)), 0.7)
-    frame.insert(0, "entry", entry)
-    frame.insert(1, "n", n)
-    frame["bad"] = ~(frame["pareto_k"] <= most_k)
-    return Loo(
-        label=fit.model.label,
-        frame=frame,
-        elpd=float(n @ frame["elpd"]),
-        p_loo=float(n @ frame["p_loo"]),
-        se=standard_error(frame["elpd"].to_numpy(), n),
-        n=int(n.sum()),
-        most_k=most_k,
-        bad=int(n[frame["bad"]].sum()),
-        data=fit.manifest["data"],
+    data = fit.data
+    log_likelihood = fit.made[log_likelihood_of(fit)].to_dataset()[data.observed]
+    values = log_likelihood.transpose(..., "chain", "draw").to_numpy()
+    flat, cells = values.reshape(-1, *values.shape[-2:]), entry_labels(log_likelihood)
+    n = np.ones(len(flat), dtype=np.int64) if data.weights is None else np.asarray(data[data.weights]).reshape(-1)
+    counted = np.flatnonzero(n > 0)
+    found = [_leave_one_out(flat[k] / n[k]) for k in counted]
+    frame = pd.DataFrame(found, columns=["elpd", "p", "pareto_k"])
+    frame.insert(0, "cell", [cells[k] for k in counted])
+    frame.insert(1, "n", n[counted].astype(np.int64))
+    return frame
+
+
+def of_answers(fit: Fit, cells: pd.DataFrame) -> ELPDDataLOO:
+    """Rows of `by_cell` as ArviZ has them, with an entry for every observation."""
+    import xarray as xr
+    from arviz_stats.utils import ELPDDataLOO
+
+    sizes, n, elpd = fit.made[log_likelihood_of(fit)].sizes, cells["n"].to_numpy(), cells["elpd"].to_numpy()
+    draws = sizes["chain"] * sizes["draw"]
+    good_k = min(1 - 1 / math.log10(max(draws, 11)), 0.7)
+    k = cells["pareto_k"].fillna(np.inf).to_numpy()
+    coords = {"observation": np.arange(n.sum()), "cell": ("observation", np.repeat(cells["cell"].to_numpy(), n))}
+    elpd_i, k_i = (xr.DataArray(np.repeat(values, n), dims="observation", coords=coords) for values in (elpd, k))
+    return ELPDDataLOO(
+        elpd=float(n @ elpd),
+        se=standard_error(elpd, n),
+        p=float(n @ cells["p"]),
+        n_samples=draws,
+        n_data_points=int(n.sum()),
+        scale="log",
+        warning=bool((k > good_k).any()),
+        good_k=good_k,
+        elpd_i=elpd_i.rename("elpd_i"),
+        pareto_k=k_i.rename("pareto_k"),
     )
 
 
-def _pointwise(fit: Fit) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Log likelihood of one observation of each kind (kinds, chains, draws), how many, and which entry."""
-    data = fit.data
-    values = fit.tree["log_likelihood"][data.observed].transpose("chain", "draw", ...).to_numpy()
-    flat = np.moveaxis(values.reshape(*values.shape[:2], -1), -1, 0)
-    n = np.ones(len(flat), dtype=np.int64) if data.weights is None else np.asarray(data[data.weights]).reshape(-1)
-    entry = np.flatnonzero(n > 0)
-    return flat[entry] / n[entry, None, None], n[entry].astype(np.int64), entry
+def log_likelihood_of(fit: Fit) -> str:
+    """The group with the log likelihood of every entry: trees of other programs have it under ArviZ's name."""
+    return "cell_log_likelihood" if "cell_log_likelihood" in fit.made else "log_likelihood"
 
 
 def _leave_one_out(values: NDArray[np.float64]) -> tuple[float, float, float]:
@@ -151,7 +128,7 @@ def _relative_efficiency(values: NDArray[np.float64]) -> float:
     return found if np.isfinite(found) else 1.0
 
 
-def standard_error(values: NDArray[np.float64], n: NDArray[np.int64]) -> float:
+def standard_error(values: NDArray[np.float64], n: NDArray[np.int64], *, ddof: int = 1) -> float:
     """Standard error of a sum over observations, of which ``n`` share each value; 0 for a single one.
 
     Examples
@@ -162,7 +139,7 @@ def standard_error(values: NDArray[np.float64], n: NDArray[np.int64]) -> float:
     """
     total = int(n.sum())
     mean = n @ values / total
-    return math.sqrt(total * float(n @ (values - mean) ** 2) / max(total - 1, 1))
+    return math.sqrt(total * float(n @ (values - mean) ** 2) / max(total - ddof, 1))
 
 
 def has_flat_tail(log_ratios: Any) -> bool:
