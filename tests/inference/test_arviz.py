@@ -27,8 +27,9 @@ DRAWS = (250, 1000)
 def tour(one: Fit, *, every: bool) -> dict[str, Callable[[], Any]]:
     """What ArviZ is asked of a fit; figures that take seconds only where ``every`` one is wanted."""
     tree = one.tree
-    sites = [name for name, values in tree["posterior"].data_vars.items() if "derived" not in values.attrs]
-    few: dict[str, Any] = {"var_names": sites[:2]}
+    sites = {name: values for name, values in tree["posterior"].data_vars.items() if "derived" not in values.attrs}
+    smallest = sorted(sites, key=lambda name: sites[name].size)[:2]  # ArviZ draws 40 panels at most
+    few: dict[str, Any] = {"var_names": smallest}
     counts = [name for name, values in tree["observed_data"].data_vars.items() if values.dtype.kind == "i"]
     found: dict[str, Callable[[], Any]] = {
         "summary": partial(azs.summary, tree),
