@@ -116,9 +116,9 @@ def empty_table(title: str, names: Sequence[str], figures: Sequence[str], *, dou
 
 
 def _heading(figure: str) -> str:
-    """A method's options, and whose verdicts it rests on, go on lines of their own: no wider than figures."""
+    """A method's options, what it predicts and whose verdicts it uses have a line each: no wider than figures."""
     words = method_words(figure)
-    return re.sub(" (?=[(]|by )", "\n", words) if words != figure else figure
+    return re.sub(" (?=[(]|of |by )", "\n", words) if words != figure else figure
 
 
 def fitting(figures: Iterable[str], room: int, *, least: int) -> list[str]:
