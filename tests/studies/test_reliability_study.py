@@ -122,7 +122,7 @@ def test_the_page_and_the_screen_hold_the_answer(
     assert "ICC(2,1)" in shown
     assert "more trials on" in shown
     show_answer(answer, every=True)
-    assert "minimum_trials[95%]" in capsys.readouterr().out.lower().replace("\n", "")
+    assert "minimum trials[95%]" in capsys.readouterr().out.lower().replace("\n", "")
 
 
 @pytest.mark.slow
