@@ -39,6 +39,11 @@ class NamedEstimands(GenerativeModel):
         """What messages call it: the name of a function or of a file."""
         return self.name
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """None: the name says it."""
+        return ()
+
     def reported(self, posterior: xr.Dataset, data: Data) -> dict[str, xr.DataArray]:  # noqa: ARG002
         """Draws of the variables that are reported, by name."""
         return {name: posterior[name] for name in REPORTED if name in posterior}

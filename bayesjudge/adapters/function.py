@@ -45,11 +45,6 @@ class FunctionModel(NamedEstimands):
         name = self.named or getattr(self.function, "__name__", type(self.function).__name__)
         return name if self.named or name.isidentifier() else "function"
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """None: the name says it."""
-        return ()
-
     def prepare(self, table: Any) -> Data:
         """The arrays of a table, of which those that the function observes are the observations.
 

@@ -95,11 +95,6 @@ class TreeModel(NamedEstimands):
         """The file's, or "tree"."""
         return self.named
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """None: the name says it."""
-        return ()
-
     def prepare(self, table: Any) -> Data:
         """The arrays of a table, of which those in the tree's ``observed_data`` are the observations.
 

@@ -16,6 +16,7 @@ import numpy as np
 from bayesjudge.effects.formula import Formula, base_of, require_columns
 from bayesjudge.errors import UsageError
 from bayesjudge.tables.coding import UNKNOWN, code_names
+from bayesjudge.tables.words import code_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Name of a missing category, and after the name of a number the column that says where it is missing.
 MISSING = "(missing)"
+#: Categories of a column that have a row each, or an effect of their own that does not pool, at most.
+MOST_LEVELS = 60
 _STEPS, _MOST = 8, 4.0
 _FUNCTIONS: Mapping[str, Any] = {"log": np.log, "sqrt": np.sqrt, "logit": lambda x: np.log(x) - np.log1p(-x)}
 
@@ -47,7 +50,6 @@ class Columns:
 def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
     """The columns that formulas name, from a table with one row an answer."""
     import pandas as pd
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     require_columns(formulas, list(answers.columns))
     groups = {name for formula in formulas for term in formula.grouped for name in term.groups}
@@ -55,20 +57,39 @@ def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
     scale, missing = {}, {}
     for name in dict.fromkeys(name for formula in formulas for name in formula.columns):
         function, base = base_of(name)
-        values = answers[base]
-        gaps = values.isna().to_numpy()
-        if gaps.any():
-            missing[base] = int(gaps.sum())
-        if name in groups or is_bool_dtype(values) or not is_numeric_dtype(values):
+        raw = None if name in groups else _numbers(answers[base])
+        if raw is None:
             if function:
                 raise UsageError(f"{name} in a formula: {base!r} is not a numeric column entered as it is")
-            found[name] = _names(values)
-            continue
-        found[name], scale[name] = _standardised(name, function, values.to_numpy(np.float64, na_value=np.nan))
+            found[name] = _names(answers[base])
+            gaps = found[name] == MISSING
+            levels = np.unique(found[name])
+            if name not in groups and len(levels) > MOST_LEVELS:
+                raise UsageError(
+                    f"{name} in a formula: it is not numeric and has {len(levels)} categories, {str(levels[-1])!r} for "
+                    f"instance: write numbers, or (1|{name}) for categories that pool"
+                )
+        else:
+            gaps = np.isnan(raw)
+            found[name], scale[name] = _standardised(name, function, raw)
         if gaps.any():
-            found[f"{name} {MISSING}"] = gaps.astype(np.float64)
+            missing[base] = int(gaps.sum())
+            if raw is not None:
+                found[f"{name} {MISSING}"] = gaps.astype(np.float64)
     frame = pd.DataFrame(found, index=answers.index)
     return Columns(frame=frame, numbers=tuple(scale), scale=scale, missing=missing)
+
+
+def _numbers(values: pd.Series[Any]) -> NDArray[np.float64] | None:
+    """Numbers, NaN where missing, also those that a file holds as text; None where any value is none."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if is_bool_dtype(values):
+        return None
+    if is_numeric_dtype(values):
+        return values.to_numpy(np.float64, na_value=np.nan)
+    codes, numbers = code_numbers(values)
+    return None if (codes == UNKNOWN).any() or not len(numbers) else np.append(numbers, np.nan)[codes]
 
 
 def _names(values: pd.Series[Any]) -> NDArray[Any]:

@@ -215,6 +215,8 @@ def method_words(method: str) -> str:
     ['Bayesian (partial pooling, reweighted)', 'PPI++ (best judge, logit)', 'raw rate']
     >>> method_words("bayes:judge_error[partial, sensitivity~Beta(161, 41)]")
     'Bayesian (partial pooling, other priors)'
+    >>> method_words("bayes:judge_error[partial,accuracy~0+system+(1|topic),sensitivity~log(length)]")
+    'Bayesian (partial pooling, formulas)'
     >>> method_words("hard-elo by gpt-4-0125"), method_words("bayes:judge_elo")
     ('hard Elo by gpt-4-0125', 'Bayesian (votes and judges)')
     >>> method_words("conformal[split,line] hard-elo by gpt-4-0125")
@@ -225,13 +227,14 @@ def method_words(method: str) -> str:
     key, by, judge = method.partition(" by ")
     key, _, of = key.partition("] ")
     stem, bracket, inside = key.removesuffix("]").partition("[")
-    inside, priors = re.subn(r",? ?\w+~\w+\([^)]*\)", "", inside)
-    options = inside.split(",") if bracket and inside else []
+    # A family of priors begins with a capital letter, which no function of a formula does.
+    inside, priors = re.subn(r",? ?\w+~[A-Z]\w*\([^)]*\)", "", inside)
+    options = [part for part in inside.split(",") if "~" not in part] if bracket and inside else []
     if is_bayesian(key):
         stem = stem.removeprefix("bayes:")
         first = _WORDS.get(f"{stem}[{options[0]}]") if options else None
         parts, stem = ([first, *options[1:]] if first else [stem, *options]), "Bayesian"
-        parts += ["other priors"] if priors else []
+        parts += ["formulas"] * ("~" in inside) + ["other priors"] * (priors > 0)
     else:
         parts = options
     words = [_WORDS.get(part, re.sub("[-_]", " ", part)) for part in [stem, *parts]]

@@ -91,6 +91,8 @@ class AccuracyOptions(LabelDecisionOptions):
             read_formula(text)
         if self.shares and not (self.group or self.formula):
             raise UsageError("shares= need their column to be the group, or one of a formula: add group=")
+        if self.shares and (self.population == "items" or self.labels == "chosen-by-verdict"):
+            raise UsageError("shares= state a mix of questions like these: leave out population= and labels=")
         object.__setattr__(self, "shares", {column: _mix(column, said) for column, said in self.shares.items()})
         if self.labels == "chosen-by-verdict" and self.formula:
             raise UsageError("labels='chosen-by-verdict' estimates weights, which formulas do not take: leave one out")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesjudge.estimates import Estimates
+from bayesjudge.estimates.table import method_words
 from bayesjudge.text import chance, monte_carlo_error, number
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 #: What is to be done, at the end of a gate's reason, and whose posterior it is about, at its beginning.
 _REMEDY = re.compile(r": (run|draw|raise|use|reparameterise) .*$")
 _METHOD = re.compile(r"^bayes:.*?: ")
+#: Key of a posterior at the beginning of a gate's reason, or of a warning.
+_KEY = re.compile(r"^bayes:\w+(\[[^\]]*\])?")
 #: Between the two units of a difference.
 MINUS = " − "
 
@@ -75,6 +78,11 @@ def refusal(answer: Comparison) -> str:
     reasons = [_METHOD.sub("", _REMEDY.sub("", reason)) for reason in answer.gate.reasons]
     more = f" and {len(reasons) - 2} more" if len(reasons) > 2 else ""
     return f"A gate failed, so no Bayesian figure may be used: {'; '.join(reasons[:2])}{more}."
+
+
+def gate_reasons(answer: Comparison) -> list[str]:
+    """Why the gate failed, posteriors named in words."""
+    return [_KEY.sub(lambda found: method_words(found[0]), reason) for reason in answer.gate.reasons]
 
 
 def sentence(text: str) -> str:

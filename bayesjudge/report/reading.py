@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 LOW_YOUDEN = 0.3
 
 
-def about(population: Population) -> str:
+def about(population: Population, shares: Mapping[str, Mapping[str, float]] | None = None) -> str:
     """What the intervals are about, in one sentence."""
+    if shares:
+        mixes = (
+            f"{column} {', '.join(f'{level} {share:.0%}' for level, share in mix.items())}"
+            for column, mix in shares.items()
+        )
+        return f"Intervals are about accuracy on a stated mix of questions like these: {'; '.join(mixes)}."
     if population == "items":
         return "Intervals are about accuracy on exactly these items: labels count as they are, others are predicted."
     return "Intervals are about accuracy on questions like these: the items are a sample of them."

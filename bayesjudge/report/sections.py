@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -15,7 +14,7 @@ from bayesjudge.estimates.table import method_words
 from bayesjudge.plots import forest, loo_comparison, predictive, rank_traces, to_svg
 from bayesjudge.report.decided import DECISION, VALUE
 from bayesjudge.report.decision import decision_section
-from bayesjudge.report.lead import further_warnings, usable
+from bayesjudge.report.lead import further_warnings, gate_reasons, usable
 from bayesjudge.report.page import Chance, Figure, Page, Section, Table
 from bayesjudge.report.tables import MOST_COLUMNS, estimates_table, units_table
 
@@ -38,8 +37,6 @@ LABELS = {
     "human": "human labels, by the name of their column",
     "mapped": "human labels in a column that the user named",
 }
-#: Key of a posterior at the beginning of a gate's reason.
-KEY = re.compile(r"^bayes:[^:\s]*")
 #: Beginnings and parts of warnings that are about checks.
 ABOUT_CHECKS = (
     "not checked of",
@@ -79,7 +76,7 @@ def page_of(
         table=first[0] if first else None,
         figure=first[1] if first else None,
         warnings=placed.get("", []),
-        gate_reasons=[KEY.sub(lambda found: method_words(found[0]), reason) for reason in answer.gate.reasons],
+        gate_reasons=gate_reasons(answer),
         doubtful=not usable(answer),
         sections=[replace(section, warnings=placed.get(section.title, ())) for section in sections],
         checklist=answer.checklist,

@@ -10,7 +10,7 @@ import pandas as pd
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.counts.pair_cells import CELLS
 from bayesjudge.effects import Formula, design
-from bayesjudge.effects.columns import MISSING, prepared
+from bayesjudge.effects.columns import MISSING, MOST_LEVELS, prepared
 from bayesjudge.effects.design import moved
 from bayesjudge.effects.formula import SYSTEM
 from bayesjudge.errors import UsageError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: A column of more categories has no rows for each.
-MOST_LEVELS = 60
+#: Arrays with an entry for each of the six kinds of answers in each cell.
+_OF_CELLS = ("n", "unit", "label", "verdict", "stratum")
 
 
 def prepare(counts: VerdictCounts, formulas: tuple[Formula, ...], *, enriched: bool) -> Data:
@@ -61,47 +61,51 @@ def prepare(counts: VerdictCounts, formulas: tuple[Formula, ...], *, enriched: b
         "behind": _behind(answers, counts),
         **entries,
     }
-    per_cell = {"n", "unit", "label", "verdict", "stratum"}
-    dims: dict[str, tuple[str, ...]] = {name: ("pattern",) if name in per_cell else (name,) for name in arrays}
+    dims: dict[str, tuple[str, ...]] = {name: ("pattern",) if name in _OF_CELLS else (name,) for name in arrays}
     dims |= {"total": ("strata",), "of_system": ("cell",), "size": ("cell",), "behind": ("system",)}
     dims |= dict.fromkeys(entries, ("entry",))
-    coords: dict[str, tuple[Any, ...]] = {"system": counts.models, "judge": counts.judges}
-    changes = []
+    designs, axes, labels, changes = _designs(formulas, cells, columns.numbers)
+    categories, groups, many = _groups(cells, columns.numbers)
+    arrays |= designs | {"member": np.stack([*groups.values()] or [np.zeros(len(cells))], axis=1)}
+    dims |= axes | {"member": ("cell", "of_group")}
+    sizes = {dim: size for name, of in dims.items() for dim, size in zip(of, arrays[name].shape, strict=True)}
+    numbered: dict[str, tuple[Any, ...]] = {dim: tuple(range(size)) for dim, size in sizes.items()}
+    coords = numbered | labels | {"system": counts.models, "judge": counts.judges, "group": tuple(groups)}
+    facts = {
+        "exact": exact,
+        "weighted": counts.weighted,
+        "changes": changes,
+        "columns": categories,
+        "scale": tuple((name, *values) for name, values in columns.scale.items()),
+        "missing": tuple(columns.missing.items()),
+        "too_many": tuple(many.items()),
+    }
+    units = _sizes(counts.models, n.reshape(-1, len(CELLS)), code, groups)
+    return Data(arrays=arrays, dims=dims, coords=coords, observed="n", weights="n", facts=facts, units=units)
+
+
+def _designs(
+    formulas: tuple[Formula, ...], cells: pd.DataFrame, numbers: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], dict[str, tuple[Any, ...]], tuple[tuple[str, str], ...]]:
+    """Each rate's design, and how numbers change it: arrays, dims and coords, and the rates and numbers of changes."""
+    arrays: dict[str, Any] = {}
+    dims: dict[str, tuple[str, ...]] = {}
+    coords: dict[str, tuple[Any, ...]] = {}
+    changes: list[tuple[str, str]] = []
     for formula in formulas:
-        made = design(formula, cells)
-        name = f"design_{formula.rate}"
+        made, name = design(formula, cells), f"design_{formula.rate}"
         arrays[name], dims[name] = made.matrix, ("cell", f"{formula.rate}_coefficient")
         coords |= {slot_of(formula, part.term): part.labels for part in (*made.common, *made.grouped)}
         coords[f"{formula.rate}_group"] = tuple(
             f"{part.term.name}: {label}" for part in made.grouped for label in part.labels
         )
-        for number in columns.numbers:
-            change = moved(formula, cells, number) if number in formula.columns else np.zeros(0)
+        for number in (number for number in numbers if number in formula.columns):
+            change = moved(formula, cells, number)
             if change.any():
                 changes.append((formula.rate, number))
                 key = f"change_{len(changes)}"
                 arrays[key], dims[key] = change, dims[name]
-    categories, groups = _groups(cells, columns.numbers)
-    arrays["member"], dims["member"] = (
-        np.stack([*groups.values(), *[np.zeros(len(cells))] * (not groups)], axis=1),
-        ("cell", "of_group"),
-    )
-    coords |= {"group": tuple(groups)} | {
-        dim: tuple(range(length))
-        for name, of in dims.items()
-        for dim, length in zip(of, arrays[name].shape, strict=True)
-        if dim not in coords
-    }
-    facts = {
-        "exact": exact,
-        "weighted": counts.weighted,
-        "changes": tuple(changes),
-        "columns": categories,
-        "scale": tuple((name, *values) for name, values in columns.scale.items()),
-        "missing": tuple(columns.missing.items()),
-    }
-    units = _sizes(counts.models, n.reshape(-1, len(CELLS)), code, groups)
-    return Data(arrays=arrays, dims=dims, coords=coords, observed="n", weights="n", facts=facts, units=units)
+    return arrays, dims, coords, tuple(changes)
 
 
 def replicated(data: Data, observed: Any) -> Data:
@@ -144,15 +148,20 @@ def _behind(answers: pd.DataFrame, counts: VerdictCounts) -> NDArray[Any]:
     return np.asarray(found.reindex(list(counts.models)).fillna(0))
 
 
-def _groups(cells: pd.DataFrame, numbers: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, NDArray[np.float64]]]:
-    """Columns of categories, and which cells belong to each category of them, by its name."""
+def _groups(
+    cells: pd.DataFrame, numbers: tuple[str, ...]
+) -> tuple[tuple[str, ...], dict[str, NDArray[np.float64]], dict[str, int]]:
+    """Columns of categories, which cells belong to each category, by its name, and columns of too many for rows."""
     known = {SYSTEM, *numbers, *(f"{number} {MISSING}" for number in numbers)}
-    named = [str(name) for name in cells if name not in known and cells[name].nunique() <= MOST_LEVELS]
-    return tuple(named), {
+    levels = {str(name): sorted(cells[name].unique()) for name in cells if name not in known}
+    many = {name: len(found) for name, found in levels.items() if len(found) > MOST_LEVELS}
+    named = [name for name in levels if name not in many]
+    members = {
         str(level) if len(named) == 1 else f"{name}={level}": (cells[name] == level).to_numpy(np.float64)
         for name in named
-        for level in sorted(cells[name].unique())
+        for level in levels[name]
     }
+    return tuple(named), members, many
 
 
 def _sizes(

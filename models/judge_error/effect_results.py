@@ -22,6 +22,7 @@ from bayesjudge.estimates import Population
 from bayesjudge.estimates.posterior import EVERYWHERE, accuracy_quantities, quantity
 from bayesjudge.model import Data, Statistic
 from bayesjudge.models.common.verdict_channel import quality_quantities
+from bayesjudge.models.judge_error.results import statistics_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -257,33 +258,16 @@ def effects_of(rates: Rates, data: Data, formulas: tuple[Formula, ...]) -> xr.Da
     return xr.DataArray(values.reshape(*rates.shape, -1), dims=("chain", "draw", "of"), coords={"of": list(found)})
 
 
-def _statistic(numerator: tuple[str, ...], denominator: tuple[str, ...]) -> Statistic:
-    """Share of the answers of each system, overall and in each group, as in `results`."""
-
-    def shares(counts: Any, data: Data) -> dict[str, Any]:
-        label, verdict, unit = (np.asarray(data[name]) for name in ("label", "verdict", "unit"))
-        holds = {"labelled": label >= 0, "unlabelled": label < 0, "correct": label == 1, "wrong": label == 0}
-        holds["judged correct"] = verdict == 1
-        counted = np.prod([holds[name] for name in denominator] or [np.ones(len(label))], axis=0)
-        chosen = counted * np.prod([holds[name] for name in numerator], axis=0)
-        code, found = np.asarray(data["of_system"])[unit], {}
-        member = np.asarray(data["member"])[unit]
-        for m, model in enumerate(data.coords["system"]):
-            groups = {f"{model} | {group}": member[:, k] for k, group in enumerate(data.coords["group"])}
-            for name, inside in {str(model): np.ones(len(unit)), **groups}.items():
-                mine = inside * (code == m)
-                total = counts @ (counted * mine)
-                if np.all(total > 0):
-                    found[name] = (counts @ (chosen * mine)) / total
-        return found
-
-    return shares
+def _of_systems(data: Data) -> dict[str, Array]:
+    """Which patterns are of each system, overall and in each group."""
+    unit = np.asarray(data["unit"])
+    code, member = np.asarray(data["of_system"])[unit], np.asarray(data["member"])[unit]
+    found: dict[str, Array] = {}
+    for m, system in enumerate(data.coords["system"]):
+        mine = (code == m) * 1.0
+        found[str(system)] = mine
+        found |= {f"{system} | {group}": mine * member[:, k] for k, group in enumerate(data.coords["group"])}
+    return found
 
 
-STATISTICS: Mapping[str, Statistic] = {
-    "verdict rate": _statistic(("judged correct",), ()),
-    "verdict rate, unlabelled": _statistic(("judged correct",), ("unlabelled",)),
-    "labelled: correct": _statistic(("correct",), ("labelled",)),
-    "labelled: correct, judged correct": _statistic(("correct", "judged correct"), ("labelled",)),
-    "labelled: wrong, judged correct": _statistic(("wrong", "judged correct"), ("labelled",)),
-}
+STATISTICS: Mapping[str, Statistic] = statistics_of(_of_systems)

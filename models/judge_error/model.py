@@ -201,14 +201,16 @@ class JudgeError(GenerativeModel):
         rates = adjusted(posterior, data, enriched=self._enriched, seed=seed)
         return results.overall(results.accuracy(rates, data, population, seed=seed), data)
 
-    def accuracy_if(self, posterior: xr.Dataset, data: Data, *, odds: float) -> xr.DataArray:
+    def accuracy_if(
+        self, posterior: xr.Dataset, data: Data, *, odds: float, shares: Shares | None = None
+    ) -> xr.DataArray:
         """Draws of each model's accuracy if labels had been chosen, dims ``chain, draw, system``.
 
         Among answers with one verdict, the odds of a right one are ``odds`` times as large without a label as
         with one. Likelihood and data cannot bound it.
         """
-        if self.formulas:
-            of_cells = effect_results.shifted(self._rates(posterior, data), data, odds=odds)
+        if self._by_formula(shares):
+            of_cells = effect_results.shifted(self._rates(posterior, data, shares=shares), data, odds=odds)
             return effect_results.overall(effect_results.totals(of_cells.theta, of_cells, data), of_cells, data)
         rates = adjusted(posterior, data, enriched=self._enriched)
         return results.overall(results.shifted(rates, data, odds=odds), data)
@@ -222,7 +224,8 @@ class JudgeError(GenerativeModel):
         """What shared items do to this posterior, or what formulas took their columns for."""
         if self.formulas:
             scale = {name: {"mean": mean, "sd": sd} for name, mean, sd in data.facts["scale"]}
-            return {"effects": {"scale": scale, "missing": dict(data.facts["missing"])}}
+            gaps, many = dict(data.facts["missing"]), dict(data.facts["too_many"])
+            return {"effects": {"scale": scale, "missing": gaps, "too_many": many}}
         return {"shared_items": describe(posterior, data, enriched=self._enriched)}
 
     def replicated(self, data: Data, observed: Mapping[str, Any]) -> Data:

@@ -10,7 +10,7 @@ residuals y − P(y = 1 | v) of labelled answers show over items.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,8 +166,17 @@ def _within(draws: xr.DataArray, group: str, data: Data) -> xr.DataArray:
     return draws.isel(system_group=chosen).rename(system_group="system").assign_coords(system=list(models))
 
 
-def _statistic(numerator: tuple[str, ...], denominator: tuple[str, ...]) -> Statistic:
-    """Share of each unit's answers with these properties among those with other ones.
+type Members = Callable[[Data], Mapping[str, Array]]
+
+
+def _of_units(data: Data) -> dict[str, Array]:
+    """Which patterns are of each unit."""
+    names = data.coords[data.facts["unit"]]
+    return {str(name): (np.asarray(data["unit"]) == k) * 1.0 for k, name in enumerate(names)}
+
+
+def _statistic(members: Members, numerator: tuple[str, ...], denominator: tuple[str, ...] = ()) -> Statistic:
+    """Share of the answers with these properties among those with other ones, of each set of patterns.
 
     What never occurred (a unit without labels) is left out rather than shown as 0 of 0.
     """
@@ -184,20 +193,24 @@ def _statistic(numerator: tuple[str, ...], denominator: tuple[str, ...]) -> Stat
         counted = np.prod([holds[name] for name in denominator] or [np.ones(len(label))], axis=0)
         chosen = counted * np.prod([holds[name] for name in numerator], axis=0)
         found = {}
-        for k, name in enumerate(data.coords[data.facts["unit"]]):
-            mine = np.asarray(data["unit"]) == k
-            total = counts @ (counted * mine)
+        for name, inside in members(data).items():
+            total = counts @ (counted * inside)
             if np.all(total > 0):
-                found[str(name)] = (counts @ (chosen * mine)) / total
+                found[name] = (counts @ (chosen * inside)) / total
         return found
 
     return shares
 
 
-STATISTICS: Mapping[str, Statistic] = {
-    "verdict rate": _statistic(("judged correct",), ()),
-    "verdict rate, unlabelled": _statistic(("judged correct",), ("unlabelled",)),
-    "labelled: correct": _statistic(("correct",), ("labelled",)),
-    "labelled: correct, judged correct": _statistic(("correct", "judged correct"), ("labelled",)),
-    "labelled: wrong, judged correct": _statistic(("wrong", "judged correct"), ("labelled",)),
-}
+def statistics_of(members: Members) -> dict[str, Statistic]:
+    """Verdict rates and labelled cells of each set of patterns."""
+    return {
+        "verdict rate": _statistic(members, ("judged correct",)),
+        "verdict rate, unlabelled": _statistic(members, ("judged correct",), ("unlabelled",)),
+        "labelled: correct": _statistic(members, ("correct",), ("labelled",)),
+        "labelled: correct, judged correct": _statistic(members, ("correct", "judged correct"), ("labelled",)),
+        "labelled: wrong, judged correct": _statistic(members, ("wrong", "judged correct"), ("labelled",)),
+    }
+
+
+STATISTICS: Mapping[str, Statistic] = statistics_of(_of_units)

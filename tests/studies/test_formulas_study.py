@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import pytest
 
 import bayesjudge as bj
 from bayesjudge.datasets import simulate_verdicts
+from bayesjudge.effects.columns import MOST_LEVELS
 from bayesjudge.errors import UsageError
+from bayesjudge.report.accuracy.headline import headline
+from bayesjudge.report.terminal import show_answer
 
 CHEAP: dict[str, Any] = {
     "engine": "hmc",
@@ -20,6 +24,16 @@ CHEAP: dict[str, Any] = {
     "bootstrap": 0,
     "baselines": ["naive"],
 }
+
+
+def mine(data: Any) -> None:
+    """A model of one's own."""
+    import numpyro
+    from numpyro import distributions as dist
+
+    with numpyro.plate("system", data.size("system")):
+        share = numpyro.sample("accuracy", dist.Beta(1, 1))
+        numpyro.sample("positives", dist.Binomial(data["n"], share), obs=data["positives"])
 
 
 def log() -> pd.DataFrame:
@@ -58,9 +72,74 @@ def test_an_effect_of_a_covariate_is_a_row_of_the_diagnostics() -> None:
         ({"shares": {"topic": "law:1"}}, "add group="),
         ({"shares": {"topic": "law"}, "group": "topic"}, "write levels with their shares"),
         ({"shares": {"topic": "law:.5,art:.6"}, "group": "topic"}, "sum to 1.1"),
+        ({"shares": {"topic": "law:1"}, "group": "topic", "population": "items"}, "leave out population="),
+        ({"shares": {"topic": "law:1,art:0"}, "group": "topic", "models": ["default", mine]}, "not by bayes:mine"),
+        ({"formula": "sensitivity ~ 1 + item"}, "120 categories, .* for instance: write numbers"),
         ({"formula": "accuracy ~ 1", "labels": "chosen-by-verdict"}, "leave one out"),
     ],
 )
 def test_what_cannot_be_used_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         bj.accuracy(log(), **CHEAP, **options)
+
+
+def test_no_row_of_a_total_is_of_another_mix() -> None:
+    answer = bj.accuracy(log(), group="topic", shares={"topic": "law:.9,art:.1"}, **CHEAP)
+    rows = answer.estimates.frame
+    assert set(rows.loc[rows["method"] == "naive", "group"]) == {"law", "art"}
+    assert any("log's own mix" in text for text in answer.warnings)
+    said = " ".join(headline(answer))
+    assert "stated mix of questions like these: topic law 90%, art 10%" in said
+    assert "Raw rates" not in said
+
+
+def test_a_mix_of_several_judges_is_refused() -> None:
+    two = pd.concat([log().assign(judge=judge) for judge in ("one", "two")], ignore_index=True)
+    with pytest.raises(UsageError, match="not taken by all judges together \\(one, two\\)"):
+        bj.accuracy(two, group="topic", shares={"topic": "law:.9,art:.1"}, **CHEAP)
+
+
+def test_the_screen_and_the_page_name_models_and_effects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The formulas of a method are in its key; a heading with them would leave names no room."""
+    numbers = np.random.default_rng(1).choice([1.0, 2.0, 3.0], len(log()))
+    answer = bj.accuracy(log().assign(length=numbers), group="topic", formula="sensitivity ~ 1 + length", **CHEAP)
+    show_answer(answer)
+    shown = capsys.readouterr().out
+    page = answer.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    for text in ("a in law", "(partial pooling, formulas)", "sensitivity, +1 sd of length"):
+        assert text in shown
+    assert "(1|topic)" not in shown
+    assert "sensitivity, +1 sd of length" in page
+
+
+def test_numbers_of_a_file_are_numbers(tmp_path: Path) -> None:
+    """A file's columns are read as text."""
+    frame = log().assign(length=np.random.default_rng(1).choice([1.0, 2.0, 3.0], len(log())))
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    found = [
+        bj.accuracy(source, formula="sensitivity ~ 1 + length", **CHEAP).diagnostics.where(estimand="effect").frame
+        for source in (frame, str(tmp_path / "log.csv"))
+    ]
+    assert len(found[0]) == 1
+    pd.testing.assert_frame_equal(*found)
+
+
+def test_groups_without_rows_are_counted() -> None:
+    many = log()
+    many["topic"] = many["item"].astype(str).str[-2:] + many["topic"]
+    size = many["topic"].nunique()
+    assert size > MOST_LEVELS
+    answer = bj.accuracy(many, group="topic", **CHEAP | {"draws": 20, "tune": 20})
+    assert any(f"topic, judge judge: its {size} categories pool" in text for text in answer.warnings)
+
+
+def test_chosen_labels_tip_groups_too() -> None:
+    frame = simulate_verdicts(seed=5, labelled=0, unlabelled=400).verdicts.frame
+    rates = frame.groupby("item")["verdict"].transform("mean")
+    chosen = (rates > 0.9) & (frame["item"].astype("category").cat.codes % 2 == 0)
+    frame["label"] = frame["verdict"].where(chosen).astype("Int8")
+    frame["topic"] = np.where(frame["item"].astype("category").cat.codes % 3 == 0, "law", "art")
+    answer = bj.accuracy(frame, group="topic", **CHEAP)
+    assert any("which group= and formula= leave out" in text for text in answer.warnings)
+    assert {"accuracy", "difference"} == set(answer.checks["tipping"]["estimand"])
+    assert not answer.estimates.frame["method"].str.contains("reweighted").any()

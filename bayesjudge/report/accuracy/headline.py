@@ -51,7 +51,13 @@ def headline(answer: Comparison) -> list[str]:
     shown = [PANEL] if PANEL in judges else judges
     sentences = [_best(answer, judge, several=len(judges) > 1, first=k == 0) for k, judge in enumerate(shown)]
     refused = [refusal(answer)] if not answer.gate.passed else []
-    return [*sentences, *refused, *_alone(answer, judges), *_raw(answer), about(answer.settings["population"])]
+    return [
+        *sentences,
+        *refused,
+        *_alone(answer, judges),
+        *_raw(answer),
+        about(answer.settings["population"], answer.settings.get("shares")),
+    ]
 
 
 def accuracies(answer: Comparison, judge: str) -> tuple[str, pd.DataFrame]:

@@ -216,7 +216,13 @@ def _judge(answer: Comparison) -> Section:
         and len(set(answer.ranks["model"])) > 1
         and f"[{answer.settings['pooling']}" in label
     ]
-    return Section(title="The judge", text=[*([stability] if stability else []), *worth], figures=figures)
+    found = quality.where(estimand="effect")
+    effects = [
+        comparison_table(found.where(judge=judge), estimand="effect", caption=f"Average effects{by_judge(judge)}")
+        for judge in dict.fromkeys(found.frame["judge"])
+    ]
+    text = [*([stability] if stability else []), *worth]
+    return Section(title="The judge", text=text, figures=figures, tables=effects)
 
 
 def _tables(answer: Comparison) -> Section:

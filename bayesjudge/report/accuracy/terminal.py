@@ -54,7 +54,8 @@ def accuracy_screen(answer: Comparison, width: int) -> list[Table | str]:
     if len(alone) > 1:
         more = "Every method and difference: --all, --json or the report."
         return [*sentences, *panel, _judges(answer), _agreement(answer), more]
-    return [*sentences, *panel, _accuracies(answer, width), *_differences(answer, width), _quality(answer, width)]
+    accuracies = [*sentences, *panel, _accuracies(answer, width), *_differences(answer, width)]
+    return [*accuracies, _quality(answer, width), *_effects(answer)]
 
 
 def _of_judges(answer: Comparison, judges: list[str]) -> Comparison:
@@ -154,6 +155,15 @@ def _quality(answer: Comparison, width: int) -> Table:
         ]
         table.add_row(escape(name), *cells)
     return table
+
+
+def _effects(answer: Comparison) -> list[Table]:
+    """How rates change with a number of a formula, where there is one."""
+    rows = answer.diagnostics.where(estimand="effect").frame
+    table = empty_table(f"Average effects, {percent(answer)} intervals", ["effect"], ["change of the rate"])
+    for _, row in rows.iterrows():
+        table.add_row(escape(unit_name(row["unit"], row["group"])), interval_cell(row))
+    return [table] if len(rows) else []
 
 
 def _panel(answer: Comparison) -> Table:

@@ -82,8 +82,8 @@ def _fitted(labelled: NDArray[np.bool_], patterns: ItemPatterns) -> Array:
     return np.asarray(expit(x @ minimize(loss, np.zeros(3), jac=True, method="BFGS").x))
 
 
-def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
-    """Accuracies and differences at each Γ, one row each.
+def tipping_table(one: Fit, *, prob: float, **mix: Any) -> pd.DataFrame:
+    """Accuracies and differences at each Γ, one row each; ``mix`` goes to the model's `accuracy_if`.
 
     ``odds`` multiplies the odds of a right answer among unlabelled answers of the model, for a difference of
     its first model, and divides them for the second, which is the worst case. ``tips at`` is the smallest Γ
@@ -96,7 +96,7 @@ def tipping_table(one: Fit, *, prob: float) -> pd.DataFrame:
 
     @functools.cache
     def draws(odds: float) -> Any:
-        return model.accuracy_if(one.posterior, one.data, odds=odds)
+        return model.accuracy_if(one.posterior, one.data, odds=odds, **mix)
 
     fixed: dict[str, Any] = {"method": model.label, "prob": prob, "n": one.data.units}
     shown = sorted({*FACTORS, *(1 / factor for factor in FACTORS)})

@@ -41,11 +41,16 @@ def fit_warnings(fits: Iterable[JudgeFits]) -> list[str]:
                 continue
             whose = "" if one.judge == PANEL else f", judge {one.judge}"
             found += fallback_warnings({f"{label}{whose}": single})
-            missing = single.manifest.get("effects", {}).get("missing", {})
+            effects = single.manifest.get("effects", {})
             found += [
                 f"{column}{whose}: {n} answers have no value; a missing number counts as the mean with an effect of "
                 "its own, a missing category as one"
-                for column, n in missing.items()
+                for column, n in effects.get("missing", {}).items()
+            ]
+            found += [
+                f"{column}{whose}: its {n} categories pool and enter the totals, and are too many for Bayesian rows of "
+                "their own"
+                for column, n in effects.get("too_many", {}).items()
             ]
         found += [
             f"{label}, judge {one.judge}: the comparison of poolings rests on a fit that did not converge "
@@ -86,7 +91,11 @@ def warnings_of(
 def _judge_warnings(counts: VerdictCounts, theta: Estimates, diagnostics: Estimates, tested: pd.DataFrame) -> list[str]:
     if not (counts.answers.label >= 0).any():
         return ["no human labels: the judge's errors cannot be estimated, and every corrected accuracy is mostly prior"]
-    return [*_label_warnings(counts), *_selection(tested), *_quality_warnings(theta, diagnostics)]
+    return [
+        *_label_warnings(counts),
+        *_selection(tested, weighed=counts.rows is None),
+        *_quality_warnings(theta, diagnostics),
+    ]
 
 
 def _label_warnings(counts: VerdictCounts) -> list[str]:
@@ -113,18 +122,19 @@ def _label_warnings(counts: VerdictCounts) -> list[str]:
     return out
 
 
-def _selection(table: pd.DataFrame) -> list[str]:
-    """What the permutation test of even labelling found, for one judge."""
+def _selection(table: pd.DataFrame, *, weighed: bool) -> list[str]:
+    """What the permutation test of even labelling found, for one judge; ``weighed``: it has rows [reweighted]."""
     if not looks_chosen(table):
         return []
     row = table.iloc[0]
+    rows = "as in rows [reweighted]" if weighed else "in rows [reweighted], which group= and formula= leave out"
     found = (
         f"labels look chosen (permutation test, p = {row['p']:.3f}; strongest in {row['strongest']}): the "
         f"judge calls {row['labelled']:.0%} of the answers to labelled items correct and "
         f"{row['unlabelled']:.0%} of the others. If they were drawn with known probabilities, give them in a "
         "column label_probability. If items were chosen by the judge's verdicts and nothing else, give "
         "labels='chosen-by-verdict': labels are then weighed by probabilities estimated from the verdicts, "
-        "as in rows [reweighted]; labelled, ppi and ppi++ are not valid. If answers were chosen by whether "
+        f"{rows}; labelled, ppi and ppi++ are not valid. If answers were chosen by whether "
         "they are right, or items by how hard they are, no method repairs it: the table of sensitivity to "
         "chosen labels states how strong that choice would have to be to matter. (Rows [reweighted] and that "
         "table are about questions like these, not about exactly these items.)"

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from bayesjudge.models.judge_error import Labels
 
 
+_OWN_MIX = "frequentist rows know the log's own mix only, so they are given for groups and not for the stated mix"
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden", "effect")
 
 
@@ -86,6 +87,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
     models = further_models(options, own=(OWN, JudgePanel().name), needs=GivesAccuracy)
     chosen = _choose(counts, options.judges)
     _require_one_judge(models, chosen)
+    _require_mixable(models, chosen, options)
     compared = len(chosen) == 1 if options.compare is None else options.compare
     votes = _votes(table, counts, chosen, options)
     plans = {judge: _planned(counts.for_judge(judge), options, models, compared=compared) for judge in chosen}
@@ -102,6 +104,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         made = run_fits(jobs, executor=options.executor, workers=options.workers)
     parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
+    messages += [_OWN_MIX] if options.shares else []
     parts |= {
         judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
         for judge, one in plans.items()
@@ -175,6 +178,19 @@ def _require_one_judge(models: Sequence[Further], judges: Sequence[str]) -> None
     for model in (one.model for one in models if isinstance(one.model, TreeModel)):
         if len(judges) > 1:
             raise UsageError(f"{model.label} holds draws of one judge, and there are {', '.join(judges)}: choose it")
+
+
+def _require_mixable(models: Sequence[Further], judges: Sequence[str], options: AccuracyOptions) -> None:
+    """A stated mix is of `judge_error` and one judge: nothing else in the answer would be of it."""
+    if not options.shares:
+        return
+    if other := [one.model.label for one in models if not isinstance(one.model, JudgeError)]:
+        raise UsageError(f"shares= are taken by judge_error alone, not by {other[0]}: leave one out")
+    if len(judges) > 1 and options.panel is not False:
+        raise UsageError(
+            f"shares= are not taken by all judges together ({', '.join(judges)}): choose one with judges=, or give "
+            "panel=False"
+        )
 
 
 def _votes(table: Any, counts: VerdictCounts, judges: Sequence[str], options: AccuracyOptions) -> PanelVotes | None:
@@ -256,8 +272,9 @@ def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions)
     refused += [LOOK_CHOSEN] if chosen else []
     bayes = bayes.where(estimand=_named_for(population)).with_note("; ".join(refused))
     more = {}
+    if chosen and population == "superpopulation" and model.name == OWN:
+        more["tipping"] = tipping_table(fits.headline, prob=options.prob, **mix).assign(judge=fits.judge)
     if fits.reweighted is not None:
-        more["tipping"] = tipping_table(fits.headline, prob=options.prob).assign(judge=fits.judge)
         second = fits.reweighted.estimates(prob=options.prob).where(estimand=_named_for(population))
         bayes = Estimates.concat([bayes, second])
     return Part(
@@ -281,7 +298,7 @@ def _rows(one: Fit, options: AccuracyOptions, *, superpopulation: bool = False) 
 
 
 def _baselines(counts: VerdictCounts, options: AccuracyOptions, frequentist: Mapping[str, Any]) -> Estimates:
-    """Rows of the baselines of one judge."""
+    """Rows of the baselines of one judge; on a stated mix none is a total, for they are of the log's own."""
 
     def ours(names: Collection[str] | None) -> Estimates:
         mine = None if names is None else [name for name in names if name in METHODS]
@@ -290,7 +307,8 @@ def _baselines(counts: VerdictCounts, options: AccuracyOptions, frequentist: Map
         judge, population = counts.judges[0], options.population
         return accuracy_baselines(counts, judge, methods=mine, population=population, **frequentist)
 
-    return baseline_rows(options, counts, question="accuracy", own=(*METHODS, *OF_PANELS), rows=ours)
+    found = baseline_rows(options, counts, question="accuracy", own=(*METHODS, *OF_PANELS), rows=ours)
+    return found.where(group=[name for name in found.frame["group"].unique() if name]) if options.shares else found
 
 
 def _even(counts: VerdictCounts, options: AccuracyOptions) -> pd.DataFrame:
