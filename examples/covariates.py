@@ -17,8 +17,8 @@ def log(items: int = 800, labels: int = 150) -> tuple[pd.DataFrame, float]:
     """One system's answers, and its true accuracy."""
     rng = np.random.default_rng(1)
     z = rng.normal(size=items)
-    right = rng.random(items) < 1 / (1 + np.exp(-(0.3 + 0.8 * z)))
-    verdict = rng.random(items) < 1 / (1 + np.exp(-(np.where(right, 1.5, -1.5) + z)))
+    right = rng.random(items) < 1 / (1 + np.exp(-(0.3 + 1.5 * z)))
+    verdict = rng.random(items) < 1 / (1 + np.exp(-(np.where(right, 0.8, -0.8) + 0.5 * z)))
     chance = 1 / (1 + np.exp(-1.5 * z))
     labelled = rng.choice(items, labels, replace=False, p=chance / chance.sum())
     label = pd.array([pd.NA] * items, dtype="Int8")
@@ -36,6 +36,8 @@ def main() -> None:
         answer = bj.accuracy(frame, formula=formula, **SAMPLING)
         row = answer.estimates.frame.iloc[0]
         print(f"{name}: {row['point']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}]")
+    only = answer.estimates.where(estimand="accuracy", method="labelled").frame.iloc[0]
+    print(f"labelled answers only: {only['point']:.3f} [{only['lower']:.3f}, {only['upper']:.3f}]")
     print(answer.diagnostics.where(estimand="effect").frame[["unit", "point", "lower", "upper"]].to_string(index=False))
 
 

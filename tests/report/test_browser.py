@@ -59,7 +59,8 @@ function sortColumn() {
   const cells = [...heading.closest("table").tBodies[0].rows].map((row) => row.cells[1]);
   return cells.filter((cell) => cell.dataset.value).map((cell) => Number(cell.dataset.value));
 }
-setTimeout(() => setTimeout(measure, 300), 300);
+// Observers of sizes are called in a frame, which a busy machine may not have drawn when a timer ends.
+setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(measure, 300))), 300);
 """
 
 
