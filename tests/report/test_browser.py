@@ -60,7 +60,11 @@ function sortColumn() {
   return cells.filter((cell) => cell.dataset.value).map((cell) => Number(cell.dataset.value));
 }
 // Observers of sizes are called in a frame, which a busy machine may not have drawn when a timer ends.
-setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(measure, 300))), 300);
+function ready(tries) {
+  const late = [...document.querySelectorAll(".scroll")].some((one) => overflows(one) && one.tabIndex !== 0);
+  setTimeout(late && tries ? () => ready(tries - 1) : measure, 300);
+}
+setTimeout(() => ready(10), 300);
 """
 
 
