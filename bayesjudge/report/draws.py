@@ -22,8 +22,9 @@ def draws_of(answer: Comparison) -> Callable[[Mapping[str, Any]], NDArray[np.flo
 
     @cache
     def of(name: str, estimand: str) -> dict[tuple[str, str, str], NDArray[np.float64]]:
-        items = {"population": "items"} if estimand.endswith(estimand_of("", "items")) else {}
-        found = answer.fits[name].quantities(**items)
+        on: dict[str, Any] = {"population": "items"} if estimand.endswith(estimand_of("", "items")) else {}
+        on |= {"shares": shares} if (shares := answer.settings.get("shares")) else {}
+        found = answer.fits[name].quantities(**on)
         return (
             draws_by_unit(found[estimand], estimand=estimand, prob=answer.settings["prob"]) if estimand in found else {}
         )

@@ -143,3 +143,26 @@ def test_chosen_labels_tip_groups_too() -> None:
     assert any("which group= and formula= leave out" in text for text in answer.warnings)
     assert {"accuracy", "difference"} == set(answer.checks["tipping"]["estimand"])
     assert not answer.estimates.frame["method"].str.contains("reweighted").any()
+
+
+def test_decisions_and_conditions_are_of_the_stated_mix() -> None:
+    options: dict[str, Any] = {"group": "topic", "shares": {"topic": "law:.9,art:.1"}, "decide": "best"}
+    more = CHEAP | {"chains": 4, "draws": 500, "tune": 500}
+    answer = bj.accuracy(log(), fail_if=["accuracy(a) > .2"], **more, **options)
+    gap = answer.estimates.where(estimand="difference", group="").frame.iloc[0]
+    first, second = gap["unit"].split(" − ")
+    made = answer.checks["decision"].set_index("system")
+    compared, sign = (first, 1) if made.loc[first, "reference"] == second else (second, -1)
+    assert sign * made.loc[compared, "difference"] == pytest.approx(gap["point"])
+    assert made[["p_tost", "p_mcnemar", "p_bootstrap"]].isna().all(axis=None)  # they are of the log's own mix
+    assert answer.conditions[0].result == "holds"
+    assert answer.conditions[0].probability > 0.99
+
+
+def test_judges_together_say_that_they_take_no_formulas(capsys: pytest.CaptureFixture[str]) -> None:
+    frame = log().assign(length=np.random.default_rng(1).choice([1.0, 2.0, 3.0], len(log())))
+    two = pd.concat([frame.assign(judge=judge) for judge in ("one", "two")], ignore_index=True)
+    answer = bj.accuracy(two, formula="sensitivity ~ 1 + length", **CHEAP)
+    assert any("all judges together take no formulas" in text for text in answer.warnings)
+    show_answer(answer)
+    assert "two: sensitivity, +1 sd of length" in capsys.readouterr().out

@@ -53,7 +53,7 @@ def accuracy_screen(answer: Comparison, width: int) -> list[Table | str]:
         answer = _of_judges(answer, alone)
     if len(alone) > 1:
         more = "Every method and difference: --all, --json or the report."
-        return [*sentences, *panel, _judges(answer), _agreement(answer), more]
+        return [*sentences, *panel, _judges(answer), _agreement(answer), *_effects(answer), more]
     accuracies = [*sentences, *panel, _accuracies(answer, width), *_differences(answer, width)]
     return [*accuracies, _quality(answer, width), *_effects(answer)]
 
@@ -161,8 +161,9 @@ def _effects(answer: Comparison) -> list[Table]:
     """How rates change with a number of a formula, where there is one."""
     rows = answer.diagnostics.where(estimand="effect").frame
     table = empty_table(f"Average effects, {percent(answer)} intervals", ["effect"], ["change of the rate"])
+    several = len(set(rows["judge"])) > 1
     for _, row in rows.iterrows():
-        table.add_row(escape(unit_name(row["unit"], row["group"])), interval_cell(row))
+        table.add_row(escape(f"{row['judge']}: {row['unit']}" if several else row["unit"]), interval_cell(row))
     return [table] if len(rows) else []
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 
 _OWN_MIX = "frequentist rows know the log's own mix only, so they are given for groups and not for the stated mix"
+_NO_FORMULAS = "all judges together take no formulas: what these say is in the rows of each judge"
 _QUALITY = ("sensitivity", "specificity", "youden", "delta_youden", "effect")
 
 
@@ -104,7 +105,7 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         made = run_fits(jobs, executor=options.executor, workers=options.workers)
     parts = {} if votes is None else {PANEL: panel_part(made[PANEL, ""], votes, options)}
     messages = [] if votes is None else panel_warnings(parts[PANEL], votes)
-    messages += [_OWN_MIX] if options.shares else []
+    messages += [_OWN_MIX] * bool(options.shares) + [_NO_FORMULAS] * bool(options.formula and votes is not None)
     parts |= {
         judge: _one_judge(one, {name: made[judge, name] for name in one.plan.jobs}, options)
         for judge, one in plans.items()
@@ -335,7 +336,8 @@ def _assemble(
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
     diagnostics = diagnostics.with_truth(truth)
     checks = stacked_tables(part.checks for part in parts.values())
-    if len(counts.models) > 1 and not (counts.clusters or counts.weighted) and settings["labels"] == "random":
+    even = settings["labels"] == "random" and not (counts.clusters or counts.weighted or settings.get("shares"))
+    if len(counts.models) > 1 and even:
         checks["labelled_pairs"] = labelled_pairs(counts)
     fits = [part.fits for part in parts.values()]
     warned = warnings_of(counts, estimates, diagnostics, checks, settings["judges"], panel=settings["panel"])
