@@ -126,9 +126,8 @@ def test_numbers_of_a_file_are_numbers(tmp_path: Path) -> None:
 
 def test_groups_without_rows_are_counted() -> None:
     many = log()
-    many["topic"] = many["item"].astype(str).str[-2:] + many["topic"]
-    size = many["topic"].nunique()
-    assert size > MOST_LEVELS
+    size = MOST_LEVELS + 1
+    many["topic"] = [f"t{code % size}" for code in many["item"].astype("category").cat.codes]
     answer = bj.accuracy(many, group="topic", **CHEAP | {"draws": 20, "tune": 20})
     assert any(f"topic, judge judge: its {size} categories pool" in text for text in answer.warnings)
 

@@ -259,28 +259,30 @@ def _closed_form(plans: Mapping[str, _Judge], population: Population) -> Estimat
 def _one_judge(judge: _Judge, made: Mapping[str, Fit], options: AccuracyOptions) -> Part:
     fits, population = judge.plan.fits(made), options.population
     chosen = looks_chosen(judge.selection)
-    bayes = Estimates.concat(_rows(one, options) for one in fits.answering)
-    rates = _rows(fits.by_model, options, superpopulation=True).where(estimand=_QUALITY)
+    bayes = [_rows(one, options) for one in fits.answering]
+    # To adjust draws for shared items takes as long as all else that is made of them.
+    same = fits.by_model is fits.headline and population == "superpopulation"
+    rates = bayes[0] if same else _rows(fits.by_model, options, superpopulation=True)
     model = fits.headline.model
     if not isinstance(model, GivesAccuracy):
         raise lacks(model, GivesAccuracy)
     mix: dict[str, Any] = {"shares": options.shares} if options.shares and isinstance(model, JudgeError) else {}
     theta = model.accuracy(fits.headline.posterior, fits.headline.data, population=population, **mix)
-    quality = Estimates.concat([rates, judge.quality])
+    quality = Estimates.concat([rates.where(estimand=_QUALITY), judge.quality])
     defensible, sentence = shared_calibration(quality.with_column(judge=fits.judge))
     pooled = options.pooling == "shared" and fits.headline.model.name == OWN
     refused = [sentence] if pooled and defensible is False else []
     refused += [LOOK_CHOSEN] if chosen else []
-    bayes = bayes.where(estimand=_named_for(population)).with_note("; ".join(refused))
+    answering = Estimates.concat(bayes).where(estimand=_named_for(population)).with_note("; ".join(refused))
     more = {}
     if chosen and population == "superpopulation" and model.name == OWN:
         more["tipping"] = tipping_table(fits.headline, prob=options.prob, **mix).assign(judge=fits.judge)
     if fits.reweighted is not None:
         second = fits.reweighted.estimates(prob=options.prob).where(estimand=_named_for(population))
-        bayes = Estimates.concat([bayes, second])
+        answering = Estimates.concat([answering, second])
     return Part(
         fits=fits,
-        bayes=bayes,
+        bayes=answering,
         baselines=judge.baselines,
         quality=quality,
         ranks=rank_probabilities(theta),
