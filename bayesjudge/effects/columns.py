@@ -57,11 +57,11 @@ def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
     scale, missing = {}, {}
     for name in dict.fromkeys(name for formula in formulas for name in formula.columns):
         function, base = base_of(name)
-        raw = None if name in groups else _numbers(answers[base])
+        raw = None if name in groups else numbers_of(answers[base])
         if raw is None:
             if function:
                 raise UsageError(f"{name} in a formula: {base!r} is not a numeric column entered as it is")
-            found[name] = _names(answers[base])
+            found[name] = names_of(answers[base])
             gaps = found[name] == MISSING
             levels = np.unique(found[name])
             if name not in groups and len(levels) > MOST_LEVELS:
@@ -71,7 +71,7 @@ def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
                 )
         else:
             gaps = np.isnan(raw)
-            found[name], scale[name] = _standardised(name, function, raw)
+            found[name], scale[name] = standardised(name, function, raw)
         if gaps.any():
             missing[base] = int(gaps.sum())
             if raw is not None:
@@ -80,7 +80,7 @@ def prepared(answers: pd.DataFrame, formulas: Sequence[Formula]) -> Columns:
     return Columns(frame=frame, numbers=tuple(scale), scale=scale, missing=missing)
 
 
-def _numbers(values: pd.Series[Any]) -> NDArray[np.float64] | None:
+def numbers_of(values: pd.Series[Any]) -> NDArray[np.float64] | None:
     """Numbers, NaN where missing, also those that a file holds as text; None where any value is none."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -92,16 +92,16 @@ def _numbers(values: pd.Series[Any]) -> NDArray[np.float64] | None:
     return None if (codes == UNKNOWN).any() or not len(numbers) else np.append(numbers, np.nan)[codes]
 
 
-def _names(values: pd.Series[Any]) -> NDArray[Any]:
+def names_of(values: pd.Series[Any]) -> NDArray[Any]:
+    """Categories as text; a missing one is `MISSING`."""
     codes, names = code_names(values)
     if (codes == UNKNOWN).any():
         raise UsageError(f"{values.name} in a formula: it has lists, infinite numbers, broken or very long text")
     return np.append(names.to_numpy(object), MISSING)[codes].astype(str)
 
 
-def _standardised(
-    name: str, function: str, raw: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], tuple[float, float]]:
+def standardised(name: str, function: str, raw: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float]]:
+    """Values in rounded standard deviations from the mean, 0 where missing; mean and standard deviation."""
     there = np.isfinite(raw)
     values = raw.copy()
     if function:

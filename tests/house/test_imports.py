@@ -53,7 +53,7 @@ ROOMS = {
     "estimates": {"errors"},
     "maths": {"errors"},
     "decisions": {"errors", "maths"},
-    "effects": {"errors", "tables"},
+    "effects": {"errors", "maths", "tables"},
     "readers": {"errors", "tables", "text"},
     "counts": {"errors", "tables", "maths"},
     "judging": {"errors", "readers", "tables"},

@@ -165,3 +165,25 @@ def test_judges_together_say_that_they_take_no_formulas(capsys: pytest.CaptureFi
     assert any("all judges together take no formulas" in text for text in answer.warnings)
     show_answer(answer)
     assert "two: sensitivity, +1 sd of length" in capsys.readouterr().out
+
+
+def test_columns_are_tested_unless_they_are_in_the_model(tmp_path: Path) -> None:
+    frame = log()
+    rng = np.random.default_rng(3)
+    # The judge says 1 where an answer is long, whatever its label.
+    frame["length"] = 2.0 * frame["verdict"] + rng.normal(size=len(frame))
+    frame["colour"] = rng.choice(["red", "green"], len(frame))
+    answer = bj.accuracy(frame, **CHEAP)
+    tested = answer.checks["columns"].set_index("column")
+    assert list(tested.index)[0] == "length"
+    assert set(tested.index) == {"length", "colour", "topic"}
+    (said,) = (text for text in answer.warnings if "errors depend on" in text)
+    assert "errors depend on length (z" in said
+    assert "--formula 'sensitivity ~ 1 + length + (1|system)'" in said
+    page = tmp_path / "page.html"
+    answer.to_html(page)
+    assert "score tests on labelled answers" in page.read_text(encoding="utf-8")
+    formulas = [f"{rate} ~ 1 + length + (1|system)" for rate in ("sensitivity", "specificity")]
+    again = bj.accuracy(frame, formula=formulas, **CHEAP)
+    assert set(again.checks["columns"]["column"]) == {"colour", "topic"}
+    assert not [text for text in again.warnings if "errors depend on" in text]

@@ -222,7 +222,17 @@ def _judge(answer: Comparison) -> Section:
         for judge in dict.fromkeys(found.frame["judge"])
     ]
     text = [*([stability] if stability else []), *worth]
-    return Section(title="The judge", text=text, figures=figures, tables=effects)
+    return Section(title="The judge", text=text, figures=figures, tables=[*effects, *_columns(answer)])
+
+
+def _columns(answer: Comparison) -> list[Table]:
+    """The test of every column of the log."""
+    tested = answer.checks.get("columns")
+    if tested is None:
+        return []
+    shown = tested.drop(columns="p").dropna(axis=1, how="all").rename(columns={"holm": "p (Holm)"})
+    shown = shown if shown["judge"].nunique() > 1 else shown.drop(columns="judge")
+    return [Table(caption=_SCREENED, frame=shown, number_format={"z": ".1f", "p (Holm)": ".3g"})]
 
 
 def _tables(answer: Comparison) -> Section:
@@ -250,6 +260,11 @@ _ODDS = "Accuracy if the odds of a right answer are this many times as large wit
 _AGAINST = (
     "Differences if those odds are multiplied for the first model and divided for the second. “tips at” is "
     "the smallest such factor, against the leading model, at which its lead is no longer sure."
+)
+_SCREENED = (
+    "Where errors of the judge depend on a column of the log, given the label: score tests on labelled answers, "
+    "adjusted for their number. Under sensitivity and specificity: change of the rate with one standard deviation "
+    "of a number."
 )
 _NEXT = (
     "Label these items next: drawn at random, more often where the panel is unsure. Keep the column "

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from bayesjudge.baselines.accuracy.rogan_gladen import shared_bias
 from bayesjudge.counts import VerdictCounts
+from bayesjudge.effects.screen import LEVEL
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.planning.labels.half_width import labels_for_half_width
 from bayesjudge.report.accuracy.headline import PANEL
@@ -20,8 +22,6 @@ from bayesjudge.studies.accuracy.chosen import looks_chosen
 from bayesjudge.studies.common.checks import check_warnings, fallback_warnings
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayesjudge.report.comparison import ChecklistItem
     from bayesjudge.studies.accuracy.fits import JudgeFits
 
@@ -85,7 +85,29 @@ def warnings_of(
         own, tested = counts.for_judge(judge), checks["selection"]
         tested = tested[tested["judge"] == judge]
         found += [about + text for text in _judge_warnings(own, theta, of_judge, tested)]
+    found += _columns(checks["columns"], len(counts.models)) if "columns" in checks else []
     return found + check_warnings(checks)
+
+
+def _columns(tested: pd.DataFrame, systems: int) -> list[str]:
+    """Columns on which a judge's errors depend, and the formula for the strongest."""
+    bad = tested[tested["holm"] < LEVEL]
+    if bad.empty:
+        return []
+    several = len(set(tested["judge"])) > 1
+    shown = [
+        f"{row.column} ({f'judge {row.judge}, ' if several else ''}z {row.z:.1f})" for row in bad.head(3).itertuples()
+    ]
+    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+    first = bad.iloc[0]
+    name = first["column"] if first["column"].isidentifier() else f"`{first['column']}`"
+    terms = [name if pd.isna(first["levels"]) else f"(1|{name})", *["(1|system)"] * (systems > 1)]
+    text = (
+        f"errors depend on {', '.join(shown)}{more}, given the label (Holm's p below {LEVEL:g} over {len(tested)} "
+        f"tests). To learn how, and wherever labels were chosen by it: add --formula 'sensitivity ~ "
+        f"{' + '.join(['1', *terms])}' and the same for specificity and accuracy"
+    )
+    return [text]
 
 
 def _judge_warnings(counts: VerdictCounts, theta: Estimates, diagnostics: Estimates, tested: pd.DataFrame) -> list[str]:

@@ -14,10 +14,12 @@ from bayesjudge.baseline import DEFAULT
 from bayesjudge.baselines import METHODS, accuracy_baselines, judge_quality
 from bayesjudge.baselines.accuracy.selection import even_labelling
 from bayesjudge.counts import VerdictCounts, count_verdicts
+from bayesjudge.counts.labelled_answers import ANSWER, labelled_answers
 from bayesjudge.counts.labelled_pairs import labelled_pairs
 from bayesjudge.counts.panel import PanelVotes, panel_votes
 from bayesjudge.effects import read_formula
 from bayesjudge.effects.formula import base_of
+from bayesjudge.effects.screen import screen
 from bayesjudge.errors import UsageError, require_judges
 from bayesjudge.estimates import Estimates, Population, estimand_of
 from bayesjudge.estimates.gate import Gate
@@ -118,7 +120,8 @@ def accuracy(verdicts: Any, options: AccuracyOptions) -> Comparison:
         "panel": votes is not None,
         "label_source": counts.label_source,
     }
-    answer = _assemble(counts, parts, settings, options.truth or {}, messages)
+    screened = _screened(table, chosen, options)
+    answer = _assemble(counts, parts, settings, options.truth or {}, messages, screened=screened)
     answer = replace(answer, source=getattr(table, "source", ()))
     answers = counts.answers
     labels = float(answers.n[answers.label >= 0].sum())
@@ -323,6 +326,16 @@ def _even(counts: VerdictCounts, options: AccuracyOptions) -> pd.DataFrame:
     return row if tested else row.iloc[:0]
 
 
+def _screened(table: Any, judges: Sequence[str], options: AccuracyOptions) -> pd.DataFrame:
+    """The test of every column that is not in the model already; no rows where there is nothing to test."""
+    if isinstance(table, VerdictCounts):
+        return screen(pd.DataFrame(columns=["judge"]), [])
+    clusters = [options.cluster] if isinstance(options.cluster, str) else list(options.cluster or ())
+    answers = labelled_answers(table, clusters=clusters)
+    known = {*ANSWER, *clusters, *(_columns(options) or ())}
+    return screen(answers[answers["judge"].isin(judges)], [name for name in answers if name not in known])
+
+
 def _named_for(population: Population) -> list[str]:
     return [estimand_of(name, population) for name in ("accuracy", "difference")]
 
@@ -333,6 +346,8 @@ def _assemble(
     settings: Mapping[str, Any],
     truth: Mapping[tuple[str, str], float],
     messages: Sequence[str],
+    *,
+    screened: pd.DataFrame,
 ) -> Comparison:
     estimates = _estimates(parts, settings["population"]).with_truth(truth)
     diagnostics = Estimates.concat(part.quality.with_column(judge=judge) for judge, part in parts.items())
@@ -341,6 +356,8 @@ def _assemble(
     even = settings["labels"] == "random" and not (counts.clusters or counts.weighted or settings.get("shares"))
     if len(counts.models) > 1 and even:
         checks["labelled_pairs"] = labelled_pairs(counts)
+    if len(screened):
+        checks["columns"] = screened
     fits = [part.fits for part in parts.values()]
     warned = warnings_of(counts, estimates, diagnostics, checks, settings["judges"], panel=settings["panel"])
     ranks = [part.ranks.assign(judge=judge) for judge, part in parts.items()]
