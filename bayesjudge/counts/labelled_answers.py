@@ -61,7 +61,7 @@ def _rows(verdicts: Verdicts | ir.Table, clusters: Sequence[str]) -> pd.DataFram
     table = table.semi_join(known, ["item", "model"])
     kinds = table.schema()
     texts = [name for name in table.columns if kinds[name].is_string() and name not in {*IDS, *clusters}]
-    levels = fetch(table.aggregate(**{name: table[name].nunique() for name in texts})).iloc[0] if texts else {}
+    levels: Any = fetch(table.aggregate(**{name: table[name].nunique() for name in texts})).iloc[0] if texts else {}
     few = [name for name in texts if levels[name] <= MOST_LEVELS]
     numbers = [name for name in table.columns if kinds[name].is_numeric() or kinds[name].is_boolean()]
     rows = fetch(table.select(*dict.fromkeys([*_CELL, "verdict", "label", *clusters, *numbers, *few])))

@@ -333,7 +333,7 @@ def _screened(table: Any, judges: Sequence[str], options: AccuracyOptions) -> pd
     clusters = [options.cluster] if isinstance(options.cluster, str) else list(options.cluster or ())
     answers = labelled_answers(table, clusters=clusters)
     known = {*ANSWER, *clusters, *(_columns(options) or ())}
-    return screen(answers[answers["judge"].isin(judges)], [name for name in answers if name not in known])
+    return screen(answers[answers["judge"].isin(judges)], [str(name) for name in answers if name not in known])
 
 
 def _named_for(population: Population) -> list[str]:
