@@ -190,10 +190,6 @@ def count_verdicts(
     columns : sequence of str, optional
         Columns of formulas; constant within an answer. With them, answers are kept one by one.
 
-    Returns
-    -------
-    VerdictCounts
-
     Raises
     ------
     InputError

@@ -132,16 +132,6 @@ def simulate_battles(*, seed: int | np.random.Generator, design: BattleDesign | 
         Equal seeds give equal logs.
     design : BattleDesign, optional
         The world; default six models, one judge, 1,500 battles.
-
-    Returns
-    -------
-    SimulatedBattles
-
-    Examples
-    --------
-    >>> log = simulate_battles(seed=1, design=BattleDesign(battles=20, judges=2))
-    >>> len(log.battles), log.deviations.shape
-    (40, (2, 6))
     """
     world, rng = design or BattleDesign(), np.random.default_rng(seed)
     theta = np.asarray(world.strengths)
@@ -224,14 +214,6 @@ def soft_truth(log: SimulatedBattles, *, beta: float | None = None) -> dict[tupl
     ------
     UsageError
         A design without scores, with two orders a battle, or with effects that people and judges share.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets import BattleDesign, simulate_battles
-    >>> world = BattleDesign(graded=True, strengths=(0.5, -0.5), deviation=0, position=0)
-    >>> found = soft_truth(simulate_battles(seed=0, design=world))
-    >>> round(found["beta", "j0"], 2), round(found["elo", "m0", "j0", ""], 1)
-    (0.49, 1532.1)
     """
     design = log.design
     if not design.graded or design.both_orders or design.shared:

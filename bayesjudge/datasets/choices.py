@@ -51,12 +51,6 @@ def simulate_choices(
         Standard deviation of preferences, and what being right adds to them; option ``0`` is right.
     correlation, tie : float
         Correlation of trials of one arrangement, and readiness ν to tie.
-
-    Examples
-    --------
-    >>> log = simulate_choices(seed=0, items=5)
-    >>> len(log.trials), log.truth["slot_effect[1]", "heron"]
-    (15, 0.6)
     """
     judges = slots if isinstance(slots, dict) else {"heron": slots}
     size = len(next(iter(judges.values())))

@@ -55,11 +55,6 @@ class VerdictDesign:
     ------
     UsageError
         An option outside its range, or arrays that do not fit the names.
-
-    Examples
-    --------
-    >>> VerdictDesign().q1
-    array([[0.8 , 0.75]])
     """
 
     models: Sequence[str] = ("a", "b")

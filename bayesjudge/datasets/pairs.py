@@ -78,15 +78,6 @@ def simulate_pairs(
     ------
     UsageError
         More verified pairs than pairs, or fewer than one; no question type or too many; a single model.
-
-    Examples
-    --------
-    >>> made = simulate_pairs(seed=1)
-    >>> len(made.pairs), int(made.pairs.verified.sum())
-    (600, 200)
-    >>> both = simulate_pairs(seed=1, flips=0.3).pairs
-    >>> len(both), round(float(both.frame["flip"].mean()), 2)
-    (1200, 0.3)
     """
     if not 1 <= verified <= n:
         raise UsageError(f"verified={verified} must lie between 1 and n={n}")

@@ -41,13 +41,6 @@ def mmlu_pro() -> pd.DataFrame:
     of two medians, so some printed sizes differ: most for model-specific Rogan–Gladen in law, where Youden's
     J is very low. Intervals, sensitivities and specificities (Tables 1, 3 and 6) were lost altogether. The
     truth in engineering differs between the judges by .001 to .002; the paper does not say why.
-
-    Examples
-    --------
-    >>> table = mmlu_pro()
-    >>> biology = table[(table.subject == "Biology") & (table.estimand == "difference")]
-    >>> biology[biology.method == "rogan-gladen[shared]"][["point", "truth"]].round(3).values.tolist()
-    [[-0.333, 0.048], [-0.217, 0.048]]
     """
     wide = _read("mmlu_pro.csv").rename(columns={**_METHODS, "true": "truth", "model": "unit"})
     long = wide.melt(id_vars=["subject", "judge", "unit", "truth"], var_name="method", value_name="point")
@@ -71,11 +64,6 @@ def mmlu_pro_questions() -> pd.DataFrame:
     Notes
     -----
     Source: "Bias and Uncertainty in LLM-as-a-Judge Estimation", Appendix E.2, Table 5.
-
-    Examples
-    --------
-    >>> mmlu_pro_questions().set_index("subject").loc["Math"].tolist()
-    [1351, 1290]
     """
     return _read("mmlu_pro_questions.csv")
 
@@ -114,14 +102,6 @@ def coin_flip() -> pd.DataFrame:
     Source: arXiv 2606.13685, Appendix C, Tables 10 and 11. The split of the other votes between the two other
     outcomes is not reported: where the flip rate is below one half it is between nothing and all of it for
     either.
-
-    Examples
-    --------
-    >>> table = coin_flip()
-    >>> table.groupby("judge")["flip_rate"].mean().round(4).to_dict()
-    {'gpt-4.1-mini': 0.1386, 'gpt-4o-mini': 0.1331}
-    >>> table.loc[table["flip_rate"].idxmax(), ["item", "judge", "majority"]].tolist()
-    ['q004', 'gpt-4.1-mini', 'tie']
     """
     with (files("bayesjudge.datasets") / "coin_flip.csv").open(encoding="utf-8") as text:
         return pd.read_csv(text)

@@ -87,20 +87,10 @@ def simulate_scores(*, seed: Seed, **options: Any) -> SimulatedScores:
     **options
         The fields of `ScoreDesign`.
 
-    Returns
-    -------
-    SimulatedScores
-
     Raises
     ------
     UsageError
         An option that is unknown or outside its range.
-
-    Examples
-    --------
-    >>> log = simulate_scores(seed=0, responses=10, trials=4, judges=("heron",))
-    >>> len(log.scores), round(log.truth["icc", "heron"], 3)
-    (40, 0.779)
     """
     known = {entry.name for entry in fields(ScoreDesign)}
     if unknown := sorted(set(options) - known):

@@ -115,20 +115,10 @@ def simulate_trials(*, seed: Seed, **options: Any) -> SimulatedTrials:
     **options
         The fields of `TrialDesign`.
 
-    Returns
-    -------
-    SimulatedTrials
-
     Raises
     ------
     UsageError
         An option that is unknown or outside its range.
-
-    Examples
-    --------
-    >>> log = simulate_trials(seed=0, items=5, trials=3, judges=("heron",))
-    >>> len(log.trials), log.truth["position[logit]", "heron"]
-    (30, 0.8)
     """
     known = {entry.name for entry in fields(TrialDesign)}
     if unknown := sorted(set(options) - known):

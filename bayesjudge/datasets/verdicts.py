@@ -57,10 +57,6 @@ def simulate_verdicts(*, seed: Seed, **options: Any) -> Simulated:
         The fields of `VerdictDesign`; by default two models of accuracy .72 and .65, Youden's J .6 and .5,
         200 labelled and 800 unlabelled items, one run of one judge.
 
-    Returns
-    -------
-    Simulated
-
     Raises
     ------
     UsageError
@@ -102,12 +98,6 @@ def simulate_counts(*, datasets: int, seed: Seed, **options: Any) -> list[Verdic
     ------
     UsageError
         An option that is unknown or outside its range.
-
-    Examples
-    --------
-    >>> counts = simulate_counts(datasets=3, seed=0)
-    >>> [int(one.items["judge"].n.sum()) for one in counts]
-    [1000, 1000, 1000]
     """
     design = VerdictDesign.from_options(options)
     return [_count(design, draw(design, rng)) for rng in np.random.default_rng(seed).spawn(datasets)]
@@ -119,12 +109,6 @@ def demo_verdicts(*, seed: Seed = 20) -> Simulated:
     Four models answered 1,200 questions, 150 of them labelled. The judge passes most wrong answers of
     ``heron-mini`` (specificity .35 against .70 to .82 for the others), so by raw verdicts the second-worst
     model looks best, and calibrating on another model's labels does not mend it.
-
-    Examples
-    --------
-    >>> demo = demo_verdicts()
-    >>> len(demo.verdicts), demo.truth["accuracy", "heron-mini"]
-    (4800, 0.62)
     """
     return simulate_verdicts(
         seed=seed,

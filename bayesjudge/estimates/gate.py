@@ -19,11 +19,6 @@ class Gate:
     figures : mapping of str to float
         ``rhat`` (largest), ``ess`` (smallest of bulk and tail), ``divergences``, ``ebfmi`` (smallest), or
         ``pareto_k`` for importance-sampled draws.
-
-    Examples
-    --------
-    >>> Gate(passed=False, reasons=("R-hat is 1.2",), figures={"rhat": 1.2}).note
-    'not converged: R-hat is 1.2'
     """
 
     passed: bool

@@ -72,13 +72,7 @@ class Selection:
 
 
 def title_of(estimand: str) -> str:
-    """Name of an estimand for people.
-
-    Examples
-    --------
-    >>> title_of("delta_youden"), title_of("flip_rate")
-    ('ΔJ', 'Flip rate')
-    """
+    """Name of an estimand for people."""
     words = estimand.replace("delta_", "Δ ").replace("_", " ")
     return _TITLES.get(estimand, words[:1].upper() + words[1:])
 
@@ -145,13 +139,7 @@ def _labels(frame: pd.DataFrame) -> pd.Series:
 
 
 def bayes_first(methods: Iterable[str]) -> list[str]:
-    """Methods once each, Bayesian ones first, otherwise in their order.
-
-    Examples
-    --------
-    >>> bayes_first(["naive", "bayes:x", "ppi"])
-    ['bayes:x', 'naive', 'ppi']
-    """
+    """Methods once each, Bayesian ones first, otherwise in their order."""
     return sorted(dict.fromkeys(methods), key=lambda method: not is_bayesian(method))
 
 

@@ -82,14 +82,7 @@ class Estimates:
         return len(self.frame)
 
     def where(self, **equal: Any) -> Estimates:
-        """Rows whose columns equal the values given; a list or tuple of values means any of them.
-
-        Examples
-        --------
-        >>> rows = [{"unit": "a", "method": "naive"}, {"unit": "b", "method": "ppi"}]
-        >>> len(Estimates.from_rows(rows).where(method="ppi", unit=["a", "b"]))
-        1
-        """
+        """Rows whose columns equal the values given; a list or tuple of values means any of them."""
         keep = pd.Series(data=True, index=self.frame.index)
         for column, value in equal.items():
             allowed = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
@@ -100,13 +93,6 @@ class Estimates:
         """Rows over all items of the method that answers: the first posterior, else a baseline but the naive one.
 
         ``converged`` says whether posteriors may answer at all.
-
-        Examples
-        --------
-        >>> rows = [{"estimand": "accuracy", "unit": "m", "method": name} for name in ("bayes:x", "naive", "ppi")]
-        >>> found = (Estimates.from_rows(rows).answering(converged=ok) for ok in (True, False))
-        >>> [one.frame["method"].item() for one in found]
-        ['bayes:x', 'ppi']
         """
         parts = []
         for _, mine in self.frame[self.frame["group"] == ""].groupby("estimand", sort=False):
@@ -129,13 +115,6 @@ class Estimates:
         """Copy with the known truth filled in, by ``(estimand, unit)``.
 
         Where judges or groups have truths of their own: by ``(estimand, unit, judge, group)``.
-
-        Examples
-        --------
-        >>> rows = [{"estimand": "youden", "unit": "m", "judge": judge} for judge in ("heron", "otter")]
-        >>> known = Estimates.from_rows(rows).with_truth({("youden", "m", "otter", ""): 0.4})
-        >>> known.frame["truth"].tolist()
-        [nan, 0.4]
         """
         known: Mapping[Any, float] = truth
         keys = self.frame[["estimand", "unit", "judge", "group"]].itertuples(index=False, name=None)
@@ -148,25 +127,12 @@ class Estimates:
 
     @staticmethod
     def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-        """Rows of any table as JSON-ready mappings, by the same rules.
-
-        Examples
-        --------
-        >>> Estimates.records_of(pd.DataFrame({"x": [1.0, math.inf, math.nan]}))
-        [{'x': 1.0}, {'x': 'Infinity'}, {'x': None}]
-        """
+        """Rows of any table as JSON-ready mappings, by the same rules."""
         records = frame.to_dict("records")
         return [{str(key): _json_value(value) for key, value in row.items()} for row in records]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table as an Arrow stream, which Polars, DuckDB, pyarrow and pandas take as it is.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> pa.table(Estimates.from_rows([{"estimand": "accuracy", "point": 0.5}]))["point"].to_pylist()
-        [0.5]
-        """
+        """The table as an Arrow stream, which Polars, DuckDB, pyarrow and pandas take as it is."""
         import pyarrow as pa
 
         return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)

@@ -144,10 +144,6 @@ def check_model(
     seed : int
         Equal seeds give equal results.
 
-    Returns
-    -------
-    ModelCheck
-
     Raises
     ------
     UsageError

@@ -76,17 +76,6 @@ def judge_quality(
     -----
     A ΔJ interval that excludes 0 says that shared calibration is not defensible; including 0 is necessary
     for it, not sufficient (seed section 4.4).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts import count_verdicts
-    >>> from bayesjudge.tables import Verdicts
-    >>> frame = pd.DataFrame({"item": range(8), "model": "m", "verdict": [1, 1, 1, 0, 0, 0, 0, 1],
-    ...                       "label": [1, 1, 1, 1, 0, 0, 0, 0]})
-    >>> found = judge_quality(count_verdicts(Verdicts.from_frame(frame)), "judge", bootstrap=0).frame
-    >>> found[["estimand", "point"]].to_dict("list")
-    {'estimand': ['sensitivity', 'specificity', 'youden'], 'point': [0.75, 0.75, 0.5]}
     """
     models, between = list(counts.models), pair_names(counts.models)
     single: list[dict[str, Any]] = []

@@ -167,19 +167,6 @@ def choose(
     ------
     UsageError
         A name that is not in `METHODS`, or not one for the population; a bootstrap method with no replicates.
-
-    Examples
-    --------
-    >>> choose(["ppi++", "naive"], replicates=0)
-    ('naive', 'ppi++')
-    >>> choose(["pip++"], replicates=0)
-    Traceback (most recent call last):
-    ...
-    bayesjudge.errors.UsageError: no method 'pip++'; did you mean 'ppi++'? The methods are naive, labelled, \
-rogan-gladen[shared], rogan-gladen[specific], rogan-gladen[shared,lang-reiczigel], \
-rogan-gladen[specific,lang-reiczigel], ppi, ppi[logit], ppi++, ppi++[logit], eif, eif[logit], mle, \
-naive[bootstrap], labelled[bootstrap], rogan-gladen[shared,bootstrap], rogan-gladen[specific,bootstrap], \
-ppi[bootstrap], ppi++[bootstrap], eif[bootstrap], ppi++[half]
     """
     if weighted and population == "items":
         raise UsageError(

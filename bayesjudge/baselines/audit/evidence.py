@@ -116,13 +116,7 @@ def measured_share(pairs: Pairs, share: float | None) -> float:
 
 
 def mean_by_pair(values: NDArray[Any], item: NDArray[Any]) -> NDArray[np.float64]:
-    """Means over the rows of each pair, in order of appearance.
-
-    Examples
-    --------
-    >>> mean_by_pair(np.array([1.0, 0.0, 1.0]), np.array(["x", "x", "y"])).tolist()
-    [0.5, 1.0]
-    """
+    """Means over the rows of each pair, in order of appearance."""
     code = pd.factorize(item)[0]
     return np.asarray(np.bincount(code, weights=values) / np.bincount(code))
 
@@ -203,12 +197,6 @@ def consistency(
     -------
     list of dict
         Estimands ``consistency`` and ``gain``; unit ``all`` or the category; ``n`` counts pairs.
-
-    Examples
-    --------
-    >>> rows = consistency(np.array([1, 0, 1, 0]), np.array([False, True, False, False]), method="m")
-    >>> [(row["estimand"], row["point"]) for row in rows]
-    [('consistency', 0.75), ('gain', 0.25)]
     """
     right = np.asarray(agrees, dtype=float)
     after = np.where(flipped, 1.0 - right, right)

@@ -94,16 +94,6 @@ def partial_ot(
     References
     ----------
     Quantifying and Auditing LLM Evaluation via Positive–Unlabeled Learning (PUAudit), sections 3.2 and 3.3.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.tables import Pairs
-    >>> z = np.array([[1, 0.1], [1, 0.2], [1, 0.0], [-1, 0.0], [1, 0.3], [1, 0.1]])
-    >>> human = ["a", "a", None, None, None, None]
-    >>> frame = pd.DataFrame({"item": range(6), "judge_prefers": "a", "human_prefers": human})
-    >>> partial_ot(Pairs.from_frame(frame, a=z, b=np.zeros((6, 2))), share=0.75).flips.tolist()
-    [False, True, False, False]
     """
     _check(solver, threshold)
     advance = report or _silent

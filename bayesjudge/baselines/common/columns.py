@@ -124,13 +124,7 @@ def pairs(models: int) -> tuple[Codes, Codes]:
 
 
 def pair_names(models: tuple[str, ...]) -> list[str]:
-    """``a − b`` for every pair.
-
-    Examples
-    --------
-    >>> pair_names(("a", "b", "c"))
-    ['a − b', 'a − c', 'b − c']
-    """
+    """``a − b`` for every pair."""
     first, second = pairs(len(models))
     return [f"{models[a]} {MINUS} {models[b]}" for a, b in zip(first, second, strict=True)]
 

@@ -74,12 +74,6 @@ def reliability(found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta
     ------
     UsageError
         No votes, or a number of bins below 1.
-
-    Examples
-    --------
-    >>> found = GapAgreement(size=np.array([1.0, 2.0]), agree=np.array([6, 9]), disagree=np.array([4, 1]))
-    >>> reliability(found, bins=2)[["observed", "n"]].values.tolist()
-    [[0.6, 10.0], [0.9, 10.0]]
     """
     if bins < 1 or not len(found.size):
         raise UsageError(

@@ -75,19 +75,6 @@ def conformal(
     ------
     UsageError
         An unknown kind, weights or strata that miss a model, or weights with jackknife+ or CV+.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> human = np.linspace(1400, 1600, 12)
-    >>> known = dict.fromkeys(("beta", "slope", "intercept"), np.ones(12))
-    >>> known |= {"error": np.full(12, 5.0), "human_error": np.full(12, 5.0), "n": np.full(12, 100)}
-    >>> held = HeldOut(judge="j", method="hard-elo", models=tuple("abcdefghijkl"), human=human,
-    ...                elo=human + rng.normal(0, 10, 12), **known)
-    >>> found = conformal(held).frame
-    >>> hit = (found["lower"] <= found["truth"]) & (found["truth"] <= found["upper"])
-    >>> found["method"][0], bool(hit.mean() > 0.8)
-    ('conformal[split]', True)
     """
     if kind not in KINDS or (weights is not None and kind != "split"):
         raise UsageError(f"kind is {kind!r}, one of {list(KINDS)}; weights go with 'split' only")
@@ -131,16 +118,7 @@ def conformal(
 
 
 def strength_strata(held: HeldOut, *, classes: int = 2) -> dict[str, str]:
-    """Classes of equal size by judge Elo, weakest first, for Mondrian intervals; no human vote is used.
-
-    Examples
-    --------
-    >>> others = ("human", "error", "human_error", "beta", "slope", "intercept", "n")
-    >>> known = dict.fromkeys(others, np.ones(2))
-    >>> held = HeldOut(judge="j", method="hard-elo", models=("a", "b"), elo=np.array([2.0, 1.0]), **known)
-    >>> strength_strata(held)
-    {'a': 'class 2', 'b': 'class 1'}
-    """
+    """Classes of equal size by judge Elo, weakest first, for Mondrian intervals; no human vote is used."""
     place = np.argsort(np.argsort(held.elo)) * classes // len(held.elo)
     return {model: f"class {k + 1}" for model, k in zip(held.models, place, strict=True)}
 

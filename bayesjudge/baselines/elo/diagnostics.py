@@ -62,17 +62,6 @@ def judge_diagnostics(
     ------
     UsageError
         An unknown judge.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.battles.counts import count_battles
-    >>> from bayesjudge.tables import Battles
-    >>> frame = pd.DataFrame({"item": [1, 2, 3, 4], "model_a": "x", "model_b": "y", "human": [1, 1, 0, 0],
-    ...                       "verdict": [1, 1, 1, 0], "order": ["ab", "ba", "ab", "ba"]})
-    >>> found = judge_diagnostics(count_battles(Battles.from_frame(frame)), "judge", bootstrap=100)
-    >>> found.where(estimand=["agreement", "first_preferred"]).frame["point"].tolist()
-    [0.75, 0.75]
     """
     options: dict[str, Any] = {"prob": prob, "bootstrap": bootstrap, "seed": seed}
     j = counts.code("judge", judge)

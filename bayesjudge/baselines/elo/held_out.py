@@ -168,21 +168,6 @@ def held_out(
     Notes
     -----
     Elo is centred on each fold's anchors, on both scales, as in the paper's code.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.battles.counts import count_battles
-    >>> from bayesjudge.tables import Battles
-    >>> rng = np.random.default_rng(1)
-    >>> a = rng.integers(5, size=2000)
-    >>> b = (a + rng.integers(1, 5, size=2000)) % 5
-    >>> wins = (rng.random((2, 2000)) < 1 / (1 + np.exp(b - a))).astype(float)
-    >>> frame = pd.DataFrame({"item": range(2000), "model_a": a, "model_b": b, "human": wins[0],
-    ...                       "verdict": wins[1]})
-    >>> found = held_out(count_battles(Battles.from_frame(frame)), "judge", "hard-elo")
-    >>> found.models, bool(np.abs(found.residual).max() < 100), found.calibration["2"].models
-    (('0', '1', '2', '3', '4'), True, ('0', '1', '3', '4'))
     """
     require_choice("setting", setting, SETTINGS)
     found = _folds(counts, judge, method, ridge)

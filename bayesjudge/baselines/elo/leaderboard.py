@@ -75,17 +75,6 @@ def elo_baselines(
     ------
     UsageError
         An unknown judge or method, a method that the data do not allow, or an ill-posed fit at ridge 0.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.battles.counts import count_battles
-    >>> from bayesjudge.tables import Battles
-    >>> votes = [1, 1, 1, 0] * 10
-    >>> frame = pd.DataFrame({"item": range(40), "model_a": "x", "model_b": "y", "human": votes})
-    >>> found = elo_baselines(count_battles(Battles.from_frame(frame)), bootstrap=0).frame
-    >>> found[["unit", "point"]].round().values.tolist()
-    [['x', 1595.0], ['y', 1405.0], ['x − y', 191.0]]
     """
     rows: list[dict[str, Any]] = []
     options: dict[str, Any] = {"ridge": ridge, "bootstrap": bootstrap, "seed": seed}

@@ -29,12 +29,6 @@ def share_row(
 
     With the clustered ``spread`` of the share, the interval is that of as many independent trials as the
     clusters are worth (Korn & Graubard 1998).
-
-    Examples
-    --------
-    >>> row = share_row("agreement", 3, 4, prob=0.95)
-    >>> row["point"], round(row["lower"], 3), row["n"]
-    (0.75, 0.194, 4)
     """
     hits, n = int(successes), int(trials)
     if not n:

@@ -112,14 +112,6 @@ def held_out_summary(
     ------
     UsageError
         No row with a truth.
-
-    Examples
-    --------
-    >>> rows = [{"unit": u, "method": "m", "point": 1.0 + k, "lower": 0.0, "upper": 2.0, "truth": 1.0 * k}
-    ...         for k, u in enumerate("ab")]
-    >>> found = held_out_summary(Estimates.from_rows(rows))["m"]
-    >>> found["mae"], found["coverage"], found["median_width"]
-    (1.0, 1.0, 2.0)
     """
     frame = estimates.frame[estimates.frame["truth"].notna() & estimates.frame["point"].notna()]
     if frame.empty:

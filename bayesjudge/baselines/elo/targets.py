@@ -148,11 +148,5 @@ def smoothing(method: str) -> float:
 
 
 def smoothing_name(constant: float) -> str:
-    """Name of label smoothing with a constant.
-
-    Examples
-    --------
-    >>> smoothing_name(0.75)
-    'label-smoothing[0.75]'
-    """
+    """Name of label smoothing with a constant."""
     return f"label-smoothing[{constant:g}]"

@@ -88,18 +88,6 @@ def panel_baselines(
     the logit scale and n − 1 variances, which hold better with few labels. ``dawid-skene`` assumes that
     judges err independently given the label; where they err together it is confidently wrong, and the
     label-free methods are more so.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.panel import panel_votes
-    >>> from bayesjudge.tables import Verdicts
-    >>> frame = pd.DataFrame({"item": list(range(8)) * 2, "model": "m", "judge": ["a"] * 8 + ["b"] * 8,
-    ...                       "verdict": [1, 1, 0, 0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1],
-    ...                       "label": [1, 1, 0, 0, 1, None, None, None] * 2})
-    >>> found = panel_baselines(panel_votes(Verdicts.from_frame(frame)), methods=["ppi++[mean-vote]"]).frame
-    >>> found[["unit", "method", "point"]].round(3).values.tolist()
-    [['m', 'ppi++[mean-vote]', 0.618]]
     """
     if not 0.0 < prob < 1.0:
         raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
@@ -194,13 +182,7 @@ def interval_of(name: str) -> tuple[str, AnalyticMethod]:
 
 
 def choose_panel(names: Iterable[str] | None) -> tuple[str, ...]:
-    """Check method names; None means `PANEL_METHODS`.
-
-    Examples
-    --------
-    >>> choose_panel(["ppi++[mean-vote]"])
-    ('ppi++[mean-vote]',)
-    """
+    """Check method names; None means `PANEL_METHODS`."""
     if names is None:
         return PANEL_METHODS
     wanted, known = {names} if isinstance(names, str) else set(names), (*PANEL_METHODS, *LABEL_FREE_METHODS)

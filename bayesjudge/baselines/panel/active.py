@@ -68,18 +68,6 @@ def active_baselines(
     ------
     UsageError
         Probabilities outside (0, 1], items labelled in part, or labelled for certain without labels.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.panel import panel_votes
-    >>> from bayesjudge.tables import Verdicts
-    >>> frame = pd.DataFrame({"item": range(8), "model": "m", "verdict": [1, 1, 0, 0, 1, 1, 0, 1],
-    ...                       "label": [1, 1, 0, 0, None, None, None, None]})
-    >>> votes = panel_votes(Verdicts.from_frame(frame))
-    >>> found = active_baselines(votes, [0.5] * 8, population="items").frame
-    >>> found[["method", "n"]].values.tolist()
-    [['active[panel-logit]', 8.0]]
     """
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
     if not 0.0 < prob < 1.0:

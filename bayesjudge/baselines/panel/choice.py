@@ -82,15 +82,6 @@ def choose_judge(votes: PanelVotes, *, bootstrap: int = 500, seed: int = 0) -> J
     That correlation ρ sets PPI++'s interval, whose labelled part shrinks by ``1 − ρ²``; plain agreement
     would choose a judge that always says yes wherever accuracies are high. Judges without variation are
     chosen last.
-
-    Examples
-    --------
-    >>> from bayesjudge.counts.panel import panel_votes
-    >>> from bayesjudge.tables import Verdicts
-    >>> frame = pd.DataFrame({"item": [0, 1, 2, 3] * 2, "model": "m", "judge": ["good"] * 4 + ["yes"] * 4,
-    ...                       "verdict": [1, 1, 0, 0, 1, 1, 1, 1], "label": [1, 1, 0, 0] * 2})
-    >>> choose_judge(panel_votes(Verdicts.from_frame(frame))).judge
-    'good'
     """
     sums, weight = _cluster_sums(votes)
     apparent = _scores(sums, np.ones((1, len(weight))))

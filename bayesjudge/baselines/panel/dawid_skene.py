@@ -90,13 +90,6 @@ def dawid_skene(
     ------
     UsageError
         Shapes that do not fit.
-
-    Examples
-    --------
-    >>> two = np.eye(2)
-    >>> reports = np.array([[two[1], two[1], two[1]], [two[0], two[0], two[0]], [two[1], two[1], two[0]]])
-    >>> dawid_skene(reports, n=[60, 30, 10]).prevalence.round(2).tolist()
-    [[0.3, 0.7]]
     """
     x = np.asarray(reports, dtype=float)
     if x.ndim != 3:

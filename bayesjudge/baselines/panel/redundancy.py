@@ -55,16 +55,6 @@ def error_correlations(votes: PanelVotes, *, prob: float = 0.95) -> Estimates:
     ------
     UsageError
         A probability outside (0, 1).
-
-    Examples
-    --------
-    >>> from bayesjudge.counts.panel import panel_votes
-    >>> from bayesjudge.tables import Verdicts
-    >>> frame = pd.DataFrame({"item": list(range(6)) * 2, "model": "m", "judge": ["a"] * 6 + ["b"] * 6,
-    ...                       "verdict": [1, 1, 0, 0, 0, 1] * 2, "label": [1, 1, 1, 0, 0, 0] * 2})
-    >>> found = error_correlations(panel_votes(Verdicts.from_frame(frame))).frame
-    >>> found[["unit", "point", "lower"]].values.tolist()
-    [['a ~ b', 1.0, 1.0]]
     """
     if not 0.0 < prob < 1.0:
         raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")

@@ -49,15 +49,6 @@ def score_gaps(counts: ScoreCounts, *, responses: tuple[str, str] | None = None)
     """Both responses' mean scores wherever a judge scored both.
 
     responses: The responses to compare; by default the only two.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.scores import count_scores
-    >>> from bayesjudge.tables import Scores
-    >>> frame = pd.DataFrame({"item": ["q1", "q2"], "score_a": [8, 9], "score_b": [7, 9.5]})
-    >>> score_gaps(count_scores(Scores.from_frame(frame))).difference.tolist()
-    [1.0, -0.5]
     """
     names = responses or counts.responses
     if len(names) != 2 or not set(names) <= set(counts.responses):

@@ -86,11 +86,6 @@ def within_order(statistic: Callable[[Counts], Array], ordered: Counts) -> Array
 
     What differs between trials in the same order is the judge's own chance; over all trials, its position
     bias adds to that.
-
-    Examples
-    --------
-    >>> within_order(flip_rate, np.array([[[4, 0, 0], [0, 4, 0]]])).tolist()
-    [0.0]
     """
     sides = np.stack([statistic(ordered[:, 0]), statistic(ordered[:, 1])], axis=1)
     known = ~np.isnan(sides)

@@ -83,24 +83,10 @@ def score_baselines(
     responses : pair of str, optional
         The responses whose gap is requested; by default the only two.
 
-    Returns
-    -------
-    ScoreReliability
-
     Raises
     ------
     UsageError
         An option out of range, or responses that the scores do not have.
-
-    Examples
-    --------
-    >>> from bayesjudge.counts.scores import count_scores
-    >>> from bayesjudge.tables import Scores
-    >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> frame = pd.DataFrame(table, columns=["s0", "s1", "s2", "s3"]).assign(item=range(6))
-    >>> found = score_baselines(count_scores(Scores.from_frame(frame))).estimates
-    >>> found.where(estimand="icc").frame[["point", "lower", "upper"]].round(4).values.tolist()
-    [[0.2898, 0.0188, 0.7611]]
     """
     if not 0.0 < prob < 1.0:
         raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")

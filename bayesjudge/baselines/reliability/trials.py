@@ -101,10 +101,6 @@ def trial_baselines(
     easy : float
         Mean flip rate over judges below which an item is easy.
 
-    Returns
-    -------
-    TrialReliability
-
     Raises
     ------
     UsageError
@@ -116,15 +112,6 @@ def trial_baselines(
     trials are compared on ``flip_rate``. The reference of curves is the majority of all of an item's own
     trials, which is uncertain itself: where few were run the curve is optimistic. The model `repeated_trials`
     has the judge's true majority instead.
-
-    Examples
-    --------
-    >>> from bayesjudge.tables import Trials
-    >>> from bayesjudge.counts.trials import count_trials
-    >>> frame = pd.DataFrame({"item": ["q1", "q2"], "n_a": [39, 0], "n_b": [11, 50]})
-    >>> found = trial_baselines(count_trials(Trials.from_frame(frame)), bootstrap=100)
-    >>> found.estimates.where(estimand="flip_rate[N=50]").frame["point"].round(3).tolist()
-    [0.11]
     """
     _check(prob, bootstrap, targets)
     outcomes = list(judge_outcomes(counts))

@@ -81,13 +81,7 @@ def _is_name(column: Any) -> bool:
 
 
 def cluster_keys(names: Iterable[str]) -> tuple[str, ...]:
-    """What clusters are called inside cells, where a user's name could be one of ours.
-
-    Examples
-    --------
-    >>> cluster_keys(["prompt", "voter"])
-    ('cluster_0', 'cluster_1')
-    """
+    """What clusters are called inside cells, where a user's name could be one of ours."""
     return tuple(f"cluster_{k}" for k, _ in enumerate(names))
 
 

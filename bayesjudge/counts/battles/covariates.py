@@ -42,13 +42,7 @@ def covariate_columns(columns: Iterable[str], name: str) -> tuple[str, ...]:
 
 
 def covariate_keys(names: Sequence[str]) -> tuple[str, ...]:
-    """What covariates are called inside cells, where a user's name could be one of ours.
-
-    Examples
-    --------
-    >>> covariate_keys(["length", "bold"])
-    ('x_0', 'x_1')
-    """
+    """What covariates are called inside cells, where a user's name could be one of ours."""
     return tuple(f"x_{k}" for k in range(len(names)))
 
 

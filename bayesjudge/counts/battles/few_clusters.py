@@ -15,17 +15,7 @@ FEW, FEW_OF_A_MODEL = 20, 10
 
 
 def few_clusters(counts: BattleCounts, judge: str | None) -> Mapping[str, str]:
-    """A note for every model whose interval rests on few clusters; ``judge`` None for people's votes.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bayesjudge.counts.battles.counts import count_battles
-    >>> from bayesjudge.tables import Battles
-    >>> frame = pd.DataFrame({"model_a": "x", "model_b": "y", "human": [1, 0, 1], "prompt": ["p", "p", "q"]})
-    >>> few_clusters(count_battles(Battles.from_frame(frame)), None)["x"]
-    'from 2 clusters (prompt): below 20 an interval is rough'
-    """
+    """A note for every model whose interval rests on few clusters; ``judge`` None for people's votes."""
     rater, size = PEOPLE if judge is None else counts.code("judge", judge) + 1, len(counts.models)
     mine = [rows.of(rater) for rows in counts.clusters]
     own = [clusters_of_models(rows, size) for rows in mine]

@@ -65,13 +65,7 @@ class LabelPlan:
 
 
 def difference_contrast(models: Sequence[str], first: str, second: str) -> Array:
-    """Contrast (1, M) of ``first − second``, for `plan_labels`.
-
-    Examples
-    --------
-    >>> difference_contrast(("a", "b", "c"), "c", "a").tolist()
-    [[-1.0, 0.0, 1.0]]
-    """
+    """Contrast (1, M) of ``first − second``, for `plan_labels`."""
     for name in (first, second):
         if name not in models:
             raise UsageError(f"no model {name!r}; there are {', '.join(map(repr, models))}")
@@ -132,13 +126,6 @@ def plan_labels(
     Items chosen by a plan are no random sample. A model of the labels given the votes may use them (the
     choice looked at votes and earlier labels only), and is then trusted on the answers that the plan never
     asks for; design-based estimators, PPI++ among them, may not. `sample_labels` serves both.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> known, open_question = np.full((500, 1), 0.99), rng.beta(1, 1, size=(500, 1))
-    >>> plan_labels(np.stack([known, open_question], axis=1), budget=1).order.tolist()
-    [1]
     """
     draws, done = checked_draws(probabilities, labelled)
     price, weights = _priced(costs, draws.shape[1]), checked_contrast(contrast, draws.shape[2])
@@ -163,12 +150,6 @@ def expected_variance(
     """Expected summed variance (B + 1,) of the targets before any and after each item of an order (B,).
 
     Parameters are those of `plan_labels`.
-
-    Examples
-    --------
-    >>> draws = np.random.default_rng(0).beta(1, 1, size=(2000, 1, 1))
-    >>> expected_variance(draws, [0]).round(3).tolist()
-    [0.085, 0.056]
     """
     draws, done = checked_draws(probabilities, labelled)
     problem = make_problem(draws, done, checked_contrast(contrast, draws.shape[2]), population)

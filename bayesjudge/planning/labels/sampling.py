@@ -69,13 +69,6 @@ def sample_labels(
     ------
     UsageError
         What `plan_labels` refuses, a share outside (0, 1], more items than there are.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> sure, open_question = np.full((500, 3, 1), 0.99), rng.beta(1, 1, size=(500, 3, 1))
-    >>> sample_labels(np.concatenate([sure, open_question], axis=1), size=2).inclusion.round(2).tolist()
-    [0.16, 0.16, 0.16, 0.51, 0.51, 0.51]
     """
     draws, done = checked_draws(probabilities, labelled)
     weights = checked_contrast(contrast, draws.shape[2])

@@ -45,12 +45,6 @@ def accuracy_draws(probabilities: Array, label: Array, *, population: Population
     Superpopulation: means with Dirichlet(1, …, 1) weights of the items (Bayesian bootstrap). Items: the
     label where ``label`` (I, M) knows it, a Bernoulli draw elsewhere. NaN probabilities are answers that do
     not exist.
-
-    Examples
-    --------
-    >>> sure = np.ones((3, 2, 1))
-    >>> accuracy_draws(sure, np.array([[0.0], [np.nan]]), population="items").tolist()
-    [[0.5], [0.5], [0.5]]
     """
     rng, exists = np.random.default_rng(seed), ~np.isnan(probabilities[0])
     p = np.where(exists, probabilities, 0.0)
@@ -175,13 +169,6 @@ def labels_saved(found: pd.DataFrame) -> pd.DataFrame:
         Columns ``labelled`` (planned), ``width``, ``random_labelled`` (items that random choice needs for
         that width, between rounds by linear interpolation; infinite where its last round is still wider),
         ``saved``.
-
-    Examples
-    --------
-    >>> rows = [("planned", 10, 0.3), ("planned", 20, 0.2), ("random", 10, 0.3), ("random", 20, 0.25),
-    ...         ("random", 30, 0.2)]
-    >>> labels_saved(pd.DataFrame(rows, columns=["arm", "labelled", "width"])).values.tolist()
-    [[10.0, 0.3, 10.0, 0.0], [20.0, 0.2, 30.0, 10.0]]
     """
     mean = found.groupby(["arm", "labelled"])["width"].mean()
     # Refits are noisy; more labels never widen what is known, so neither may the curve.

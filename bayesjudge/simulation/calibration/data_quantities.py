@@ -31,14 +31,6 @@ def data_quantities(model: Model, data: Data) -> dict[str, Quantity]:
     dict of str to callable
         ``log prior``; the log likelihood of the first half of the rows, but for a model whose rows are one
         multivariate observation; and of each kind of observation where there are several.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets.small import small_table
-    >>> from bayesjudge.models.judge_error import JudgeError
-    >>> model = JudgeError(pooling="shared")
-    >>> list(data_quantities(model, model.prepare(small_table("verdicts"))))
-    ['log prior', 'log likelihood of the first half']
     """
     names = data.observations
     parts = {f"log likelihood of {name}": _likelihood(model, data, (name,)) for name in names}

@@ -91,24 +91,11 @@ def sbc(
     block : int, optional
         Replicates in a block; by default all of them, or 100 with a folder.
 
-    Returns
-    -------
-    Calibration
-
     Raises
     ------
     UsageError
         Fewer draws than ranks are asked for; a folder that keeps the blocks of other settings; data that list
         only the patterns that occurred.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.models.judge_error import JudgeError
-    >>> model = JudgeError(pooling="shared")
-    >>> design = model.prepare(simulate_verdicts(seed=1).verdicts)
-    >>> sbc(model, design, replicates=40, engine="laplace").passed
-    True
     """
     from bayesjudge.inference.engines import engine_of
     from bayesjudge.inference.tree import data_hash

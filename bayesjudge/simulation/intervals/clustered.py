@@ -69,12 +69,6 @@ def clustered_tails(hits: Any, groups: Any, share: float, *, prob: float = 0.95)
     -------
     tuple of float
         Chance of no more, and of no fewer, cases that count if ``share`` is the truth; 1 and 1 of no cases.
-
-    Examples
-    --------
-    >>> hits = np.arange(100) < 90
-    >>> [round(tail, 3) for tail in clustered_tails(hits, np.arange(100), 0.95)]
-    [0.028, 0.989]
     """
     from scipy.special import betainc
 

@@ -150,10 +150,6 @@ def coverage(
     **sampling
         Further options of `fit_many`.
 
-    Returns
-    -------
-    Coverage
-
     Raises
     ------
     UsageError
@@ -164,21 +160,6 @@ def coverage(
     ----------
     Morris, White & Crowther (2019). Using simulation studies to evaluate statistical methods. *Statistics in
     Medicine* 38.
-
-    Examples
-    --------
-    >>> from bayesjudge.baselines import accuracy_baselines
-    >>> from bayesjudge.datasets import simulate_verdicts
-    >>> from bayesjudge.counts import count_verdicts
-    >>> def world(seed):
-    ...     log = simulate_verdicts(seed=seed, labelled=40, unlabelled=60)
-    ...     return count_verdicts(log.verdicts), log.truth
-    >>> def naive(counts, prob, seed):
-    ...     return accuracy_baselines(counts, "judge", methods=["naive"], bootstrap=0, prob=prob, seed=seed)
-    >>> cell = Cell(swept="labelled items", value=40, simulate=world)
-    >>> found = coverage([cell], models=[], baselines=naive, estimands=["accuracy"], datasets=20)
-    >>> found.frame[["method", "n"]].values.tolist(), bool(found.frame["coverage"].iloc[0] < 0.8)
-    ([['naive', 40]], True)
     """
     from bayesjudge.inference.programs.progress import bar
 

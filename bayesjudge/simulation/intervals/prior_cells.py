@@ -47,17 +47,6 @@ def prior_cell(model: Model, data: Data, *, value: float = 1.0) -> Cell:
     ----------
     Cook, Gelman & Rubin (2006). Validation of software for Bayesian models using posterior quantiles.
     *Journal of Computational and Graphical Statistics* 15.
-
-    Examples
-    --------
-    >>> from bayesjudge.simulation import coverage
-    >>> from bayesjudge.datasets.small import small_table
-    >>> from bayesjudge.models.bradley_terry import BradleyTerry
-    >>> model = BradleyTerry()
-    >>> cell = prior_cell(model, model.prepare(small_table("battles")))
-    >>> found = coverage([cell], models=[model], datasets=40, engine="laplace", estimands=["tie_rate"])
-    >>> found.outside.empty
-    True
     """
     from bayesjudge.inference.tree import data_hash
 

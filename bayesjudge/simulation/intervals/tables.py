@@ -65,15 +65,6 @@ def coverage_table(
     A whole number, or one that may be infinite, can lie on an end of its interval. Strictly between quantiles
     that are values of its draws (``inverted_cdf``) lies no more than the nominal probability, and with both
     ends no less: each is held on its own side. Of a continuous estimand they are the same.
-
-    Examples
-    --------
-    >>> row = {"estimand": "difference", "unit": "a − b", "method": "x", "prob": 0.95}
-    >>> rows = [{**row, "point": p, "lower": p - 0.1, "upper": p + 0.1} for p in (0.2, 0.0)]
-    >>> sets = [Estimates.from_rows([one]) for one in rows]
-    >>> found = coverage_table(sets, {("difference", "a − b"): 0.05}).iloc[0]
-    >>> int(found["n"]), float(found["coverage"]), round(float(found["bias"]), 3), float(found["wrong_sign"])
-    (2, 0.5, 0.05, 0.0)
     """
     rows = _with_truth(estimates, truth)
     if unknown := [column for column in by if column not in rows]:

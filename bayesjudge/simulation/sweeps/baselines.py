@@ -10,15 +10,7 @@ from bayesjudge.estimates import POPULATIONS, Estimates
 
 
 def accuracy(counts: Any, *, prob: float, seed: int) -> Estimates:
-    """All methods for one judge.
-
-    Examples
-    --------
-    >>> from bayesjudge.simulation.sweeps import worlds
-    >>> table, _ = worlds.by_mean(0.4, 0)
-    >>> accuracy(table, prob=0.95, seed=0).frame["method"].iloc[0]
-    'naive'
-    """
+    """All methods for one judge."""
     from bayesjudge.baselines import accuracy_baselines
 
     return accuracy_baselines(counts, "judge", bootstrap=1000, prob=prob, seed=seed)
@@ -34,15 +26,7 @@ def panel(votes: Any, *, prob: float, seed: int) -> Estimates:
 
 
 def elo(counts: Any, *, prob: float, seed: int) -> Estimates:
-    """Hard-Elo by people's votes.
-
-    Examples
-    --------
-    >>> from bayesjudge.simulation.sweeps import worlds
-    >>> table, _ = worlds.votes(100, 0)
-    >>> elo(table, prob=0.95, seed=0).frame["method"].iloc[0]
-    'hard-elo'
-    """
+    """Hard-Elo by people's votes."""
     from bayesjudge.baselines.elo import elo_baselines
 
     # By a judge's verdicts it is another quantity: what that judge prefers.
@@ -50,15 +34,7 @@ def elo(counts: Any, *, prob: float, seed: int) -> Estimates:
 
 
 def soft_elo(counts: Any, *, prob: float, seed: int) -> Estimates:
-    """Soft-Elo by a judge's scores, and its temperature.
-
-    Examples
-    --------
-    >>> from bayesjudge.simulation.sweeps import worlds
-    >>> table, _ = worlds.graded(100, 0)
-    >>> soft_elo(table, prob=0.95, seed=0).frame["method"].iloc[0]
-    'soft-elo'
-    """
+    """Soft-Elo by a judge's scores, and its temperature."""
     from bayesjudge.baselines.elo import elo_baselines, temperature
 
     # Asked for by name it is refused where a log's temperature is not above 0; so it has no row there.
@@ -81,15 +57,7 @@ def scores(counts: Any, *, prob: float, seed: int) -> Estimates:
 
 
 def verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
-    """What the verified pairs say of the others if verdicts are all alike: their share, Clopper–Pearson.
-
-    Examples
-    --------
-    >>> from bayesjudge.simulation.sweeps import worlds
-    >>> table, _ = worlds.pairs(60, 0)
-    >>> verified_share(table, prob=0.95, seed=0).frame["method"].iloc[0]
-    'verified share'
-    """
+    """What the verified pairs say of the others if verdicts are all alike: their share, Clopper–Pearson."""
     from bayesjudge.baselines.common.intervals import clopper_pearson
 
     category = pairs.frame["category"].to_numpy()

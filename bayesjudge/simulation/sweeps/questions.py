@@ -74,13 +74,7 @@ _OPTIONS: Mapping[str, tuple[QuestionName, type[QuestionOptions]]] = {
 
 
 def with_baselines(question: str, chosen: Sequence[Any]) -> Sweep:
-    """The sweep of a question with only these frequentist methods: its own by name, others' as a question takes them.
-
-    Examples
-    --------
-    >>> with_baselines("accuracy", ["naive"]).baselines is None
-    False
-    """
+    """The sweep of a question with these frequentist methods only: its own by name, others as a question takes them."""
     sweep = sweep_of(question)
     own = sweep.baselines
     if question not in _OPTIONS or own is None:
@@ -99,16 +93,7 @@ def with_baselines(question: str, chosen: Sequence[Any]) -> Sweep:
 
 
 def prior_sweep(model: Model, data: Data) -> Sweep:
-    """One cell: truths from the prior of a model, on the design of ``data``; nobody else answers there.
-
-    Examples
-    --------
-    >>> from bayesjudge.datasets.small import small_table
-    >>> from bayesjudge.models.bradley_terry import BradleyTerry
-    >>> model = BradleyTerry()
-    >>> prior_sweep(model, model.prepare(small_table("battles"))).cells[0].swept
-    'truths from the prior of bayes:bradley_terry[human]'
-    """
+    """One cell: truths from the prior of a model, on the design of ``data``; nobody else answers there."""
     cell = prior_cell(model, data)
     return Sweep(cells=(cell,), models=lambda: (model,), baselines=None, estimands=None, from_prior=(cell.swept,))
 

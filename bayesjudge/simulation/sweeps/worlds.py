@@ -24,24 +24,12 @@ def _judged(mean: float, gap: float, seed: int) -> World:
 
 
 def by_mean(value: float, seed: int) -> World:
-    """Two models, .1 apart in Youden's J, by the mean J of their judge.
-
-    Examples
-    --------
-    >>> round(by_mean(0.4, 0)[1]["difference", "a − b"], 2)
-    0.07
-    """
+    """Two models, .1 apart in Youden's J, by the mean J of their judge."""
     return _judged(value, 0.1, seed)
 
 
 def by_gap(value: float, seed: int) -> World:
-    """Two models with a mean J of .4, by the difference of J.
-
-    Examples
-    --------
-    >>> round(by_gap(0.2, 0)[1]["youden", "a"], 2)
-    0.5
-    """
+    """Two models with a mean J of .4, by the difference of J."""
     return _judged(0.4, value, seed)
 
 
@@ -132,14 +120,7 @@ def _audited(seed: int, **world: Any) -> World:
 
 
 def consistency(pairs: Pairs, probability: Any) -> Truth:
-    """How often people would agree with the decisions they have not verified, all of them and each question type.
-
-    Examples
-    --------
-    >>> table, truth = pairs(60, 0)
-    >>> round(consistency(table, np.full(300, 0.5))["consistency", "unverified"], 2)
-    0.5
-    """
+    """How often people would agree with the decisions they have not verified, all of them and each question type."""
     hidden, category = ~pairs.verified, pairs.frame["category"].to_numpy()
     parts = {"unverified": hidden, **{name: hidden & (category == name) for name in np.unique(category)}}
     return {("consistency", name): float(probability[mine].mean()) for name, mine in parts.items()}
