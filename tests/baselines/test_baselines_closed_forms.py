@@ -51,14 +51,14 @@ def test_rogan_gladen_delta_variance(item_counts):
     """METHODS 1.2: [p(1−p)/n_U + θ²q1(1−q1)/m1 + (1−θ)²q0(1−q0)/m0] / J²."""
     evidence, _, _ = evidence_of(item_counts)
     m = evidence.plain
-    theta, p = rogan_gladen.specific_point(m), m.mean_v_unlabelled
+    theta, p = rogan_gladen.SPECIFIC.point(m), m.mean_v_unlabelled
     q1, q0 = m.sensitivity, m.specificity
     formula = (
         p * (1 - p) / m.unlabelled
         + theta**2 * q1 * (1 - q1) / m.positives
         + (1 - theta) ** 2 * q0 * (1 - q0) / m.negatives
     ) / m.youden**2
-    found = np.diag(covariance(rogan_gladen.specific_influence(evidence, 0), evidence))
+    found = np.diag(covariance(rogan_gladen.SPECIFIC.influence(evidence, 0), evidence))
     assert np.allclose(found, formula[0], rtol=ROUNDING)
 
 
@@ -71,8 +71,8 @@ def test_shared_rogan_gladen_difference_variance(item_counts):
     delta = d.mean() / youden
     calibration = q1 * (1 - q1) / m.positives[0, 0] + q0 * (1 - q0) / m.negatives[0, 0]
     formula = (d.var() / len(d) + delta**2 * calibration) / youden**2
-    cov = covariance(rogan_gladen.shared_influence(evidence, 0), evidence)
-    point = rogan_gladen.shared_point(m)[0]
+    cov = covariance(rogan_gladen.SHARED.influence(evidence, 0), evidence)
+    point = rogan_gladen.SHARED.point(m)[0]
     assert point[0] - point[1] == pytest.approx(delta, rel=ROUNDING)
     assert difference_variance(cov, np.array([0]), np.array([1]))[0] == pytest.approx(formula, rel=ROUNDING)
 
@@ -136,7 +136,7 @@ def test_shared_ppi_with_lambda_1_over_j_is_rogan_gladen(item_counts, seed, runs
     m = evidence.plain
     shift = (m.mean_v_unlabelled - m.mean_v_labelled[:, [0]]) / m.youden[0, 0]
     same = m.mean_y[:, [0]] + shift
-    assert np.allclose(same, rogan_gladen.shared_point(m), atol=1e-12 / m.youden[0, 0])
+    assert np.allclose(same, rogan_gladen.SHARED.point(m), atol=1e-12 / m.youden[0, 0])
 
 
 @settings(max_examples=25)

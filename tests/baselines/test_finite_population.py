@@ -73,7 +73,7 @@ def test_labels_alone_have_cochrans_variance(item_counts):
     """Cochran 1977, eq. 2.14: (1 − f)s²/n; the Wilson interval rests on n/(1 − f) items."""
     y, verdict, label = simulated(np.random.default_rng(4))
     evidence = Evidence.from_patterns(item_counts(label, verdict).items["judge"])
-    found = estimators.LABELLED_FINITE.covariance(evidence, 1)
+    found = estimators.LABELLED.finite.covariance(evidence, 1)
     shown = y[label[:, 0] >= 0]
     np.testing.assert_allclose(found, 0.75 * np.cov(shown.T) / 100, rtol=1e-10)
 
@@ -124,7 +124,7 @@ def test_models_without_a_common_labelled_item_get_the_widest_difference(item_co
     label = np.full((60, 2), -1)
     label[:20, 0], label[20:40, 1] = y[:20, 0], y[20:40, 1]
     evidence = Evidence.from_patterns(item_counts(label, y).items["judge"])
-    cov = estimators.LABELLED_FINITE.covariance(evidence, 0)
+    cov = estimators.LABELLED.finite.covariance(evidence, 0)
     spread = np.sqrt([y[:20, 0].var(), y[20:40, 1].var()])
     assert cov[0, 1] == pytest.approx(-spread.prod() / 60, rel=1e-10)
 
@@ -180,7 +180,7 @@ def test_clusters_are_respected(item_counts):
     counts = item_counts(label, effect, cluster=np.repeat(np.arange(40), 5))
     evidence = Evidence.from_patterns(counts.items["judge"], clustered=True)
     per_cluster = effect[:100:5, 0]
-    found = estimators.LABELLED_FINITE.covariance(evidence, 0)[0, 0]
+    found = estimators.LABELLED.finite.covariance(evidence, 0)[0, 0]
     assert found == pytest.approx(0.5 * per_cluster.var(ddof=1) / 20, rel=1e-9)
     assert labelled_share(evidence).tolist() == [0.5]
     assert np.isnan(

@@ -236,7 +236,8 @@ def test_bootstrap_intervals_cover_the_mean_flip_rate() -> None:
 
 
 def _flip_interval(frame: pd.DataFrame) -> tuple[float, float]:
-    from bayesjudge.baselines.reliability.outcomes import bootstrap_column, flip_rate, item_means, resampled_means
+    from bayesjudge.baselines.reliability.means import bootstrap_column, item_means, resampled_means
+    from bayesjudge.baselines.reliability.outcomes import flip_rate
 
     values = flip_rate(frame[["n_a", "n_b"]].to_numpy())[:, None]
     replicates = resampled_means(values, replicates=500, rng=np.random.default_rng(0))

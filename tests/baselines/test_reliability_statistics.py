@@ -15,11 +15,24 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 from bayesjudge.baselines.reliability.agreement import METRICS, krippendorff_alpha
 from bayesjudge.baselines.reliability.curve import majority_match, mean_curve, minimum_trials
-from bayesjudge.baselines.reliability.gap import wilcoxon_test
-from bayesjudge.baselines.reliability.groups import cohen_d, eta_squared, kruskal_wallis, mann_whitney, strata
 from bayesjudge.baselines.reliability.icc import FORMS, icc, mean_squares, one_way, variances
-from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority
-from bayesjudge.baselines.reliability.position import order_p, position_effect, sign_test
+from bayesjudge.baselines.reliability.outcomes import (
+    disagreement,
+    entropy,
+    flip_rate,
+    majority,
+    order_p,
+    position_effect,
+    sign_test,
+)
+from bayesjudge.baselines.reliability.rank_tests import (
+    cohen_d,
+    eta_squared,
+    kruskal_wallis,
+    mann_whitney,
+    strata,
+    wilcoxon_test,
+)
 from bayesjudge.datasets import coin_flip
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.agreement import cohen_kappa, folded, gwet_ac1, half_turned, raw_agreement

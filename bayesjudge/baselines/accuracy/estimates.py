@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from bayesjudge.baselines.accuracy.estimator import Estimator, Solution, solve
-from bayesjudge.baselines.accuracy.methods import ANALYTIC, HALVED, RESAMPLED, AnalyticMethod, Fitted, choose
+from bayesjudge.baselines.accuracy.methods import ANALYTIC, HALVED, RESAMPLED, AnalyticMethod, choose
 from bayesjudge.baselines.common import intervals
 from bayesjudge.baselines.common.bootstrap import half_replicates, resampled_moments
 from bayesjudge.baselines.common.columns import (
@@ -25,8 +26,8 @@ from bayesjudge.baselines.common.columns import (
     rows,
     slices,
 )
-from bayesjudge.baselines.common.moments import Array, Codes, Evidence, Moments
-from bayesjudge.baselines.common.variance import correlation, difference_variance, independent_units
+from bayesjudge.baselines.common.moments import Evidence, Moments
+from bayesjudge.baselines.common.variance import correlation, difference_variance
 from bayesjudge.counts import VerdictCounts
 from bayesjudge.estimates import Estimates, Population, estimand_of
 
@@ -101,14 +102,14 @@ def accuracy_baselines(
     chosen = choose(methods, replicates=bootstrap, population=population, weighted=counts.weighted)
     accuracies, differences = [], []
     units = list(counts.models), pair_names(counts.models)
-    for number, part in enumerate(slices(counts, judge, prob=prob, bootstrap=bootstrap, reference=reference)):
+    parts = slices(counts, judge, prob=prob, bootstrap=bootstrap, reference=reference)
+    for number, (group, evidence) in enumerate(parts):
         streams = np.random.SeedSequence([seed, number]).spawn(2)
-        for method, estimator, accuracy, difference in _fitted(
-            part.evidence, chosen, prob, bootstrap, streams, population=population
-        ):
+        fitted = _fitted(evidence, chosen, prob, bootstrap, streams, population=population)
+        for method, estimator, accuracy, difference in fitted:
             whose = "all models" if reference is None else reference
             note = f"calibrated on labels of {whose}" if estimator.shared else ""
-            fixed = {"method": method, "prob": prob, "group": part.group}
+            fixed = {"method": method, "prob": prob, "group": group}
             accuracies += rows(noted(accuracy, [note] * len(units[0])), units[0], estimand=names[0], **fixed)
             differences += rows(noted(difference, [note] * len(units[1])), units[1], estimand=names[1], **fixed)
     return Estimates.from_rows(accuracies + differences)
@@ -125,11 +126,8 @@ def _fitted(
 ) -> Iterator[tuple[str, Estimator, Column, Column]]:
     for name in chosen:
         if name in ANALYTIC:
-            yield (
-                name,
-                ANALYTIC[name].estimator,
-                *analytic(ANALYTIC[name], evidence, prob=prob, population=population),
-            )
+            method = ANALYTIC[name]
+            yield name, method.estimator, *analytic(method, evidence, prob=prob, population=population)
     # One stream for each set of replicates: choosing fewer methods does not change the others.
     for family, draw, stream in ((RESAMPLED, resampled_moments, streams[0]), (HALVED, half_replicates, streams[1])):
         wanted = [name for name in chosen if name in family]
@@ -147,34 +145,19 @@ def analytic(
     # Paired differences are of unclipped estimates (clipping one side would bias them); MOVER combines
     # limits that stay in [0, 1], so its points must too.
     point = found.point if method.paired or not method.bounded else np.clip(found.point, 0.0, 1.0)
-    fit = Fitted(
-        evidence=evidence,
-        point=point,
-        variance=np.diag(found.covariance),
-        left=found.left,
-        z=intervals.normal_quantile(prob),
-        units=independent_units(evidence, method.estimator.items(evidence)),
-    )
-    context = _single(method.estimator, evidence, found, bounded=method.bounded)
-    limits = [np.where(found.exact, point, limit) for limit in method.limits(fit)]
-    accuracy = finished(found.point, limits[0], limits[1], context=context)
-    return accuracy, _differences(method, fit, accuracy, found)
-
-
-def _differences(method: AnalyticMethod, fit: Fitted, accuracy: Column, found: Solution) -> Column:
-    first, second = pairs(len(fit.point))
-    delta = fit.point[first] - fit.point[second]
+    z = intervals.normal_quantile(prob)
+    limits = method.limits(evidence, replace(found, point=point), z)
+    one = _single(method.estimator, evidence, found, bounded=method.bounded)
+    accuracy = finished(found.point, *(np.where(found.exact, point, limit) for limit in limits), context=one)
+    first, second = pairs(len(point))
+    delta, cov = point[first] - point[second], found.covariance
     if method.paired:
-        limits = intervals.wald(delta, difference_variance(found.covariance, first, second), fit.z)
+        between = intervals.wald(delta, difference_variance(cov, first, second), z)
     else:
-        one, other = _terms(fit, accuracy, first), _terms(fit, accuracy, second)
-        limits = intervals.mover(one, other, correlation(found.covariance, first, second))
-    context = _paired(method.estimator, fit.evidence, found, bounded=method.bounded)
-    return finished(delta, *limits, context=context)
-
-
-def _terms(fit: Fitted, accuracy: Column, chosen: Codes) -> tuple[Array, Array, Array]:
-    return fit.point[chosen], accuracy.lower[chosen], accuracy.upper[chosen]
+        terms = [(point[each], accuracy.lower[each], accuracy.upper[each]) for each in (first, second)]
+        between = intervals.mover(*terms, correlation(cov, first, second))
+    two = _paired(method.estimator, evidence, found, bounded=method.bounded)
+    return accuracy, finished(delta, *between, context=two)
 
 
 def resampled(estimator: Estimator, evidence: Evidence, moments: Moments, *, prob: float) -> tuple[Column, Column]:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.moments import Array, Evidence, Moments, ratio
-from bayesjudge.baselines.common.variance import covariance
+from bayesjudge.baselines.common.variance import covariance, independent_units
 from bayesjudge.estimates import Population
 
 
@@ -75,8 +75,9 @@ class Estimator:
     finite: Finite | None = None
 
 
-#: Caution where these items leave nothing open.
+#: Cautions where these items leave nothing open.
 ALL_LABELLED = "every item is labelled: nothing left to estimate"
+VERDICTS_ALONE = "the judge taken for the truth: no sampling error on these items, its bias in no interval"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,6 +86,7 @@ class Solution:
 
     point: Estimates, NaN where undefined.
     covariance: Of their errors.
+    units: Independent units behind them.
     left: Share of the labels' variance that is left: 1 for the superpopulation, ``1 − f`` for these items.
     exact: Where nothing is left to estimate.
     reasons, cautions: As in `Estimator`.
@@ -92,6 +94,7 @@ class Solution:
 
     point: Array
     covariance: Array
+    units: Array
     left: Array
     exact: NDArray[np.bool_]
     reasons: list[str]
@@ -108,6 +111,7 @@ def solve(
         return Solution(
             point=estimator.point(moments)[0],
             covariance=covariance(estimator.influence(evidence, ddof), evidence),
+            units=independent_units(evidence, estimator.items(evidence)),
             left=np.ones(size),
             exact=np.zeros(size, dtype=bool),
             reasons=estimator.reasons(moments),
@@ -120,26 +124,17 @@ def _on_items(estimator: Estimator, finite: Finite, evidence: Evidence, ddof: in
     moments, cov = evidence.plain, finite.covariance(evidence, ddof)
     complete = (moments.labelled[0] > 0) & (moments.unlabelled[0] == 0)
     judged = np.full(len(complete), finite.verdicts_only)
+    known = texts(len(complete), [(judged, VERDICTS_ALONE), (complete, ALL_LABELLED)])
+    reasons, cautions = estimator.reasons(moments), estimator.cautions(moments)
     return Solution(
         point=np.where(complete & ~judged, moments.mean_y[0], finite.point(evidence)),
         covariance=np.where(complete[:, None] | complete, 0.0, cov),
+        units=independent_units(evidence, estimator.items(evidence)),
         left=1.0 - labelled_share(evidence),
         exact=complete | judged,
-        reasons=_unless(complete, estimator.reasons(moments)),
-        cautions=_cautions(estimator, finite, evidence, complete),
+        reasons=["" if done else reason for done, reason in zip(complete, reasons, strict=True)],
+        cautions=[mine or other for mine, other in zip(known, cautions, strict=True)],
     )
-
-
-def _unless(complete: NDArray[np.bool_], reasons: list[str]) -> list[str]:
-    return ["" if known else reason for known, reason in zip(complete, reasons, strict=True)]
-
-
-def _cautions(estimator: Estimator, finite: Finite, evidence: Evidence, complete: NDArray[np.bool_]) -> list[str]:
-    if finite.verdicts_only:
-        text = "the judge taken for the truth: no sampling error on these items, its bias in no interval"
-        return [text] * len(complete)
-    known = texts(len(complete), [(complete, ALL_LABELLED)])
-    return [mine or other for mine, other in zip(known, estimator.cautions(evidence.plain), strict=True)]
 
 
 #: A correction factor below this is a difference of equal fractions.

@@ -52,20 +52,10 @@ def naive_items(evidence: Evidence) -> Array:
     return np.where(evidence.plain.unlabelled > 0, evidence.unlabelled, evidence.labelled)
 
 
-def naive_reasons(moments: Moments) -> list[str]:
-    """Undefined only without any verdict."""
-    return texts(moments.total.shape[1], [(moments.total[0] == 0, "no verdict")])
-
-
 def naive_cautions(moments: Moments) -> list[str]:
     """Say where the labelled items stand in for test items."""
     labelled_only = (moments.unlabelled[0] == 0) & (moments.labelled[0] > 0)
     return texts(len(labelled_only), [(labelled_only, "no unlabelled item: verdicts on the labelled ones")])
-
-
-def labelled_point(moments: Moments) -> Array:
-    """Mean label (B, M)."""
-    return moments.mean_y
 
 
 def labelled_influence(evidence: Evidence, ddof: int) -> Array:
@@ -77,11 +67,6 @@ def labelled_influence(evidence: Evidence, ddof: int) -> Array:
 def labelled_reasons(moments: Moments) -> list[str]:
     """Undefined without a label."""
     return texts(moments.labelled.shape[1], [(moments.labelled[0] == 0, "no labelled item")])
-
-
-def labelled_items(evidence: Evidence) -> Array:
-    """Labelled items."""
-    return evidence.labelled
 
 
 def tuned(moments: Moments) -> Array:
@@ -97,41 +82,9 @@ def rectified(moments: Moments, lam: Array) -> Array:
     return moments.mean_y + shift
 
 
-def _one(moments: Moments) -> Array:
-    return np.ones_like(moments.labelled)
-
-
-def _share_unlabelled(moments: Moments) -> Array:
-    return np.nan_to_num(ratio(moments.unlabelled, moments.total))
-
-
-def _influence(evidence: Evidence, ddof: int, lam: Array) -> Array:
-    # λ̂'s own sampling error has no first-order effect: it multiplies a difference with mean 0.
-    labels = residual_influence(evidence, ddof, lam)
-    tests = evidence.unlabelled * lam * (evidence.v - evidence.plain.mean_v_unlabelled)
-    return labels + np.where(lam == 0, 0.0, tests * mean_scale(evidence, evidence.unlabelled, ddof))
-
-
-def _finite(lam_of: Callable[[Moments], Array]) -> Finite:
-    """On these items the estimate is the same; its error is that of ``y − bv`` with ``b = λ/(1 − f)``."""
-
-    def cov(evidence: Evidence, ddof: int) -> Array:
-        left = 1.0 - labelled_share(evidence)[None, :]
-        slope = np.nan_to_num(ratio(lam_of(evidence.plain), left))
-        return residual_covariance(residual_influence(evidence, ddof, slope), evidence)
-
-    return Finite(point=lambda evidence: rectified(evidence.plain, lam_of(evidence.plain))[0], covariance=cov)
-
-
-def _no_label(moments: Moments) -> list[str]:
-    return texts(moments.labelled.shape[1], [(moments.labelled[0] == 0, "no labelled item")])
-
-
 def _no_label_or_test(moments: Moments) -> list[str]:
-    return texts(
-        moments.labelled.shape[1],
-        [(moments.labelled[0] == 0, "no labelled item"), (moments.unlabelled[0] == 0, "no unlabelled item")],
-    )
+    cases = [(moments.labelled[0] == 0, "no labelled item"), (moments.unlabelled[0] == 0, "no unlabelled item")]
+    return texts(moments.labelled.shape[1], cases)
 
 
 def _labels_alone(moments: Moments) -> list[str]:
@@ -140,16 +93,32 @@ def _labels_alone(moments: Moments) -> list[str]:
 
 
 def with_lambda(
-    lam: Callable[[Moments], Array], reasons: Callable[[Moments], list[str]], cautions: Callable[[Moments], list[str]]
+    lam_of: Callable[[Moments], Array],
+    reasons: Callable[[Moments], list[str]] = labelled_reasons,
+    cautions: Callable[[Moments], list[str]] = no_notes,
 ) -> Estimator:
-    """Estimator ``ȳ_L + λ(v̄_U − v̄_L)`` for one way to choose λ."""
-    return Estimator(
-        point=lambda moments: rectified(moments, lam(moments)),
-        influence=lambda evidence, ddof: _influence(evidence, ddof, lam(evidence.plain)),
-        reasons=reasons,
-        cautions=cautions,
-        finite=_finite(lam),
-    )
+    """Estimator ``ȳ_L + λ(v̄_U − v̄_L)`` for one way to choose λ.
+
+    On these items the estimate is the same; its error is that of ``y − bv`` with ``b = λ/(1 − f)``.
+    """
+
+    def influence(evidence: Evidence, ddof: int) -> Array:
+        # λ̂'s own sampling error has no first-order effect: it multiplies a difference with mean 0.
+        lam = lam_of(evidence.plain)
+        tests = evidence.unlabelled * lam * (evidence.v - evidence.plain.mean_v_unlabelled)
+        tests = np.where(lam == 0, 0.0, tests * mean_scale(evidence, evidence.unlabelled, ddof))
+        return residual_influence(evidence, ddof, lam) + tests
+
+    def finite_covariance(evidence: Evidence, ddof: int) -> Array:
+        left = 1.0 - labelled_share(evidence)[None, :]
+        slope = np.nan_to_num(ratio(lam_of(evidence.plain), left))
+        return residual_covariance(residual_influence(evidence, ddof, slope), evidence)
+
+    def point(moments: Moments) -> Array:
+        return rectified(moments, lam_of(moments))
+
+    finite = Finite(point=lambda evidence: point(evidence.plain)[0], covariance=finite_covariance)
+    return Estimator(point=point, influence=influence, reasons=reasons, cautions=cautions, finite=finite)
 
 
 def slope(moments: Moments) -> Array:
@@ -179,10 +148,6 @@ def residual_influence(evidence: Evidence, ddof: int, beta: Array) -> Array:
     return evidence.labelled * residual * mean_scale(evidence, evidence.labelled, ddof)
 
 
-def _finite_covariance(evidence: Evidence, ddof: int) -> Array:
-    return residual_covariance(residual_influence(evidence, ddof, slope(evidence.plain)), evidence)
-
-
 def eif_reasons(moments: Moments) -> list[str]:
     """Undefined without labels, or where a verdict occurs that no labelled item has."""
     constant = np.isnan(slope(moments)[0])
@@ -190,53 +155,47 @@ def eif_reasons(moments: Moments) -> list[str]:
     return texts(len(constant), [(moments.labelled[0] == 0, "no labelled item"), (constant, value)])
 
 
-#: On these items all verdicts are known: whoever takes the judge for the truth has nothing left to estimate.
-NAIVE_FINITE = Finite(
-    point=lambda evidence: evidence.plain.mean_v[0],
-    covariance=lambda evidence, _: np.zeros((evidence.v.shape[1], evidence.v.shape[1])),
-    verdicts_only=True,
-)
-
-
 NAIVE = Estimator(
     point=naive_point,
     influence=naive_influence,
-    reasons=naive_reasons,
+    reasons=lambda moments: texts(moments.total.shape[1], [(moments.total[0] == 0, "no verdict")]),
     cautions=naive_cautions,
     items=naive_items,
-    finite=NAIVE_FINITE,
+    # On these items all verdicts are known: whoever takes the judge for the truth has nothing left to estimate.
+    finite=Finite(
+        point=lambda evidence: evidence.plain.mean_v[0],
+        covariance=lambda evidence, _: np.zeros((evidence.v.shape[1], evidence.v.shape[1])),
+        verdicts_only=True,
+    ),
 )
-
-
-#: On these items the finite-population correction of a sample mean (Cochran 1977, eq. 2.14).
-LABELLED_FINITE = Finite(
-    point=lambda evidence: labelled_point(evidence.plain)[0],
-    covariance=lambda evidence, ddof: residual_covariance(labelled_influence(evidence, ddof), evidence),
-)
-
 
 LABELLED = Estimator(
-    point=labelled_point,
+    point=lambda moments: moments.mean_y,
     influence=labelled_influence,
     reasons=labelled_reasons,
-    items=labelled_items,
-    finite=LABELLED_FINITE,
+    items=lambda evidence: evidence.labelled,
+    # On these items the finite-population correction of a sample mean (Cochran 1977, eq. 2.14).
+    finite=Finite(
+        point=lambda evidence: evidence.plain.mean_y[0],
+        covariance=lambda evidence, ddof: residual_covariance(labelled_influence(evidence, ddof), evidence),
+    ),
 )
 
+PPI = with_lambda(lambda moments: np.ones_like(moments.labelled), _no_label_or_test)
 
-PPI = with_lambda(_one, _no_label_or_test, no_notes)
-
-
-PPI_PLUS = with_lambda(tuned, _no_label, _labels_alone)
-
+PPI_PLUS = with_lambda(tuned, cautions=_labels_alone)
 
 #: For a v that is itself the prediction of y: ``ȳ_L + v̄ − v̄_L`` with v̄ over all items, the EIF of slope 1.
-PREDICTED = with_lambda(_share_unlabelled, _no_label, no_notes)
-
+PREDICTED = with_lambda(lambda moments: np.nan_to_num(ratio(moments.unlabelled, moments.total)))
 
 EIF = Estimator(
     point=eif_point,
     influence=eif_influence,
     reasons=eif_reasons,
-    finite=Finite(point=lambda evidence: eif_point(evidence.plain)[0], covariance=_finite_covariance),
+    finite=Finite(
+        point=lambda evidence: eif_point(evidence.plain)[0],
+        covariance=lambda evidence, ddof: residual_covariance(
+            residual_influence(evidence, ddof, slope(evidence.plain)), evidence
+        ),
+    ),
 )

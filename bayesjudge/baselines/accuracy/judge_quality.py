@@ -80,10 +80,10 @@ def judge_quality(
     models, between = list(counts.models), pair_names(counts.models)
     single: list[dict[str, Any]] = []
     paired: list[dict[str, Any]] = []
-    for number, part in enumerate(slices(counts, judge, prob=prob, bootstrap=bootstrap)):
+    for number, (group, evidence) in enumerate(slices(counts, judge, prob=prob, bootstrap=bootstrap)):
         rng = np.random.default_rng(np.random.SeedSequence([seed, number]))
-        for estimand, method, column in _columns(part.evidence, prob, bootstrap, rng):
-            fixed = {"estimand": estimand, "method": method, "prob": prob, "group": part.group}
+        for estimand, method, column in _columns(evidence, prob, bootstrap, rng):
+            fixed = {"estimand": estimand, "method": method, "prob": prob, "group": group}
             pairwise = estimand == "delta_youden"
             (paired if pairwise else single).extend(rows(column, between if pairwise else models, **fixed))
     return Estimates.from_rows(single + paired)
@@ -94,8 +94,7 @@ def _columns(
 ) -> Iterator[tuple[str, str, Column]]:
     yield from _closed_form(evidence, intervals.normal_quantile(prob))
     if replicates:
-        moments = resampled_moments(evidence, replicates=replicates, rng=rng)
-        yield from _bootstrapped(evidence, moments, prob)
+        yield from _bootstrapped(evidence, resampled_moments(evidence, replicates=replicates, rng=rng), prob)
 
 
 def _closed_form(evidence: Evidence, z: float) -> Iterator[tuple[str, str, Column]]:
@@ -156,30 +155,13 @@ def _bootstrapped(evidence: Evidence, moments: Moments, prob: float) -> Iterator
 
 
 def _context(evidence: Evidence, estimand: str) -> Context:
-    reasons = _reasons(evidence.plain, estimand)
-    return Context(
-        n=_items(evidence, estimand),
-        reasons=reasons,
-        cautions=[""] * len(reasons),
-        bounds=_BOUNDS[estimand],
-        bounded=True,
-        no_error=no_error(evidence),
-    )
-
-
-def _reasons(moments: Moments, estimand: str) -> list[str]:
-    size = moments.labelled.shape[1]
-    no1, no0 = moments.positives[0] == 0, moments.negatives[0] == 0
-    cases = [(no1, "no labelled item with label 1"), (no0, "no labelled item with label 0")]
-    used = {"sensitivity": cases[:1], "specificity": cases[1:]}.get(estimand, cases)
-    reasons = texts(size, used)
-    return pair_reasons(reasons) if estimand == "delta_youden" else reasons
-
-
-def _items(evidence: Evidence, estimand: str) -> Array:
     moments = evidence.plain
+    right = (moments.positives[0] == 0, "no labelled item with label 1")
+    wrong = (moments.negatives[0] == 0, "no labelled item with label 0")
+    behind = {"sensitivity": (moments.positives, [right]), "specificity": (moments.negatives, [wrong])}
+    items, cases = behind.get(estimand, (moments.labelled, [right, wrong]))
+    n, reasons = items[0], texts(items.shape[1], cases)
     if estimand == "delta_youden":
-        return pair_items(evidence.labelled, evidence)
-    counts = {"sensitivity": moments.positives, "specificity": moments.negatives, "youden": moments.labelled}
-    items: Array = counts[estimand][0]
-    return items
+        n, reasons = pair_items(evidence.labelled, evidence), pair_reasons(reasons)
+    cautions, bounds = [""] * len(reasons), _BOUNDS[estimand]
+    return Context(n=n, reasons=reasons, cautions=cautions, bounds=bounds, bounded=True, no_error=no_error(evidence))

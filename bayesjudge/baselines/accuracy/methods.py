@@ -9,40 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesjudge.baselines.accuracy import estimators, mle, rogan_gladen
-from bayesjudge.baselines.accuracy.estimator import Estimator
+from bayesjudge.baselines.accuracy.estimator import Estimator, Solution
 from bayesjudge.baselines.common import intervals
 from bayesjudge.baselines.common.moments import Array, Evidence, ratio
 from bayesjudge.baselines.common.variance import effective_size, independent_units
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Population
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Fitted:
-    """What a rule for limits may use.
-
-    evidence: The data.
-    point, variance, units: Estimates, their variances, and the independent units behind them.
-    left: Share of the labels' variance that is left (see `Solution`).
-    z: Normal quantile.
-    """
-
-    evidence: Evidence
-    point: Array
-    variance: Array
-    units: Array
-    left: Array
-    z: float
-
-
-type LimitRule = Callable[[Fitted], tuple[Array, Array]]
+#: Data, estimates and the normal quantile → limits (M,) of the accuracies.
+type LimitRule = Callable[[Evidence, Solution, float], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyticMethod:
     """An estimator with a closed-form interval.
 
-    limits: `Fitted` → limits (M,) of the accuracies.
+    paired: Whether differences have limits from their own variance, else MOVER's from the accuracies' limits.
     ddof: Divisor ``n − ddof`` of the variances.
     bounded: Whether estimates and limits stay in [0, 1] (differences in [−1, 1]).
     """
@@ -54,30 +36,22 @@ class AnalyticMethod:
     bounded: bool = False
 
 
-def _wald(fit: Fitted) -> tuple[Array, Array]:
-    return intervals.wald(fit.point, fit.variance, fit.z)
+def _wald(_: Evidence, found: Solution, z: float) -> tuple[Array, Array]:
+    return intervals.wald(found.point, np.diag(found.covariance), z)
 
 
-def _wilson(fit: Fitted) -> tuple[Array, Array]:
-    n = effective_size(fit.point, fit.variance, ratio(fit.units, fit.left))
-    return intervals.wilson(fit.point, np.where(n > 0, n, np.nan), fit.z)
+def _wilson(_: Evidence, found: Solution, z: float) -> tuple[Array, Array]:
+    n = effective_size(found.point, np.diag(found.covariance), ratio(found.units, found.left))
+    return intervals.wilson(found.point, np.where(n > 0, n, np.nan), z)
 
 
-def _logit(fit: Fitted) -> tuple[Array, Array]:
-    labels = np.nan_to_num(ratio(independent_units(fit.evidence, fit.evidence.labelled), fit.left))
-    return intervals.logit(fit.point, fit.variance, labels, fit.z)
+def _logit(evidence: Evidence, found: Solution, z: float) -> tuple[Array, Array]:
+    labels = np.nan_to_num(ratio(independent_units(evidence, evidence.labelled), found.left))
+    return intervals.logit(found.point, np.diag(found.covariance), labels, z)
 
 
-def _profile(fit: Fitted) -> tuple[Array, Array]:
-    return mle.profile_limits(fit.evidence, z=fit.z)
-
-
-def _adjusted_shared(fit: Fitted) -> tuple[Array, Array]:
-    return rogan_gladen.lang_reiczigel_limits(fit.evidence, shared=True, z=fit.z)
-
-
-def _adjusted_specific(fit: Fitted) -> tuple[Array, Array]:
-    return rogan_gladen.lang_reiczigel_limits(fit.evidence, shared=False, z=fit.z)
+def _adjusted(*, shared: bool) -> LimitRule:
+    return lambda evidence, _, z: rogan_gladen.lang_reiczigel_limits(evidence, shared=shared, z=z)
 
 
 def normal(estimator: Estimator) -> AnalyticMethod:
@@ -100,15 +74,15 @@ ANALYTIC = {
     "labelled": _combined(estimators.LABELLED, _wilson),
     "rogan-gladen[shared]": normal(rogan_gladen.SHARED),
     "rogan-gladen[specific]": normal(rogan_gladen.SPECIFIC),
-    "rogan-gladen[shared,lang-reiczigel]": _combined(rogan_gladen.SHARED, _adjusted_shared),
-    "rogan-gladen[specific,lang-reiczigel]": _combined(rogan_gladen.SPECIFIC, _adjusted_specific),
+    "rogan-gladen[shared,lang-reiczigel]": _combined(rogan_gladen.SHARED, _adjusted(shared=True)),
+    "rogan-gladen[specific,lang-reiczigel]": _combined(rogan_gladen.SPECIFIC, _adjusted(shared=False)),
     "ppi": normal(estimators.PPI),
     "ppi[logit]": on_logit(estimators.PPI),
     "ppi++": normal(estimators.PPI_PLUS),
     "ppi++[logit]": on_logit(estimators.PPI_PLUS),
     "eif": normal(estimators.EIF),
     "eif[logit]": on_logit(estimators.EIF),
-    "mle": _combined(mle.ESTIMATOR, _profile),
+    "mle": _combined(mle.ESTIMATOR, lambda evidence, _, z: mle.profile_limits(evidence, z=z)),
     # For labels drawn with known, unequal probabilities, which weigh every sum over labels: the Hájek mean,
     # and the mean of predictions plus weighted residuals (Robins, Rotnitzky & Zhao 1994).
     "ipw": _combined(estimators.LABELLED, _wilson),

@@ -82,16 +82,6 @@ def _point(moments: Moments, calibration: Codes) -> Array:
     return ratio(numerator, np.where(youden > SMALLEST_J, youden, 0.0))
 
 
-def specific_point(moments: Moments) -> Array:
-    """``(p̂ + q̂0 − 1)/Ĵ`` (B, M), each model with its own labels; NaN where J ≤ 0."""
-    return _point(moments, _own(moments))
-
-
-def shared_point(moments: Moments) -> Array:
-    """``(p̂ + q̂0 − 1)/Ĵ`` (B, M), every model with the labels of all, or of the reference; NaN where J ≤ 0."""
-    return _point(moments, _shared(moments))
-
-
 def _influence(evidence: Evidence, ddof: int, calibration: Codes) -> Array:
     moments = evidence.plain
     theta, youden = _point(moments, calibration), Calibration.of(moments).youden[:, calibration]
@@ -121,16 +111,6 @@ def _mean_influence(marks: Array, value: Array, mean: Array, evidence: Evidence,
     every = _with_all(marks)
     known = np.where(every > 0, np.nan_to_num(mean), 0.0)
     return (_with_all(marks * value) - every * known) * mean_scale(evidence, every, ddof)
-
-
-def specific_influence(evidence: Evidence, ddof: int) -> Array:
-    """Delta method, own labels: squares sum to METHODS 1.2's variance."""
-    return _influence(evidence, ddof, _own(evidence.plain))
-
-
-def shared_influence(evidence: Evidence, ddof: int) -> Array:
-    """Delta method, shared labels: differences' squares sum to METHODS 1.5's (seed Appendix B)."""
-    return _influence(evidence, ddof, _shared(evidence.plain))
 
 
 def _reasons(moments: Moments, calibration: Codes) -> list[str]:
@@ -167,22 +147,6 @@ def _cautions(moments: Moments, calibration: Codes) -> list[str]:
 def _shared_items(evidence: Evidence) -> Array:
     own = evidence.labelled if evidence.reference is None else evidence.labelled[:, [evidence.reference]]
     return evidence.unlabelled + own.sum(axis=1, keepdims=True)
-
-
-def _finite(calibrated: Callable[[Moments], Codes]) -> Finite:
-    def theta(evidence: Evidence) -> Array:
-        return np.asarray(_point(evidence.plain, calibrated(evidence.plain))[0])
-
-    def cov(evidence: Evidence, ddof: int) -> Array:
-        return items_covariance(
-            evidence,
-            ddof,
-            theta=theta(evidence),
-            calibration=calibrated(evidence.plain),
-            quality=quality_influence(evidence, ddof),
-        )
-
-    return Finite(point=lambda evidence: items_point(evidence, theta(evidence)), covariance=cov)
 
 
 def lang_reiczigel(p: Array, q0: Array, q1: Array, *, n: Array, m0: Array, m1: Array, z: float) -> tuple[Array, Array]:
@@ -285,24 +249,35 @@ def _error_correlation(evidence: Evidence, ddof: int) -> Array:
     return found
 
 
-SPECIFIC = Estimator(
-    point=specific_point,
-    influence=specific_influence,
-    reasons=lambda moments: _reasons(moments, _own(moments)),
-    cautions=lambda moments: _cautions(moments, _own(moments)),
-    items=observed,
-    bounded=True,
-    finite=_finite(_own),
-)
+def _estimator(
+    calibration: Callable[[Moments], Codes], items: Callable[[Evidence], Array], *, shared: bool
+) -> Estimator:
+    """The family ``(p̂ + q̂0 − 1)/Ĵ``, NaN where J ≤ 0, its variance by the delta method.
+
+    calibration: Whose labels calibrate the judge for each model, as columns of `Calibration`.
+    """
+
+    def theta(evidence: Evidence) -> Array:
+        return np.asarray(_point(evidence.plain, calibration(evidence.plain))[0])
+
+    def finite_covariance(evidence: Evidence, ddof: int) -> Array:
+        quality = quality_influence(evidence, ddof)
+        chosen = calibration(evidence.plain)
+        return items_covariance(evidence, ddof, theta=theta(evidence), calibration=chosen, quality=quality)
+
+    return Estimator(
+        point=lambda moments: _point(moments, calibration(moments)),
+        influence=lambda evidence, ddof: _influence(evidence, ddof, calibration(evidence.plain)),
+        reasons=lambda moments: _reasons(moments, calibration(moments)),
+        cautions=lambda moments: _cautions(moments, calibration(moments)),
+        items=items,
+        bounded=True,
+        shared=shared,
+        finite=Finite(point=lambda evidence: items_point(evidence, theta(evidence)), covariance=finite_covariance),
+    )
 
 
-SHARED = Estimator(
-    point=shared_point,
-    influence=shared_influence,
-    reasons=lambda moments: _reasons(moments, _shared(moments)),
-    cautions=lambda moments: _cautions(moments, _shared(moments)),
-    items=_shared_items,
-    bounded=True,
-    shared=True,
-    finite=_finite(_shared),
-)
+#: Each model with its own labels: squares of influences sum to METHODS 1.2's variance.
+SPECIFIC = _estimator(_own, observed, shared=False)
+#: Every model with the labels of all, or of the reference: differences' squares sum to METHODS 1.5's (seed Appendix B).
+SHARED = _estimator(_shared, _shared_items, shared=True)

@@ -101,14 +101,7 @@ def percentiles(blocks: Iterable[Array], variance: Array, *, prob: float, contex
     known, (low, high) = defined & ~np.isnan(variance), context.bounds
     lower = np.where(known, np.where(np.isfinite(lower), lower, low), np.nan)
     upper = np.where(known, np.where(np.isfinite(upper), upper, high), np.nan)
-    counting = Context(
-        n=context.n,
-        reasons=context.reasons,
-        cautions=cautions,
-        bounds=context.bounds,
-        bounded=context.bounded,
-        no_error=context.no_error,
-    )
+    counting = replace(context, cautions=cautions, exact=None)
     return finished(point, lower, upper, context=counting)
 
 
@@ -151,28 +144,20 @@ def difference_blocks(values: Array) -> Iterator[Array]:
         yield values[first[block]] - values[second[block]]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Slice:
-    """All items (``group`` empty) or one group's."""
-
-    group: str
-    evidence: Evidence
-
-
 def slices(
     counts: VerdictCounts, judge: str, *, prob: float, bootstrap: int, reference: str | None = None
-) -> Iterator[Slice]:
-    """Check the options, then yield the overall evidence and, where there are groups, each group's."""
+) -> Iterator[tuple[str, Evidence]]:
+    """Check the options, then yield the evidence over all items (named ``""``) and, where there are groups, each's."""
     _check(counts, judge, prob, bootstrap, reference)
     patterns, clustered = counts.items[judge], counts.clusters > 0
     chosen = None if reference is None else counts.models.index(reference)
     overall = Evidence.from_patterns(patterns, clustered=clustered, reference=chosen)
-    yield Slice(group="", evidence=overall)
+    yield "", overall
     if len(counts.groups) < 2:
         return
     for code, group in enumerate(counts.groups):
-        part = Evidence.from_patterns(_within(patterns, code), clustered=clustered, reference=overall.reference)
-        yield Slice(group=group, evidence=part)
+        within = _within(patterns, code)
+        yield group, Evidence.from_patterns(within, clustered=clustered, reference=overall.reference)
 
 
 def _check(counts: VerdictCounts, judge: str, prob: float, bootstrap: int, reference: str | None) -> None:

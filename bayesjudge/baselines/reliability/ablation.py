@@ -10,16 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.columns import Column
-from bayesjudge.baselines.reliability.gap import wilcoxon_test
-from bayesjudge.baselines.reliability.groups import RankTest
-from bayesjudge.baselines.reliability.outcomes import (
-    Outcomes,
-    bootstrap_column,
-    flip_rate,
-    item_means,
-    majority,
-    resampled_means,
-)
+from bayesjudge.baselines.reliability.means import resampled_column
+from bayesjudge.baselines.reliability.outcomes import Outcomes, flip_rate, majority
+from bayesjudge.baselines.reliability.rank_tests import RankTest, wilcoxon_test
 from bayesjudge.counts.conditions import Condition
 
 #: Change in flip rate (second minus first), its mean size, and share of items whose majority changes.
@@ -64,10 +57,8 @@ def ablations(
             most = np.stack([majority(left.n[ours])[0], majority(right.n[theirs])[0]], axis=1)
             change = rates[:, 1] - rates[:, 0]
             values = np.stack([change, np.abs(change), (most[:, 0] != most[:, 1]).astype(np.float64)], axis=1)
-            replicates = resampled_means(values, replicates=bootstrap, rng=np.random.default_rng(stream))
-            column = bootstrap_column(
-                item_means(values), replicates, prob=prob, bounds=(-1.0, 1.0), n=np.full(len(CHANGES), float(len(item)))
-            )
+            rng = np.random.default_rng(stream)
+            column = resampled_column(values, prob=prob, bootstrap=bootstrap, rng=rng, bounds=(-1.0, 1.0))
             yield Ablation(
                 judge=left.judge,
                 kind=kind,

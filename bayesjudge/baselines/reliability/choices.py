@@ -11,16 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.columns import rows
-from bayesjudge.baselines.reliability.outcomes import (
-    bootstrap_column,
-    disagreement,
-    entropy,
-    flip_rate,
-    item_means,
-    majority,
-    resampled_means,
-)
+from bayesjudge.baselines.reliability.means import ItemMean, estimand_rows, mean_rows, resampled_column, resampled_means
+from bayesjudge.baselines.reliability.outcomes import disagreement, entropy, flip_rate, majority
 from bayesjudge.counts.choices import ChoiceCounts
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.estimates import Estimates
@@ -31,8 +23,6 @@ type Counts = NDArray[np.int64]
 
 #: Why the slots say nothing.
 UNRECORDED = "neither the order of the options nor the chosen slot was recorded: what slots add is not identified"
-_NO_TRUTH = "no column truth states which option is right"
-_ONCE = "no arrangement has two trials"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,44 +104,29 @@ def _sums(values: NDArray[Any], place: Counts, size: int) -> NDArray[Any]:
 
 
 def _rows(part: Part, prob: float, bootstrap: int, rng: np.random.Generator) -> list[dict[str, Any]]:
-    values = _item_values(part)
-    stacked = np.stack([column for column, *_ in values.values()], axis=1)
+    means = _means(part)
+    stacked = np.stack([mean.by_item for mean in means.values()], axis=1)
     replicates = resampled_means(stacked, replicates=bootstrap, rng=rng)
-    found = []
-    for k, (name, (column, bounds, reason)) in enumerate(values.items()):
-        known = int((~np.isnan(column)).sum())
-        made = bootstrap_column(
-            item_means(column[:, None]),
-            replicates[:, [k]],
-            n=np.array([float(known)]),
-            prob=prob,
-            bounds=bounds,
-            reasons=["" if known else reason],
-        )
-        found += rows(
-            made, [part.judge], method="bootstrap", prob=prob, judge=part.judge, group=part.group, estimand=name
-        )
-    return found
+    return mean_rows(means, replicates, prob=prob, unit=part.judge, judge=part.judge, group=part.group)
 
 
-def _item_values(part: Part) -> dict[str, tuple[Array, tuple[float, float], str]]:
-    """Values (I,) of every mean over items, its bounds, and why there may be none."""
+def _means(part: Part) -> dict[str, ItemMean]:
     most, share = part.n.shape[1], (0.0, 1.0)
     found = {
-        f"flip_rate[{trials_label(part.n.sum(axis=1))}]": (flip_rate(part.n), (0.0, 1 - 1 / most), ""),
-        "disagreement": (disagreement(part.n), share, "no item has two trials"),
-        "disagreement[same arrangement]": (_within(part), share, _ONCE),
-        "entropy": (entropy(part.n), (0.0, float(np.log2(most))), ""),
+        f"flip_rate[{trials_label(part.n.sum(axis=1))}]": ItemMean(flip_rate(part.n), (0.0, 1 - 1 / most), ""),
+        "disagreement": ItemMean(disagreement(part.n), share, "no item has two trials"),
+        "disagreement[same arrangement]": ItemMean(_within(part), share, "no arrangement has two trials"),
+        "entropy": ItemMean(entropy(part.n), (0.0, float(np.log2(most))), ""),
     }
     if part.n[:, -1].any():
-        found["tie_rate"] = (part.n[:, -1] / part.n.sum(axis=1), share, "")
+        found["tie_rate"] = ItemMean(part.n[:, -1] / part.n.sum(axis=1), share, "")
     for k, column in enumerate(_share(part.slot_n, part.slot_n.sum(axis=1, keepdims=True)).T):
-        found[f"slot_share[{k + 1}]"] = (np.where(part.options > k, column, np.nan), share, UNRECORDED)
+        found[f"slot_share[{k + 1}]"] = ItemMean(np.where(part.options > k, column, np.nan), share, UNRECORDED)
     if (part.truth >= 0).any():
-        slot = _right_slot(part)
-        found["accuracy"] = (_accuracy(part, np.ones_like(slot)), share, _NO_TRUTH)
+        slot, reason = _right_slot(part), "no column truth states which option is right"
+        found["accuracy"] = ItemMean(_accuracy(part, np.ones_like(slot)), share, reason)
         for k in np.unique(slot[slot >= 0]).tolist():
-            found[f"accuracy[slot {k + 1}]"] = (_accuracy(part, slot == k), share, _NO_TRUTH)
+            found[f"accuracy[slot {k + 1}]"] = ItemMean(_accuracy(part, slot == k), share, reason)
     return found
 
 
@@ -193,15 +168,9 @@ def _agreement(left: Part, right: Part, prob: float, bootstrap: int, rng: np.ran
     if not len(ours):
         return []
     same = (majority(left.n[ours])[0] == majority(right.n[theirs])[0]).astype(np.float64)[:, None]
-    made = bootstrap_column(
-        item_means(same),
-        resampled_means(same, replicates=bootstrap, rng=rng),
-        n=np.array([float(len(ours))]),
-        prob=prob,
-        bounds=(0.0, 1.0),
-    )
+    made = resampled_column(same, prob=prob, bootstrap=bootstrap, rng=rng, bounds=(0.0, 1.0))
     unit = f"{left.judge} × {right.judge}"
-    return rows(made, [unit], method="bootstrap", prob=prob, group=left.group, estimand="agreement")
+    return estimand_rows(made, ["agreement"], unit=unit, prob=prob, group=left.group)
 
 
 def _frame(counts: ChoiceCounts, part: Part) -> pd.DataFrame:

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.columns import rows
-from bayesjudge.baselines.reliability.outcomes import Outcomes, bootstrap_column
+from bayesjudge.baselines.reliability.means import bootstrap_column, estimand_rows
 from bayesjudge.errors import UsageError
 
 type Counts = NDArray[np.int64]
@@ -57,12 +56,17 @@ def majority_match(n: Counts, *, largest: int = LARGEST) -> Array:
     return np.asarray(table[place.reshape(-1)])
 
 
+def kept_trials(match: Array) -> int:
+    """Largest K that at least half of the items (I, K) have."""
+    items = (~np.isnan(match)).sum(axis=0)
+    return int(((2 * items >= items.max(initial=0)) & (items > 0)).sum())
+
+
 def mean_curve(match: Array) -> Curve:
     """Mean of items' probabilities (I, K) over the items that have K trials."""
-    items = (~np.isnan(match)).sum(axis=0)
-    kept = int((2 * items >= items.max(initial=0)).sum()) if items.max(initial=0) else 0
-    mean = np.nansum(match[:, :kept], axis=0) / items[:kept]
-    return Curve(trials=np.arange(1, kept + 1), match=mean, items=items[:kept])
+    kept = match[:, : kept_trials(match)]
+    items = (~np.isnan(kept)).sum(axis=0)
+    return Curve(trials=np.arange(1, len(items) + 1), match=np.nansum(kept, axis=0) / items, items=items)
 
 
 def minimum_trials(match: Array, target: float) -> Array:
@@ -140,77 +144,44 @@ class StratumCurve:
 
 def budget_rows(curve: StratumCurve, items: int, prob: float) -> list[dict[str, Any]]:
     """Expected number of items whose majority of K trials is not that of all, were every item like these."""
-    found = []
-    for trials in BUDGETS:
-        if trials <= len(curve.point):
-            place = trials - 1
-            column = bootstrap_column(
-                items * (1.0 - curve.point[[place]]),
-                items * (1.0 - curve.replicates[:, [place]]),
-                n=curve.items[[place]].astype(np.float64),
-                prob=prob,
-                bounds=(0.0, float(items)),
-            )
-            found += [{**row, "estimand": f"noise_budget[K={trials}]"} for row in rows(column, [""])]
-    return found
-
-
-def minimum_rows(curve: StratumCurve, targets: Sequence[float], prob: float) -> list[dict[str, Any]]:
-    """Smallest K for each target, as rows of estimates."""
-    found = []
-    for target, (point, lower, upper) in zip(targets, _minimum(curve, targets, prob), strict=True):
-        note = "" if np.isfinite(point) else f"not reached with {len(curve.point)} trials"
-        numbers = {"point": point, "lower": lower, "upper": upper, "prob": prob}
-        found.append(
-            {"estimand": f"minimum_trials[{target:.0%}]", **numbers, "note": note, "n": curve.items.max(initial=0)}
-        )
-    return found
-
-
-def _minimum(curve: StratumCurve, targets: Sequence[float], prob: float) -> Iterator[tuple[float, float, float]]:
-    """Smallest K for each target, and the quantiles of its replicates; infinite where none reaches it."""
-    for target in targets:
-        point = minimum_trials(curve.point, target)
-        drawn = minimum_trials(curve.replicates, target)
-        drawn = np.where(np.isnan(drawn), np.inf, drawn)
-        limits = (1.0 - prob) / 2.0, (1.0 + prob) / 2.0
-        lower, upper = np.quantile(drawn, limits, method="inverted_cdf") if len(drawn) else (np.nan, np.nan)
-        yield float(np.where(np.isnan(point), np.inf, point)), float(lower), float(upper)
-
-
-def curve_frame(curve: StratumCurve, outcomes: Outcomes, prob: float) -> pd.DataFrame:
-    """The curve with its band, one row a number of trials."""
+    trials = [trials for trials in BUDGETS if trials <= len(curve.point)]
+    at = np.array(trials, dtype=np.int64) - 1
     column = bootstrap_column(
-        curve.point, curve.replicates, n=curve.items.astype(np.float64), prob=prob, bounds=(0.0, 1.0)
+        items * (1.0 - curve.point[at]),
+        items * (1.0 - curve.replicates[:, at]),
+        n=curve.items[at].astype(np.float64),
+        prob=prob,
+        bounds=(0.0, float(items)),
     )
-    return pd.DataFrame(
-        {
-            "judge": outcomes.judge,
-            "group": outcomes.group,
-            "stratum": curve.stratum,
-            "trials": np.arange(1, len(curve.point) + 1),
-            "point": column.point,
-            "lower": column.lower,
-            "upper": column.upper,
-            "items": curve.items,
-        }
-    )
+    return estimand_rows(column, [f"noise_budget[K={one}]" for one in trials])
 
 
-def minimum_frame(curve: StratumCurve, outcomes: Outcomes, targets: Sequence[float], prob: float) -> pd.DataFrame:
-    """Smallest K for each target, one row a target."""
-    point, lower, upper = np.array(list(_minimum(curve, targets, prob))).reshape(-1, 3).T
-    return pd.DataFrame(
-        {
-            "judge": outcomes.judge,
-            "group": outcomes.group,
-            "stratum": curve.stratum,
-            "target": list(targets),
-            "point": point,
-            "lower": lower,
-            "upper": upper,
-        }
-    )
+def minimum_rows(curve: StratumCurve, targets: Sequence[float], prob: float) -> Iterator[dict[str, Any]]:
+    """Smallest K for each target, as rows of estimates."""
+    for found in minimum_frame(curve, targets, prob).to_dict("records"):
+        note = "" if np.isfinite(found["point"]) else f"not reached with {len(curve.point)} trials"
+        name = f"minimum_trials[{found.pop('target'):.0%}]"
+        yield {"estimand": name, "method": "bootstrap", **found, "note": note, "n": curve.items.max(initial=0)}
+
+
+def minimum_frame(curve: StratumCurve, targets: Sequence[float], prob: float) -> pd.DataFrame:
+    """Smallest K for each target with the quantiles of its replicates, infinite where none reaches it."""
+    limits = (1.0 - prob) / 2.0, (1.0 + prob) / 2.0
+    found = []
+    for target in targets:
+        point, drawn = (minimum_trials(match, target) for match in (curve.point, curve.replicates))
+        point, drawn = (np.where(np.isnan(smallest), np.inf, smallest) for smallest in (point, drawn))
+        lower, upper = np.quantile(drawn, limits, method="inverted_cdf") if len(drawn) else (np.nan, np.nan)
+        found.append((target, float(point), float(lower), float(upper)))
+    return pd.DataFrame(found, columns=["target", "point", "lower", "upper"])
+
+
+def curve_frame(curve: StratumCurve, prob: float) -> pd.DataFrame:
+    """The curve with its band, one row a number of trials."""
+    n = curve.items.astype(np.float64)
+    column = bootstrap_column(curve.point, curve.replicates, n=n, prob=prob, bounds=(0.0, 1.0))
+    limits = {"point": column.point, "lower": column.lower, "upper": column.upper}
+    return pd.DataFrame({"trials": np.arange(1, len(n) + 1), **limits, "items": curve.items})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,9 @@
-"""Outcomes of one judge under one condition: what flip rates, majorities and position bias are made of."""
+"""Outcomes of one judge under one condition, and statistics of each item's: flip rate, majority, position bias.
+
+What is shown first can be distinguished from what is better only where the order varies and was recorded. The
+index of the paper (section 4.4) counts items whose majority is the first response; the effect averages the
+two orders of an item, so that an item's better response cancels.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
-from bayesjudge.baselines.common.columns import Column, Context, finished
 from bayesjudge.counts.conditions import Condition, group_names
 from bayesjudge.counts.trials import TrialCounts
 
 type Counts = NDArray[np.int64]
 type Array = NDArray[np.float64]
+
+#: Why position is not reported.
+UNRECORDED = "the order of presentation was not recorded: position bias is not identified"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,68 +122,50 @@ def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Array:
     return np.asarray(np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0))
 
 
-#: Numbers in the largest temporary array.
-_LARGEST = 4_000_000
+def sign_test(successes: int, items: int) -> float:
+    """Two-sided exact sign test of a share against one half (p value); NaN without items."""
+    return float(binomial_p(np.array([successes]), np.array([items - successes]))[0])
 
 
-def bootstrap_sums(values: Array, *, replicates: int, rng: np.random.Generator) -> Array:
-    """Sums (B, S) of values (I, S) over items drawn with replacement, B times."""
-    blocks = [weights @ values for weights in _weights(len(values), replicates, rng)]
-    return np.concatenate(blocks) if blocks else np.zeros((0, values.shape[1]))
+def binomial_p(successes: Counts, failures: Counts) -> Array:
+    """Two-sided exact binomial test against one half, elementwise (p value); NaN without trials.
 
-
-def item_means(values: Array) -> Array:
-    """Means (S,) of values (I, S) over the items that have one; NaN where none has."""
-    known = (~np.isnan(values)).sum(axis=0)
-    out = np.full(values.shape[1], np.nan)
-    return np.asarray(np.divide(np.nansum(values, axis=0), known, out=out, where=known > 0))
-
-
-def resampled_means(values: Array, *, replicates: int, rng: np.random.Generator) -> Array:
-    """Bootstrap means (B, S) of values (I, S), each over the drawn items that have one."""
-    known = ~np.isnan(values)
-    # Where no value is missing the sizes are known; drawing them again would double the work.
-    whole = known.all(axis=0)
-    stacked = np.hstack([np.where(known, values, 0.0), known[:, ~whole].astype(np.float64)])
-    sums = bootstrap_sums(stacked, replicates=replicates, rng=rng)
-    sizes = np.full((len(sums), values.shape[1]), float(len(values)))
-    sizes[:, ~whole] = sums[:, values.shape[1] :]
-    top = sums[:, : values.shape[1]]
-    return np.asarray(np.divide(top, sizes, out=np.full_like(top, np.nan), where=sizes > 0))
-
-
-def bootstrap_column(
-    point: Array,
-    replicates: Array,
-    *,
-    n: Array,
-    prob: float,
-    bounds: tuple[float, float],
-    reasons: list[str] | None = None,
-    cautions: list[str] | None = None,
-) -> Column:
-    """Percentile intervals of C statistics from replicates (B, C), in the shape that tables are made of.
-
-    A single item has no interval: its resamples are all equal.
+    Examples
+    --------
+    >>> binomial_p(np.array([33, 25]), np.array([17, 25])).round(4).tolist()
+    [0.0328, 1.0]
     """
-    empty = [""] * len(point)
-    lower, upper = np.full(len(point), np.nan), np.full(len(point), np.nan)
-    if len(replicates):
-        _, lower, upper, _ = percentile(np.ascontiguousarray(replicates.T), prob=prob)
-    lower, upper = (np.where(np.isfinite(limit) & (n > 1), limit, np.nan) for limit in (lower, upper))
-    context = Context(
-        n=n,
-        reasons=reasons or empty,
-        cautions=cautions or empty,
-        bounds=bounds,
-        bounded=False,
-        no_error="no interval: too few items",
-    )
-    return finished(point, lower, upper, context=context)
+    from scipy.stats import binom
+
+    total = successes + failures
+    tail = binom.cdf(np.minimum(successes, failures), np.maximum(total, 1), 0.5)
+    return np.where(total > 0, np.minimum(2.0 * tail, 1.0), np.nan)
 
 
-def _weights(items: int, replicates: int, rng: np.random.Generator) -> Iterator[Array]:
-    step = max(1, _LARGEST // max(items, 1))
-    for start in range(0, replicates, step):
-        size = min(step, replicates - start)
-        yield draw_counts(np.ones(items, dtype=np.int64), size, rng).astype(np.float64)
+def order_p(ordered: Counts) -> Array:
+    """Fisher's exact test (I,) of whether the winner depends on the order, ties left out."""
+    from scipy.stats import fisher_exact
+
+    tables = ordered[:, :, :2]
+    patterns, place = np.unique(tables, axis=0, return_inverse=True)
+    usable = (patterns.sum(axis=2) > 0).all(axis=1)
+    found = [fisher_exact(table).pvalue if good else np.nan for table, good in zip(patterns, usable, strict=True)]
+    return np.array(found, dtype=np.float64)[place.reshape(-1)]
+
+
+def first_majority(outcomes: Outcomes) -> Array:
+    """1 where an item's majority (I,) is the response shown first, 0 where not, NaN without orders."""
+    position = outcomes.position
+    first = (majority(position)[0] == 0).astype(np.float64)
+    return np.where(position.sum(axis=1) > 0, first, np.nan)
+
+
+def position_effect(ordered: Counts) -> Array:
+    """P(first wins) − P(second wins) of each item (I,), averaged over its two orders.
+
+    NaN where one order was not tried. 0 for a judge whose verdicts do not depend on the order.
+    """
+    total = ordered.sum(axis=2)
+    gap = np.stack([ordered[:, 0, 0] - ordered[:, 0, 1], ordered[:, 1, 1] - ordered[:, 1, 0]], axis=1)
+    share = np.divide(gap, total, out=np.full(total.shape, np.nan), where=total > 0)
+    return np.asarray(share.mean(axis=1))

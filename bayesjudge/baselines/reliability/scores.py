@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bayesjudge.baselines.reliability.agreement import krippendorff_alpha
-from bayesjudge.baselines.reliability.gap import gap_frame, gap_rows, gap_tests, score_gaps
+from bayesjudge.baselines.reliability.gap import GAP_COLUMNS, gap_rows, gap_tests, score_gaps
 from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc, one_way, variances
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.counts.scores import ScoreCells, ScoreCounts
@@ -96,18 +95,17 @@ def score_baselines(
     found = [row for block in blocks for row in _block_rows(block, prob)]
     found += _alpha_rows(counts)
     warnings = [_warning(block) for block in blocks]
-    gaps = None
-    if responses is not None or len(counts.responses) == 2:
-        gaps = score_gaps(counts, responses=responses)
-        found += gap_rows(gaps, counts, prob=prob, bootstrap=bootstrap, seed=seed)
+    two = responses is not None or len(counts.responses) == 2
+    gaps = score_gaps(counts, responses=responses) if two else []
+    found += gap_rows(gaps, prob=prob, bootstrap=bootstrap, seed=seed)
     return ScoreReliability(
         estimates=Estimates.from_rows(found),
         variance=pd.DataFrame(
             [row for block in blocks for row in _components(block)],
             columns=["judge", "group", "component", "variance", "share"],
         ),
-        gaps=gap_frame(gaps, counts),
-        tests=gap_tests(gaps, counts),
+        gaps=pd.concat(gaps) if gaps else pd.DataFrame(columns=GAP_COLUMNS),
+        tests=gap_tests(gaps),
         warnings=tuple(dict.fromkeys(warning for warning in warnings if warning)),
     )
 
@@ -119,23 +117,17 @@ def _blocks(counts: ScoreCounts) -> Iterator[_Block]:
             if mine.any():
                 whole = (counts.crossed.judge == j) & (counts.crossed.condition == c)
                 trial = (counts.trial_means.judge == j) & (counts.trial_means.condition == c)
-                usable = whole.sum() > 1 and trial.sum() > 1
-                squares = (
-                    from_sums(counts.crossed.mean[whole], counts.crossed.squares[whole], counts.trial_means.mean[trial])
-                    if usable
-                    else None
-                )
+                squares = None
+                if whole.sum() > 1 and trial.sum() > 1:
+                    crossed, trials = counts.crossed, counts.trial_means
+                    squares = from_sums(crossed.mean[whole], crossed.squares[whole], trials.mean[trial])
                 yield _Block(
                     judge=judge,
                     group=group,
                     squares=squares,
-                    cells=_chosen(counts.cells, mine),
+                    cells=ScoreCells(**{name: values[mine] for name, values in vars(counts.cells).items()}),
                     left_out=int(mine.sum() - whole.sum()),
                 )
-
-
-def _chosen(cells: ScoreCells, rows_kept: NDArray[np.bool_]) -> ScoreCells:
-    return ScoreCells(**{name: values[rows_kept] for name, values in vars(cells).items()})
 
 
 def _block_rows(block: _Block, prob: float) -> Iterator[dict[str, Any]]:
@@ -186,13 +178,8 @@ def _components(block: _Block) -> Iterator[dict[str, Any]]:
     if block.squares is not None:
         found = variances(block.squares)
         for name, share in zip(("response", "trial", "residual"), found.share, strict=True):
-            yield {
-                "judge": block.judge,
-                "group": block.group,
-                "component": name,
-                "variance": getattr(found, name),
-                "share": share,
-            }
+            known = {"component": name, "variance": getattr(found, name), "share": share}
+            yield {"judge": block.judge, "group": block.group, **known}
 
 
 def _alpha_rows(counts: ScoreCounts) -> Iterator[dict[str, Any]]:
@@ -206,14 +193,8 @@ def _alpha_rows(counts: ScoreCounts) -> Iterator[dict[str, Any]]:
             ratings = np.full((len(counts.judges), int(place.max()) + 1), np.nan)
             ratings[cells.judge[mine], place] = cells.mean[mine]
             alpha = krippendorff_alpha(ratings, metric="interval")
-            yield {
-                "estimand": "alpha[interval]",
-                "unit": "all judges",
-                "method": "krippendorff",
-                "group": group,
-                "point": alpha,
-                "n": ratings.shape[1],
-            }
+            fixed = {"estimand": "alpha[interval]", "unit": "all judges", "method": "krippendorff", "group": group}
+            yield {**fixed, "point": alpha, "n": ratings.shape[1]}
 
 
 def _warning(block: _Block) -> str:

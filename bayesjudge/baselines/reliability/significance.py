@@ -10,13 +10,18 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.reliability.ablation import Ablation
-from bayesjudge.baselines.reliability.groups import STRATA, RankTest, cohen_d, eta_squared, kruskal_wallis, mann_whitney
-from bayesjudge.baselines.reliability.judges import alpha_of_majorities
-from bayesjudge.baselines.reliability.outcomes import Outcomes, majority
-from bayesjudge.baselines.reliability.position import UNRECORDED, sign_test
+from bayesjudge.baselines.reliability.agreement import alpha_of_majorities
+from bayesjudge.baselines.reliability.outcomes import UNRECORDED, Outcomes, majority, sign_test
+from bayesjudge.baselines.reliability.rank_tests import (
+    STRATA,
+    TEST_COLUMNS,
+    RankTest,
+    cohen_d,
+    eta_squared,
+    kruskal_wallis,
+    mann_whitney,
+)
 from bayesjudge.counts.trials import TrialCounts
-
-_COLUMNS = ["test", "unit", "group", "statistic", "p", "effect", "n", "note"]
 
 
 def trial_tests(
@@ -34,12 +39,12 @@ def trial_tests(
         _row(f"Wilcoxon signed-rank, {change.kind}", change.judge, f"{change.first} → {change.second}", change.tested)
         for change in changes
     ]
-    for group, part in _by_group(outcomes):
+    for group in dict.fromkeys(one.group for one in outcomes):
+        part = [one for one in outcomes if one.group == group]
         if len(part) > 1:
-            alpha = alpha_of_majorities(part, len(counts.items))
-            tested = RankTest(statistic=np.nan, p=np.nan, effect=alpha, n=len(counts.items))
+            tested = RankTest(effect=alpha_of_majorities(part, len(counts.items)), n=len(counts.items))
             found.append(_row("Krippendorff's α of majorities", "all judges", group, tested))
-    return pd.DataFrame(found, columns=_COLUMNS)
+    return pd.DataFrame(found, columns=TEST_COLUMNS)
 
 
 def _position(one: Outcomes) -> Iterator[dict[str, Any]]:
@@ -49,14 +54,10 @@ def _position(one: Outcomes) -> Iterator[dict[str, Any]]:
     most = majority(position[known])[0]
     first, second = int((most == 0).sum()), int((most == 1).sum())
     for name, size in (("ties against the first", int(known.sum())), ("ties left out", first + second)):
-        reason = UNRECORDED if not known.any() else "every item ties" if not size else ""
-        tested = RankTest(
-            statistic=first if size else np.nan,
-            p=sign_test(first, size) if size else np.nan,
-            effect=first / size if size else np.nan,
-            n=size,
-            note=reason,
-        )
+        if size:
+            tested = RankTest(statistic=first, p=sign_test(first, size), effect=first / size, n=size)
+        else:
+            tested = RankTest(effect=np.nan, n=0, note="every item ties" if known.any() else UNRECORDED)
         yield _row(f"sign test of position, {name}", one.judge, one.group, tested)
 
 
@@ -68,9 +69,7 @@ def _categories(items: pd.DataFrame) -> list[dict[str, Any]]:
     ]
     for group, part in known.groupby("group", sort=False):
         for name in ("category", "judge"):
-            tested = RankTest(
-                statistic=np.nan, p=np.nan, n=len(part), effect=eta_squared(part["flip_rate"], part[name].astype(str))
-            )
+            tested = RankTest(effect=eta_squared(part["flip_rate"], part[name].astype(str)), n=len(part))
             found.append(_row(f"η² of {name}", "all judges", str(group), tested))
     return found
 
@@ -92,24 +91,10 @@ def _strata(items: pd.DataFrame) -> list[dict[str, Any]]:
         one = part.drop_duplicates("item")
         easy, hard = (one.loc[one["stratum"] == name, "mean_flip_rate"] for name in STRATA)
         note = "" if len(easy) and len(hard) else "a single stratum"
-        tested = RankTest(statistic=np.nan, p=np.nan, effect=cohen_d(easy, hard), n=len(one), note=note)
+        tested = RankTest(effect=cohen_d(easy, hard), n=len(one), note=note)
         found.append(_row("Cohen's d, easy to hard", "all judges", str(group), tested))
     return found
 
 
-def _by_group(outcomes: Sequence[Outcomes]) -> Iterator[tuple[str, list[Outcomes]]]:
-    groups = dict.fromkeys(one.group for one in outcomes)
-    yield from ((group, [one for one in outcomes if one.group == group]) for group in groups)
-
-
 def _row(test: str, unit: str, group: str, tested: RankTest) -> dict[str, Any]:
-    return {
-        "test": test,
-        "unit": unit,
-        "group": group,
-        "statistic": tested.statistic,
-        "p": tested.p,
-        "effect": tested.effect,
-        "n": tested.n,
-        "note": tested.note,
-    }
+    return {"test": test, "unit": unit, "group": group, **vars(tested)}

@@ -10,19 +10,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.baselines.common.columns import rows
 from bayesjudge.baselines.reliability.ablation import CHANGES, Ablation, ablations
-from bayesjudge.baselines.reliability.groups import EASY, strata
-from bayesjudge.baselines.reliability.judges import AGREEMENTS, Agreement, judge_agreement
+from bayesjudge.baselines.reliability.agreement import AGREEMENTS, Agreement, judge_agreement
+from bayesjudge.baselines.reliability.means import estimand_rows
 from bayesjudge.baselines.reliability.outcomes import (
     Outcomes,
+    binomial_p,
     disagreement,
     entropy,
     flip_rate,
     judge_outcomes,
     majority,
+    order_p,
+    position_effect,
 )
-from bayesjudge.baselines.reliability.position import binomial_p, order_p, position_effect
+from bayesjudge.baselines.reliability.rank_tests import EASY, strata
 from bayesjudge.baselines.reliability.significance import trial_tests
 from bayesjudge.baselines.reliability.single import Single, single_judge
 from bayesjudge.counts.trials import TrialCounts
@@ -174,28 +176,15 @@ def _rows(
 ) -> list[dict[str, Any]]:
     found = [row for single in singles for row in single.rows]
     for one in agreements:
-        fixed = {"unit": " × ".join(one.judges), "group": one.group, "method": "bootstrap", "prob": prob}
-        found += _named(one.column, AGREEMENTS, fixed)
+        unit = " × ".join(one.judges)
+        found += estimand_rows(one.column, AGREEMENTS, unit=unit, group=one.group, prob=prob)
     for change in changes:
-        fixed = {
-            "unit": change.judge,
-            "judge": change.judge,
-            "group": f"{change.first} → {change.second}",
-            "method": "bootstrap",
-            "prob": prob,
-        }
-        found += _named(change.column, CHANGES, fixed)
+        group = f"{change.first} → {change.second}"
+        found += estimand_rows(change.column, CHANGES, unit=change.judge, judge=change.judge, group=group, prob=prob)
     return found
 
 
-def _named(column: Any, estimands: Sequence[str], fixed: dict[str, Any]) -> list[dict[str, Any]]:
-    found = rows(column, list(estimands), **{name: value for name, value in fixed.items() if name != "unit"})
-    return [{**row, "estimand": row["unit"], "unit": fixed["unit"]} for row in found]
-
-
 def _changes(change: Ablation, counts: TrialCounts) -> pd.DataFrame:
-    from bayesjudge.tables.words import OUTCOMES
-
     most = np.asarray(OUTCOMES, dtype=object)[change.majority]
     return pd.DataFrame(
         {

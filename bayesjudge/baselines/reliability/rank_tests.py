@@ -1,4 +1,4 @@
-"""Flip rates by category, by judge and by difficulty: rank tests and effect sizes."""
+"""Rank tests and effect sizes: flip rates by category, judge and difficulty, and paired differences."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ type Array = NDArray[np.float64]
 #: Mean flip rate over judges below which an item is easy (the paper's section 5.5).
 EASY = 0.10
 STRATA = ("easy", "hard")
+#: Columns of a table of tests.
+TEST_COLUMNS = ["test", "unit", "group", "statistic", "p", "effect", "n", "note"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankTest:
     """A test's statistic and p value, an effect size, the number of values, and why there is none."""
 
-    statistic: float
-    p: float
     effect: float
     n: int
+    statistic: float = np.nan
+    p: float = np.nan
     note: str = ""
 
 
@@ -33,7 +35,7 @@ def kruskal_wallis(values: ArrayLike, groups: ArrayLike) -> RankTest:
     parts = [values[codes == code] for code in range(int(codes.max(initial=-1)) + 1)]
     reason = "a single group" if len(parts) < 2 else "no value differs" if np.ptp(values) == 0 else ""
     if reason:
-        return RankTest(statistic=np.nan, p=np.nan, effect=np.nan, n=len(values), note=reason)
+        return RankTest(effect=np.nan, n=len(values), note=reason)
     found = kruskal(*parts)
     return RankTest(
         statistic=float(found.statistic), p=float(found.pvalue), n=len(values), effect=eta_squared(values, codes)
@@ -57,10 +59,28 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankTest:
     n = len(first) + len(second)
     if not (len(first) and len(second)) or np.ptp(np.concatenate([first, second])) == 0:
         note = "no value differs" if len(first) and len(second) else "no values"
-        return RankTest(statistic=np.nan, p=np.nan, effect=np.nan, n=n, note=note)
+        return RankTest(effect=np.nan, n=n, note=note)
     found = mannwhitneyu(first, second)
     effect = float(found.statistic) / (len(first) * len(second))
     return RankTest(statistic=float(found.statistic), p=float(found.pvalue), effect=effect, n=n)
+
+
+def wilcoxon_test(differences: ArrayLike) -> RankTest:
+    """Wilcoxon signed-rank test of differences (I,), zeros left out; effect: their median.
+
+    Exact without ties among up to 50 differences, normal otherwise.
+    """
+    from scipy.stats import wilcoxon
+
+    values = np.asarray(differences, dtype=np.float64)
+    moved = values[values != 0]
+    effect = float(np.median(values)) if len(values) else float("nan")
+    if not len(moved):
+        return RankTest(effect=effect, n=0, note="no difference other than 0")
+    sizes = np.abs(moved)
+    exact = len(moved) <= 50 and len(np.unique(sizes)) == len(sizes)
+    found = wilcoxon(moved, method="exact" if exact else "asymptotic")
+    return RankTest(statistic=float(found.statistic), p=float(found.pvalue), effect=effect, n=len(moved))
 
 
 def strata(mean_flip_rate: ArrayLike, *, easy: float = EASY) -> NDArray[np.str_]:

@@ -1,0 +1,119 @@
+"""Means over items and their bootstrap: items are resampled, each mean goes over the drawn items that have a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
+from bayesjudge.baselines.common.columns import Column, Context, finished, rows
+
+type Array = NDArray[np.float64]
+
+#: Numbers in the largest temporary array.
+_LARGEST = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ItemMean:
+    """Values (I,) whose mean is an estimate, its range, why there may be none, and what to know of it."""
+
+    by_item: Array
+    bounds: tuple[float, float]
+    reason: str
+    caution: str = ""
+
+
+def mean_rows(means: Mapping[str, ItemMean], replicates: Array, *, prob: float, **fixed: Any) -> list[dict[str, Any]]:
+    """A row for each estimand from its values and the column of its bootstrap means (B, S)."""
+    found = []
+    for place, (name, mean) in enumerate(means.items()):
+        known = int((~np.isnan(mean.by_item)).sum())
+        column = bootstrap_column(
+            item_means(mean.by_item[:, None]),
+            replicates[:, [place]],
+            n=np.array([float(known)]),
+            prob=prob,
+            bounds=mean.bounds,
+            reasons=["" if known else mean.reason],
+            cautions=[mean.caution],
+        )
+        found += estimand_rows(column, [name], **fixed)
+    return found
+
+
+def estimand_rows(column: Column, estimands: Sequence[str], **fixed: Any) -> list[dict[str, Any]]:
+    """Rows of several estimands of one unit, where a column's units are the estimands."""
+    return [{**row, "estimand": row["unit"], "method": "bootstrap", **fixed} for row in rows(column, list(estimands))]
+
+
+def resampled_column(
+    values: Array, *, prob: float, bootstrap: int, rng: np.random.Generator, bounds: tuple[float, float]
+) -> Column:
+    """Means of values (I, S), none of them missing, with percentile intervals."""
+    replicates = resampled_means(values, replicates=bootstrap, rng=rng)
+    n = np.full(values.shape[1], float(len(values)))
+    return bootstrap_column(item_means(values), replicates, n=n, prob=prob, bounds=bounds)
+
+
+def item_means(values: Array) -> Array:
+    """Means (S,) of values (I, S) over the items that have one; NaN where none has."""
+    known = (~np.isnan(values)).sum(axis=0)
+    out = np.full(values.shape[1], np.nan)
+    return np.asarray(np.divide(np.nansum(values, axis=0), known, out=out, where=known > 0))
+
+
+def resampled_means(values: Array, *, replicates: int, rng: np.random.Generator) -> Array:
+    """Bootstrap means (B, S) of values (I, S), each over the drawn items that have one."""
+    known = ~np.isnan(values)
+    # Where no value is missing the sizes are known; drawing them again would double the work.
+    complete = known.all(axis=0)
+    stacked = np.hstack([np.where(known, values, 0.0), known[:, ~complete].astype(np.float64)])
+    sums = _resampled_sums(stacked, replicates, rng)
+    sizes = np.full((len(sums), values.shape[1]), float(len(values)))
+    sizes[:, ~complete] = sums[:, values.shape[1] :]
+    top = sums[:, : values.shape[1]]
+    return np.asarray(np.divide(top, sizes, out=np.full_like(top, np.nan), where=sizes > 0))
+
+
+def _resampled_sums(values: Array, replicates: int, rng: np.random.Generator) -> Array:
+    """Sums (B, S) of values (I, S) over items drawn with replacement, B times, a block of replicates at a time."""
+    items, step = len(values), max(1, _LARGEST // max(len(values), 1))
+    blocks = [np.zeros((0, values.shape[1]))]
+    for start in range(0, replicates, step):
+        drawn = draw_counts(np.ones(items, dtype=np.int64), min(step, replicates - start), rng)
+        blocks.append(drawn.astype(np.float64) @ values)
+    return np.concatenate(blocks)
+
+
+def bootstrap_column(
+    point: Array,
+    replicates: Array,
+    *,
+    n: Array,
+    prob: float,
+    bounds: tuple[float, float],
+    reasons: list[str] | None = None,
+    cautions: list[str] | None = None,
+) -> Column:
+    """Percentile intervals of C statistics from replicates (B, C), in the shape that tables are made of.
+
+    A single item has no interval: its resamples are all equal.
+    """
+    lower, upper = np.full(len(point), np.nan), np.full(len(point), np.nan)
+    if len(replicates):
+        _, lower, upper, _ = percentile(np.ascontiguousarray(replicates.T), prob=prob)
+    lower, upper = (np.where(np.isfinite(limit) & (n > 1), limit, np.nan) for limit in (lower, upper))
+    context = Context(
+        n=n,
+        reasons=reasons or [""] * len(point),
+        cautions=cautions or [""] * len(point),
+        bounds=bounds,
+        bounded=False,
+        no_error="no interval: too few items",
+    )
+    return finished(point, lower, upper, context=context)
