@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesjudge.counts.conditions import (
-    Condition,
-    category_codes,
-    chosen_judges,
-    codes_of,
-    condition_codes,
-    stood_in,
-    used_codes,
-)
+from bayesjudge.counts.conditions import RepeatCounts, category_codes, codes_of, condition_codes, stood_in
 from bayesjudge.counts.rows import require_names
 from bayesjudge.errors import UsageError
 from bayesjudge.tables import Trials
@@ -27,55 +19,29 @@ type Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ChoiceCounts:
+class ChoiceCounts(RepeatCounts):
     """How often each option was chosen in each of R cells (judge, item, condition, arrangement).
 
-    items, judges, categories: Names in the order of the codes.
     options: Labels of each item's options; K is the largest number of them.
-    category, truth: Code into ``categories`` and place of the right option, −1 where there is none.
-    item, judge, condition: Codes.
+    truth: Place of each item's right option, −1 where there is none.
     slots: Slot of each option, from 0; K where the order was not recorded, −1 where the item has fewer options.
     n: Trials that ended with each option, then ties.
     slot_n: Trials whose chosen option is known to have stood in each slot.
-    dropped, warnings: As in `TrialCounts`.
     """
 
-    items: tuple[str, ...]
-    judges: tuple[str, ...]
-    categories: tuple[str, ...]
-    conditions: tuple[Condition, ...]
+    of_cells: ClassVar[tuple[str, ...]] = ("slots", "n", "slot_n")
+    of_items: ClassVar[tuple[str, ...]] = ("options", "truth")
+
     options: tuple[tuple[str, ...], ...]
-    category: Codes
     truth: Codes
-    item: Codes
-    judge: Codes
-    condition: Codes
     slots: Codes
     n: Codes
     slot_n: Codes
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
     @property
     def recorded(self) -> NDArray[np.bool_]:
         """Whether each cell's order was recorded (R,)."""
         return np.asarray((self.slots < self.slots.shape[1]).all(axis=1))
-
-    def for_judges(self, judges: Sequence[str]) -> ChoiceCounts:
-        """Counts of some judges alone; items and conditions that none of them saw are left out."""
-        keep = np.isin(self.judge, chosen_judges(self.judges, judges))
-        items, item = used_codes(self.items, self.item[keep])
-        names, judge = used_codes(self.judges, self.judge[keep])
-        conditions, condition = used_codes(self.conditions, self.condition[keep])
-        used = np.unique(self.item[keep])
-        cells = {name: getattr(self, name)[keep] for name in ("slots", "n", "slot_n")}
-        own = {
-            "options": tuple(self.options[i] for i in used),
-            "category": self.category[used],
-            "truth": self.truth[used],
-        }
-        coded: dict[str, Any] = {"item": item, "judge": judge, "condition": condition, **cells, **own}
-        return replace(self, items=items, judges=names, conditions=conditions, **coded)
 
     def parts(self) -> Iterator[tuple[int, int, NDArray[np.bool_]]]:
         """Every judge under every condition that it was asked under, and its cells (R,)."""

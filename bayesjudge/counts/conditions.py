@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -177,16 +177,8 @@ def _categories(table: IbisTable) -> dict[str, str]:
     conflicting = found[found["high"] != found["low"]]
     if len(conflicting):
         named = ", ".join(map(repr, sorted(conflicting["item"])[:5]))
-        raise InputError(
-            [
-                Problem(
-                    column="category",
-                    found=f"several categories for item {named}",
-                    allowed="one value for each item",
-                    fix="Give each item one category.",
-                )
-            ]
-        )
+        several, fix = f"several categories for item {named}", "Give each item one category."
+        raise InputError([Problem(column="category", found=several, allowed="one value for each item", fix=fix)])
     return dict(zip(found["item"], found["high"], strict=True))
 
 
@@ -202,19 +194,51 @@ def used_codes(names: Sequence[Any], codes: NDArray[np.int64]) -> tuple[tuple[An
     return tuple(names[code] for code in kept.tolist()), place.reshape(-1).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RepeatCounts:
+    """What was done again and again, in R cells of judge, item, condition and how it was shown.
+
+    items, judges, categories: Names in the order of the codes.
+    conditions: Prompt and temperature, in the order of the codes.
+    category: Each item's code into ``categories``, -1 where it has none.
+    item, judge, condition: Codes (R,).
+    dropped: Rows of the input that could not be used, by reason.
+    warnings: What was assumed on the way in.
+    """
+
+    #: Fields with an entry for each cell, and for each item, beside those above.
+    of_cells: ClassVar[tuple[str, ...]] = ()
+    of_items: ClassVar[tuple[str, ...]] = ()
+
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    categories: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    category: NDArray[np.int64]
+    item: NDArray[np.int64]
+    judge: NDArray[np.int64]
+    condition: NDArray[np.int64]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def for_judges(self, judges: Sequence[str]) -> Self:
+        """Counts of some judges alone; items and conditions that none of them saw are left out."""
+        keep = np.isin(self.judge, chosen_judges(self.judges, judges))
+        used = np.unique(self.item[keep])
+        changed: dict[str, Any] = {name: getattr(self, name)[keep] for name in self.of_cells}
+        for name in ("category", *self.of_items):
+            values = getattr(self, name)
+            changed[name] = tuple(values[i] for i in used) if isinstance(values, tuple) else values[used]
+        for names, codes in (("items", "item"), ("judges", "judge"), ("conditions", "condition")):
+            changed[names], changed[codes] = used_codes(getattr(self, names), getattr(self, codes)[keep])
+        return replace(self, **changed)
+
+
 def require_rows(frame: pd.DataFrame, layout: Layout) -> None:
     """Refuse a table without a single usable row."""
     if frame.empty:
-        raise InputError(
-            [
-                Problem(
-                    column="(table)",
-                    found="no rows",
-                    fix="Check the file.",
-                    allowed=f"at least one row with an item and {layout.value}",
-                )
-            ]
-        )
+        allowed = f"at least one row with an item and {layout.value}"
+        raise InputError([Problem(column="(table)", found="no rows", allowed=allowed, fix="Check the file.")])
 
 
 def category_codes(items: Sequence[str], categories: Mapping[str, str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:

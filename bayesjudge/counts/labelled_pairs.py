@@ -23,15 +23,9 @@ def _pairs(counts: VerdictCounts, judge: str) -> pd.DataFrame:
     right, wrong = ((items.label == label) & (items.runs > 0) for label in (1, 0))
     weighted = items.n[:, None]
     both, one, none = right.T @ (weighted * right), right.T @ (weighted * wrong), wrong.T @ (weighted * wrong)
+    n = both + one + one.T + none
     rows = [
-        {
-            "first": counts.models[i],
-            "second": counts.models[j],
-            "n": int(both[i, j] + one[i, j] + one[j, i] + none[i, j]),
-            "both": int(both[i, j]),
-            "first_only": int(one[i, j]),
-            "second_only": int(one[j, i]),
-        }
+        (counts.models[i], counts.models[j], n[i, j], both[i, j], one[i, j], one[j, i])
         for i, j in itertools.combinations(range(len(counts.models)), 2)
     ]
     return pd.DataFrame(rows, columns=COLUMNS).astype(dict.fromkeys(COLUMNS[2:], np.int64))

@@ -75,25 +75,16 @@ class PanelVotes:
         """The same votes with the labels of some items (I,) or cells (I, M) alone, as if no other were known."""
         cells = keep if keep.ndim == 2 else keep[:, None]
         marks = None if self.marks is None else np.where(cells[..., None], self.marks, -1)
-        return replace(
-            self,
-            label=np.where(cells, self.label, np.nan),
-            marks=marks,
-            annotations=np.where(cells, self.annotations, 0),
-        )
+        label, annotations = np.where(cells, self.label, np.nan), np.where(cells, self.annotations, 0)
+        return replace(self, label=label, marks=marks, annotations=annotations)
 
     def for_judges(self, judges: Sequence[str]) -> PanelVotes:
         """The panel of some of its judges, in its own order."""
         require_judges(judges, self.judges)
         keep = np.isin(self.judges, judges)
         scores = None if self.scores is None else self.scores[:, :, keep]
-        return replace(
-            self,
-            judges=tuple(np.array(self.judges, dtype=object)[keep]),
-            scores=scores,
-            votes=self.votes[:, :, keep],
-            runs=self.runs[:, :, keep],
-        )
+        names = tuple(np.array(self.judges, dtype=object)[keep])
+        return replace(self, judges=names, scores=scores, votes=self.votes[:, :, keep], runs=self.runs[:, :, keep])
 
 
 def panel_votes(
@@ -198,12 +189,8 @@ def _scores(verdicts: Verdicts | ir.Table, score: str, items: pd.Index[Any], cel
     if not table[score].type().is_numeric():
         raise UsageError(f"scores must be numbers; column {score!r} holds {table[score].type()}")
     judge = table["judge"] if "judge" in table.columns else cells.judges[0]
-    rows = table.select(
-        item=table.item.cast("string"),
-        model=table.model.cast("string"),
-        judge=judge,
-        score=table[score].cast("float64"),
-    ).drop_null()
+    names_of = {name: table[name].cast("string") for name in ("item", "model")}
+    rows = table.select(**names_of, judge=judge, score=table[score].cast("float64")).drop_null()
     means = fetch(rows.group_by(["item", "model", "judge"]).aggregate(score=rows.score.mean()))
     place = (
         items.get_indexer(pd.Index(means["item"])),

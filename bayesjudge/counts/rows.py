@@ -61,16 +61,8 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
         dropped |= copies
     names = fetch(table.filter(table.runs > 0).select("model", "judge").distinct())
     if names.empty:
-        raise InputError(
-            [
-                Problem(
-                    column="(table)",
-                    found="no rows",
-                    allowed="at least one verdict",
-                    fix="Check the file and the `dropped` counts.",
-                )
-            ]
-        )
+        allowed, fix = "at least one verdict", "Check the file and the `dropped` counts."
+        raise InputError([Problem(column="(table)", found="no rows", allowed=allowed, fix=fix)])
     _require_one_label(table, judges=names["judge"].nunique())
     if group or clusters:
         table, alone = _joined_with_items(table, has_cluster=bool(clusters))
@@ -129,17 +121,14 @@ def texts(values: pd.Series[Any], *, shown: bool) -> pd.Series[Any]:
     codes, names = code_names(values if shown else values.rename(None))
     if (codes == UNKNOWN).any():
         allowed = names_in(str(values.name) if shown else "item")
-        raise InputError(
-            [
-                Problem(
-                    column=str(values.name),
-                    found="lists, infinite numbers or broken text",
-                    allowed=f"{allowed}, to group or cluster by",
-                    rows=tuple(((codes == UNKNOWN).nonzero()[0] + 1).tolist()),
-                    fix="Recode the column.",
-                )
-            ]
+        problem = Problem(
+            column=str(values.name),
+            found="lists, infinite numbers or broken text",
+            allowed=f"{allowed}, to group or cluster by",
+            rows=tuple(((codes == UNKNOWN).nonzero()[0] + 1).tolist()),
+            fix="Recode the column.",
         )
+        raise InputError([problem])
     texts = names.append(pd.Index([None], dtype="str"))
     return pd.Series(texts.take(codes).array, index=values.index)
 
@@ -226,12 +215,8 @@ def _require_probabilities(rows: IbisTable) -> None:
 
 
 def _not_binary(column: str, found: str) -> Problem:
-    return Problem(
-        column=column,
-        found=found,
-        allowed="numbers 0 and 1, or booleans",
-        fix="Recode it where the data lives, or read the table with read_verdicts.",
-    )
+    fix = "Recode it where the data lives, or read the table with read_verdicts."
+    return Problem(column=column, found=found, allowed="numbers 0 and 1, or booleans", fix=fix)
 
 
 def _collapse(rows: IbisTable) -> IbisTable:
@@ -320,24 +305,14 @@ _BASE = 2**24
 
 def require_names(**names: Sequence[str]) -> None:
     """Refuse names, by their column, that no file can hold or no page can show; no table read has any."""
-    wrong = {
-        column: [
-            name
-            for name, code in zip(found, code_names(pd.Series(found, name=column, dtype="str"))[0], strict=True)
-            if code == UNKNOWN
-        ]
-        for column, found in names.items()
-    }
-    if problems := [
-        Problem(
-            column=column,
-            found=", ".join(map(repr, found[:3])),
-            allowed=names_in(column),
-            fix="Rename it where the data lives.",
-        )
-        for column, found in wrong.items()
-        if found
-    ]:
+    problems = []
+    for column, found in names.items():
+        codes, _ = code_names(pd.Series(found, name=column, dtype="str"))
+        wrong = [name for name, code in zip(found, codes, strict=True) if code == UNKNOWN]
+        if wrong:
+            shown, fix = ", ".join(map(repr, wrong[:3])), "Rename it where the data lives."
+            problems.append(Problem(column=column, found=shown, allowed=names_in(column), fix=fix))
+    if problems:
         raise InputError(problems)
 
 

@@ -8,13 +8,14 @@ trials' means and the sum of squares within cells, which are kept for the cells 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.arrays import Rows
 from bayesjudge.counts.conditions import (
     Condition,
     EventRows,
@@ -25,7 +26,7 @@ from bayesjudge.counts.conditions import (
     event_rows,
     require_rows,
 )
-from bayesjudge.counts.rows import IbisTable, cached, fetch, require_names
+from bayesjudge.counts.rows import IbisTable, cached, coded, fetch, require_names
 from bayesjudge.tables import Scores
 from bayesjudge.tables.scores import SCORES
 
@@ -41,7 +42,7 @@ _CELL = [*_BLOCK, "item", "response"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ScoreCells:
+class ScoreCells(Rows):
     """Scores of C cells (judge, condition, item, response).
 
     judge, condition, item, response: Codes into the names of `ScoreCounts`.
@@ -61,7 +62,7 @@ class ScoreCells:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TrialMeans:
+class TrialMeans(Rows):
     """Mean score (T,) of each trial of a judge and condition over the complete cells, and how many (T,)."""
 
     judge: NDArray[np.int64]
@@ -107,13 +108,9 @@ class ScoreCounts:
         conditions = np.unique(self.cells.condition[np.isin(self.cells.judge, chosen)])
 
         def of[T: (ScoreCells, TrialMeans)](rows: T) -> T:
-            keep = np.isin(rows.judge, chosen)
-            kept = {entry.name: getattr(rows, entry.name)[keep] for entry in fields(rows)}
-            codes = {
-                "judge": np.searchsorted(chosen, kept["judge"]),
-                "condition": np.searchsorted(conditions, kept["condition"]),
-            }
-            return replace(rows, **(kept | codes))
+            kept = rows.keep(np.isin(rows.judge, chosen))
+            judge, condition = np.searchsorted(chosen, kept.judge), np.searchsorted(conditions, kept.condition)
+            return replace(kept, judge=judge, condition=condition)
 
         return replace(
             self,
@@ -125,14 +122,8 @@ class ScoreCounts:
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Names:
-    """Names behind the codes of every array."""
-
-    items: tuple[str, ...]
-    judges: tuple[str, ...]
-    responses: tuple[str, ...]
-    conditions: tuple[Condition, ...]
+#: Names behind the codes of every array: items, judges, responses and conditions.
+type _Names = dict[str, tuple[Any, ...]]
 
 
 def count_scores(scores: Scores | ir.Table) -> ScoreCounts:
@@ -142,23 +133,15 @@ def count_scores(scores: Scores | ir.Table) -> ScoreCounts:
     cells = rows.fetch(_moments(rows.table, levels))
     require_rows(cells, SCORES)
     complete, trials = _crossed(rows, levels)
-    conditions, _ = condition_codes(cells)
-    names = _Names(
-        items=codes_of(cells["item"])[0],
-        judges=codes_of(cells["judge"])[0],
-        responses=codes_of(cells["response"])[0],
-        conditions=conditions,
-    )
-    require_names(judge=names.judges, item=names.items, response=names.responses)
-    categories, category = category_codes(names.items, rows.categories)
+    names: _Names = {f"{name}s": codes_of(cells[name])[0] for name in ("item", "judge", "response")}
+    require_names(judge=names["judges"], item=names["items"], response=names["responses"])
+    names["conditions"], _ = condition_codes(cells)
+    categories, category = category_codes(names["items"], rows.categories)
     trial_names, trial = codes_of(trials["trial"])
     return ScoreCounts(
-        items=names.items,
-        judges=names.judges,
-        responses=names.responses,
+        **names,
         trials=trial_names,
         categories=categories,
-        conditions=conditions,
         category=category,
         levels=levels,
         cells=_cells(cells, names, levels),
@@ -198,34 +181,27 @@ def _crossed(events: EventRows, levels: tuple[float, ...]) -> tuple[pd.DataFrame
 
 
 def _cells(frame: pd.DataFrame, names: _Names, levels: tuple[float, ...]) -> ScoreCells:
-    codes: dict[str, Any] = {
-        "item": _place(frame["item"], names.items),
+    cells = ScoreCells(
         **_block(frame, names),
-        "response": _place(frame["response"], names.responses),
-    }
-    place = np.lexsort((codes["response"], codes["item"], codes["condition"], codes["judge"]))
-    counts = frame[[f"level_{code}" for code in range(len(levels))]].to_numpy(np.int64)
-    numbers = {
-        "n": frame["n"].to_numpy(np.int64),
-        "mean": frame["mean"].to_numpy(np.float64),
-        "squares": frame["squares"].to_numpy(np.float64),
-        "levels": counts,
-    }
-    return ScoreCells(**{name: values[place] for name, values in (codes | numbers).items()})
+        item=coded(frame["item"], names["items"]),
+        response=coded(frame["response"], names["responses"]),
+        **_numbers(frame),
+        squares=frame["squares"].to_numpy(np.float64),
+        levels=frame[[f"level_{code}" for code in range(len(levels))]].to_numpy(np.int64),
+    )
+    return cells.keep(np.lexsort((cells.response, cells.item, cells.condition, cells.judge)))
 
 
 def _trial_means(frame: pd.DataFrame, trial: NDArray[np.int64], names: _Names) -> TrialMeans:
-    block = _block(frame, names)
-    place = np.lexsort((trial, block["condition"], block["judge"]))
-    columns = {**block, "trial": trial, "n": frame["n"].to_numpy(np.int64), "mean": frame["mean"].to_numpy(np.float64)}
-    return TrialMeans(**{name: values[place] for name, values in columns.items()})
+    means = TrialMeans(**_block(frame, names), trial=trial, **_numbers(frame))
+    return means.keep(np.lexsort((means.trial, means.condition, means.judge)))
+
+
+def _numbers(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    return {"n": frame["n"].to_numpy(np.int64), "mean": frame["mean"].to_numpy(np.float64)}
 
 
 def _block(frame: pd.DataFrame, names: _Names) -> dict[str, NDArray[np.int64]]:
     own, code = condition_codes(frame)
-    among = np.array([names.conditions.index(condition) for condition in own], dtype=np.int64)
-    return {"judge": _place(frame["judge"], names.judges), "condition": among[code]}
-
-
-def _place(values: pd.Series[str], names: tuple[str, ...]) -> NDArray[np.int64]:
-    return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)
+    among = np.array([names["conditions"].index(condition) for condition in own], dtype=np.int64)
+    return {"judge": coded(frame["judge"], names["judges"]), "condition": among[code]}

@@ -6,22 +6,19 @@ pass over the rows (DuckDB by default, any Ibis backend) is all that grows with 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.counts.conditions import (
-    Condition,
+    RepeatCounts,
     category_codes,
-    chosen_judges,
     codes_of,
     condition_codes,
     event_rows,
     require_rows,
-    used_codes,
 )
 from bayesjudge.counts.rows import IbisTable, fetch, require_names
 from bayesjudge.errors import InputError, Problem, UsageError
@@ -37,50 +34,17 @@ _SIGNS = {"ab": 1, "ba": -1, "": 0}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TrialCounts:
+class TrialCounts(RepeatCounts):
     """How often each outcome occurred in each of R cells (judge, item, condition, order).
 
-    items, judges, categories: Names in the order of the codes.
-    conditions: Prompt and temperature, in the order of the codes.
-    category: Each item's code into ``categories``, -1 where it has none.
-    item, judge, condition: Codes.
     order: 1 where response a was shown first, -1 where b was, 0 where it was not recorded.
     n: Trials that ended a, b, tie.
-    dropped: Rows of the input that could not be used, by reason.
-    warnings: What was assumed on the way in.
     """
 
-    items: tuple[str, ...]
-    judges: tuple[str, ...]
-    categories: tuple[str, ...]
-    conditions: tuple[Condition, ...]
-    category: NDArray[np.int64]
-    item: NDArray[np.int64]
-    judge: NDArray[np.int64]
-    condition: NDArray[np.int64]
+    of_cells: ClassVar[tuple[str, ...]] = ("order", "n")
+
     order: NDArray[np.int64]
     n: NDArray[np.int64]
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-
-    def for_judges(self, judges: Sequence[str]) -> TrialCounts:
-        """Counts of some judges alone; items and conditions that none of them saw are left out."""
-        keep = np.isin(self.judge, chosen_judges(self.judges, judges))
-        items, item = used_codes(self.items, self.item[keep])
-        names, judge = used_codes(self.judges, self.judge[keep])
-        conditions, condition = used_codes(self.conditions, self.condition[keep])
-        return replace(
-            self,
-            items=items,
-            judges=names,
-            conditions=conditions,
-            item=item,
-            judge=judge,
-            condition=condition,
-            order=self.order[keep],
-            n=self.n[keep],
-            category=self.category[np.unique(self.item[keep])],
-        )
 
 
 def count_trials(trials: Trials | ir.Table) -> TrialCounts:
@@ -127,13 +91,9 @@ def _require_words(table: IbisTable) -> None:
     for column, allowed in (("outcome", OUTCOMES), ("order", tuple(_SIGNS))):
         odd = fetch(table.filter(~table[column].isin(allowed)).select(column).distinct().limit(5))
         if len(odd):
-            problems.append(
-                Problem(
-                    column=column,
-                    found=", ".join(map(repr, sorted(odd[column]))),
-                    allowed=OUTCOME if column == "outcome" else "ab, ba or missing",
-                    fix="Recode it where the data lives, or use read_trials.",
-                )
-            )
+            found = ", ".join(map(repr, sorted(odd[column])))
+            known = OUTCOME if column == "outcome" else "ab, ba or missing"
+            fix = "Recode it where the data lives, or use read_trials."
+            problems.append(Problem(column=column, found=found, allowed=known, fix=fix))
     if problems:
         raise InputError(problems)

@@ -144,28 +144,17 @@ class VerdictCounts:
         n = np.bincount(inverse.reshape(-1), weights=answers.n[judged], minlength=len(patterns)).astype(np.int64)
         model, group, cluster, label, runs, positives = patterns.T
         kept, model = np.unique(model, return_inverse=True)
-        alone = AnswerPatterns(
-            model=model.reshape(-1),
-            group=group,
-            cluster=cluster,
-            label=label,
-            runs=runs[:, None],
-            positives=positives[:, None],
-            n=n,
-        )
+        codes_of = {"model": model.reshape(-1), "group": group, "cluster": cluster, "label": label}
+        alone = AnswerPatterns(**codes_of, runs=runs[:, None], positives=positives[:, None], n=n)
         items = self.items[judge]
         wide = {key: getattr(items, key)[:, kept] for key in ("label", "runs", "positives")}
         wide["probability"] = None if items.probability is None else items.probability[:, kept]
-        return VerdictCounts(
+        return replace(
+            self,
             models=tuple(self.models[k] for k in kept),
             judges=(judge,),
-            groups=self.groups,
-            clusters=self.clusters,
             answers=alone,
             items={judge: replace(items, **wide)},
-            dropped=self.dropped,
-            warnings=self.warnings,
-            label_source=self.label_source,
             rows=None if self.rows is None else self.rows[self.rows["judge"] == judge].reset_index(drop=True),
         )
 

@@ -81,23 +81,14 @@ def reliability(found: GapAgreement, *, bins: int = 10, prob: float = 0.95, beta
             f"bins={bins} and {int(found.cells.sum())} votes"
         )
     place = _bin_of(found, bins)
-    beta = _beta(found) if beta is None else beta
+    beta = float(solve_beta(found.size, found.agree, found.disagree)[0]) if beta is None else beta
     rows = []
     for k in np.unique(place):
         mine = place == k
-        agree, n = int(found.agree[mine].sum()), int((found.agree + found.disagree)[mine].sum())
-        weight = (found.agree + found.disagree)[mine] / n
-        lower, upper = clopper_pearson(agree, n, prob=prob)
-        rows.append(
-            {
-                "size": float(weight @ found.size[mine]),
-                "predicted": float(weight @ soft_probability(found.size[mine], beta)),
-                "observed": agree / n,
-                "lower": lower,
-                "upper": upper,
-                "n": n,
-            }
-        )
+        share = _observed(found, mine, prob)
+        weight = (found.agree + found.disagree)[mine] / share["n"]
+        predicted = weight @ soft_probability(found.size[mine], beta)
+        rows.append({"size": float(weight @ found.size[mine]), "predicted": float(predicted), **share})
     return pd.DataFrame(rows)
 
 
@@ -109,22 +100,17 @@ def agreement_by_gap(
     Edges are in multiples of ``unit``, the judge's root mean square gap: scores have no unit of their own.
     """
     bounds = [0.0, *(unit * edge for edge in edges), np.inf]
-    rows = []
-    for above, upto in pairwise(bounds):
-        mine = (found.size > above) & (found.size <= upto)
-        agree, n = int(found.agree[mine].sum()), int((found.agree + found.disagree)[mine].sum())
-        lower, upper = clopper_pearson(agree, n, prob=prob)
-        rows.append(
-            {
-                "above": above,
-                "upto": upto,
-                "observed": agree / n if n else np.nan,
-                "lower": lower,
-                "upper": upper,
-                "n": n,
-            }
-        )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        {"above": above, "upto": upto, **_observed(found, (found.size > above) & (found.size <= upto), prob)}
+        for above, upto in pairwise(bounds)
+    )
+
+
+def _observed(found: GapAgreement, some: NDArray[np.bool_], prob: float) -> dict[str, float]:
+    """Agreement at some sizes, with its exact interval."""
+    agree, n = int(found.agree[some].sum()), int((found.agree + found.disagree)[some].sum())
+    lower, upper = clopper_pearson(agree, n, prob=prob)
+    return {"observed": agree / n if n else np.nan, "lower": lower, "upper": upper, "n": n}
 
 
 def calibration_rows(found: GapAgreement, *, prob: float, bootstrap: int, seed: int, bins: int = 10) -> list[Row]:
@@ -143,9 +129,8 @@ def calibration_rows(found: GapAgreement, *, prob: float, bootstrap: int, seed: 
         n, total = agree + disagree, cells.sum(axis=1)
         share, size = agree.sum(axis=1) / total, n @ found.size / total
         spread = (n @ found.size**2 / total - size**2) * share * (1 - share)
-        return np.where(
-            spread > 1e-15, (agree @ found.size / total - share * size) / np.sqrt(np.maximum(spread, 1e-15)), np.nan
-        )
+        together = agree @ found.size / total - share * size
+        return np.where(spread > 1e-15, together / np.sqrt(np.maximum(spread, 1e-15)), np.nan)
 
     options: dict[str, Any] = {"prob": prob, "bootstrap": bootstrap, "seed": seed}
     ece = bootstrap_row("ece", found.cells, error, bounds=(0.0, 1.0), **options)
@@ -180,21 +165,13 @@ def _share_row(
         return np.asarray(met - hits / total * np.where(used, rows.votes[:, kept].sum(axis=1), 0)) / total
 
     note = "" if total else "no human vote on a judged battle"
-    return share_row(
-        name,
-        hits,
-        total,
-        prob=prob,
-        note=note,
-        spread=clusters.spread(influence) if total and clusters.columns else None,
-    )
+    return share_row(name, hits, total, prob=prob, note=note, clusters=clusters, influence=influence)
 
 
 def _kappa_row(table: Floats, clusters: JudgeClusters, *, prob: float) -> Row:
     point = float(cohen_kappa(table))
     if np.isnan(point):
-        why = "too few battles, or all equal"
-        return undefined_row("kappa", why, prob=prob, bounds=(-1.0, 1.0))
+        return undefined_row("kappa", "too few battles, or all equal", prob=prob, bounds=(-1.0, 1.0))
     gradient = half_turned(kappa_gradient(table))
     spread = clusters.spread(lambda rows: (rows.votes * gradient[_outcome(rows.label)]).sum(axis=1))
     return spread_row("kappa", point, spread, n=round(table.sum()), prob=prob, bounds=(-1.0, 1.0))
@@ -231,10 +208,6 @@ def _size_note(shown: JudgedBattles, some: NDArray[np.bool_]) -> str:
     if not some.any():
         return ""
     return f"mean |gap| there {np.average(np.abs(shown.gap[some]), weights=shown.n[some]):.3g}"
-
-
-def _beta(found: GapAgreement) -> float:
-    return float(solve_beta(found.size, found.agree, found.disagree)[0])
 
 
 def _bin_of(found: GapAgreement, bins: int) -> NDArray[np.int64]:

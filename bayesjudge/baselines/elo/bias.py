@@ -13,7 +13,7 @@ from bayesjudge.baselines.common.intervals import normal_quantile
 from bayesjudge.baselines.elo.clustering import JudgeClusters
 from bayesjudge.baselines.elo.fit import fit_elo
 from bayesjudge.baselines.elo.held_out import HeldOut
-from bayesjudge.baselines.elo.rows import Row, share_row, undefined_row
+from bayesjudge.baselines.elo.rows import Row, figure_row, share_row, undefined_row
 from bayesjudge.baselines.elo.targets import Floats, Targets, human_targets
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
@@ -37,16 +37,8 @@ def position_rows(shown: JudgedBattles, clusters: JudgeClusters, *, prob: float)
         return np.asarray(won - hits / total * (won + lost)) / total
 
     note = "" if total else "no battle with a known order"
-    return [
-        share_row(
-            "first_preferred",
-            hits,
-            total,
-            prob=prob,
-            note=note,
-            spread=clusters.spread(influence) if total and clusters.columns else None,
-        )
-    ]
+    row = share_row("first_preferred", hits, total, prob=prob, note=note, clusters=clusters, influence=influence)
+    return [row]
 
 
 def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
@@ -69,19 +61,8 @@ def swap_rows(counts: BattleCounts, judge: str, *, prob: float) -> list[Row]:
     mean = counts.swaps.advantage[j] / n
     error = np.sqrt(max(counts.swaps.advantage_squares[j] / n - mean**2, 0.0) / (n - 1))
     half = normal_quantile(prob) * error
-    return [
-        *rows,
-        {
-            "estimand": "position_advantage",
-            "method": "wald",
-            "point": mean,
-            "lower": mean - half,
-            "upper": mean + half,
-            "n": n,
-            "prob": prob,
-            "note": "",
-        },
-    ]
+    limits = mean - half, mean + half
+    return [*rows, figure_row("position_advantage", mean, *limits, method="wald", n=n, prob=prob)]
 
 
 def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: float = RIDGE) -> list[Row]:
@@ -92,16 +73,12 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
     whatever models are called and whichever answer is called a.
     """
     mine = counts.shown.keep(counts.shown.judge == counts.code("judge", judge))
-    both = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     if not counts.human.votes.sum():
         return []
     human = fit_elo(human_targets(counts), counts.models, ridge=ridge).elo
     stronger_first = mine.order * np.sign(human[mine.first] - human[mine.second])
-    sides = {
-        "stronger first": mine.keep(stronger_first > 0),
-        "weaker first": mine.keep(stronger_first < 0),
-        "all": both,
-    }
+    sides = {"stronger first": mine.keep(stronger_first > 0), "weaker first": mine.keep(stronger_first < 0)}
+    sides["all"] = counts.judged_by(judge)
     if not all(len(kept) for kept in sides.values()):
         return []
     rows = []
@@ -109,18 +86,9 @@ def order_elo_rows(counts: BattleCounts, judge: str, *, prob: float, ridge: floa
         fit = fit_elo(Targets.of(kept.first, kept.second, kept.label, kept.n), counts.models, ridge=ridge)
         error = np.abs(fit.elo - human)[~np.isnan(fit.elo - human)]
         half = normal_quantile(prob) * error.std(ddof=1) / np.sqrt(len(error))
-        rows.append(
-            {
-                "estimand": f"elo_mae[{name}]",
-                "method": "wald",
-                "point": error.mean(),
-                "n": len(error),
-                "lower": max(0.0, error.mean() - half),
-                "upper": error.mean() + half,
-                "prob": prob,
-                "note": "models are the units",
-            }
-        )
+        point = error.mean()
+        limits, note = (max(0.0, point - half), point + half), "models are the units"
+        rows.append(figure_row(f"elo_mae[{name}]", point, *limits, method="wald", n=len(error), prob=prob, note=note))
     return rows
 
 
@@ -145,14 +113,7 @@ def _longer_row(
         up, down = kind(part, part.longer)
         return np.asarray(up - won / total * (up + down)) / total
 
-    return share_row(
-        name,
-        won,
-        total,
-        prob=prob,
-        note=note,
-        spread=clusters.spread(influence) if total and clusters.columns else None,
-    )
+    return share_row(name, won, total, prob=prob, note=note, clusters=clusters, influence=influence)
 
 
 def _longer(part: JudgedBattles | BattleClusters, longer: Floats, *, within: float = np.inf) -> tuple[Floats, Floats]:
@@ -191,16 +152,8 @@ def length_correlation(counts: BattleCounts, held: HeldOut, *, prob: float) -> R
     # One variable is held constant, which costs one more degree of freedom.
     half = normal_quantile(prob) / np.sqrt(len(codes) - 4)
     lower, upper = np.tanh(np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)) + np.array([-half, half]))
-    return {
-        "estimand": "length_correlation",
-        "method": "fisher",
-        "point": r,
-        "lower": lower,
-        "upper": upper,
-        "n": len(codes),
-        "prob": prob,
-        "note": "models are the units",
-    }
+    note = "models are the units"
+    return figure_row("length_correlation", r, lower, upper, method="fisher", n=len(codes), prob=prob, note=note)
 
 
 def _levels(rows: JudgedBattles, models: int) -> Floats:
@@ -226,7 +179,7 @@ def family_rows(
     own = np.array([family is not None and families.get(model) == family for model in counts.models])
     rivals = [name for name in counts.judges if name != judge and families.get(name) != family]
     mine = _family_cells(counts, judge, own)
-    others = [_family_cells(counts, name, own) for name in rivals] or [_human_family_cells(counts, own)]
+    others = [_family_cells(counts, name, own) for name in rivals] or [_family_cells(counts, None, own)]
     # Streams follow the data and not the judges' names.
     others = sorted((cells for cells in others if cells.sum()), key=lambda cells: cells.tolist())
     if not mine.sum() or not others:
@@ -240,37 +193,16 @@ def family_rows(
         replicates = drawn[0] - np.median(drawn[1:], axis=0)
         _, low, high, _ = percentile(replicates[None, :], prob=prob)
         lower, upper = float(low[0]), float(high[0])
-    against = "other judges" if rivals else "people"
-    return [
-        {
-            "estimand": "own_family_excess",
-            "method": "bootstrap",
-            "point": float(point),
-            "lower": lower,
-            "upper": upper,
-            "n": int(mine.sum()),
-            "prob": prob,
-            "note": f"against {against}",
-        }
-    ]
+    note = f"against {'other judges' if rivals else 'people'}"
+    n = mine.sum()
+    return [figure_row("own_family_excess", float(point), lower, upper, method="bootstrap", n=n, prob=prob, note=note)]
 
 
-def _family_cells(counts: BattleCounts, judge: str, own: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Battles of the family against others by what the judge said: for the family, neither, against."""
-    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
-    return _oriented(rows.pairs().first, rows.pairs().second, rows.pairs().n, own)
-
-
-def _human_family_cells(counts: BattleCounts, own: NDArray[np.bool_]) -> NDArray[np.int64]:
-    pairs = counts.human_pairs()
-    return _oriented(pairs.first, pairs.second, pairs.n, own)
-
-
-def _oriented(
-    first: NDArray[np.int64], second: NDArray[np.int64], n: NDArray[np.int64], own: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    forward, backward = own[first] & ~own[second], own[second] & ~own[first]
-    return np.asarray(n[forward].sum(axis=0) + n[backward][:, ::-1].sum(axis=0), dtype=np.int64)
+def _family_cells(counts: BattleCounts, judge: str | None, own: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Battles of the family against others by what the judge, or people, said: for the family, neither, against."""
+    pairs = counts.human_pairs() if judge is None else counts.judged_by(judge).pairs()
+    forward, backward = own[pairs.first] & ~own[pairs.second], own[pairs.second] & ~own[pairs.first]
+    return np.asarray(pairs.n[forward].sum(axis=0) + pairs.n[backward][:, ::-1].sum(axis=0), dtype=np.int64)
 
 
 def _share(cells: NDArray[np.int64]) -> Floats:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from bayesjudge.baselines.elo.leaderboard import fit_human, fit_judge
+from bayesjudge.baselines.elo.rows import figure_row
 from bayesjudge.baselines.elo.targets import clustered_targets
 from bayesjudge.counts.battles.clusters import PEOPLE
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.counts.battles.few_clusters import clusters_of_models
 from bayesjudge.estimates import Estimates
-from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.prompt_effects import prompt_effects
 from bayesjudge.maths.strengths import fit_strengths
 
@@ -28,8 +28,7 @@ def cluster_effects(counts: BattleCounts, *, prob: float = 0.95) -> Estimates:
     """
     raters: list[str | None] = [None] if counts.human.votes.sum() else []
     raters += [judge for judge in counts.judges if (counts.judged.judge == counts.code("judge", judge)).any()]
-    rows = [row for judge in raters for row in _of_rater(counts, judge, prob)]
-    return Estimates.from_rows([{**row, "prob": prob} for row in rows])
+    return Estimates.from_rows([row for judge in raters for row in _of_rater(counts, judge, prob)])
 
 
 def _of_rater(counts: BattleCounts, judge: str | None, prob: float) -> Iterator[dict[str, Any]]:
@@ -42,32 +41,14 @@ def _of_rater(counts: BattleCounts, judge: str | None, prob: float) -> Iterator[
     own = np.min([clusters_of_models(rows, len(counts.models)) for rows in columns], axis=0)
     for name, effect, n in zip(counts.models, fit.design_effect, own, strict=True):
         if np.isfinite(effect) and n > 1:
-            yield {
-                "estimand": "design_effect",
-                "unit": name,
-                "method": "sandwich",
-                "judge": judge or "",
-                "point": effect,
-                "lower": np.nan,
-                "upper": np.nan,
-                "n": int(n),
-            }
-    spreads = _spreads(clustered_targets(counts, judge), prob)
+            row = figure_row("design_effect", effect, np.nan, np.nan, method="sandwich", n=n, prob=prob)
+            yield {**row, "unit": name, "judge": judge or ""}
+    note = "Elo: how far a model's strength on one of them lies from its own"
+    single, *sums = clustered_targets(counts, judge)
+    spreads = prompt_effects(fit_strengths(single), sums).spread(prob=prob)[:, 0]
     for rows, (point, lower, upper) in zip(columns, spreads, strict=True):
         if np.isfinite(point):
-            yield {
-                "estimand": "cluster_spread",
-                "unit": rows.column,
-                "method": "moments",
-                "point": point,
-                "judge": judge or "",
-                "lower": lower,
-                "upper": upper,
-                "n": rows.count(),
-                "note": "Elo: how far a model's strength on one of them lies from its own",
-            }
-
-
-def _spreads(sums: Sequence[BattleSums], prob: float) -> Any:
-    battles, *clusters = sums
-    return prompt_effects(fit_strengths(battles), clusters).spread(prob=prob)[:, 0]
+            row = figure_row(
+                "cluster_spread", point, lower, upper, method="moments", n=rows.count(), prob=prob, note=note
+            )
+            yield {**row, "unit": rows.column, "judge": judge or ""}

@@ -90,27 +90,13 @@ def conformal(
         folds=folds if kind == "cv+" else None,
         seed=seed,
     )
-    name = ",".join(
-        [
-            kind,
-            *(["line"] if fitted else []),
-            *(["plain"] if not normalised else []),
-            *(["mondrian"] if strata else []),
-            *(["weighted"] if weights else []),
-        ]
-    )
+    chosen = {kind: True, "line": fitted, "plain": not normalised, "mondrian": strata, "weighted": weights}
+    name = ",".join(text for text, applies in chosen.items() if applies)
     limits = task.split if split else task.cross
+    fixed = {"estimand": "elo", "method": f"conformal[{name}]", "prob": prob, "judge": held.judge}
     return Estimates.from_rows(
         [
-            {
-                "estimand": "elo",
-                "unit": model,
-                "method": f"conformal[{name}]",
-                "prob": prob,
-                "judge": held.judge,
-                "truth": held.human[m],
-                **limits(m),
-            }
+            {**fixed, "unit": model, "truth": held.human[m], **limits(m)}
             for m, model in enumerate(held.models)
             if not held.is_forward or model in held.calibration
         ]
@@ -186,21 +172,15 @@ class _Task:
     def _none(self, m: int, left: int) -> dict[str, Any]:
         """A row without an interval: there is no line to put the judge's Elo through."""
         why = f"a line needs {LEAST_FOR_LINE} calibration models of unequal Elo, and {max(left, 0)} are left"
-        return {
-            "point": np.nan,
-            "lower": -np.inf,
-            "upper": np.inf,
-            "n": len(self._calibration(m).models),
-            "note": f"no interval: {why}",
-        }
+        limits = {"point": np.nan, "lower": -np.inf, "upper": np.inf}
+        return {**limits, "n": len(self._calibration(m).models), "note": f"no interval: {why}"}
 
     def _row(self, point: float, lower: float, upper: float, n: int) -> dict[str, Any]:
-        short = np.isinf(upper - lower)
         least = least_size(self.prob)
         note = "infinite: too little weight on the calibration models"
         if n < least:
             note = f"infinite: {n} calibration models, and {self.prob:g} needs {least} or more"
-        return {"point": point, "lower": lower, "upper": upper, "n": n, "note": note if short else ""}
+        return {"point": point, "lower": lower, "upper": upper, "n": n, "note": note if np.isinf(upper - lower) else ""}
 
 
 def _of_models(held: HeldOut, given: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:

@@ -88,7 +88,7 @@ def reliability_table(
     """
     parts = []
     for judge in counts.judges if judges is None else judges:
-        found = agreement.gap_agreement(counts.judged.keep(counts.judged.judge == counts.code("judge", judge)))
+        found = agreement.gap_agreement(counts.judged_by(judge))
         if len(found.size):
             parts.append(agreement.reliability(found, bins=bins, prob=prob).assign(panel=judge))
     if not parts:

@@ -225,15 +225,8 @@ def _fold(m: int, usable: list[int], human: _Side, judged: _Side, *, anchors: tu
     elo, error, _ = judged.against(m, anchors[1][m])
     others = [k for k in usable if k != m]
     slope, intercept = line(to_elo(anchors[1][m, others]), to_elo(anchors[0][m, others]))
-    return {
-        "human": reference,
-        "human_error": reference_error,
-        "elo": elo,
-        "error": error,
-        "slope": slope,
-        "intercept": intercept,
-        "pull": pull,
-    }
+    figures = (reference, reference_error, elo, error, slope, intercept)
+    return {**dict(zip(_COLUMNS, figures, strict=True)), "pull": pull}
 
 
 def line(x: Floats, y: Floats) -> tuple[float, float]:
@@ -328,12 +321,11 @@ def _sides(counts: BattleCounts, judge: str, method: str, ridge: float) -> tuple
     common: dict[str, Any] = {"models": len(counts.models), "ridge": ridge}
     none = np.full(len(counts.models), np.nan)
     human = _Side(targets=human_targets(counts), clusters=clusters.of(PEOPLE), method=HARD, beta=none, **common)
-    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
     mine = clusters.of(1 + counts.code("judge", judge))
     if method != SOFT:
         targets = judge_targets(counts, judge, method)
         return human, _Side(targets=targets, clusters=mine, method=method, beta=none, **common)
-    rows = graded(rows, judge)
+    rows = graded(counts.judged_by(judge), judge)
     targets = Targets.of(rows.first, rows.second, rows.gap, rows.n)
     votes, folds = gap_votes(rows), np.arange(len(counts.models))[:, None]
     others = (votes.first != folds) & (votes.second != folds)

@@ -10,6 +10,7 @@ import numpy as np
 from bayesjudge.baselines.common.bootstrap import percentile
 from bayesjudge.baselines.common.intervals import t_quantile
 from bayesjudge.baselines.elo.fit import EloFit, fit_elo
+from bayesjudge.baselines.elo.rows import figure_row
 from bayesjudge.baselines.elo.targets import (
     HARD,
     SOFT,
@@ -91,14 +92,8 @@ def elo_baselines(
 
 def fit_human(counts: BattleCounts, *, ridge: float = RIDGE, bootstrap: int = 0, seed: int = 0) -> EloFit:
     """Elo by people's votes; see `bayesjudge.baselines.elo.fit.fit_elo`."""
-    return fit_elo(
-        human_targets(counts),
-        counts.models,
-        ridge=ridge,
-        bootstrap=bootstrap,
-        seed=seed,
-        clusters=clustered_targets(counts, None),
-    )
+    clusters = clustered_targets(counts, None)
+    return fit_elo(human_targets(counts), counts.models, ridge=ridge, bootstrap=bootstrap, seed=seed, clusters=clusters)
 
 
 def fit_judge(
@@ -107,20 +102,13 @@ def fit_judge(
     """Elo by one judge; the temperature of ``soft-elo`` is fitted to all human non-ties first."""
     beta = judge_beta(counts, judge) if method == SOFT else np.nan
     targets = judge_targets(counts, judge, method, beta=beta)
-    return fit_elo(
-        targets,
-        counts.models,
-        ridge=ridge,
-        bootstrap=bootstrap,
-        seed=seed,
-        clusters=clustered_targets(counts, judge, method, beta=beta),
-    )
+    clusters = clustered_targets(counts, judge, method, beta=beta)
+    return fit_elo(targets, counts.models, ridge=ridge, bootstrap=bootstrap, seed=seed, clusters=clusters)
 
 
 def judge_beta(counts: BattleCounts, judge: str) -> float:
     """Maximum-likelihood β over all human non-ties."""
-    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
-    votes = gap_votes(graded(rows, judge))
+    votes = gap_votes(graded(counts.judged_by(judge), judge))
     beta = float(solve_beta(votes.gap, votes.won, votes.lost)[0]) if votes.n else np.nan
     if not beta > 0:
         found = "none" if np.isnan(beta) else f"β = {beta:.3g}"
@@ -137,8 +125,7 @@ def _methods(counts: BattleCounts, judge: str, methods: Iterable[str] | None) ->
         for method in chosen:
             smoothing(method)
         return chosen
-    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
-    votes = gap_votes(rows)
+    votes = gap_votes(counts.judged_by(judge))
     soft = bool(votes.n) and solve_beta(votes.gap, votes.won, votes.lost)[0] > 0
     return [method for method in METHODS if method != SOFT or soft]
 
@@ -149,7 +136,6 @@ def elo_rows(
     """Rows of a fit: each model's Elo, then differences; ``few`` is a note for a model with few clusters."""
     first, second = (list(side) for side in zip(*shown_pairs(fit.elo), strict=True))
     contrast = np.eye(len(fit.models))[first] - np.eye(len(fit.models))[second]
-    shared = {"method": method, "judge": judge, "prob": prob}
     notes = [[few[name]] if few and name in few else [] for name in fit.models]
     single = _limits(fit, np.eye(len(fit.models)), prob)
     paired = _limits(fit, contrast, prob)
@@ -157,10 +143,16 @@ def elo_rows(
     n = np.minimum(fit.n[first], fit.n[second])
     either = [list(dict.fromkeys(notes[a] + notes[b])) for a, b in zip(first, second, strict=True)]
     joined = [["; ".join([*fit.notes, *note]) for note in each] for each in (notes, either)]
-    return [
-        *_rows("elo", fit.models, single, n=fit.n, notes=joined[0], shared=shared),
-        *_rows("difference", names, paired, n=n, notes=joined[1], shared=shared),
-    ]
+    found = []
+    for estimand, units, limits, sizes, each in (
+        ("elo", fit.models, single, fit.n, joined[0]),
+        ("difference", names, paired, n, joined[1]),
+    ):
+        for unit, point, low, high, size, known in zip(units, *limits, sizes, each, strict=True):
+            note = "undefined: no battles" if np.isnan(point) else known
+            row = figure_row(estimand, point, low, high, method=method, n=size, prob=prob, note=note)
+            found.append({**row, "unit": unit, "judge": judge})
+    return found
 
 
 def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats, Floats]:
@@ -177,27 +169,3 @@ def _limits(fit: EloFit, contrast: Floats, prob: float) -> tuple[Floats, Floats,
         half = t_quantile(prob, fit.df) * error if fit.df > 0 else np.full(len(error), np.inf)
         lower, upper = point - half, point + half
     return point, np.where(defined, lower, -np.inf), np.where(defined, upper, np.inf)
-
-
-def _rows(
-    estimand: str,
-    units: Iterable[str],
-    limits: tuple[Floats, Floats, Floats],
-    *,
-    n: Any,
-    notes: Iterable[str],
-    shared: dict[str, Any],
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "estimand": estimand,
-            "unit": unit,
-            "point": point,
-            "lower": low,
-            "upper": high,
-            "n": int(count),
-            "note": "undefined: no battles" if np.isnan(point) else note,
-            **shared,
-        }
-        for unit, point, low, high, count, note in zip(units, *limits, n, notes, strict=True)
-    ]

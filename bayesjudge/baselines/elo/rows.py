@@ -10,10 +10,19 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
 from bayesjudge.baselines.common.intervals import clopper_pearson, t_quantile
-from bayesjudge.baselines.elo.clustering import Spread
+from bayesjudge.baselines.elo.clustering import JudgeClusters, Spread
 from bayesjudge.baselines.elo.targets import Floats
+from bayesjudge.counts.battles.clusters import BattleClusters
 
 type Row = dict[str, Any]
+
+
+def figure_row(
+    estimand: str, point: float, lower: float, upper: float, *, method: str, n: SupportsInt, prob: float, note: str = ""
+) -> Row:
+    """A figure with its limits, of whatever method."""
+    limits = {"point": point, "lower": lower, "upper": upper}
+    return {"estimand": estimand, "method": method, **limits, "n": int(n), "prob": prob, "note": note}
 
 
 def share_row(
@@ -23,28 +32,21 @@ def share_row(
     *,
     prob: float,
     note: str = "",
-    spread: Spread | None = None,
+    clusters: JudgeClusters | None = None,
+    influence: Callable[[BattleClusters], Floats] | None = None,
 ) -> Row:
     """A share with its exact interval (Clopper & Pearson 1934); undefined without trials.
 
-    With the clustered ``spread`` of the share, the interval is that of as many independent trials as the
-    clusters are worth (Korn & Graubard 1998).
+    Where there are clusters, the interval is that of as many independent trials as they are worth (Korn & Graubard
+    1998), by the share's ``influence`` (R,) of one battle of each row.
     """
     hits, n = int(successes), int(trials)
     if not n:
         return undefined_row(estimand, note or "no battle to use", prob=prob, bounds=(0.0, 1.0))
-    worth = n if spread is None else _effective(hits / n, n, spread, prob)
-    lower, upper = clopper_pearson(hits / n * worth, worth, prob=prob)
-    return {
-        "estimand": estimand,
-        "method": "exact",
-        "point": hits / n,
-        "lower": lower,
-        "upper": upper,
-        "n": n,
-        "prob": prob,
-        "note": note,
-    }
+    clustered = clusters is not None and influence is not None and clusters.columns
+    worth = _effective(hits / n, n, clusters.spread(influence), prob) if clustered else n
+    limits = clopper_pearson(hits / n * worth, worth, prob=prob)
+    return figure_row(estimand, hits / n, *limits, method="exact", n=n, prob=prob, note=note)
 
 
 def _effective(share: float, n: int, spread: Spread, prob: float) -> float:
@@ -68,30 +70,13 @@ def spread_row(
 ) -> Row:
     """A figure with Student's interval, cut off at the ends of its range."""
     half = spread.half_width(prob)
-    return {
-        "estimand": estimand,
-        "method": "sandwich",
-        "point": point,
-        "lower": max(bounds[0], point - half),
-        "upper": min(bounds[1], point + half),
-        "n": int(n),
-        "prob": prob,
-        "note": "",
-    }
+    limits = max(bounds[0], point - half), min(bounds[1], point + half)
+    return figure_row(estimand, point, *limits, method="sandwich", n=n, prob=prob)
 
 
 def undefined_row(estimand: str, reason: str, *, prob: float, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Row:
     """A quantity that the data say nothing about, with the range it may have."""
-    return {
-        "estimand": estimand,
-        "method": "undefined",
-        "point": np.nan,
-        "lower": bounds[0],
-        "upper": bounds[1],
-        "n": 0,
-        "prob": prob,
-        "note": f"undefined: {reason}",
-    }
+    return figure_row(estimand, np.nan, *bounds, method="undefined", n=0, prob=prob, note=f"undefined: {reason}")
 
 
 def bootstrap_row(
@@ -118,13 +103,4 @@ def bootstrap_row(
         draws = draw_counts(counts, bootstrap, np.random.default_rng(seed)).astype(float)
         _, low, high, _ = percentile(statistic(draws)[None, :], prob=prob)
         lower, upper = max(lower, float(low[0])), min(upper, float(high[0]))
-    return {
-        "estimand": estimand,
-        "method": "bootstrap",
-        "point": point,
-        "lower": lower,
-        "upper": upper,
-        "n": int(counts.sum()),
-        "prob": prob,
-        "note": "",
-    }
+    return figure_row(estimand, point, lower, upper, method="bootstrap", n=counts.sum(), prob=prob)

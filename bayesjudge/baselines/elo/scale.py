@@ -68,17 +68,8 @@ def held_out_scores(
         for name, statistic in statistics.items()
     ]
     if not np.isnan(held.beta).any():
-        rows.append(
-            {
-                "estimand": "beta[folds]",
-                "point": held.beta.mean(),
-                "lower": held.beta.min(),
-                "upper": held.beta.max(),
-                **shared,
-                "prob": 1.0,
-                "note": "limits are the range over folds",
-            }
-        )
+        beta = {"point": held.beta.mean(), "lower": held.beta.min(), "upper": held.beta.max(), "prob": 1.0}
+        rows.append({**shared, "estimand": "beta[folds]", **beta, "note": "limits are the range over folds"})
     if counts is not None:
         found = length_correlation(counts, held, prob=prob)
         rows += [{**shared, **found, "method": held.method}] if found["n"] else []
@@ -203,18 +194,10 @@ def split_coverage(
         quantile = upper_rank(scores[calibration], prob)
         hit = int((scores[test] <= quantile).sum())
         lower, upper = clopper_pearson(hit, len(test))
-        rows.append(
-            {
-                "quantile": quantile,
-                "coverage": hit / len(test),
-                "lower": lower,
-                "upper": upper,
-                "median_width": float(np.median(2 * quantile * scale[test])),
-                "calibration": len(calibration),
-                "covered": hit,
-            }
-        )
-    return pd.DataFrame(rows)
+        width = float(np.median(2 * quantile * scale[test]))
+        rows.append((quantile, hit / len(test), lower, upper, width, len(calibration), hit))
+    names = ["quantile", "coverage", "lower", "upper", "median_width", "calibration", "covered"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def width_decomposition(held: list[HeldOut], *, prob: float = 0.9) -> pd.DataFrame:
@@ -229,16 +212,8 @@ def width_decomposition(held: list[HeldOut], *, prob: float = 0.9) -> pd.DataFra
     for one in held:
         quantile = upper_rank(np.abs(one.residual) / one.error, prob)
         error = float(np.median(one.error))
-        rows.append(
-            {
-                "judge": one.judge,
-                "method": one.method,
-                "quantile": quantile,
-                "error": error,
-                "half_width": quantile * error,
-            }
-        )
-    return pd.DataFrame(rows)
+        rows.append((one.judge, one.method, quantile, error, quantile * error))
+    return pd.DataFrame(rows, columns=["judge", "method", "quantile", "error", "half_width"])
 
 
 def _resampled(

@@ -89,7 +89,7 @@ def judge_targets(counts: BattleCounts, judge: str, method: str, *, beta: float 
     method: ``hard-elo``, ``soft-elo`` or ``label-smoothing[c]`` with ½ < c < 1.
     beta: Temperature of ``soft-elo``; infinite gives the sign of the gap.
     """
-    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
+    rows = counts.judged_by(judge)
     rows = graded(rows, judge) if method == SOFT else rows
     target = row_targets(rows.label, rows.gap, method, beta)
     return Targets.of(rows.first, rows.second, target, rows.n)

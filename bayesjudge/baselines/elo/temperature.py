@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.bootstrap import percentile
 from bayesjudge.baselines.elo.clustering import JudgeClusters, Spread, judge_clusters
+from bayesjudge.baselines.elo.rows import figure_row
 from bayesjudge.baselines.elo.targets import Floats, graded
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
@@ -87,7 +88,7 @@ def temperature(
     UsageError
         No battle with both scores and a human vote that is no tie.
     """
-    rows = counts.judged.keep(counts.judged.judge == counts.code("judge", judge))
+    rows = counts.judged_by(judge)
     if group is not None:
         rows = rows.keep(rows.group == counts.code("group", group))
     rows = graded(rows, judge)
@@ -102,23 +103,9 @@ def temperature(
     elif np.isfinite(point):
         half = _spread(point, votes, clusters).half_width(prob)
         lower, upper = point - half, point + half
-    return Estimates.from_rows(
-        [
-            {
-                "estimand": "beta",
-                "unit": judge,
-                "method": "mle",
-                "point": point,
-                "lower": lower,
-                "upper": upper,
-                "prob": prob,
-                "n": votes.n,
-                "note": _note(point, rows.gap_unit),
-                "judge": judge,
-                "group": group or "",
-            }
-        ]
-    )
+    note = _note(point, rows.gap_unit)
+    row = figure_row("beta", point, lower, upper, method="mle", n=votes.n, prob=prob, note=note)
+    return Estimates.from_rows([{**row, "unit": judge, "judge": judge, "group": group or ""}])
 
 
 def _resampled(clusters: JudgeClusters, *, bootstrap: int, seed: int, prob: float) -> tuple[float, float]:

@@ -294,20 +294,12 @@ def _require_known(rows: IbisTable) -> None:
     odd = {name: (~rows[name].isin([0.0, 0.5, 1.0])).sum() for name in ("human", "verdict")}
     odd["gap"] = (rows.gap.abs() > _LARGEST).sum() + is_nan(rows.gap).sum()
     odd["order"] = (~rows.order.isin(["ab", "ba"])).sum()
-    allowed = {
-        "human": "1, 0.5 and 0",
-        "verdict": "1, 0.5 and 0",
-        "gap": "finite numbers or null",
-        "order": "'ab' and 'ba'",
-    }
+    outcomes = dict.fromkeys(("human", "verdict"), "1, 0.5 and 0")
+    allowed = {**outcomes, "gap": "finite numbers or null", "order": "'ab' and 'ba'"}
     found = fetch(rows.aggregate(**odd)).fillna(0).iloc[0]
+    fix = "Recode it where the data lives, or read the table with read_battles."
     bad = [
-        Problem(
-            column=name,
-            found=f"{int(found[name])} other values",
-            allowed=allowed[name],
-            fix="Recode it where the data lives, or read the table with read_battles.",
-        )
+        Problem(column=name, found=f"{int(found[name])} other values", allowed=allowed[name], fix=fix)
         for name in allowed
         if found[name]
     ]

@@ -7,16 +7,17 @@ where prompts come back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.counts.arrays import Rows
 from bayesjudge.counts.battles.cells import BattleCells
 from bayesjudge.counts.battles.cluster_columns import ITEM, cluster_keys
-from bayesjudge.counts.rows import IbisTable, cached, code_in, fetch
+from bayesjudge.counts.rows import IbisTable, cached, code_in, coded, fetch
 from bayesjudge.maths.battle_sums import BattleSums
 
 type Ints = NDArray[np.int64]
@@ -31,7 +32,7 @@ _ROW = [*_KEYS, *_SIDES, *_VOTES, "gap"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BattleClusters:
+class BattleClusters(Rows):
     """Votes and judged battles by cluster, clusters of one column; R rows, G kinds of cluster.
 
     column: Whose values are the clusters.
@@ -49,6 +50,9 @@ class BattleClusters:
     times: How many clusters of the log are exactly like this one; `count` is their sum.
     """
 
+    #: A filter leaves the clusters as they are, though some may then be empty.
+    not_rows: ClassVar[tuple[str, ...]] = ("column", "times")
+
     column: str
     rater: Ints
     first: Ints
@@ -62,14 +66,6 @@ class BattleClusters:
     votes: Ints
     n: Ints
     times: Ints
-
-    def __len__(self) -> int:
-        return len(self.rater)
-
-    def keep(self, rows: NDArray[Any]) -> BattleClusters:
-        """The rows of a mask (R,) or of places; the clusters stay, though some may now be empty."""
-        parts = [item.name for item in fields(self) if item.name not in {"column", "times"}]
-        return replace(self, **{name: getattr(self, name)[rows] for name in parts})
 
     def of(self, rater: int) -> BattleClusters:
         """One rater's rows."""
@@ -136,12 +132,11 @@ def _by_column(cells: BattleCells, name: str, key: str) -> BattleClusters:
     cluster, _ = pd.factorize(frame["kind"])
     times = frame.drop_duplicates("kind")["times"].to_numpy(np.int64)
     codes = {name: frame[name].to_numpy(np.int64) for name in ("rater", "first", "second", "n")}
-    group = pd.Index(cells.groups).get_indexer(pd.Index(frame["group"])).astype(np.int64)
     sides = (frame[_SIDES].to_numpy(np.float64) + 1) / 2
     return BattleClusters(
         column=name,
         **codes,
-        group=group,
+        group=coded(frame["group"], cells.groups),
         cluster=cluster.astype(np.int64),
         label=sides[:, 0],
         shown=sides[:, 1:3],

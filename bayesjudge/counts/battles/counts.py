@@ -21,7 +21,7 @@ from bayesjudge.counts.battles.cluster_columns import cluster_columns
 from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters, battle_clusters, single_battles
 from bayesjudge.counts.battles.covariates import covariate_keys
 from bayesjudge.counts.battles.patterns import HumanVotes, JudgedBattles, PairCounts, Swaps
-from bayesjudge.counts.rows import IbisTable, fetch
+from bayesjudge.counts.rows import IbisTable, coded, fetch
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.tables import Battles
 
@@ -68,7 +68,11 @@ class BattleCounts:
 
     def judge_pairs(self, judge: str) -> PairCounts:
         """Hard labels of one judge by pair."""
-        return self.judged.keep(self.judged.judge == self.code("judge", judge)).pairs()
+        return self.judged_by(judge).pairs()
+
+    def judged_by(self, judge: str) -> JudgedBattles:
+        """One judge's rows of `judged`."""
+        return self.judged.keep(self.judged.judge == self.code("judge", judge))
 
     def code(self, kind: str, name: str) -> int:
         """Code of a ``"model"``, ``"judge"`` or ``"group"``."""
@@ -210,16 +214,8 @@ def count_battles(
         clusters=cluster_columns(battles, cluster),
     )
     if not cells.models:
-        raise InputError(
-            [
-                Problem(
-                    column="(table)",
-                    found=f"no usable battle: {dict(cells.dropped)}",
-                    allowed="at least one",
-                    fix="Check the file.",
-                )
-            ]
-        )
+        found = f"no usable battle: {dict(cells.dropped)}"
+        raise InputError([Problem(column="(table)", found=found, allowed="at least one", fix="Check the file.")])
     names = {"models": cells.models, "judges": cells.judges, "groups": cells.groups}
     human, judged = human_votes(cells), judged_battles(cells, cells.judged)
     clusters = _clusters(cells, cluster)
@@ -273,16 +269,9 @@ def human_votes(cells: BattleCells) -> HumanVotes:
     if frame["conflicting"].sum():
         conflicting = fetch(cells.votes.filter(cells.votes.conflicting > 0).select("item").limit(5))
         items = ", ".join(sorted(map(str, conflicting["item"])))
-        raise InputError(
-            [
-                Problem(
-                    column="human",
-                    found=f"different votes on item {items}",
-                    allowed="one vote for each battle and voter",
-                    fix="Give each person's vote its own voter.",
-                )
-            ]
-        )
+        allowed, fix = "one vote for each battle and voter", "Give each person's vote its own voter."
+        found = f"different votes on item {items}"
+        raise InputError([Problem(column="human", found=found, allowed=allowed, fix=fix)])
     return HumanVotes(**_common(frame, cells), votes=frame[["a", "tie", "b"]].to_numpy(np.int64))
 
 
@@ -295,7 +284,7 @@ def judged_battles(cells: BattleCells, rows: IbisTable) -> JudgedBattles:
     joined = joined.mutate(**{side: joined[side].fill_null(0) for side in ("a", "tie", "b")})
     frame = fetch(joined.group_by(keys).aggregate(n=joined.count())).sort_values(keys, ignore_index=True)
     return JudgedBattles(
-        judge=_codes(frame["judge"], cells.judges),
+        judge=coded(frame["judge"], cells.judges),
         **_common(frame, cells),
         label=_outcome(frame["label"]),
         verdict=_outcome(frame["stated"]),
@@ -314,7 +303,7 @@ def _common(frame: pd.DataFrame, cells: BattleCells) -> dict[str, Any]:
     return {
         "first": frame["first"].to_numpy(np.int64),
         "second": frame["second"].to_numpy(np.int64),
-        "group": _codes(frame["group"], cells.groups),
+        "group": coded(frame["group"], cells.groups),
         "order": frame["place"].to_numpy(np.int64),
         "length": frame["length"].to_numpy(np.float64),
         "covariates": frame[list(covariate_keys(cells.covariates))].to_numpy(np.float64),
@@ -335,7 +324,7 @@ def swaps_of(cells: BattleCells) -> Swaps:
     )
     # A sum of floats depends on the order of its terms, and the database gives groups in any.
     frame = fetch(table).sort_values(["judge", "label", "label_second"])
-    judge = _codes(frame["judge"], cells.judges)
+    judge = coded(frame["judge"], cells.judges)
     # Label +1 (the first model) comes first in the table, then 0 and −1.
     place = [(1 - frame[name].to_numpy(np.float64)).astype(int) for name in ("label", "label_second")]
     labels = np.zeros((len(cells.judges), 3, 3), dtype=np.int64)
@@ -347,7 +336,3 @@ def swaps_of(cells: BattleCells) -> Swaps:
     return Swaps(
         labels=labels, advantage=sums["advantage"], advantage_squares=sums["squares"], n=sums["graded"].astype(np.int64)
     )
-
-
-def _codes(values: pd.Series[str], names: tuple[str, ...]) -> Ints:
-    return pd.Index(names).get_indexer(pd.Index(values)).astype(np.int64)

@@ -96,10 +96,6 @@ def _read(column: pd.Series[Any]) -> NDArray[np.float64]:
 
 
 def _not_numbers(column: str, found: str, rows: tuple[int, ...] = ()) -> Problem:
-    return Problem(
-        column=column,
-        found=found,
-        allowed="finite numbers, or nothing where it is not known",
-        rows=rows,
-        fix="Leave the covariate out, or make it numbers; group= splits battles by a column of words.",
-    )
+    allowed = "finite numbers, or nothing where it is not known"
+    fix = "Leave the covariate out, or make it numbers; group= splits battles by a column of words."
+    return Problem(column=column, found=found, allowed=allowed, rows=rows, fix=fix)

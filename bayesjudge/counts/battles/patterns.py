@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bayesjudge.counts.arrays import Rows
 
 type Ints = NDArray[np.int64]
 type Floats = NDArray[np.float64]
@@ -34,19 +36,7 @@ class PairCounts:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Rows:
-    """Arrays of one length that are filtered together."""
-
-    def keep(self, rows: NDArray[Any]) -> Self:
-        """The rows of a mask (R,) or of places."""
-        return replace(self, **{item.name: getattr(self, item.name)[rows] for item in fields(self)})
-
-    def __len__(self) -> int:
-        return len(getattr(self, fields(self)[0].name))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class HumanVotes(_Rows):
+class HumanVotes(Rows):
     """People's votes; R patterns.
 
     first, second, group: Codes; ``first < second``.
@@ -66,7 +56,7 @@ class HumanVotes(_Rows):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JudgedBattles(_Rows):
+class JudgedBattles(Rows):
     """What judges made of battles, beside the human votes on them; R patterns.
 
     judge, first, second, group: Codes; ``first < second``.
@@ -108,7 +98,7 @@ class JudgedBattles(_Rows):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Swaps(_Rows):
+class Swaps(Rows):
     """Battles that a judge saw in both orders; J judges.
 
     labels: Battles by the label with the first model shown first (for the first, neither, the second) and by the label
