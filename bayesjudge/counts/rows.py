@@ -66,7 +66,8 @@ def make_cells(verdicts: Verdicts | ir.Table, *, group: str | None, clusters: Se
     _require_one_label(table, judges=names["judge"].nunique())
     if group or clusters:
         table, alone = _joined_with_items(table, has_cluster=bool(clusters))
-        warnings += _alone_warning(alone, clusters)
+        if alone:
+            warnings += (f"{alone} items have no {' or '.join(clusters)}: each is a cluster of its own",)
     table = table.filter(table.runs > 0)
     groups = _distinct(table, "group") if group else (ALL,)
     require_names(model=_sorted(names["model"]), judge=_sorted(names["judge"]), group=groups)
@@ -274,10 +275,6 @@ def _joined_with_items(cells: IbisTable, *, has_cluster: bool) -> tuple[IbisTabl
         filled["cluster"] = items.cluster.fill_null(_SEPARATOR + items.item)
     items = items.select("item", **filled)
     return cells.drop(*extra, *(f"{name}_low" for name in extra)).inner_join(items, "item"), alone
-
-
-def _alone_warning(alone: int, clusters: Sequence[str]) -> tuple[str, ...]:
-    return (f"{alone} items have no {' or '.join(clusters)}: each is a cluster of its own",) if alone else ()
 
 
 def _conflicting(column: str, unit: str, items: list[str]) -> Problem:

@@ -8,7 +8,7 @@ is anything to pool, labels on some answers only, ties, both orders.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayesjudge.datasets.battles import BattleDesign, simulate_battles
 from bayesjudge.datasets.pairs import simulate_pairs
@@ -21,55 +21,26 @@ if TYPE_CHECKING:
     from bayesjudge.tables import Battles, Pairs, Scores, Trials, Verdicts
 
 
-_STRENGTHS = (0.5, 0.0, -0.5)
-
-
-def _verdicts() -> Verdicts:
-    return simulate_verdicts(seed=1, labelled=40, unlabelled=80).verdicts
-
-
-def _panel() -> Verdicts:
-    return simulate_verdicts(seed=1, labelled=20, unlabelled=10, judges=("heron", "otter")).verdicts
-
-
-def _battles() -> Battles:
-    return simulate_battles(seed=5, design=BattleDesign(strengths=_STRENGTHS, battles=60)).battles
-
-
-def _judged() -> Battles:
-    world = BattleDesign(strengths=_STRENGTHS, battles=60, judges=2, voted=0.7)
-    return simulate_battles(seed=5, design=world).battles
+def _battles(seed: int, **world: Any) -> Battles:
+    return simulate_battles(seed=seed, design=BattleDesign(strengths=(0.5, 0.0, -0.5), **world)).battles
 
 
 def _graded() -> Battles:
-    world = BattleDesign(strengths=_STRENGTHS, battles=40, judges=2, graded=True)
-    table = simulate_battles(seed=1, design=world).battles
+    table = _battles(1, battles=40, judges=2, graded=True)
     # Gaps as a judge states them, in whole points: battles of equal gaps are counted together.
     rounded = table.frame.drop(columns="verdict").rename(columns={"gap": "score_gap"}).round({"score_gap": 0})
     return type(table).from_frame(rounded)
 
 
-def _pairs() -> Pairs:
-    return simulate_pairs(seed=4, n=60, verified=50, dimensions=2).pairs
-
-
-def _scores() -> Scores:
-    return simulate_scores(seed=3, responses=12, trials=3).scores
-
-
-def _trials() -> Trials:
-    return simulate_trials(seed=1, items=8, trials=4).trials
-
-
 _MAKERS: Mapping[str, Callable[[], Verdicts | Battles | Pairs | Scores | Trials]] = {
-    "verdicts": _verdicts,
-    "panel": _panel,
-    "battles": _battles,
-    "judged battles": _judged,
+    "verdicts": lambda: simulate_verdicts(seed=1, labelled=40, unlabelled=80).verdicts,
+    "panel": lambda: simulate_verdicts(seed=1, labelled=20, unlabelled=10, judges=("heron", "otter")).verdicts,
+    "battles": lambda: _battles(5, battles=60),
+    "judged battles": lambda: _battles(5, battles=60, judges=2, voted=0.7),
     "graded battles": _graded,
-    "pairs": _pairs,
-    "scores": _scores,
-    "trials": _trials,
+    "pairs": lambda: simulate_pairs(seed=4, n=60, verified=50, dimensions=2).pairs,
+    "scores": lambda: simulate_scores(seed=3, responses=12, trials=3).scores,
+    "trials": lambda: simulate_trials(seed=1, items=8, trials=4).trials,
 }
 
 #: The kind of small table that each registered model of this package is calibrated on.

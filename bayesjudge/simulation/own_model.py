@@ -186,13 +186,10 @@ def _recovery(intervals: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (estimand, unit, judge), mine in intervals.groupby(["estimand", "unit", "judge"], sort=False):
         error = mine["point"] - mine["truth"]
-        rows.append(
-            {
-                "estimand": estimand,
-                "unit": unit or judge,
-                "correlation": mine["point"].corr(mine["truth"]),
-                "bias": error.mean(),
-                "rmse": (error**2).mean() ** 0.5,
-            }
-        )
+        points = {
+            "correlation": mine["point"].corr(mine["truth"]),
+            "bias": error.mean(),
+            "rmse": (error**2).mean() ** 0.5,
+        }
+        rows.append({"estimand": estimand, "unit": unit or judge, **points})
     return pd.DataFrame(rows)

@@ -91,7 +91,8 @@ def profile_interval(table: VerdictTable, *, critical: float) -> tuple[float, fl
 def _limit(table: VerdictTable, critical: float, *, sign: float) -> float:
     from scipy.optimize import brentq
 
-    best = _maximum(table)
+    shares = _share(table.correct1, table.labelled1), _share(table.correct0, table.labelled0)
+    best = table.log_likelihood(_share(table.all1, table.all1 + table.all0), *shares)
 
     def excess(log_t: float) -> float:
         return 2.0 * (best - table.log_likelihood(*_tilted(table, sign * math.exp(log_t)))) - critical
@@ -103,11 +104,6 @@ def _limit(table: VerdictTable, critical: float, *, sign: float) -> float:
         low, high = high, high + 2.0
     p, mu1, mu0 = _tilted(table, sign * math.exp(brentq(excess, low, high, xtol=1e-12)))
     return p * mu1 + (1.0 - p) * mu0
-
-
-def _maximum(table: VerdictTable) -> float:
-    share = [_share(table.correct1, table.labelled1), _share(table.correct0, table.labelled0)]
-    return table.log_likelihood(_share(table.all1, table.all1 + table.all0), *share)
 
 
 def _tilted(table: VerdictTable, t: float) -> tuple[float, float, float]:

@@ -95,8 +95,10 @@ def partial_ot(
     ----------
     Quantifying and Auditing LLM Evaluation via Positive–Unlabeled Learning (PUAudit), sections 3.2 and 3.3.
     """
-    _check(solver, threshold)
-    advance = report or _silent
+    require_choice("solver", solver, SOLVERS)
+    if not 0 <= threshold <= 1:
+        raise UsageError(f"threshold={threshold} must lie between 0 and 1")
+    advance = report or (lambda _done, _total: None)
     advance(0, 3)
     s, evidence = measured_share(pairs, share), gather(pairs, anchors=anchors)
     kept = denoise(evidence.chosen, evidence.anchors, evidence.category, keep=keep)
@@ -133,10 +135,6 @@ def transport_scores(
     return np.clip(mass * len(targets), 0.0, 1.0)
 
 
-def _silent(_done: int, _total: int) -> None:
-    """Nobody watches."""
-
-
 def _warn_of_memory(cells: int) -> None:
     need, free = BYTES_A_CELL * cells, free_memory()
     if free is not None and need > free:
@@ -156,9 +154,3 @@ def free_memory() -> int | None:
         return int(known["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return None
-
-
-def _check(solver: str, threshold: float) -> None:
-    require_choice("solver", solver, SOLVERS)
-    if not 0 <= threshold <= 1:
-        raise UsageError(f"threshold={threshold} must lie between 0 and 1")

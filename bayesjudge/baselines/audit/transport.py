@@ -16,7 +16,6 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,12 +99,15 @@ def entropic_masses(
 
     share: Transported mass s, below 1.
     """
+    import jax
+
     if not 1e-4 <= epsilon <= 1:
         raise UsageError(f"epsilon={epsilon} must lie between 0.0001 and 1")
     if share >= 1:
         # Everything is transported: every target receives its whole weight.
         return np.full(len(target), 1 / len(target))
-    mass = np.asarray(_program()(*_blocks(source, target), share, epsilon), dtype=np.float64)[: len(target)]
+    program = jax.jit(_masses, static_argnums=2)
+    mass = np.asarray(program(*_blocks(source, target), share, epsilon), dtype=np.float64)[: len(target)]
     return _exactly(np.clip(mass, 0.0, 1 / len(target)), share)
 
 
@@ -124,12 +126,6 @@ def _blocks(source: NDArray[Any], target: NDArray[Any]) -> tuple[Any, Any, int]:
     padded = np.zeros((count * size, d), np.float32)
     padded[:p] = source
     return padded.reshape(count, size, d), np.asarray(target, np.float32), p
-
-
-def _program() -> Any:
-    import jax
-
-    return partial(jax.jit, static_argnums=2)(_masses)
 
 
 def _masses(source: Any, target: Any, p: int, share: Any, epsilon: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.bootstrap import percentile
+from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.baselines.common.moments import Array, Codes, Evidence
 from bayesjudge.counts import ItemPatterns, VerdictCounts
 from bayesjudge.errors import UsageError
@@ -165,10 +166,7 @@ def _check(counts: VerdictCounts, judge: str, prob: float, bootstrap: int, refer
         raise UsageError(f"no judge {judge!r}; the table has {list(counts.judges)}")
     if reference is not None and reference not in counts.models:
         raise UsageError(f"no model {reference!r} to calibrate on; the table has {list(counts.models)}")
-    if not 0.0 < prob < 1.0:
-        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
-    if bootstrap < 0:
-        raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
+    require_options(prob, bootstrap)
 
 
 def _within(patterns: ItemPatterns, code: int) -> ItemPatterns:

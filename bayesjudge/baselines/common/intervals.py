@@ -12,6 +12,14 @@ from bayesjudge.errors import UsageError
 type Limits = tuple[Array, Array]
 
 
+def require_options(prob: float, bootstrap: int = 0) -> None:
+    """Refuse a level outside (0, 1) and a negative number of replicates."""
+    if not 0.0 < prob < 1.0:
+        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
+    if bootstrap < 0:
+        raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
+
+
 def normal_quantile(prob: float) -> float:
     """Normal quantile z of a two-sided interval with probability ``prob``."""
     return NormalDist().inv_cdf(0.5 + prob / 2.0)

@@ -13,7 +13,7 @@ from bayesjudge.baselines.common.bootstrap import percentile
 from bayesjudge.baselines.common.intervals import clopper_pearson
 from bayesjudge.baselines.elo.bias import length_correlation
 from bayesjudge.baselines.elo.conformal import upper_rank
-from bayesjudge.baselines.elo.held_out import HeldOut
+from bayesjudge.baselines.elo.held_out import HeldOut, line
 from bayesjudge.baselines.elo.targets import Floats
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError
@@ -58,7 +58,7 @@ def held_out_scores(
         "mae": lambda k: float(np.abs(held.residual[k]).mean()),
         "spearman": lambda k: _correlation("spearman", held.elo[k], held.human[k]),
         "kendall": lambda k: _correlation("kendall", held.elo[k], held.human[k]),
-        "residual_slope": lambda k: _slope(held.human[k], held.residual[k]),
+        "residual_slope": lambda k: line(held.human[k], held.residual[k])[0],
     }
     for c in range(classes):
         statistics[f"residual[class {c + 1} of {classes}]"] = _class_mean(held.residual, own, c)
@@ -243,8 +243,3 @@ def _correlation(kind: str, x: Floats, y: Floats) -> float:
         return float("nan")
     found = stats.spearmanr(x, y) if kind == "spearman" else stats.kendalltau(x, y)
     return float(found.statistic)
-
-
-def _slope(x: Floats, y: Floats) -> float:
-    spread = float(((x - x.mean()) ** 2).sum())
-    return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread > 0 else float("nan")

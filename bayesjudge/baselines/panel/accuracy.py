@@ -14,6 +14,7 @@ from bayesjudge.baselines.accuracy import estimators
 from bayesjudge.baselines.accuracy.estimates import analytic
 from bayesjudge.baselines.accuracy.methods import ANALYTIC, AnalyticMethod, normal, on_logit
 from bayesjudge.baselines.common.columns import Column, noted, pair_names, rows
+from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.choice import choose_judge
 from bayesjudge.baselines.panel.latent_class import latent_class_columns
@@ -89,10 +90,7 @@ def panel_baselines(
     judges err independently given the label; where they err together it is confidently wrong, and the
     label-free methods are more so.
     """
-    if not 0.0 < prob < 1.0:
-        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
-    if bootstrap < 0:
-        raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
+    require_options(prob, bootstrap)
     names = {name: estimand_of(name, population) for name in ("accuracy", "difference")}
     units = {"accuracy": list(votes.models), "difference": pair_names(votes.models)}
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}

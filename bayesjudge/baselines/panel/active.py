@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayesjudge.baselines.common.columns import pair_names, rows
+from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.panel_logit import panel_logit_rule
 from bayesjudge.baselines.panel.proxies import UNFITTED, cross_fitted, labelled_cells
@@ -70,8 +71,7 @@ def active_baselines(
         Probabilities outside (0, 1], items labelled in part, or labelled for certain without labels.
     """
     names = [estimand_of(name, population) for name in ("accuracy", "difference")]
-    if not 0.0 < prob < 1.0:
-        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
+    require_options(prob)
     chance = _of_answers(votes, population) if inclusion is None else _checked(votes, inclusion)
     drawn = labelled_cells(votes)
     fitted = cross_fitted(votes, panel_logit_rule(votes), seed=seed)

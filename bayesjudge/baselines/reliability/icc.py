@@ -76,12 +76,17 @@ def icc(squares: MeanSquares, form: str = "ICC(2,1)", *, prob: float = 0.95) -> 
         raise UsageError(f"no form {form!r}; there are {', '.join(FORMS)}")
     if squares.rows + squares.columns + squares.within <= 0:
         return float("nan"), float("nan"), float("nan")
-    kind = form[4]
-    single = {"1": _one_way, "2": _agreement, "3": _consistency}[kind](squares, prob)
+    n, k = squares.n, squares.k
+    if form[4] == "1":
+        single = _from_ratio(_over(squares.rows, squares.within), n - 1, n * (k - 1), k, prob)
+    elif form[4] == "2":
+        single = _agreement(squares, prob)
+    else:
+        single = _from_ratio(_over(squares.rows, squares.error), n - 1, (n - 1) * (k - 1), k, prob)
     if form.endswith(",1)"):
         return single
     # Spearman–Brown carries a single score's correlation, and its limits, to the mean of k.
-    point, lower, upper = (_stepped_up(value, squares.k) for value in single)
+    point, lower, upper = (k * value / (1.0 + (k - 1) * value) for value in single)
     return point, lower, upper
 
 
@@ -89,16 +94,6 @@ def icc_forms(squares: MeanSquares, *, prob: float = 0.95) -> Iterator[tuple[str
     """All six forms: name, point, lower, upper."""
     for form in FORMS:
         yield form, *icc(squares, form, prob=prob)
-
-
-def _one_way(squares: MeanSquares, prob: float) -> tuple[float, float, float]:
-    n, k = squares.n, squares.k
-    return _from_ratio(_over(squares.rows, squares.within), n - 1, n * (k - 1), k, prob)
-
-
-def _consistency(squares: MeanSquares, prob: float) -> tuple[float, float, float]:
-    n, k = squares.n, squares.k
-    return _from_ratio(_over(squares.rows, squares.error), n - 1, (n - 1) * (k - 1), k, prob)
 
 
 def _from_ratio(ratio: float, df1: float, df2: float, k: int, prob: float) -> tuple[float, float, float]:
@@ -129,10 +124,6 @@ def _agreement(squares: MeanSquares, prob: float) -> tuple[float, float, float]:
     lower = n * (rows - low * error) / (low * rest + n * rows)
     upper = n * (high * rows - error) / (rest + n * high * rows)
     return float(point), float(lower), float(upper)
-
-
-def _stepped_up(value: float, k: int) -> float:
-    return k * value / (1.0 + (k - 1) * value)
 
 
 def _over(part: float, whole: float) -> float:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.baselines.reliability.agreement import krippendorff_alpha
 from bayesjudge.baselines.reliability.gap import GAP_COLUMNS, gap_rows, gap_tests, score_gaps
 from bayesjudge.baselines.reliability.icc import FORMS, MeanSquares, from_sums, icc, one_way, variances
 from bayesjudge.counts.conditions import group_names
 from bayesjudge.counts.scores import ScoreCells, ScoreCounts
-from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 
 #: Estimand of each of the six forms; ICC(2,1) is the one that the field reports.
@@ -87,10 +87,7 @@ def score_baselines(
     UsageError
         An option out of range, or responses that the scores do not have.
     """
-    if not 0.0 < prob < 1.0:
-        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
-    if bootstrap < 0:
-        raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
+    require_options(prob, bootstrap)
     blocks = list(_blocks(counts))
     found = [row for block in blocks for row in _block_rows(block, prob)]
     found += _alpha_rows(counts)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.baselines.reliability.ablation import CHANGES, Ablation, ablations
 from bayesjudge.baselines.reliability.agreement import AGREEMENTS, Agreement, judge_agreement
 from bayesjudge.baselines.reliability.means import estimand_rows
@@ -115,7 +116,9 @@ def trial_baselines(
     trials, which is uncertain itself: where few were run the curve is optimistic. The model `repeated_trials`
     has the judge's true majority instead.
     """
-    _check(prob, bootstrap, targets)
+    require_options(prob, bootstrap)
+    if not all(0.0 < target < 1.0 for target in targets):
+        raise UsageError(f"targets must be probabilities between 0 and 1, for instance 0.95, not {targets!r}")
     outcomes = list(judge_outcomes(counts))
     items = item_frame(counts, outcomes, easy=easy)
     streams = np.random.SeedSequence(seed).spawn(3)
@@ -136,15 +139,6 @@ def trial_baselines(
         agreements=agreements,
         warnings=tuple(_folded(singles)),
     )
-
-
-def _check(prob: float, bootstrap: int, targets: Sequence[float]) -> None:
-    if not 0.0 < prob < 1.0:
-        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
-    if bootstrap < 0:
-        raise UsageError(f"bootstrap must be 0 (none) or a number of replicates, not {bootstrap!r}")
-    if not all(0.0 < target < 1.0 for target in targets):
-        raise UsageError(f"targets must be probabilities between 0 and 1, for instance 0.95, not {targets!r}")
 
 
 def _folded(singles: Sequence[Single]) -> Iterator[str]:

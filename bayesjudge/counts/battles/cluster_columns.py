@@ -68,16 +68,13 @@ def _prompt(battles: Battles | ir.Table, columns: Sequence[str]) -> str | None:
 def _distinct(battles: Battles | ir.Table, name: str) -> int:
     """Number of distinct names; 0 in a column of lists or other things that are no names."""
     if not isinstance(battles, Battles):
-        return int(battles[name].nunique().to_pyarrow().as_py()) if _is_name(battles[name]) else 0
+        kind = battles[name].type()
+        named = kind.is_string() or kind.is_integer()
+        return int(battles[name].nunique().to_pyarrow().as_py()) if named else 0
     try:
         return int(texts(battles.frame[name], shown=False).nunique())
     except InputError:
         return 0
-
-
-def _is_name(column: Any) -> bool:
-    kind = column.type()
-    return bool(kind.is_string() or kind.is_integer())
 
 
 def cluster_keys(names: Iterable[str]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesjudge.baselines.common.intervals import require_options
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Truth
 from bayesjudge.maths.holm import both_sides
@@ -202,8 +203,7 @@ def _check(
         raise UsageError("no methods: give a model, or baselines")
     if datasets < 1 or block < 1:
         raise UsageError(f"datasets={datasets} and block={block} must each be at least 1")
-    if not 0.0 < prob < 1.0:
-        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
+    require_options(prob)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -61,24 +61,12 @@ def verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
     from bayesjudge.baselines.common.intervals import clopper_pearson
 
     category = pairs.frame["category"].to_numpy()
-    parts = {
-        "unverified": pairs.verified,
-        **{name: pairs.verified & (category == name) for name in np.unique(category)},
-    }
+    parts = {"unverified": pairs.verified, **{one: pairs.verified & (category == one) for one in np.unique(category)}}
     rows = []
     for name, mine in parts.items():
         agreed, verified = int(pairs.agrees[mine].sum()), int(mine.sum())
         low, high = clopper_pearson(agreed, verified, prob=prob)
-        rows.append(
-            {
-                "estimand": "consistency",
-                "unit": name,
-                "method": "verified share",
-                "point": agreed / verified if verified else np.nan,
-                "lower": low,
-                "upper": high,
-                "prob": prob,
-                "n": verified,
-            }
-        )
+        point = agreed / verified if verified else np.nan
+        fixed = {"estimand": "consistency", "unit": name, "method": "verified share", "prob": prob, "n": verified}
+        rows.append({**fixed, "point": point, "lower": low, "upper": high})
     return Estimates.from_rows(rows)
