@@ -201,7 +201,7 @@ def _numbers(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
     return {"n": frame["n"].to_numpy(np.int64), "mean": frame["mean"].to_numpy(np.float64)}
 
 
-def _block(frame: pd.DataFrame, names: _Names) -> dict[str, NDArray[np.int64]]:
+def _block(frame: pd.DataFrame, names: _Names) -> dict[str, NDArray[Any]]:
     own, code = condition_codes(frame)
     among = np.array([names["conditions"].index(condition) for condition in own], dtype=np.int64)
     return {"judge": coded(frame["judge"], names["judges"]), "condition": among[code]}

@@ -147,17 +147,18 @@ def analytic(
     point = found.point if method.paired or not method.bounded else np.clip(found.point, 0.0, 1.0)
     z = intervals.normal_quantile(prob)
     limits = method.limits(evidence, replace(found, point=point), z)
-    one = _single(method.estimator, evidence, found, bounded=method.bounded)
-    accuracy = finished(found.point, *(np.where(found.exact, point, limit) for limit in limits), context=one)
+    context = _single(method.estimator, evidence, found, bounded=method.bounded)
+    lower, upper = (np.where(found.exact, point, limit) for limit in limits)
+    accuracy = finished(found.point, lower, upper, context=context)
     first, second = pairs(len(point))
     delta, cov = point[first] - point[second], found.covariance
     if method.paired:
         between = intervals.wald(delta, difference_variance(cov, first, second), z)
     else:
-        terms = [(point[each], accuracy.lower[each], accuracy.upper[each]) for each in (first, second)]
-        between = intervals.mover(*terms, correlation(cov, first, second))
-    two = _paired(method.estimator, evidence, found, bounded=method.bounded)
-    return accuracy, finished(delta, *between, context=two)
+        one, other = ((point[each], accuracy.lower[each], accuracy.upper[each]) for each in (first, second))
+        between = intervals.mover(one, other, correlation(cov, first, second))
+    context = _paired(method.estimator, evidence, found, bounded=method.bounded)
+    return accuracy, finished(delta, *between, context=context)
 
 
 def resampled(estimator: Estimator, evidence: Evidence, moments: Moments, *, prob: float) -> tuple[Column, Column]:

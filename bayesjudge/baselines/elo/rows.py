@@ -43,8 +43,9 @@ def share_row(
     hits, n = int(successes), int(trials)
     if not n:
         return undefined_row(estimand, note or "no battle to use", prob=prob, bounds=(0.0, 1.0))
-    clustered = clusters is not None and influence is not None and clusters.columns
-    worth = _effective(hits / n, n, clusters.spread(influence), prob) if clustered else n
+    worth = float(n)
+    if clusters is not None and influence is not None and clusters.columns:
+        worth = _effective(hits / n, n, clusters.spread(influence), prob)
     limits = clopper_pearson(hits / n * worth, worth, prob=prob)
     return figure_row(estimand, hits / n, *limits, method="exact", n=n, prob=prob, note=note)
 

@@ -158,10 +158,11 @@ def budget_rows(curve: StratumCurve, items: int, prob: float) -> list[dict[str, 
 
 def minimum_rows(curve: StratumCurve, targets: Sequence[float], prob: float) -> Iterator[dict[str, Any]]:
     """Smallest K for each target, as rows of estimates."""
-    for found in minimum_frame(curve, targets, prob).to_dict("records"):
-        note = "" if np.isfinite(found["point"]) else f"not reached with {len(curve.point)} trials"
-        name = f"minimum_trials[{found.pop('target'):.0%}]"
-        yield {"estimand": name, "method": "bootstrap", **found, "note": note, "n": curve.items.max(initial=0)}
+    fixed = {"method": "bootstrap", "n": curve.items.max(initial=0)}
+    for target, point, lower, upper in minimum_frame(curve, targets, prob).itertuples(index=False):
+        note = "" if np.isfinite(point) else f"not reached with {len(curve.point)} trials"
+        limits = {"point": point, "lower": lower, "upper": upper, "note": note}
+        yield {"estimand": f"minimum_trials[{target:.0%}]", **fixed, **limits}
 
 
 def minimum_frame(curve: StratumCurve, targets: Sequence[float], prob: float) -> pd.DataFrame:
