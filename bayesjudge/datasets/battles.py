@@ -72,13 +72,8 @@ class BattleDesign:
     without_votes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if (
-            len(self.strengths) < 2
-            or self.battles < 1
-            or not 0 <= self.voted <= 1
-            or self.noise < 0
-            or not 0 <= self.shared < 1
-        ):
+        enough = len(self.strengths) > 1 and self.battles > 0
+        if not (enough and 0 <= self.voted <= 1 and self.noise >= 0 and 0 <= self.shared < 1):
             raise UsageError(
                 "a log of battles needs two strengths or more, one battle or more, a share "
                 f"voted in [0, 1] and shared in [0, 1); got {self}"
@@ -146,15 +141,8 @@ def simulate_battles(*, seed: int | np.random.Generator, design: BattleDesign | 
     human[np.isin(a, unvoted) | np.isin(b, unvoted)] = np.nan
     order = rng.choice([1, -1], size=world.battles)
     names = np.array(world.models)
-    log = pd.DataFrame(
-        {
-            "item": np.arange(world.battles),
-            "model_a": names[a],
-            "model_b": names[b],
-            "human": human,
-            "order": np.where(order > 0, "ab", "ba"),
-        }
-    )
+    battles = {"item": np.arange(world.battles), "model_a": names[a], "model_b": names[b]}
+    log = pd.DataFrame({**battles, "human": human, "order": np.where(order > 0, "ab", "ba")})
     parts = []
     for judge, own_deviation in enumerate(deviations):
         eye = world.slope * theta + own_deviation
@@ -232,9 +220,8 @@ def soft_truth(log: SimulatedBattles, *, beta: float | None = None) -> dict[tupl
         target = (weight * expit(known * gap)).sum(axis=1)
         solved = solve_strengths(first, second, np.ones(len(first)), target, len(theta), ridge=0)[0]
         found["beta", judge] = known
-        found |= {
-            ("elo", model, judge, ""): float(elo) for model, elo in zip(design.models, to_elo(solved), strict=True)
-        }
+        for model, elo in zip(design.models, to_elo(solved), strict=True):
+            found["elo", model, judge, ""] = float(elo)
     return found
 
 

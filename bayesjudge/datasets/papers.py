@@ -103,5 +103,4 @@ def coin_flip() -> pd.DataFrame:
     outcomes is not reported: where the flip rate is below one half it is between nothing and all of it for
     either.
     """
-    with (files("bayesjudge.datasets") / "coin_flip.csv").open(encoding="utf-8") as text:
-        return pd.read_csv(text)
+    return _read("coin_flip.csv")

@@ -108,17 +108,11 @@ def simulate_scores(*, seed: Seed, **options: Any) -> SimulatedScores:
     r, j, t = (axis.ravel() for axis in np.indices(shape))
     width = len(str(design.responses))
     kept = np.clip(np.round(score), 1, 10) if design.rounded else score
-    frame = pd.DataFrame(
-        {
-            "item": [f"item-{k + 1:0{width}d}" for k in r],
-            "judge": np.array(design.judges, dtype=object)[j],
-            "trial": t,
-            "score": kept.ravel(),
-        }
-    )[rng.random(score.size) >= design.missing]
-    return SimulatedScores(
-        scores=Scores.from_frame(frame), design=design, truth=_truth(design, own, leniency[:, 0] + days.mean(axis=1))
-    )
+    items, judges = [f"item-{k + 1:0{width}d}" for k in r], np.array(design.judges, dtype=object)[j]
+    frame = pd.DataFrame({"item": items, "judge": judges, "trial": t, "score": kept.ravel()})
+    frame = frame[rng.random(score.size) >= design.missing]
+    truth = _truth(design, own, leniency[:, 0] + days.mean(axis=1))
+    return SimulatedScores(scores=Scores.from_frame(frame), design=design, truth=truth)
 
 
 def _truth(design: ScoreDesign, own: float, shifts: NDArray[np.float64]) -> dict[tuple[str, str], float]:

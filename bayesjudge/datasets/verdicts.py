@@ -168,29 +168,16 @@ def _answer_patterns(clusters: Ints, label: Ints, positives: Ints, runs: int) ->
     model = np.tile(np.arange(models), items)
     rows = np.column_stack([model, np.repeat(clusters, models), label.ravel(), positives.reshape(items * models, -1)])
     codes, n = np.unique(rows, axis=0, return_counts=True)
-    return AnswerPatterns(
-        model=codes[:, 0],
-        group=np.zeros_like(n),
-        cluster=codes[:, 1],
-        label=codes[:, 2],
-        runs=np.full_like(codes[:, 3:], runs),
-        positives=codes[:, 3:],
-        n=n,
-    )
+    key = {"model": codes[:, 0], "group": np.zeros_like(n), "cluster": codes[:, 1], "label": codes[:, 2]}
+    return AnswerPatterns(**key, runs=np.full_like(codes[:, 3:], runs), positives=codes[:, 3:], n=n)
 
 
 def _item_patterns(clusters: Ints, label: Ints, positives: Ints, runs: int) -> ItemPatterns:
     pairs = np.stack([positives, label], axis=-1).reshape(len(label), -1)
     codes, n = np.unique(np.column_stack([clusters, pairs]), axis=0, return_counts=True)
     positives, label = codes[:, 1::2], codes[:, 2::2]
-    return ItemPatterns(
-        group=np.zeros_like(n),
-        cluster=codes[:, 0],
-        label=label,
-        runs=np.full_like(label, runs),
-        positives=positives,
-        n=n,
-    )
+    key = {"group": np.zeros_like(n), "cluster": codes[:, 0], "label": label}
+    return ItemPatterns(**key, runs=np.full_like(label, runs), positives=positives, n=n)
 
 
 type Bools = NDArray[np.bool_]

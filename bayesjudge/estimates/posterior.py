@@ -187,18 +187,9 @@ def summary_rows(
     low, high = np.quantile(np.concatenate(values), [(1 - prob) / 2, (1 + prob) / 2], axis=0)
     rows = []
     for k, unit in enumerate(units):
-        row = {
-            "estimand": estimand,
-            "unit": unit,
-            "method": method,
-            "point": float(values[..., k].mean()),
-            "lower": float(low[k]),
-            "upper": float(high[k]),
-            "prob": prob,
-            "n": (n or {}).get(unit, np.nan),
-            "ess": float(ess[k]),
-            "rhat": float(rhat[k]),
-        }
+        row = {"estimand": estimand, "unit": unit, "method": method, "prob": prob, "n": (n or {}).get(unit, np.nan)}
+        row |= {"point": float(values[..., k].mean()), "lower": float(low[k]), "upper": float(high[k])}
+        row |= {"ess": float(ess[k]), "rhat": float(rhat[k])}
         if signed:
             row["p_positive"] = float((values[..., k] > 0).mean())
         rows.append({**row, **(extra or {})})

@@ -178,9 +178,8 @@ def _newton(z: Floats, n: Floats, t: Floats, penalty: Floats, x: Floats) -> Floa
 def linearised(battles: BattleSums, estimate: Floats, *, penalty: Floats, doubt: Floats | None = None) -> Strengths:
     """Score, curvature and meat at any point, not only at the maximum, or expected about it."""
     blank = np.zeros((battles.raters * battles.width,) * 2)
-    at = Strengths(
-        sums=battles, estimate=estimate, penalty=penalty, information=blank, score=blank[0], meat=blank, doubt=doubt
-    )
+    zeros = {"information": blank, "score": blank[0], "meat": blank}
+    at = Strengths(sums=battles, estimate=estimate, penalty=penalty, doubt=doubt, **zeros)
     parts = at.grouped(battles)
     information, width = blank.copy(), battles.width
     for r, curvature in enumerate(parts.curvatures):

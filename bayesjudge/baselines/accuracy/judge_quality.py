@@ -50,13 +50,8 @@ def judge_quality(
     counts : VerdictCounts
         From `bayesjudge.counts.count_verdicts`.
     judge : str
-        Which judge.
-    prob : float
-        Confidence level of the intervals.
-    bootstrap : int
-        Bootstrap replicates; 0 leaves the bootstrap rows out.
-    seed : int
-        Seed of the bootstrap.
+    prob, bootstrap, seed : float, int, int
+        Confidence level; bootstrap replicates (0 leaves their rows out), and their seed.
 
     Returns
     -------

@@ -121,6 +121,10 @@ class Moments:
         return ratio(np.where(variance < ROUNDING, 0.0, variance) * self.total, self.total - 1.0)
 
 
+#: The sums of `Moments`, in the order of the features that they are of.
+SUMS = ("labelled", "positives", "v_labelled", "vy", "vv_labelled", "unlabelled", "v_unlabelled", "vv_unlabelled")
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
     """The items of one judge as the estimators see them: R patterns, M models.
@@ -176,44 +180,21 @@ class Evidence:
     @cached_property
     def _features(self) -> Array:
         labelled, unlabelled, y, v = self.labelled, self.unlabelled, self.y, self.v
-        columns = [
-            labelled,
-            labelled * y,
-            labelled * v,
-            labelled * y * v,
-            labelled * v * v,
-            unlabelled,
-            unlabelled * v,
-            unlabelled * v * v,
-        ]
-        return np.hstack(columns)
+        by_label = [labelled, labelled * y, labelled * v, labelled * y * v, labelled * v * v]
+        return np.hstack([*by_label, unlabelled, unlabelled * v, unlabelled * v * v])
 
     def moments(self, weights: Array) -> Moments:
         """Moments for weights (B, R): how often each pattern's items count."""
         # The transposed product keeps each model's replicates contiguous, which the quantiles need.
         sums = self._features.T @ weights.T
-        parts = [part.T for part in np.split(sums, 8)]
-        return Moments(
-            labelled=parts[0],
-            positives=parts[1],
-            v_labelled=parts[2],
-            vy=parts[3],
-            vv_labelled=parts[4],
-            unlabelled=parts[5],
-            v_unlabelled=parts[6],
-            vv_unlabelled=parts[7],
-            reference=self.reference,
-            repeated=self.repeated,
-            weighted=self.weighted,
-        )
+        parts = {name: part.T for name, part in zip(SUMS, np.split(sums, len(SUMS)), strict=True)}
+        return Moments(**parts, reference=self.reference, repeated=self.repeated, weighted=self.weighted)
 
     def stacked_moments(self, weights: Iterable[Array]) -> Moments:
         """Moments for chunks of weights, joined along B."""
         parts = [self.moments(chunk) for chunk in weights]
-        fixed = ("reference", "repeated", "weighted")
-        sums = [name for name in Moments.__dataclass_fields__ if name not in fixed]
         # Joined as transposes, again for contiguous replicates.
-        joined = {name: np.hstack([getattr(part, name).T for part in parts]).T for name in sums}
+        joined = {name: np.hstack([getattr(part, name).T for part in parts]).T for name in SUMS}
         return Moments(**joined, reference=self.reference, repeated=self.repeated, weighted=self.weighted)
 
     @cached_property

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.columns import Context, finished, rows
-from bayesjudge.baselines.common.intervals import normal_quantile
+from bayesjudge.baselines.common.intervals import normal_quantile, require_options
 from bayesjudge.baselines.common.moments import Array
 from bayesjudge.baselines.panel.accuracy import panel_baselines
 from bayesjudge.baselines.panel.proxies import labelled_cells
@@ -56,8 +56,7 @@ def error_correlations(votes: PanelVotes, *, prob: float = 0.95) -> Estimates:
     UsageError
         A probability outside (0, 1).
     """
-    if not 0.0 < prob < 1.0:
-        raise UsageError(f"prob must lie between 0 and 1, for instance 0.95, not {prob!r}")
+    require_options(prob)
     first, second = np.triu_indices(len(votes.judges), k=1)
     found = [_correlation(votes, int(a), int(b)) for a, b in zip(first, second, strict=True)]
     point, error, n = (
@@ -160,13 +159,11 @@ def drop_one(
         return (known["upper"] - known["lower"]).groupby(known["method"]).mean()
 
     whole = widths(votes)
-    rows_of = []
+    found: list[tuple[str, str, float, float, float]] = []
     for judge in votes.judges if len(votes.judges) > 1 else ():
         without = widths(without_judge(votes, judge))
         for method in methods:
             both = float(whole.get(method, np.nan)), float(without.get(method, np.nan))
             change = both[1] / both[0] - 1.0 if both[0] > 0 else np.nan
-            rows_of.append(
-                {"judge": judge, "method": method, "width": both[0], "width_without": both[1], "change": change}
-            )
-    return pd.DataFrame(rows_of, columns=["judge", "method", "width", "width_without", "change"])
+            found.append((judge, method, *both, change))
+    return pd.DataFrame(found, columns=["judge", "method", "width", "width_without", "change"])

@@ -73,12 +73,8 @@ def score_baselines(
     ----------
     counts : ScoreCounts
         From `bayesjudge.counts.scores.count_scores`.
-    prob : float
-        Confidence level.
-    bootstrap : int
-        Bootstrap replicates over items, of the gap.
-    seed : int
-        Seed of the bootstrap.
+    prob, bootstrap, seed : float, int, int
+        Confidence level; bootstrap replicates over items, of the gap, and their seed.
     responses : pair of str, optional
         The responses whose gap is requested; by default the only two.
 

@@ -93,12 +93,8 @@ def trial_baselines(
     ----------
     counts : TrialCounts
         From `bayesjudge.counts.trials.count_trials`.
-    prob : float
-        Confidence level.
-    bootstrap : int
-        Bootstrap replicates over items.
-    seed : int
-        Seed of the bootstrap.
+    prob, bootstrap, seed : float, int, int
+        Confidence level; bootstrap replicates over items, and their seed.
     targets : sequence of float
         Probabilities for which the smallest number of trials is sought.
     easy : float

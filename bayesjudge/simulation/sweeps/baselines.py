@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from bayesjudge.baselines import accuracy_baselines
+from bayesjudge.baselines.common.intervals import clopper_pearson
+from bayesjudge.baselines.elo import elo_baselines, temperature
+from bayesjudge.baselines.panel import panel_baselines
+from bayesjudge.baselines.reliability import score_baselines, trial_baselines
 from bayesjudge.estimates import POPULATIONS, Estimates
 
 
 def accuracy(counts: Any, *, prob: float, seed: int) -> Estimates:
     """All methods for one judge."""
-    from bayesjudge.baselines import accuracy_baselines
-
     return accuracy_baselines(counts, "judge", bootstrap=1000, prob=prob, seed=seed)
 
 
 def panel(votes: Any, *, prob: float, seed: int) -> Estimates:
     """All methods for several judges, of both populations."""
-    from bayesjudge.baselines.panel import panel_baselines
-
     return Estimates.concat(
         [panel_baselines(votes, prob=prob, seed=seed, bootstrap=0, population=population) for population in POPULATIONS]
     )
@@ -27,16 +28,12 @@ def panel(votes: Any, *, prob: float, seed: int) -> Estimates:
 
 def elo(counts: Any, *, prob: float, seed: int) -> Estimates:
     """Hard-Elo by people's votes."""
-    from bayesjudge.baselines.elo import elo_baselines
-
     # By a judge's verdicts it is another quantity: what that judge prefers.
     return elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000).where(judge="")
 
 
 def soft_elo(counts: Any, *, prob: float, seed: int) -> Estimates:
     """Soft-Elo by a judge's scores, and its temperature."""
-    from bayesjudge.baselines.elo import elo_baselines, temperature
-
     # Asked for by name it is refused where a log's temperature is not above 0; so it has no row there.
     elo = elo_baselines(counts, prob=prob, seed=seed, bootstrap=1000).where(method="soft-elo")
     return Estimates.concat([elo, temperature(counts, "j0", prob=prob, seed=seed)])
@@ -44,22 +41,16 @@ def soft_elo(counts: Any, *, prob: float, seed: int) -> Estimates:
 
 def trials(counts: Any, *, prob: float, seed: int) -> Estimates:
     """Plug-in figures with bootstrap intervals."""
-    from bayesjudge.baselines.reliability import trial_baselines
-
     return trial_baselines(counts, prob=prob, seed=seed, bootstrap=1000).estimates
 
 
 def scores(counts: Any, *, prob: float, seed: int) -> Estimates:
     """Analysis of variance."""
-    from bayesjudge.baselines.reliability import score_baselines
-
     return score_baselines(counts, prob=prob, seed=seed).estimates
 
 
 def verified_share(pairs: Any, *, prob: float, **_: int) -> Estimates:
     """What the verified pairs say of the others if verdicts are all alike: their share, Clopper–Pearson."""
-    from bayesjudge.baselines.common.intervals import clopper_pearson
-
     category = pairs.frame["category"].to_numpy()
     parts = {"unverified": pairs.verified, **{one: pairs.verified & (category == one) for one in np.unique(category)}}
     rows = []

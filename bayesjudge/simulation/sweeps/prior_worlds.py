@@ -8,18 +8,22 @@ here and kept, so that its truth is known. Nothing of the models' densities is u
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from bayesjudge.simulation.sweeps.worlds import consistency
-
-if TYPE_CHECKING:
-    from bayesjudge.simulation.sweeps.worlds import World
-
+from bayesjudge.counts import count_verdicts
+from bayesjudge.counts.battles.counts import count_battles
+from bayesjudge.counts.panel import PanelVotes
+from bayesjudge.counts.trials import count_trials
+from bayesjudge.datasets import BattleDesign, simulate_battles, simulate_pairs, simulate_trials, soft_truth
+from bayesjudge.datasets.design import by_model
+from bayesjudge.models.verdict_agreement.features import features
+from bayesjudge.simulation.sweeps.worlds import World, consistency
+from bayesjudge.tables import Battles, Verdicts
 
 type Floats = NDArray[np.float64]
 
@@ -33,10 +37,6 @@ def accuracy(value: float, seed: int) -> World:
 
     Labels of one item agree as those of real questions do: normal scores that correlate by .5.
     """
-    from bayesjudge.counts import count_verdicts
-    from bayesjudge.datasets.design import by_model
-    from bayesjudge.tables import Verdicts
-
     rng = np.random.default_rng([seed, 9])
     theta, sensitivity, specificity = rng.random(2), _rate(rng), _rate(rng)
     score = np.sqrt(0.5) * (rng.normal(size=(_ITEMS, 1)) + rng.normal(size=(_ITEMS, 2)))
@@ -44,15 +44,8 @@ def accuracy(value: float, seed: int) -> World:
     verdict = rng.random((_ITEMS, 2)) < np.where(label == 1, sensitivity, 1 - specificity)
     item, model = (axis.ravel() for axis in np.indices((_ITEMS, 2)))
     shown = np.where(item < value, label.ravel(), np.nan)
-    frame = pd.DataFrame(
-        {
-            "item": item,
-            "model": np.array(_MODELS)[model],
-            "judge": "judge",
-            "verdict": verdict.ravel().astype(int),
-            "label": shown,
-        }
-    )
+    answers = {"item": item, "model": np.array(_MODELS)[model], "judge": "judge"}
+    frame = pd.DataFrame({**answers, "verdict": verdict.ravel().astype(int), "label": shown})
     return count_verdicts(Verdicts.from_frame(frame)), by_model("accuracy", "difference", _MODELS, theta)
 
 
@@ -64,9 +57,6 @@ def _rate(rng: np.random.Generator) -> Floats:
 
 def audit(value: float, seed: int) -> World:
     """Decisions that people agree with as the prior of `verdict_agreement` has it, by verified pairs of 300."""
-    from bayesjudge.datasets import simulate_pairs
-    from bayesjudge.models.verdict_agreement.features import features
-
     rng = np.random.default_rng([seed, 10])
     pairs = simulate_pairs(seed=seed, n=_ITEMS, dimensions=4, verified=int(value)).pairs
     known, spread = features(pairs), np.array([0.5, 0.5, 0.5, 0.2]) * abs(rng.normal(size=4))
@@ -80,9 +70,6 @@ def audit(value: float, seed: int) -> World:
 
 def league(value: float, seed: int) -> World:
     """Six models of the prior of `bradley_terry`, by battles."""
-    from bayesjudge.counts.battles.counts import count_battles
-    from bayesjudge.datasets import BattleDesign, simulate_battles
-
     rng = np.random.default_rng([seed, 6])
     strengths = rng.rayleigh() * _zero_sum(rng.normal(size=6))
     design = BattleDesign(strengths=tuple(strengths.tolist()), battles=int(value), judges=0, log_tie=rng.normal(-1, 2))
@@ -94,9 +81,6 @@ def judged(value: float, seed: int) -> World:
 
     Nobody ties, so that what the judge adds for the answer shown first is the model's effect.
     """
-    from bayesjudge.counts.battles.counts import count_battles
-    from bayesjudge.datasets import BattleDesign, simulate_battles
-
     rng = np.random.default_rng([seed, 11])
     strengths = rng.rayleigh() * _zero_sum(rng.normal(size=6))
     design = BattleDesign(
@@ -127,10 +111,6 @@ def graded(value: float, seed: int) -> World:
     The gaps are those of a judge with deviations of its own, as where nothing is drawn from a prior; the votes
     follow from the gaps alone, as the model has it.
     """
-    from bayesjudge.counts.battles.counts import count_battles
-    from bayesjudge.datasets import BattleDesign, simulate_battles, soft_truth
-    from bayesjudge.tables import Battles
-
     rng = np.random.default_rng([seed, 7])
     strengths = rng.permutation(BattleDesign().strengths)
     design = BattleDesign(strengths=tuple(strengths.tolist()), battles=int(value), voted=1 / 3, graded=True)
@@ -147,9 +127,6 @@ def graded(value: float, seed: int) -> World:
 
 def panel(value: float, seed: int) -> World:
     """Two models before three judges, labels of the prior of `judge_panel`, by labelled items."""
-    from bayesjudge.counts.panel import PanelVotes
-    from bayesjudge.datasets.design import by_model
-
     rng = np.random.default_rng([seed, 8])
     kinds = _votes(rng)
     drawn = rng.integers(_KINDS, size=_ITEMS)
@@ -199,9 +176,6 @@ def _label_logits(kinds: Floats, drawn: Any, rng: np.random.Generator) -> Floats
 
 def trials(value: float, seed: int) -> World:
     """Two judges of the prior of `repeated_trials`, by trials of each item in each order."""
-    from bayesjudge.counts.trials import count_trials
-    from bayesjudge.datasets import simulate_trials
-
     rng, judges = np.random.default_rng([seed, 3]), _JUDGES[:2]
     log_kappa = rng.normal(0, 0.5, 2)
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesjudge.counts.battles.counts import count_battles
+from bayesjudge.counts.panel import panel_votes
+from bayesjudge.counts.scores import count_scores
+from bayesjudge.counts.trials import count_trials
+from bayesjudge.datasets import (
+    BattleDesign,
+    VerdictDesign,
+    simulate_battles,
+    simulate_counts,
+    simulate_pairs,
+    simulate_scores,
+    simulate_trials,
+    simulate_verdicts,
+    soft_truth,
+)
 from bayesjudge.estimates import Truth
-
-if TYPE_CHECKING:
-    from bayesjudge.tables import Pairs
-
+from bayesjudge.tables import Pairs
 
 type World = tuple[Any, Truth]
 
 
 def _judged(mean: float, gap: float, seed: int) -> World:
-    from bayesjudge.datasets import VerdictDesign, simulate_counts
-
     world: dict[str, Any] = {"youden": (mean + gap / 2, mean - gap / 2)}
     (counts,) = simulate_counts(datasets=1, seed=seed, **world)
     return counts, VerdictDesign.from_options(world).truth()
@@ -35,9 +45,6 @@ def by_gap(value: float, seed: int) -> World:
 
 def panel(value: float, seed: int) -> World:
     """Two models before three judges who err together, by labelled items of 300."""
-    from bayesjudge.counts.panel import panel_votes
-    from bayesjudge.datasets import simulate_verdicts
-
     judges = ("heron", "otter", "tern")
     log = simulate_verdicts(
         seed=seed, judges=judges, judge_correlation=0.4, labelled=int(value), unlabelled=300 - int(value)
@@ -47,8 +54,6 @@ def panel(value: float, seed: int) -> World:
 
 def votes(value: float, seed: int) -> World:
     """A league of six fixed strengths, by battles."""
-    from bayesjudge.datasets import BattleDesign
-
     # Which model has which strength is dealt anew for each log: pooled intervals promise their coverage on
     # average over the models of a league, not for the one that is best.
     dealt = np.random.default_rng([seed, 1]).permutation(BattleDesign().strengths)
@@ -61,18 +66,12 @@ def leagues(value: float, seed: int) -> World:
 
 
 def _league(strengths: Any, battles: int, seed: int) -> World:
-    from bayesjudge.counts.battles.counts import count_battles
-    from bayesjudge.datasets import BattleDesign, simulate_battles
-
     design = BattleDesign(strengths=tuple(strengths.tolist()), battles=battles, judges=0)
     return count_battles(simulate_battles(seed=seed, design=design).battles), design.truth
 
 
 def graded(value: float, seed: int) -> World:
     """Battles of which people voted on a third, and a judge with deviations of its own scored all."""
-    from bayesjudge.counts.battles.counts import count_battles
-    from bayesjudge.datasets import BattleDesign, simulate_battles, soft_truth
-
     dealt = np.random.default_rng([seed, 1]).permutation(BattleDesign().strengths)
     design = BattleDesign(strengths=tuple(dealt.tolist()), battles=int(value), voted=1 / 3, graded=True)
     log = simulate_battles(seed=seed, design=design)
@@ -81,18 +80,12 @@ def graded(value: float, seed: int) -> World:
 
 def trials(value: float, seed: int) -> World:
     """One judge of 15 items in both orders, by trials of each."""
-    from bayesjudge.counts.trials import count_trials
-    from bayesjudge.datasets import simulate_trials
-
     log = simulate_trials(seed=seed, items=15, trials=int(value), judges=("heron",))
     return count_trials(log.trials), log.truth
 
 
 def scores(value: float, seed: int) -> World:
     """Two judges of unequal noise, by scores of each of 30 responses."""
-    from bayesjudge.counts.scores import count_scores
-    from bayesjudge.datasets import simulate_scores
-
     log = simulate_scores(
         seed=seed, responses=30, trials=int(value), trial_spread=0.2, noise={"heron": 0.6, "otter": 1.2}
     )
@@ -113,8 +106,6 @@ def types(value: float, seed: int) -> World:
 
 
 def _audited(seed: int, **world: Any) -> World:
-    from bayesjudge.datasets import simulate_pairs
-
     made = simulate_pairs(seed=seed, n=300, dimensions=4, **world)
     return made.pairs, consistency(made.pairs, made.probability)
 
