@@ -117,12 +117,16 @@ def graded(value: float, seed: int) -> World:
     log = simulate_battles(seed=seed, design=design)
     frame = log.battles.frame
     gap = frame["gap"].to_numpy(float)
-    # The prior is about one judge of a population of judges, and gaps in units of their root mean square.
-    log_beta = rng.normal() + abs(rng.normal(0, 0.5)) * rng.normal()
-    beta = np.exp(log_beta) / np.sqrt(np.mean(gap**2))
+    # The prior is about gaps in units of their root mean square.
+    beta = np.exp(_log_temperature(rng)) / np.sqrt(np.mean(gap**2))
     vote = pd.Series(rng.random(len(gap)) < expit(beta * gap), index=frame.index).astype(float)
     votes = frame.assign(human=vote.where(frame["human"].notna()))
     return count_battles(Battles.from_frame(votes)), soft_truth(log, beta=float(beta))
+
+
+def _log_temperature(rng: np.random.Generator) -> float:
+    """One judge of a population of judges."""
+    return float(rng.normal() + abs(rng.normal(0, 0.5)) * rng.normal())
 
 
 def panel(value: float, seed: int) -> World:
