@@ -14,10 +14,10 @@ from arviz_stats.base import array_stats
 from scipy import stats
 
 from bayesjudge.inference import Hmc, Nuts
-from bayesjudge.inference.engines.hmc import DENSE_UP_TO, run_hmc
+from bayesjudge.inference.engines.hmc import run_hmc
 from bayesjudge.inference.engines.laplace import run_laplace
 from bayesjudge.inference.engines.nuts import run_nuts
-from bayesjudge.inference.engines.starts import find_starts
+from bayesjudge.inference.engines.starts import DENSE_UP_TO, find_starts
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, Sets
 

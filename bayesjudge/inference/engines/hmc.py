@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bayesjudge.inference.engines.base import Draws, Engine, Job
-from bayesjudge.inference.engines.starts import Chains, place_chains
+from bayesjudge.inference.engines.starts import Chains, place_chains, stretched, whitened
 from bayesjudge.inference.programs.at_points import beside, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 from bayesjudge.inference.programs.progress import Report, blocks
@@ -150,8 +150,6 @@ def _advance(target: Density, many: Sets) -> Any:
     return _PROGRAMS[key]
 
 
-#: Dimensions up to which posteriors are whitened by a full matrix: its products cost d² a leapfrog step.
-DENSE_UP_TO = 400
 #: Draws' worth of the old diagonal in a new one.
 _FEW = 10.0
 #: Energy error past which a trajectory counts as divergent, as in Stan and NumPyro.
@@ -195,17 +193,15 @@ class State(NamedTuple):
 def start(chains: Chains) -> State:
     """Chains where they are placed, whitened by the curvature at the mode; of many data sets."""
     number, _, size = chains.z.shape
-    covariance = chains.mode.covariance
-    root = np.linalg.cholesky(covariance) if size <= DENSE_UP_TO else np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     step = jax.vmap(_fresh)(jnp.full(number, jnp.log(0.3)))
     return State(
         chains.z,
         chains.value,
         chains.slope,
-        root,
+        chains.root,
         step,
         np.zeros((number, size)),
-        np.zeros_like(root),
+        np.zeros_like(chains.root),
         np.zeros(number),
     )
 
@@ -223,10 +219,10 @@ def _move(target: Density, state: State, arrays: Arrays, steps: Any, noise: Nois
 
     def leap(_: Any, at: Any) -> Any:
         z, p, _, slope = at
-        p = p - 0.5 * size * _whitened(slope, state.root)
-        z = z + size * _stretched(p, state.root)
+        p = p - 0.5 * size * whitened(slope, state.root)
+        z = z + size * stretched(p, state.root)
         value, slope = gradient(z)
-        return z, p - 0.5 * size * _whitened(slope, state.root), value, slope
+        return z, p - 0.5 * size * whitened(slope, state.root), value, slope
 
     z, p, value, slope = jax.lax.fori_loop(0, steps, leap, (state.z, momentum, state.value, state.slope))
     before = state.value + 0.5 * (momentum**2).sum(-1)
@@ -279,16 +275,6 @@ def _learnt(state: State, shortfall: Any) -> State:
     whole = state.root.ndim == 2
     product = state.product + (off.T @ (state.z - mean) if whole else (off * (state.z - mean)).sum(0))
     return state._replace(step=_average(state.step, shortfall), mean=mean, product=product, draws=draws)
-
-
-def _stretched(x: Any, root: Any) -> Any:
-    """From whitened units to those of the posterior; ``root`` is a triangle, or standard deviations."""
-    return x @ root.T if root.ndim == 2 else x * root
-
-
-def _whitened(slope: Any, root: Any) -> Any:
-    """A gradient in whitened units."""
-    return slope @ root if root.ndim == 2 else slope * root
 
 
 def _average(step: _Step, shortfall: Any) -> _Step:

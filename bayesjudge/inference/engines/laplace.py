@@ -19,14 +19,13 @@ from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import solve_triangular
+from scipy.linalg import solve_triangular
+from scipy.special import softmax
 
-from bayesjudge.inference.engines.starts import Mode, find_starts
+from bayesjudge.inference.engines.starts import Mode, cholesky, find_starts
 from bayesjudge.inference.gate import LEAST_ESS, MOST_PARETO_K
-from bayesjudge.inference.programs.at_points import TOGETHER, AtPoints, apart, potentials, stream
+from bayesjudge.inference.programs.at_points import TOGETHER, AtPoints, apart, slopes, stream
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
 #: Parameters for which one more weighted draw is made for each that is returned, and the most: weights are
@@ -66,7 +65,7 @@ def run_laplace(target: Density, arrays: Arrays, key: Any, *, draws: int, many: 
         mode = find_starts(target, own, sets)
         keys = (key if many else key[None])[len(found) : len(found) + len(mode.at)]
         rngs = partial(_rngs, keys)
-        found += _weighted(potentials(target.potential, own, sets), mode, draws, rngs)
+        found += _weighted(slopes(target.potential, own, sets), mode, draws, rngs)
         norms.append(mode.gradient_norm)
     flat, k, ess = (np.stack(part) if many else part[0] for part in zip(*found, strict=True))
     norm = np.concatenate(norms) if many else norms[0][0]
@@ -78,36 +77,37 @@ def _rngs(keys: Any, *numbers: int) -> list[np.random.Generator]:
 
 
 def _weighted(
-    potential: AtPoints, mode: Mode, draws: int, rngs: Callable[..., list[np.random.Generator]]
+    at_points: AtPoints, mode: Mode, draws: int, rngs: Callable[..., list[np.random.Generator]]
 ) -> list[_Resampled]:
     """Draws of data sets that are computed together."""
     parameters = mode.at.shape[1]
     size = round_draws(parameters)
 
-    def draw(proposal: Proposal, number: int) -> tuple[Any, Any]:
-        return weighted_draws(potential, proposal, rngs(number), size)
+    def draw(proposals: Sequence[Proposal], number: int) -> tuple[Any, Any]:
+        return weighted_draws(at_points, proposals, rngs(number), size)
 
-    proposal = _fitted(draw, first_proposal(mode))
+    proposals = _fitted(draw, [first_proposal(*of) for of in zip(mode.at, mode.covariance, strict=True)])
     least = ceil(draws * min(ceil(parameters / PARAMETERS), MOST) / size)
     # Numbers that no round of the fit has had: draws that chose a proposal would flatter it.
-    return _until_enough(lambda number: draw(proposal, ROUNDS[1] + number), least, draws, rngs)
+    return _until_enough(lambda number: draw(proposals, ROUNDS[1] + number), least, draws, rngs)
 
 
-def _fitted(draw: Callable[[Proposal, int], tuple[Any, Any]], proposal: Proposal) -> Proposal:
+def _fitted(draw: Callable[[Sequence[Proposal], int], tuple[Any, Any]], first: Sequence[Proposal]) -> list[Proposal]:
     """The proposals that rounds of draws lead to.
 
     A data set whose proposal has converged keeps it while others continue, so that it is what it would be alone.
     """
-    number, size = proposal.at.shape
-    if size > MOMENTS_UP_TO:
-        return proposal
-    state = Round(proposal, np.zeros(number), np.zeros(number, dtype=bool))
-    for turn in range(ROUNDS[1]):
-        converged = np.asarray(state.converged) & (turn >= ROUNDS[0])
-        if converged.all():
+    found = [Round(proposal, 0.0, converged=False) for proposal in first]
+    for turn in range(ROUNDS[1] if len(first[0].at) <= MOMENTS_UP_TO else 0):
+        done = [one.converged and turn >= ROUNDS[0] for one in found]
+        if all(done):
             break
-        state = _IMPROVED(*draw(state.proposal, turn), state, converged)
-    return state.proposal
+        drawn = draw([one.proposal for one in found], turn)
+        found = [
+            one if kept else improved(z, log_ratio, one)
+            for kept, one, z, log_ratio in zip(done, found, *drawn, strict=True)
+        ]
+    return [one.proposal for one in found]
 
 
 class _Resampled(NamedTuple):
@@ -211,14 +211,13 @@ class Round(NamedTuple):
     """
 
     proposal: Proposal
-    effective: Any
-    converged: Any
+    effective: float
+    converged: bool
 
 
-def first_proposal(mode: Mode) -> Proposal:
-    """The proposal at a mode, or at many with a leading axis of data sets."""
-    even = np.ones_like(mode.at)
-    return Proposal(mode.at, np.linalg.cholesky(mode.covariance), even, even)
+def first_proposal(at: Any, covariance: Any) -> Proposal:
+    """The proposal at a mode."""
+    return Proposal(at, np.linalg.cholesky(covariance), np.ones_like(at), np.ones_like(at))
 
 
 def round_draws(parameters: int) -> int:
@@ -227,30 +226,29 @@ def round_draws(parameters: int) -> int:
     return TOGETHER * max(LEAST_ROUND, ceil(needed / TOGETHER))
 
 
-def improved(z: Any, log_ratio: Any, before: Round, frozen: Any) -> Round:
-    """The next proposal from draws (draws, d) and log ratios (draws,) of this one; unless it is frozen."""
-    effective, draws = _effective(log_ratio), log_ratio.shape[0]
-    little = (effective >= FEWEST * draws) & (effective < BETTER * before.effective)
-    proposal = _moments(z, _tempered(log_ratio), before.proposal)
-    after = Round(proposal, effective, (effective >= CLOSE * draws) | little)
-    chosen: Round = jax.tree.map(lambda old, new: jnp.where(frozen, old, new), before, after)
-    return chosen
+def improved(z: Any, log_ratio: Any, before: Round) -> Round:
+    """The next proposal from draws (draws, d) and log ratios (draws,) of this one."""
+    effective, draws = _effective(log_ratio), len(log_ratio)
+    little = effective >= FEWEST * draws and effective < BETTER * before.effective
+    weight = _tempered(log_ratio)
+    proposal = before.proposal if weight is None else _moments(z, weight, before.proposal)
+    return Round(proposal, effective, converged=effective >= CLOSE * draws or little)
 
 
 def weighted_draws(
-    potential: AtPoints, proposal: Proposal, rngs: Sequence[np.random.Generator], draws: int
+    at_points: AtPoints, proposals: Sequence[Proposal], rngs: Sequence[np.random.Generator], draws: int
 ) -> tuple[Any, Any]:
     """Draws (sets, draws, d) of each data set's proposal, and log ratios (sets, draws) of posterior to it."""
-    size = proposal.at.shape[-1]
+    at, root, above, below = map(np.stack, zip(*proposals, strict=True))
+    size = at.shape[-1]
     freedom, shape = _freedom(size), (draws, size)
     normal = np.stack([rng.standard_normal(shape) for rng in rngs])
     standard = normal / np.sqrt([rng.chisquare(freedom, (draws, 1)) / freedom for rng in rngs])
-    at, root, above, below = map(np.asarray, proposal)
     scales = np.where(standard > 0, above[:, None], below[:, None])
     z = at[:, None] + (standard * scales) @ root.swapaxes(1, 2)
     log_proposal = -0.5 * (freedom + size) * np.log1p((standard**2).sum(-1) / freedom)
     log_proposal -= np.log(scales).sum(-1)
-    log_posterior = -potential(z)
+    log_posterior = -at_points(z)[0]
     return z, np.where(np.isfinite(log_posterior), log_posterior, -np.inf) - log_proposal
 
 
@@ -258,64 +256,56 @@ def _freedom(parameters: int) -> int:
     return max(FREEDOM, ceil(parameters / PARAMETERS))
 
 
-def _effective(log_weight: Any) -> Any:
+def _effective(log_weight: Any) -> float:
     """Effective number of weighted draws, (Σw)²/Σw²; 0 where no weight is a positive number."""
-    largest = jnp.max(log_weight)
-    weight = jnp.exp(log_weight - jnp.where(jnp.isfinite(largest), largest, 0.0))
+    largest = np.max(log_weight)
+    weight = np.exp(log_weight - (largest if np.isfinite(largest) else 0.0))
     total = weight.sum()
-    return jnp.where(total > 0, total**2 / (weight**2).sum(), 0.0)
+    return float(total**2 / (weight**2).sum()) if total > 0 else 0.0
 
 
 def _tempered(log_ratio: Any) -> Any:
-    """Weights that sum to 1, to the largest power at most 1 that leaves ``FEWEST`` of the draws effective."""
-    finite = jnp.where(jnp.isfinite(log_ratio), log_ratio, -jnp.inf)
-    least = FEWEST * log_ratio.shape[0]
+    """Weights that sum to 1, to the largest power at most 1 that leaves ``FEWEST`` of the draws effective; or none."""
+    finite = np.where(np.isfinite(log_ratio), log_ratio, -np.inf)
+    least = FEWEST * len(finite)
 
-    def halved(_: Any, bounds: Any) -> Any:
-        low, high = bounds
+    def enough(power: float) -> bool:
+        return _effective(power * finite) >= least
+
+    power = 1.0 if enough(1.0) else _halved(enough, 0.0, 1.0)[0]
+    return softmax(power * finite) if power > 0 else None
+
+
+def _halved(below: Callable[[Any], Any], low: Any, high: Any) -> tuple[Any, Any]:
+    """Bounds of what ``below`` is true up to, halved thirty times."""
+    for _ in range(30):
         middle = (low + high) / 2
-        enough = _effective(middle * finite) >= least
-        return jnp.where(enough, middle, low), jnp.where(enough, high, middle)
-
-    low, _ = jax.lax.fori_loop(0, 30, halved, (0.0, 1.0))
-    power = jnp.where(_effective(finite) >= least, 1.0, low)
-    return jax.nn.softmax(power * finite)
+        under = below(middle)
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    return low, high
 
 
 def _moments(z: Any, weight: Any, proposal: Proposal) -> Proposal:
     """A proposal with the weighted draws' median, covariance and skew; the old one where they have none."""
     mean = weight @ z
     centred = z - mean
-    covariance = (centred * weight[:, None]).T @ centred
     freedom = _freedom(z.shape[1])
-    root = jnp.linalg.cholesky(covariance * WIDER * (freedom - 2) / freedom)
+    root = cholesky((centred * weight[:, None]).T @ centred * WIDER * (freedom - 2) / freedom)
+    if root is None:
+        return proposal
     standard = solve_triangular(root, centred.T, lower=True).T
-    median = _median(standard, weight)
-    above, below = (_scale(standard - median, weight, side) for side in (1, -1))
-    ratio = jnp.clip(above / below, 1 / MOST_SKEW, MOST_SKEW)
-    even = jnp.sqrt((ratio**2 + 1) / 2)
+    # Columns have a variance near 1.
+    edge = np.full(standard.shape[1], 4.0)
+    _, median = _halved(lambda middle: weight @ (standard <= middle) < 0.5, -edge, edge)
+    with np.errstate(divide="ignore", invalid="ignore"):  # no draw on one side: no skew comes of it
+        above, below = (_scale(standard - median, weight, side) for side in (1, -1))
+        ratio = np.clip(above / below, 1 / MOST_SKEW, MOST_SKEW)
+    even = np.sqrt((ratio**2 + 1) / 2)
     moved = Proposal(mean + root @ median, root, ratio / even, 1 / even)
-    sound = jnp.all(jnp.array([jnp.all(jnp.isfinite(part)) for part in moved]))
-    return Proposal(*(jnp.where(sound, new, old) for new, old in zip(moved, proposal, strict=True)))
-
-
-def _median(standard: Any, weight: Any) -> Any:
-    """Weighted median of every column, by halving: columns have a variance near 1."""
-
-    def halved(_: Any, bounds: Any) -> Any:
-        low, high = bounds
-        middle = (low + high) / 2
-        enough = weight @ (standard <= middle) >= 0.5
-        return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
-
-    edge = jnp.full(standard.shape[1], 4.0)
-    return jax.lax.fori_loop(0, 30, halved, (-edge, edge))[1]
+    return moved if all(np.isfinite(part).all() for part in moved) else proposal
 
 
 def _scale(standard: Any, weight: Any, side: int) -> Any:
     """Root mean square of every column over its weighted draws on one side of 0."""
     beyond = weight[:, None] * (side * standard > 0)
-    return jnp.sqrt((beyond * standard**2).sum(0) / beyond.sum(0))
-
-
-_IMPROVED = jax.jit(jax.vmap(improved))
+    return np.sqrt((beyond * standard**2).sum(0) / beyond.sum(0))

@@ -7,20 +7,22 @@ twice as long to compile. Those of the mode are from both sides: of ten models t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.optimize import minimize
 
-from bayesjudge.inference.programs.at_points import slopes
+from bayesjudge.inference.programs.at_points import AtPoints, slopes
 from bayesjudge.inference.programs.density import Arrays, Density, Sets
 
 #: Dimensions up to which Newton steps look for the mode: each costs as many gradients. Past it L-BFGS does, and each
 #: coordinate's scale is from the Hessian's diagonal: chains of 1,900 effects that start at the origin with unit scales
 #: spend half of all their leapfrog steps on getting there.
 MODE_UP_TO = 500
+#: Dimensions up to which posteriors are whitened by a full matrix: its products cost d² a leapfrog step.
+DENSE_UP_TO = 400
 #: Largest gradient of what may pass for a mode. A search that ran away stops at millions.
 AT_MODE = 1.0
 
@@ -29,12 +31,16 @@ class Chains(NamedTuple):
     """Where the chains of data sets start.
 
     mode: What they are scattered around, with a leading axis of data sets.
+    root: In which units: the Cholesky factor of the curvature's inverse; past `DENSE_UP_TO` standard deviations.
+    noise: Their starting points in these units.
     z: Their starting points.
     value: Minus the log density there.
     slope: Its gradient.
     """
 
     mode: Mode
+    root: Any
+    noise: Any
     z: Any
     value: Any
     slope: Any
@@ -62,17 +68,28 @@ def place_chains(
 ) -> Chains:
     """Chains scattered around the modes by the curvature there; a point of no density falls back to the mode."""
     mode = find_starts(target, arrays, many)
+    whole = target.size <= DENSE_UP_TO
+    spread = np.linalg.cholesky if whole else lambda matrix: np.sqrt(np.diagonal(matrix))
+    root = np.stack([spread(one) for one in mode.covariance])
     noise = np.stack([rng.standard_normal((chains, target.size)) for rng in rngs])
-    if target.size <= MODE_UP_TO:
-        noise @= np.linalg.cholesky(mode.covariance).swapaxes(1, 2)
-    else:
-        noise *= np.sqrt(np.diagonal(mode.covariance, axis1=1, axis2=2))[:, None]
-    points = np.concatenate([mode.at[:, None] + noise, mode.at[:, None]], axis=1)
+    points = np.stack([at + stretched(x, of) for at, x, of in zip(mode.at, noise, root, strict=True)])
+    points = np.concatenate([points, mode.at[:, None]], axis=1)
     value, slope = slopes(target.potential, arrays, many)(points)
     dead = ~np.isfinite(value[:, :-1])
     for part in (points, value, slope):
         part[:, :-1][dead] = np.broadcast_to(part[:, -1:], part[:, :-1].shape)[dead]
-    return Chains(mode, *(part[:, :-1] for part in (points, value, slope)))
+    noise[dead] = 0.0
+    return Chains(mode, root, noise, *(part[:, :-1] for part in (points, value, slope)))
+
+
+def stretched(x: Any, root: Any) -> Any:
+    """From whitened units to those of the posterior; ``root`` is a triangle, or standard deviations."""
+    return x @ root.T if root.ndim == 2 else x * root
+
+
+def whitened(slope: Any, root: Any) -> Any:
+    """A gradient in whitened units."""
+    return slope @ root if root.ndim == 2 else slope * root
 
 
 #: Distance of the gradients that are compared, in units of a coordinate of size 1 or more: rounding weighs
@@ -84,7 +101,6 @@ CURVATURES = 1e-2, 1e6
 MOST_DAMPING = 1e12
 #: What may be added to a Hessian that is not positive definite, smallest first.
 RIDGES = (0.0, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 1e3, 1e6)
-type Slopes = Callable[[Any], tuple[Any, Any]]
 
 
 class Mode(NamedTuple):
@@ -110,7 +126,7 @@ class _Place(NamedTuple):
     slope: Any
 
 
-def find_modes(slopes: Slopes, start: Any, *, most_steps: int = 100, tolerance: float = 1e-6) -> Mode:
+def find_modes(slopes: AtPoints, start: Any, *, most_steps: int = 100, tolerance: float = 1e-6) -> Mode:
     """Minimise smooth potentials by Levenberg–Marquardt-damped Newton steps.
 
     The damping grows when a step fails to descend, or when the damped Hessian is not positive definite,
@@ -146,7 +162,7 @@ def find_modes(slopes: Slopes, start: Any, *, most_steps: int = 100, tolerance: 
     return Mode(at.z, np.stack(covariance), norm, steps)
 
 
-def _rough_modes(slopes: Slopes, start: Any) -> Mode:
+def _rough_modes(slopes: AtPoints, start: Any) -> Mode:
     """Modes of large posteriors by L-BFGS, one after another, with the inverse of the Hessian's diagonal there."""
     number, size = start.shape
     at, scale, norm, steps = start.copy(), np.ones((number, size)), np.full(number, np.inf), np.zeros(number, dtype=int)
@@ -183,12 +199,12 @@ def _norm(at: _Place) -> Any:
     return np.abs(at.slope).max(1)
 
 
-def _place(slopes: Slopes, z: Any) -> _Place:
+def _place(slopes: AtPoints, z: Any) -> _Place:
     value, slope = slopes(z[:, None])
     return _Place(z, value[:, 0], slope[:, 0])
 
 
-def _curvature(slopes: Slopes, at: _Place, *, both_sides: bool = False) -> Any:
+def _curvature(slopes: AtPoints, at: _Place, *, both_sides: bool = False) -> Any:
     """Hessians (sets, d, d) from gradients a little further along every axis, and back or here."""
     here = at.z[:, None]
     step = (TWO_SIDED if both_sides else ONE_SIDED) * np.maximum(1.0, np.abs(here))
@@ -204,11 +220,11 @@ def _curvature(slopes: Slopes, at: _Place, *, both_sides: bool = False) -> Any:
 
 def _newton(curvature: Any, slope: Any, damping: float) -> Any:
     """A damped Newton step; none where the damped Hessian is not positive definite."""
-    factor = _factor(curvature + damping * np.eye(len(slope)))
+    factor = cholesky(curvature + damping * np.eye(len(slope)))
     return np.zeros_like(slope) if factor is None else -cho_solve((factor, True), slope)
 
 
-def _factor(matrix: Any) -> Any:
+def cholesky(matrix: Any) -> Any:
     """The Cholesky factor, or None."""
     try:
         factor = np.linalg.cholesky(matrix)
@@ -221,10 +237,10 @@ def _inverse(hessian: Any) -> tuple[Any, bool]:
     """Inverse of the Hessian with the smallest ridge that makes it positive definite; whether one does."""
     identity = np.eye(len(hessian))
     for ridge in RIDGES:
-        factor = _factor(hessian + ridge * identity)
+        factor = cholesky(hessian + ridge * identity)
         if factor is not None:
             inverse = cho_solve((factor, True), identity)
             inverse = (inverse + inverse.T) / 2
-            if _factor(inverse) is not None:
+            if cholesky(inverse) is not None:
                 return inverse, True
     return identity, False

@@ -1,4 +1,4 @@
-"""A density, and its gradient, at points that the host chooses: one compiled program each for all engines.
+"""A density and its gradient at points that the host chooses: one compiled program for all engines.
 
 Modes are searched for, chains placed and proposals drawn in NumPy, and only the density is compiled: a random
 call in a program took .2 to 1.7 seconds to compile, a search for modes with exact second derivatives five.
@@ -17,13 +17,12 @@ import numpy as np
 from bayesjudge.inference.programs.density import Arrays, Sets
 from bayesjudge.maths.each_draw import each_draw
 
-type AtPoints = Callable[[Any], Any]
+type AtPoints = Callable[[Any], tuple[Any, Any]]
 type Potential = Callable[[Any, Arrays], Any]
 
-#: Points computed together at most, where that pays; bounds the memory.
-TOGETHER = 1000
-#: Gradients of a call: one step of a search, or some columns of a Hessian.
-BLOCK = 8
+#: Points of a call: one by one on a CPU, where what a block is filled up with costs nothing; elsewhere all together, so
+#: that few and many are programs of their own.
+BLOCK, FEW, TOGETHER = 256, 8, 1000
 _PROGRAMS: dict[tuple[Any, ...], Any] = {}
 
 
@@ -40,32 +39,15 @@ def apart(arrays: Arrays, many: Sets | None) -> list[tuple[Arrays, Sets | None]]
     ]
 
 
-def potentials(potential: Potential, arrays: Arrays, many: Sets | None = None) -> AtPoints:
-    """Minus the log density, ``(sets, B, d) -> (sets, B)``; one data set without ``many``."""
-    return _at_points(potential, arrays, many, slope=False)
-
-
 def slopes(potential: Potential, arrays: Arrays, many: Sets | None = None) -> AtPoints:
-    """Minus the log density and its gradient, ``(sets, B, d) -> (sets, B), (sets, B, d)``.
+    """Minus the log density and its gradient, ``(sets, B, d) -> (sets, B), (sets, B, d)``; one set without ``many``.
 
     Any number of points goes through one program. At a point that is not finite both are not numbers, and on
     a CPU cost nothing: so blocks are filled up, and so data sets are left out.
     """
-    computed = _at_points(potential, arrays, many, slope=True)
-
-    def in_blocks(points: Any) -> Any:
-        number = points.shape[1]
-        full = np.pad(points, ((0, 0), (0, -number % BLOCK), (0, 0)), constant_values=np.nan)
-        found = [computed(full[:, k : k + BLOCK]) for k in range(0, number, BLOCK)]
-        return tuple(np.concatenate(parts, axis=1)[:, :number] for parts in zip(*found, strict=True))
-
-    return in_blocks
-
-
-def _at_points(potential: Potential, arrays: Arrays, many: Sets | None, *, slope: bool) -> AtPoints:
-    kept = (potential, slope, many, _one_by_one())
+    kept = (potential, many, _one_by_one())
     if kept not in _PROGRAMS:
-        each = partial(_each, _slope_of(potential) if slope else potential)
+        each = partial(_each, potential)
         _PROGRAMS[kept] = jax.jit(partial(_of_sets, each, many) if many else each)
     program = _PROGRAMS[kept]
 
@@ -73,7 +55,15 @@ def _at_points(potential: Potential, arrays: Arrays, many: Sets | None, *, slope
         found = program(beside(points, arrays) if many else points[0], arrays)
         return jax.tree.map(lambda part: np.asarray(part) if many else np.asarray(part)[None], found)
 
-    return computed
+    def in_blocks(points: Any) -> tuple[Any, Any]:
+        number = points.shape[1]
+        size = BLOCK if _one_by_one() else TOGETHER if number >= TOGETHER else FEW
+        full = np.pad(points, ((0, 0), (0, -number % size), (0, 0)), constant_values=np.nan)
+        parts = zip(*(computed(full[:, k : k + size]) for k in range(0, number, size)), strict=True)
+        value, slope = (np.concatenate(part, axis=1)[:, :number] for part in parts)
+        return value, slope
+
+    return in_blocks
 
 
 def _of_sets(each: Potential, many: Sets, points: Any, arrays: Arrays) -> Any:
@@ -88,19 +78,15 @@ def _one_by_one() -> bool:
     return jax.default_backend() == "cpu" and jax.device_count() == 1
 
 
-def _each(function: Potential, points: Any, arrays: Arrays) -> Any:
-    return each_draw(lambda point: function(point, arrays), points, most=TOGETHER)
-
-
-def _slope_of(potential: Potential) -> Potential:
+def _each(potential: Potential, points: Any, arrays: Arrays) -> Any:
     """Value and gradient, neither of which is computed at a point that is not finite."""
     gradient = jax.value_and_grad(potential)
 
-    def found(point: Any, arrays: Arrays) -> Any:
+    def found(point: Any) -> Any:
         nothing = jnp.full((), jnp.nan, point.dtype), jnp.full_like(point, jnp.nan)
         return jax.lax.cond(jnp.isfinite(point).all(), lambda: gradient(point, arrays), lambda: nothing)
 
-    return found
+    return each_draw(found, points, most=TOGETHER)
 
 
 def beside(values: Any, arrays: Arrays) -> Any:
