@@ -348,6 +348,16 @@ class GivesTrust(Protocol):
 
 
 @runtime_checkable
+class OnHost(Protocol):
+    """A distribution of observations whose draws NumPy makes: to compile a sampler takes as long as a density."""
+
+    @property
+    def source(self) -> Any:
+        """What they are drawn from, a pytree whose ``drawn(rng)`` draws once for each entry of a leading axis."""
+        ...
+
+
+@runtime_checkable
 class Resamples(Protocol):
     """A model whose observations are resampled in a way of its own for the predictive check."""
 

@@ -228,21 +228,12 @@ class Fitting:
             return Fit(model=model, data=plain, made=made, gate=gate)
         job = Job(model=model, data=data, seed=self.seed, progress=self.progress)
         drawn, target = engine.run(job), job.target
-        posterior = tree.posterior_dataset(target, data, drawn.flat)
-        described = model.describe(posterior, data) if isinstance(model, Describes) else {}
-        length = {"chains": engine.chains, "draws": engine.draws, "tune": engine.tune}
-        made = tree.assemble(
-            model,
-            data,
-            target,
-            posterior=posterior,
-            flat=drawn.flat,
-            stats=drawn.stats,
-            seed=self.seed,
-            facts={**length, **drawn.facts, **described},
-            replicate=not self.compared,
-        )
-        gate = gate_of(posterior, made["sample_stats"].dataset, latent=latent_sites(model))
+        groups = tree.evaluated(model, data, target, drawn.flat, seed=self.seed, replicate=not self.compared)
+        posterior, stats = groups["posterior"], tree.statistics(drawn.stats)
+        facts = {"chains": engine.chains, "draws": engine.draws, "tune": engine.tune, **drawn.facts}
+        facts |= model.describe(posterior, data) if isinstance(model, Describes) else {}
+        made = tree.described({**groups, "sample_stats": stats}, model, data, seed=self.seed, facts=facts)
+        gate = gate_of(posterior, stats, latent=latent_sites(model))
         return Fit(model=model, data=plain, made=made, gate=gate)
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import xarray as xr
 from bayesjudge.inference.programs import accelerator
 from bayesjudge.inference.programs.density import Density, replay
 from bayesjudge.maths.each_draw import each_draw
-from bayesjudge.model import Data, Model
+from bayesjudge.model import Data, Model, OnHost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,17 +41,12 @@ def once(key: tuple[Any, ...], build: Any) -> Any:
 
 def posterior_dataset(target: Density, data: Data, flat: NDArray[np.float64]) -> xr.Dataset:
     """Constrained draws (chains, draws, d) as a data set with named axes."""
-    return to_dataset(_constrained(target, data, flat), target.dims, data)
-
-
-def _constrained(target: Density, data: Data, flat: NDArray[np.float64]) -> dict[str, Any]:
-    """Latent values (chains, draws, ...) at unconstrained draws (chains, draws, d)."""
     constrain = once(
         (target, "constrain"),
         lambda: jax.jit(jax.vmap(jax.vmap(target.constrain, in_axes=(0, None)), in_axes=(0, None))),
     )
     values = constrain(jnp.asarray(flat), accelerator.to_device(data.arrays))
-    return {name: np.asarray(value) for name, value in values.items()}
+    return to_dataset({name: np.asarray(value) for name, value in values.items()}, target.dims, data)
 
 
 def to_dataset(
@@ -76,49 +72,60 @@ def _numbered(draws: xr.Dataset, draw: Any = None) -> xr.Dataset:
     return draws.assign_coords(chain=chains, draw=np.arange(draws.sizes["draw"]) if draw is None else draw)
 
 
-def assemble(
-    model: Model,
-    data: Data,
-    target: Density,
-    *,
-    posterior: xr.Dataset,
-    flat: NDArray[np.float64],
-    stats: Mapping[str, Any],
-    seed: int,
-    facts: Mapping[str, Any],
-    replicate: bool = True,
-) -> xr.DataTree:
-    """Every group that answers read, from the unconstrained draws; `complete` adds what else ArviZ looks for.
+def evaluated(
+    model: Model, data: Data, target: Density, flat: NDArray[np.float64], *, seed: int, replicate: bool = True
+) -> dict[str, xr.Dataset]:
+    """Groups that answers read, from unconstrained draws (chains, draws, d), posterior first; by one program.
 
     Densities and replicated data are those of `PREDICTIVE_DRAWS` draws of each chain.
 
-    replicate: With ``posterior_predictive``: to compile the samplers of observations takes as long as the rest.
+    replicate: With ``posterior_predictive``: to compile samplers of observations takes as long as the rest.
     """
-    chains, draws = flat.shape[:2]
+    chains, draws, size = flat.shape
     keep = np.unique(np.linspace(0, draws - 1, min(PREDICTIVE_DRAWS, draws)).astype(int))
-    key_posterior, _ = _keys(seed)
-    values = _constrained(target, data, flat)
-    drawn = {name: value[:, keep].reshape(-1, *value.shape[2:]) for name, value in values.items()}
-    replicated, log_likelihood, log_prior = _replicated(model, data, target, key_posterior, drawn, sampled=replicate)
-    observed = {name: data.dims[name] for name in data.observations}
-    shape = (chains, len(keep))
+    rng, together = np.random.default_rng((seed, 1)), chains * len(keep)
+    of_sites, arrays = _of_sites(model, data, replicate=replicate), accelerator.to_device(data.arrays)
 
-    def dataset(values: Mapping[str, Any]) -> xr.Dataset:
-        shaped = {name: np.asarray(v).reshape(*shape, *v.shape[1:]) for name, v in values.items()}
+    def one(row: Any, wanted: Any, arrays: Any) -> Any:
+        key, point = row
+        values = target.constrain(point, arrays)
+        found = partial(of_sites, key, values, arrays)
+        nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(found))
+        return values, jax.lax.cond(wanted, found, lambda: nothing)
+
+    program = once(
+        (target, "evaluated", replicate),
+        lambda: jax.jit(lambda rows, on, arrays: each_draw(lambda row: one(row, on, arrays), rows, most=TOGETHER)),
+    )
+
+    def computed(points: Any, *, wanted: bool) -> Any:
+        keys = rng.integers(2**32, size=(together, 2), dtype=np.uint32)
+        full = np.pad(points, ((0, together - len(points)), (0, 0)), mode="edge")
+        return jax.tree.map(np.asarray, program((keys, full), wanted, arrays))
+
+    _, (sources, log_likelihood, log_prior) = computed(flat[:, keep].reshape(-1, size), wanted=True)
+    every = flat.reshape(-1, size)
+    blocks = [computed(every[k : k + together], wanted=False)[0] for k in range(0, len(every), together)]
+    values = {name: np.concatenate([block[name] for block in blocks])[: len(every)] for name in blocks[0]}
+    dims = {**target.dims, **{name: data.dims[name] for name in data.observations}}
+
+    def dataset(values: Mapping[str, Any], draws: int, draw: Any = None) -> xr.Dataset:
+        shaped = {name: value.reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
         # The log density of a vector-valued site has no axis for the vector.
-        dims = {name: {**target.dims, **observed}[name][: v.ndim - 2] for name, v in shaped.items()}
-        return to_dataset(shaped, dims, data, draw=keep)
+        return to_dataset(shaped, {name: dims[name][: v.ndim - 2] for name, v in shaped.items()}, data, draw=draw)
 
-    counted = [name for name in replicated if np.asarray(data[name]).dtype.kind in "iu"]
-    replicated = {**replicated, **{name: np.rint(replicated[name]).astype(np.int64) for name in counted}}
+    kept = partial(dataset, draws=len(keep), draw=keep)
     groups = {
-        "posterior": posterior,
-        "sample_stats": _numbered(xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()})),
-        "cell_log_likelihood": dataset(log_likelihood),
-        "log_prior": dataset(log_prior),
-        **({"posterior_predictive": dataset(replicated)} if replicated else {}),
+        "posterior": dataset(values, draws),
+        "cell_log_likelihood": kept(log_likelihood),
+        "log_prior": kept(log_prior),
     }
-    return described(groups, model, data, seed=seed, facts=facts)
+    return {**groups, "posterior_predictive": kept(_drawn(sources, data, rng))} if sources else groups
+
+
+def statistics(stats: Mapping[str, Any]) -> xr.Dataset:
+    """Statistics of a sampler, arrays (chains, draws)."""
+    return _numbered(xr.Dataset({name: (("chain", "draw"), np.asarray(v)) for name, v in stats.items()}))
 
 
 def described(
@@ -143,17 +150,11 @@ def _labelled(variables: Mapping[str, Any], data: Data) -> xr.Dataset:
     return xr.Dataset(variables, coords={axis: list(data.coords[axis]) for axis in sorted(axes & data.coords.keys())})
 
 
-def _replicated(
-    model: Model, data: Data, target: Density, key: Any, values: Mapping[str, Any], *, sampled: bool = True
-) -> Any:
-    """Replicated observations, log likelihood of the observed ones and log prior, at latent values.
-
-    Draws of the posterior and of the prior go through one compiled program: to compile the samplers of the
-    observations takes seconds.
-    """
+def _of_sites(model: Model, data: Data, *, replicate: bool = True) -> Any:
+    """``(key, latent values, arrays) ->`` what observations are replicated from, log likelihood and log prior."""
     run = replay(model, data)
 
-    def one(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    def found(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         sites = run(key, values, arrays)
         likelihoods = {name: sites[name]["fn"] for name in data.observations}
         scored = {name: fn.log_prob(arrays[name]) for name, fn in likelihoods.items()}
@@ -161,46 +162,44 @@ def _replicated(
             factors = {name: site for name, site in sites.items() if site["type"] == "sample" and site["is_observed"]}
             scored = {name: site["fn"].log_prob(site["value"]) for name, site in factors.items()}
         log_prior = {name: sites[name]["fn"].log_prob(value) for name, value in values.items()}
-        keys = dict(zip(likelihoods, jax.random.split(key, len(likelihoods)), strict=True))
-        replicated = {name: fn.sample(keys[name]) for name, fn in likelihoods.items() if sampled}
-        return replicated, scored, log_prior
+        keys = zip(likelihoods.items(), jax.random.split(key, len(likelihoods)), strict=True) if replicate else ()
+        sources = {name: fn.source if isinstance(fn, OnHost) else fn.sample(key) for (name, fn), key in keys}
+        return sources, scored, log_prior
 
-    def many(key: Any, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
-        keys = jax.random.split(key, next(iter(values.values())).shape[0])
-        return each_draw(lambda row: one(row[0], row[1], arrays), (keys, values), most=TOGETHER)
-
-    again = once((target, "replicate", sampled), lambda: jax.jit(many))
-    return again(key, values, accelerator.to_device(data.arrays))
+    return found
 
 
-def _keys(seed: int) -> tuple[Any, Any]:
-    """Random keys of the replicated data, and of the prior."""
-    replicated, prior = jax.random.split(jax.random.key(seed + 1))
-    return replicated, prior
+def _drawn(sources: Mapping[str, Any], data: Data, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """Replicated observations: what the program drew, or NumPy draws of it."""
+    found = {name: of if isinstance(of, np.ndarray) else of.drawn(rng) for name, of in sources.items()}
+    counted = [name for name in found if np.asarray(data[name]).dtype.kind in "iu"]
+    return {**found, **{name: np.rint(found[name]).astype(np.int64) for name in counted}}
 
 
 def prior_groups(
     model: Model, data: Data, target: Density, *, seed: int, draws: int, chains: int = 1
 ) -> dict[str, xr.Dataset]:
     """Draws from the prior (of each chain), and data replicated from them: ``prior`` and ``prior_predictive``."""
+    of_sites = _of_sites(model, data)
 
-    def one(key: Any, arrays: Any) -> dict[str, Any]:
-        sites = model.simulate(key, data.with_arrays(arrays))
-        return {name: sites[name] for name in target.dims if name not in data.observations}
+    def one(keys: Any, arrays: Any) -> Any:
+        sites = model.simulate(keys[0], data.with_arrays(arrays))
+        values = {name: sites[name] for name in target.dims if name not in data.observations}
+        return values, of_sites(keys[1], values, arrays)[0]
 
-    def many(keys: Any, arrays: Any) -> Any:
-        return each_draw(lambda key: one(key, arrays), keys, most=TOGETHER)
-
-    key_values, key_data = jax.random.split(_keys(seed)[1])
-    simulated = once((target, "prior"), lambda: jax.jit(many))
-    values = simulated(jax.random.split(key_values, chains * draws), accelerator.to_device(data.arrays))
-    observed, _, _ = _replicated(model, data, target, key_data, values)
+    program = once(
+        (target, "prior"),
+        lambda: jax.jit(lambda keys, arrays: each_draw(lambda of: one(of, arrays), keys, most=TOGETHER)),
+    )
+    rng = np.random.default_rng((seed, 2))
+    keys = rng.integers(2**32, size=(chains * draws, 2, 2), dtype=np.uint32)
+    values, sources = jax.tree.map(np.asarray, program(keys, accelerator.to_device(data.arrays)))
 
     def dataset(values: Mapping[str, Any]) -> xr.Dataset:
-        shaped = {name: np.asarray(value).reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
+        shaped = {name: value.reshape(chains, draws, *value.shape[1:]) for name, value in values.items()}
         return to_dataset(shaped, {**target.dims, **{name: data.dims[name] for name in data.observations}}, data)
 
-    return {"prior": dataset(values), "prior_predictive": dataset(observed)}
+    return {"prior": dataset(values), "prior_predictive": dataset(_drawn(sources, data, rng))}
 
 
 def data_hash(data: Data) -> str:

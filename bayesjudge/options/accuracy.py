@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from bayesjudge.errors import UsageError
 from bayesjudge.options.decision import LabelDecisionOptions
 from bayesjudge.options.option import Option
-from bayesjudge.options.question import Judges
+from bayesjudge.options.question import Judges, Tune
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,12 @@ class AccuracyOptions(LabelDecisionOptions):
     'partial'
     """
 
+    warm_up_most: ClassVar[int | None] = 300
     example: ClassVar[str] = "--pooling shared --population items"
+    #: In whitened units none of seven logs had divergent transitions at .9, four of them at .8.
+    target_accept: ClassVar[float] = 0.9
 
+    tune: Tune = 300
     pooling: Annotated[
         Literal["partial", "shared", "specific"], Option("How similar the judge's errors are between models.")
     ] = "partial"

@@ -8,15 +8,40 @@ does not depend on the parameters and is left out, in NumPyro and in PyMC alike.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
 from numpyro import distributions as dist
 from numpyro.distributions import constraints
 from numpyro.util import is_prng_key
+from scipy.special import softmax
 
 from bayesjudge.models.common.binomial import binomial
+
+
+#: Log probability of what cannot be, with which a stratum of nothing else is still drawn from.
+_NEVER = -1e300
+
+
+class PatternSource(NamedTuple):
+    """Log probability and stratum of each pattern, and totals of strata; all with a leading axis of draws."""
+
+    log_p: Any
+    stratum: Any
+    total: Any
+
+    def drawn(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Counts (draws, patterns); strata and their totals are the design's, equal in every draw."""
+        found = np.zeros(self.log_p.shape)
+        possible = np.nan_to_num(self.log_p, nan=_NEVER, neginf=_NEVER)
+        for code, total in enumerate(self.total[0]):
+            inside = self.stratum[0] == code
+            if inside.any():
+                found[:, inside] = rng.multinomial(int(total), softmax(possible[:, inside], axis=1))
+        return found
 
 
 class PatternCounts(dist.Distribution):  # type: ignore[misc]
@@ -31,6 +56,11 @@ class PatternCounts(dist.Distribution):  # type: ignore[misc]
     def __init__(self, log_p: Any, stratum: Any, total: Any) -> None:
         self.log_p, self.stratum, self.total = log_p, stratum, total
         super().__init__(batch_shape=jnp.shape(log_p), event_shape=())
+
+    @property
+    def source(self) -> PatternSource:
+        """What NumPy draws the counts from."""
+        return PatternSource(self.log_p, self.stratum, self.total)
 
     def log_prob(self, value: Any) -> Any:
         """``n_r log p_r`` for each pattern; a pattern that never occurred adds nothing even where ``p_r`` is 0."""

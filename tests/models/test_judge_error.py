@@ -190,10 +190,14 @@ def test_the_prior_predicts_every_accuracy_and_mostly_useful_judges() -> None:
     assert low <= worse.mean() <= high
 
 
-def test_pattern_counts_are_multinomial() -> None:
+@pytest.mark.parametrize("where", ["program", "host"])
+def test_pattern_counts_are_multinomial(where: str) -> None:
     p = np.array([0.5, 0.3, 0.2, 1.0, 0.001, 0.999])
     patterns = PatternCounts(jnp.log(p), jnp.array([0, 0, 0, 1, 2, 2]), jnp.array([10, 7, 400]))
     drawn = np.asarray(patterns.sample(jax.random.key(1), (4000,)))
+    if where == "host":
+        source = jax.tree.map(lambda part: np.broadcast_to(part, (4000, *part.shape)), patterns.source)
+        drawn = source.drawn(np.random.default_rng(1))
     mean, total = p * np.array([10, 10, 10, 7, 400, 400]), np.array([10, 10, 10, 7, 400, 400])
     error = np.sqrt(mean * (1 - p) / 4000)
     assert np.all(np.abs(drawn.mean(0) - mean) <= error_budget.standard_errors(6) * error + 1e-12)
