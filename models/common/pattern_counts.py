@@ -21,7 +21,6 @@ from scipy.special import softmax
 
 from bayesjudge.models.common.binomial import binomial
 
-
 #: Log probability of what cannot be, with which a stratum of nothing else is still drawn from.
 _NEVER = -1e300
 

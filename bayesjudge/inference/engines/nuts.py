@@ -60,7 +60,9 @@ def run_nuts(
     moved = zip(chains.mode.at, drawn.flat[..., last, :], chains.root, strict=True)
     flat = np.stack([at + stretched(u, root) for at, u, root in moved])
     stats = {name: values[..., last] for name, values in drawn.stats.items()}
-    return Draws(flat=flat, stats=stats) if many else Draws(flat=flat[0], stats={name: v[0] for name, v in stats.items()})
+    return (
+        Draws(flat=flat, stats=stats) if many else Draws(flat=flat[0], stats={name: v[0] for name, v in stats.items()})
+    )
 
 
 class _Start(NamedTuple):
@@ -102,7 +104,15 @@ def _begin(options: Nuts, accept: Any, start: _Start, init: Any = None) -> Any:
 
 
 def _advance(  # noqa: PLR0917 mapped over data sets, which names no arguments
-    target: Density, options: Nuts, state: Any, starts: _Start, at: Any, root: Any, arrays: Arrays, accept: Any, first: Any
+    target: Density,
+    options: Nuts,
+    state: Any,
+    starts: _Start,
+    at: Any,
+    root: Any,
+    arrays: Arrays,
+    accept: Any,
+    first: Any,
 ) -> Any:
     """Every chain's next iterations, its first ones from where it was placed."""
 
