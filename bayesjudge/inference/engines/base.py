@@ -82,6 +82,11 @@ class Draws:
     flat: Any
     stats: dict[str, Any]
 
+    @property
+    def alone(self) -> Draws:
+        """Those of the first data set."""
+        return Draws(flat=self.flat[0], stats={name: values[0] for name, values in self.stats.items()})
+
     @classmethod
     def joined(cls, parts: Sequence[tuple[Any, dict[str, Any]]]) -> Draws:
         """Blocks of draws and their statistics, end to end."""

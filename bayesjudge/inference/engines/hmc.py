@@ -50,8 +50,7 @@ def run_alone(job: Job, options: Hmc, seed: int, report: Report | None) -> Draws
     """Sample one posterior."""
     sets, arrays = stack([job.data]).part(np.zeros(1, dtype=int))
     key = jax.random.split(jax.random.key(seed), 1)
-    drawn = run_hmc(job.target, placed(arrays, sets, None), key, options, many=sets, report=report)
-    return Draws(flat=drawn.flat[0], stats={name: value[0] for name, value in drawn.stats.items()})
+    return run_hmc(job.target, placed(arrays, sets, None), key, options, many=sets, report=report).alone
 
 
 def run_hmc(

@@ -59,10 +59,8 @@ def run_nuts(
     drawn, last = Draws.joined(kept), slice(options.tune, total)
     moved = zip(chains.mode.at, drawn.flat[..., last, :], chains.root, strict=True)
     flat = np.stack([at + stretched(u, root) for at, u, root in moved])
-    stats = {name: values[..., last] for name, values in drawn.stats.items()}
-    return (
-        Draws(flat=flat, stats=stats) if many else Draws(flat=flat[0], stats={name: v[0] for name, v in stats.items()})
-    )
+    found = Draws(flat=flat, stats={name: values[..., last] for name, values in drawn.stats.items()})
+    return found if many else found.alone
 
 
 class _Start(NamedTuple):
