@@ -13,7 +13,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.judging.endpoint import Endpoint, Response, one_line, read_completion
 from bayesjudge.judging.log import Log, Waiting, lines_of
 from bayesjudge.judging.requests import Asking, Request
-from bayesjudge.readers.json_records import json_records
+from bayesjudge.readers.json_records import JsonRecords
 from bayesjudge.readers.sources import find_sources
 from bayesjudge.readers.values import at, number
 
@@ -69,7 +69,7 @@ def take_batch(path: str, waiting: Waiting, asking: Asking, log: Log) -> tuple[T
     """Write what a batch came to into the log, and count lines about requests that are not waited for."""
     tally, others, left = Tally(), 0, dict(waiting)
     for source in find_sources(path):
-        for line in json_records(source):
+        for line in JsonRecords(source):
             requests = left.pop(str(line.get("custom_id")), None)
             if requests is None:
                 others += 1

@@ -129,7 +129,8 @@ class Format:
     name, title: A short name for ``--format``, and one for people.
     marks: Keys that one record among the first has, all of them; ``*`` represents any text.
     records: Where records lie in an enclosing object: ``"results.results"``; one place after another is tried.
-    columns: Of Parquet and data frames, the only columns read, with ``*`` as in marks; all where empty.
+    columns: The only columns read of Parquet, with ``*`` as in marks, and, where no name has one, the only keys of
+        JSON Lines; all where empty.
     """
 
     name: str

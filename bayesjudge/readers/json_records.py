@@ -7,8 +7,11 @@ import io
 import itertools
 import json
 import os
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, BinaryIO, TypedDict
+
+import msgspec
 
 from bayesjudge.errors import InputError
 from bayesjudge.readers.sources import Source, file_problem
@@ -23,67 +26,82 @@ def most_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
 
 
-def json_records(source: Source) -> Iterator[dict[str, Any]]:
+class JsonRecords(Iterator[dict[str, Any]]):
     """Objects in order; a file of lines is never held as a whole."""
-    require_text(source)
-    try:
-        yield from _objects(source)
-    except UnicodeDecodeError as error:
-        raise (not_utf8(source) or error) from error
 
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
+        self._found = self._read()
 
-def _objects(source: Source) -> Iterator[dict[str, Any]]:
-    with source.open() as opened, io.BufferedReader(opened, _BUFFER) as lines:  # type: ignore[type-var]  # is one
-        numbered = ((number, line) for number, line in enumerate(_lines(source, lines), start=1) if not line.isspace())
-        first, start = next(numbered, (1, b""))
-        start = start.removeprefix(codecs.BOM_UTF8)
-        if start.lstrip().startswith(b"["):
-            elements = _parsed(source, _all(source, start, lines), first)
-            for number, value in enumerate(elements, start=1):
-                yield _object(source, value, f"element {number}")
-            return
-        if start.lstrip().startswith(b"{") and not start.rstrip().endswith(b"}"):
-            yield _object(source, _parsed(source, _all(source, start, lines), first), f"line {first}")
-            return
-        for number, line in itertools.chain([(first, start)] if start.strip() else [], numbered):
-            yield _object(source, _parsed(source, line.decode(), number), f"line {number}")
+    def __next__(self) -> dict[str, Any]:
+        return next(self._found)
 
+    def only(self, keys: Iterable[str]) -> None:
+        """Of lines to come, these keys alone: what is not kept is not made."""
+        record = TypedDict("record", dict.fromkeys(keys, Any), total=False)  # type: ignore[misc]  # names known late
+        self._decode = msgspec.json.Decoder(record).decode
 
-def _lines(source: Source, lines: BinaryIO) -> Iterator[bytes]:
-    most = most_bytes()
-    while line := lines.readline(most):
-        if len(line) == most:
-            raise _too_large(source)
-        yield line
+    def _read(self) -> Iterator[dict[str, Any]]:
+        require_text(self._source)
+        try:
+            yield from self._objects()
+        except UnicodeDecodeError as error:
+            raise (not_utf8(self._source) or error) from error
+
+    def _objects(self) -> Iterator[dict[str, Any]]:
+        source, most = self._source, most_bytes()
+        with source.open() as opened, io.BufferedReader(opened, _BUFFER) as stream:  # type: ignore[type-var]  # is one
+            lines = enumerate(iter(partial(stream.readline, most), b""), start=1)
+            first, start = next(((number, line) for number, line in lines if not line.isspace()), (1, b""))
+            start = start.removeprefix(codecs.BOM_UTF8)
+            if start.lstrip().startswith(b"["):
+                elements = self._parsed(_all(source, start, stream), first)
+                for number, value in enumerate(elements, start=1):
+                    yield _object(source, value, "element", number)
+                return
+            if start.lstrip().startswith(b"{") and not start.rstrip().endswith(b"}"):
+                yield _object(source, self._parsed(_all(source, start, stream), first), "line", first)
+                return
+            for number, line in itertools.chain([(first, start)] if start else [], lines):
+                if len(line) == most:
+                    raise _too_large(source)
+                if not line.isspace():
+                    yield _object(source, self._parsed(line, number), "line", number)
+
+    def _parsed(self, content: bytes, line: int) -> Any:
+        """Twice as fast as ``json``, which reads what only it allows, such as NaN, and says what is wrong."""
+        try:
+            return self._decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            text = content.decode()
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            before = text[: error.pos].rstrip() if isinstance(error, json.JSONDecodeError) else ""
+            at = line + before.count("\n")
+            reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
+            found, fix = f"line {at} is not JSON ({reason})", "Write one object a line, or one array of objects."
+            raise InputError([file_problem(self._source.name, found, fix)]) from error
 
 
 def _too_large(source: Source) -> InputError:
-    fix = "Write it as one object a line (.jsonl), which is read piece by piece."
+    tools = "promptfoo eval -o results.jsonl; inspect log convert --to eval"
+    fix = f"Write it as one object a line (.jsonl), which is read piece by piece, or as the tool does: {tools}."
     return InputError([file_problem(source.name, f"one array or object of more than {most_bytes():,} bytes", fix)])
 
 
-def _all(source: Source, start: bytes, lines: BinaryIO) -> str:
+def _all(source: Source, start: bytes, stream: BinaryIO) -> bytes:
     most = most_bytes()
-    content = start + lines.read(most)
+    content = start + stream.read(most)
     if len(content) >= most:
         raise _too_large(source)
-    return content.decode()
+    return content
 
 
-def _parsed(source: Source, text: str, line: int) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        before = text[: error.pos].rstrip() if isinstance(error, json.JSONDecodeError) else ""
-        at = line + before.count("\n")
-        reason = getattr(error, "msg", None) or getattr(error, "reason", None) or type(error).__name__
-        found, fix = f"line {at} is not JSON ({reason})", "Write one object a line, or one array of objects."
-        raise InputError([file_problem(source.name, found, fix)]) from error
-
-
-def _object(source: Source, value: Any, where: str) -> dict[str, Any]:
+def _object(source: Source, value: Any, place: str, number: int) -> dict[str, Any]:
     if not isinstance(value, dict):
-        found = f"{where} is not an object but {type(value).__name__}"
+        found = f"{place} {number} is not an object but {type(value).__name__}"
         fix = 'Write each row as an object, {"item": ..., "model": ...}.'
         raise InputError([file_problem(source.name, found, fix)])
     return value

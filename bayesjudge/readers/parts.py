@@ -15,15 +15,16 @@ import pandas as pd
 
 from bayesjudge.errors import InputError, Problem, UsageError
 from bayesjudge.readers.archives import archive_records
+from bayesjudge.readers.batches import Columns
 from bayesjudge.readers.column_names import recognise
 from bayesjudge.readers.databases import is_database, open_table
 from bayesjudge.readers.filters import ROW, conditions, keep_where
 from bayesjudge.readers.format import File, Format, Record
 from bayesjudge.readers.formats import known_formats
-from bayesjudge.readers.json_records import json_records
+from bayesjudge.readers.json_records import JsonRecords
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, TABLE, near_formats, recognise_format
-from bayesjudge.readers.rows import Rows, collect_rows, frame_records, require_unicode
+from bayesjudge.readers.rows import Rows, collect_rows, frame_records
 from bayesjudge.readers.sheets import read_sheet
 from bayesjudge.readers.sources import Source, file_problem, find_sources, is_frame, to_pandas
 from bayesjudge.readers.tabular import read_delimited, read_parquet
@@ -154,7 +155,7 @@ def _parsed(source: Source, reading: Reading, taken: Collection[str]) -> Part:
         header, records = archive_records(source)
         return _of_records(source.name, records, reading, taken, header=header)
     if source.format == "json":
-        return _of_records(source.name, json_records(source), reading, taken)
+        return _of_records(source.name, JsonRecords(source), reading, taken)
     if source.format == "parquet":
         frame = read_parquet(source, lambda names: _projected(names, reading, taken))
     elif source.format == "sheet":
@@ -224,6 +225,9 @@ def _of_records(
     if found is None:
         near = tuple(near_formats(first, alone=alone))
         return Part(name=name, frame=_table(name, every), near=near)
+    columns = found.tool.columns
+    if columns and isinstance(records, JsonRecords) and not reading.texts and not any("*" in name for name in columns):
+        records.only({*columns, *found.tool.marks, *found.tool.preamble})
     file = File(name=name, header={**(header or {}), **(found.header or {})})
     return _of_tool(file, found.tool, every if found.records is None else iter(found.records), reading)
 
@@ -234,14 +238,11 @@ def _of_tool(file: File, tool: Format, records: Iterator[Record], reading: Readi
     return Part(name=file.name, frame=rows.frame, tool=tool, rows=rows, notes=(source, *file.notes))
 
 
-#: Objects held as Python values at a time; a data frame is ten times smaller.
-_CHUNK = 100_000
-
-
 def _table(name: str, records: Iterator[Record]) -> pd.DataFrame:
-    whole = (require_unicode(record, number, name) for number, record in enumerate(records, start=1))
-    frames = [pd.DataFrame(list(chunk)) for chunk in itertools.batched(whole, _CHUNK)]
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    columns = Columns(name)
+    for place, record in enumerate(records):
+        columns.add(record, place)
+    return columns.frame(columns.names()).reset_index(drop=True)
 
 
 def origins(parts: Sequence[Part]) -> tuple[Mapping[str, Any], ...]:

@@ -10,10 +10,8 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.errors import InputError, Problem
-from bayesjudge.readers.filters import ROW
-from bayesjudge.readers.format import NOT_SCORED, ROW_NAMES, File, Format, Record, Row
-from bayesjudge.readers.sources import file_problem
-from bayesjudge.readers.values import is_unicode
+from bayesjudge.readers.batches import Columns
+from bayesjudge.readers.format import NOT_SCORED, ROW_NAMES, File, Format, Record
 
 #: Columns of metadata that are kept: more are no groups.
 MOST_COLUMNS = 200
@@ -39,38 +37,14 @@ class Rows:
     unscored: Mapping[str, int]
 
 
-class _Columns:
-    """Columns that grow row by row; equal texts are stored once."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.cells: dict[str, list[Any]] = {}
-        self.places: list[int] = []
-        self.texts: dict[str, str] = {}
-
-    def add(self, row: Row, place: int) -> None:
-        if not row.keys() <= self.cells.keys():
-            for name in row.keys() - self.cells.keys():
-                if name in ROW_NAMES or len(self.cells) < MOST_COLUMNS:
-                    self.cells[require_unicode(name, place + 1, self.name)] = [None] * len(self.places)
-        texts = self.texts
-        for name, values in self.cells.items():
-            value = row.get(name)
-            if isinstance(value, str):
-                value = texts.get(value) or texts.setdefault(require_unicode(value, place + 1, self.name), value)
-            elif isinstance(value, dict | list):
-                require_unicode(value, place + 1, self.name)
-            values.append(value)
-        self.places.append(place)
-
-
 def collect_rows(records: Iterator[Record], tool: Format, file: File) -> Rows:
     """All rows of a file."""
-    columns, dropped, unscored = _Columns(file.name), Counter[str](), Counter[str]()
+    columns = Columns(file.name, most=MOST_COLUMNS, always=ROW_NAMES)
+    dropped, unscored = Counter[str](), Counter[str]()
     places: dict[str, list[int]] = {}
     number = 0
     for record in records:
-        if tool.preamble & record.keys():
+        if tool.preamble and tool.preamble & record.keys():
             file.header.update(record)
             continue
         reasons, before = [], len(columns.places)
@@ -89,24 +63,11 @@ def collect_rows(records: Iterator[Record], tool: Format, file: File) -> Rows:
             places[reason].append(number)
     if not columns.places:
         raise InputError([_nothing(tool, file, dropped, places)])
-    cells = {
-        name: values
-        for name, values in columns.cells.items()
-        if name in _ALWAYS or any(value is not None for value in values)
-    }
-    names = [name for name in ROW_NAMES if name in cells]
-    names += sorted(cells.keys() - set(names))
-    index = pd.Index(columns.places, name=ROW)
-    frame = pd.DataFrame({name: cells[name] for name in names}, index=index)
-    return Rows(frame=tool.finish(frame), records=number, dropped=dict(dropped), places=places, unscored=dict(unscored))
-
-
-def require_unicode[T](value: T, number: int, name: str) -> T:
-    """The value of a record, whose texts are all text."""
-    if not is_unicode(value):
-        found, fix = f"record {number} holds half of a surrogate pair, which is no text", "Write the record again."
-        raise InputError([file_problem(name, found, fix)])
-    return value
+    kept = {name for name in columns.names() if name in _ALWAYS or not columns.is_empty(name)}
+    names = [name for name in ROW_NAMES if name in kept]
+    names += sorted(kept.difference(names))
+    frame = tool.finish(columns.frame(names))
+    return Rows(frame=frame, records=number, dropped=dict(dropped), places=places, unscored=dict(unscored))
 
 
 def frame_records(frame: pd.DataFrame) -> Iterator[Record]:

@@ -15,6 +15,7 @@ from bayesjudge.text import written
 
 #: Longest text of metadata that is kept: a longer one is no group but an answer or a prompt.
 LONGEST = 200
+_NUMBERS = (bool, int, float)
 
 
 def at(value: Any, path: str) -> Any:
@@ -33,6 +34,8 @@ def _keys(path: str) -> tuple[str, ...]:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """A mapping, also one that a cell of text holds as JSON; an empty one for anything else."""
+    if isinstance(value, dict):
+        return value
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = _decoded(value)
     return value if isinstance(value, dict) else {}
@@ -40,6 +43,8 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 def listing(value: Any) -> Sequence[Any]:
     """A list, also one that a cell of text holds as JSON; an empty one for anything else."""
+    if isinstance(value, list):
+        return value
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = _decoded(value)
     if hasattr(value, "tolist") and not isinstance(value, str):
@@ -56,6 +61,8 @@ def _decoded(value: str) -> Any:
 
 def as_words(column: pd.Series[Any]) -> pd.Series[Any]:
     """Values of any type as text, the empty one for missing; whole numbers may be too long for decimals."""
+    if isinstance(column.dtype, pd.StringDtype):
+        return column.fillna("")
     words = [hex(value) if isinstance(value, int) and value.bit_length() > 64 else written(value) for value in column]
     return pd.Series(words, index=column.index).where(column.notna().to_numpy(), "")
 
@@ -95,7 +102,7 @@ def scalar(value: Any) -> float | str | None:
     return text(value) if found is None else found
 
 
-_SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str)
+_SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=False, check_circular=False, default=str)
 
 
 def canonical(value: Any) -> str | None:
@@ -148,7 +155,7 @@ def numbered_answers(frame: pd.DataFrame) -> pd.DataFrame:
     """
     keys = [as_words(frame[name]) for name in ("item", "model") if name in frame]
     first = ~frame.index.duplicated()
-    place = pd.Series(first, index=frame.index).groupby([key.to_numpy() for key in keys]).cumsum()
+    place = pd.Series(first, index=frame.index).groupby([pd.factorize(key)[0] for key in keys]).cumsum()
     return frame.assign(answer=place.to_numpy().astype(int))
 
 
@@ -163,5 +170,5 @@ def scalars(values: Any, prefix: str = "") -> dict[str, Any]:
     return {
         f"{prefix}{key}": value
         for key, value in mapping(values).items()
-        if isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= LONGEST)
+        if (len(value) <= LONGEST if isinstance(value, str) else isinstance(value, _NUMBERS))
     }

@@ -20,9 +20,11 @@ from bayesjudge.errors import InputError, UsageError
 from bayesjudge.readers.format import Format
 from bayesjudge.readers.formats import known_formats
 from bayesjudge.readers.inspection import inspect_source
+from bayesjudge.readers.json_records import JsonRecords
 from bayesjudge.readers.parts import Part, read_parts
 from bayesjudge.readers.reading import Reading
 from bayesjudge.readers.recognition import FIRST, enclosed
+from bayesjudge.readers.sources import find_sources
 
 
 def names_in(part: Part, *columns: str) -> tuple[str, ...]:
@@ -217,3 +219,31 @@ def test_half_of_a_surrogate_pair_is_refused_in_what_is_kept(place: str, tmp_pat
     unused = {**FIXTURES["promptfoo-jsonl"].content[0], "response": {"output": "\ud800"}}
     (tmp_path / "log.jsonl").write_text(json.dumps(unused))
     assert len(read_parts(tmp_path / "log.jsonl")[0].frame) == 1
+
+
+def test_lines_keep_what_json_allows_and_only_what_a_format_reads(tmp_path: Path) -> None:
+    """Long integers stay whole, ``NaN`` is read, and keys that a format does not use are never made."""
+    path = tmp_path / "log.jsonl"
+    records = [FIXTURES["promptfoo-jsonl"].content[0]] * (FIRST + 1)
+    path.write_text("\n".join(json.dumps({**record, "response": "x" * 9000}) for record in records) + "\n")
+    source = find_sources(path)[0]
+    lines = JsonRecords(source)
+    assert "response" in next(lines)
+    lines.only({"provider", "testCase"})
+    assert [set(record) for record in lines] == [{"provider", "testCase"}] * FIRST
+    path.write_bytes(
+        b'\xef\xbb\xbf{"item": 123456789012345678901234567890, "score": NaN}\n\n{"item": -0.5, "score": 1e400}'
+    )
+    found = list(JsonRecords(source))
+    assert found[0]["item"] == 123456789012345678901234567890
+    assert (str(found[0]["score"]), found[1]) == ("nan", {"item": -0.5, "score": float("inf")})
+
+
+def test_tables_of_records_have_the_types_of_all_their_cells(tmp_path: Path) -> None:
+    """Columns grow a thousand rows at a time; what comes late counts as what came first."""
+    late: dict[str, Any] = {"text": "x", "mixed": 1, "number": 0.5, "late": "new", "list": [1]}
+    records = [{"text": None, "mixed": "a", "number": k, "list": None} for k in range(1000)] + [late] * 1001
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    (part,) = read_parts(path)
+    pd.testing.assert_frame_equal(part.frame, pd.DataFrame(records))

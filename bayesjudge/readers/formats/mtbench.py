@@ -92,6 +92,6 @@ FORMATS = (
         marks=frozenset({"question_id", "model_a", "model_b", "winner", "judge", "turn"}),
         people="a judge named expert_*, author_*, arena_user_*",
         identity=_ITEM,
-        columns=("question_id", "model_a", "model_b", "winner", "judge", "turn", "language", "tstamp"),
+        columns=("question_id", "model_a", "model_b", "winner", "judge", "turn", "category", "language", "tstamp"),
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bayesjudge.readers.format import NOT_SCORED, File, Format, Record, Row, marked
-from bayesjudge.readers.values import at, canonical, listing, mapping, number, numbered_answers, scalars, text
+from bayesjudge.readers.values import canonical, listing, mapping, number, numbered_answers, scalars, text
 
 type _Part = Mapping[str, Any]
 
@@ -32,15 +32,15 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
     if record.get("failureReason") == 2 or (record.get("error") and not record.get("gradingResult")):
         yield {"error": "error"}
         return
-    inputs = mapping(at(record, "testCase.vars")) or mapping(record.get("vars"))
-    row = scalars(inputs, "vars.") | scalars(at(record, "testCase.metadata"), "metadata.")
-    row |= {
-        "item": canonical(inputs) or text(record.get("testIdx")),
-        "model": _provider(record.get("provider")),
-        "prompt label": text(at(record, "prompt.label")) or text(record.get("promptIdx")),
-    }
+    case = mapping(record.get("testCase"))
+    inputs = mapping(case.get("vars")) or mapping(record.get("vars"))
+    row = scalars(inputs, "vars.") | scalars(case.get("metadata"), "metadata.")
+    row["item"] = canonical(inputs) or text(record.get("testIdx"))
+    row["model"] = _provider(record.get("provider"))
+    row["prompt label"] = text(mapping(record.get("prompt")).get("label")) or text(record.get("promptIdx"))
     people, graded, code = _parts(record)
-    yield from (marked(row, None, part.get("pass"), None) for part in people[-1:])
+    for person in people[-1:]:
+        yield marked(row, None, person.get("pass"), None)
     yield from _judged(row, graded)
     if graded:
         return
@@ -53,30 +53,32 @@ def _rows(record: Record, file: File) -> Iterator[Row]:
         yield {"error": NOT_SCORED}
 
 
-def _parts(record: Record) -> tuple[list[_Part], list[_Part], list[_Part]]:
-    """Components by people, by a model, and by code; each with its assertion's type as ``kind``."""
+def _parts(record: Record) -> tuple[list[_Part], list[tuple[str, _Part]], list[_Part]]:
+    """Components by people, by a model with their assertion's type, and by code."""
     people: list[_Part] = []
-    graded: list[_Part] = []
+    graded: list[tuple[str, _Part]] = []
     code: list[_Part] = []
-    for part in map(mapping, listing(at(record, "gradingResult.componentResults"))):
+    for part in map(mapping, listing(mapping(record.get("gradingResult")).get("componentResults"))):
         asked = mapping(part.get("assertion"))
         if asked.get("metricOnly"):
             continue
         kind = (text(asked.get("type")) or "").removeprefix("not-")
-        found = people if kind == "human" else graded if kind.startswith(_GRADED) else code
-        found.append({**part, "kind": kind})
+        if kind.startswith(_GRADED):
+            graded.append((kind, part))
+        else:
+            (people if kind == "human" else code).append(part)
     return people, graded, code
 
 
-def _judged(row: Row, graded: list[_Part]) -> Iterator[Row]:
+def _judged(row: Row, graded: list[tuple[str, _Part]]) -> Iterator[Row]:
     """One row a model-graded assertion; a second of one type has a number."""
     names: dict[str, int] = {}
-    for part in graded:
+    for kind, part in graded:
         asked, verdict = mapping(part.get("assertion")), part.get("pass")
-        named = text(asked.get("metric")) or part["kind"]
+        named = text(asked.get("metric")) or kind
         names[named] = names.get(named, 0) + 1
         name = named if names[named] == 1 else f"{named} {names[named]}"
-        judge = _provider(asked.get("provider")) or part["kind"]
+        judge = _provider(asked.get("provider")) or kind
         found = {**row, "criterion": name, "judge": judge, "verdict": verdict, "score": number(part.get("score"))}
         yield found if isinstance(verdict, bool) else {"error": NOT_SCORED}
 
@@ -121,6 +123,7 @@ FORMATS = (
         identity="testCase.vars",
         marks=frozenset({"promptIdx", "testIdx"}),
         records=("results.results", "results"),
+        columns=("failureReason", "error", "gradingResult", "testCase", "vars", "provider", "prompt", "success"),
         people="a component of type human (a thumb in promptfoo's view)",
     ),
     Format(
