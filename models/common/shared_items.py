@@ -115,10 +115,13 @@ def between_systems(
     return found + covariance(every)
 
 
-def adjust(draws: Array, *, information: Array, variance: Array, df: int, seed: int = 0) -> Array:
+def adjust(
+    draws: Array, *, information: Array, variance: Array, df: int, exact: NDArray[np.bool_] | None = None, seed: int = 0
+) -> Array:
     """Draws (D, P) with the covariance of the sandwich, in the order they were drawn.
 
     df: Labelled items behind the worst-labelled model, minus 1; at least `LEAST_DF`.
+    exact: Which parameters (P,) are known well enough to be scaled by no t factor.
     seed: Of the factors √(df/χ²_df).
 
     Notes
@@ -143,8 +146,8 @@ def adjust(draws: Array, *, information: Array, variance: Array, df: int, seed: 
     move = _root(sigma @ (v + prior) @ sigma) @ np.diag(spread**-0.5)
     degrees = max(int(df), LEAST_DF)
     factor = np.sqrt(degrees / np.random.default_rng(seed).chisquare(degrees, size=(len(draws), 1)))
-    moved: Array = centre + factor * (inside @ move.T) @ basis.T
-    return moved
+    away: Array = (inside @ move.T) @ basis.T
+    return centre + (factor * away if exact is None else np.where(exact, away, factor * away))
 
 
 def widened(draws: Array, *, added: Array, prior: float, df: float, seed: int = 0) -> Array:

@@ -178,6 +178,17 @@ def test_draws_without_spread_stay_where_they_are() -> None:
     np.testing.assert_array_equal(moved, draws)
 
 
+def test_an_exact_margin_takes_no_t_factor() -> None:
+    """Accuracy keeps the draws of one model as they are, and the judge's rates are scaled by one factor a draw."""
+    draws = np.random.default_rng(1).normal(size=(500, 3))
+    settings = {"information": np.eye(3), "variance": np.eye(3), "df": 19, "seed": 4}
+    plain, scaled = adjust(draws, exact=np.array([True, False, False]), **settings), adjust(draws, **settings)
+    np.testing.assert_array_equal(plain[:, 1:], scaled[:, 1:])
+    factor = np.sqrt(19 / np.random.default_rng(4).chisquare(19, size=(500, 1)))
+    centre = draws.mean(axis=0)
+    np.testing.assert_allclose((plain - centre)[:, 0] * factor[:, 0], (scaled - centre)[:, 0], rtol=1e-12)
+
+
 def test_shared_rates_move_together() -> None:
     """A rate that models share is one parameter: V of it is the sum over the models."""
     rng = np.random.default_rng(0)
