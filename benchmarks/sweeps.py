@@ -28,7 +28,7 @@ from harness.results import holds, report, show
 
 from bayesjudge.maths.holm import both_sides
 from bayesjudge.simulation import Coverage, coverage
-from bayesjudge.simulation.intervals.significance import coverage_tests, detectable, overall_coverage
+from bayesjudge.simulation.intervals.tables import coverage_tests, detectable, overall_coverage
 from bayesjudge.simulation.sweeps.questions import SWEEPS, sweep_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "coverage"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bayesjudge.errors import UsageError
 from bayesjudge.maths.battle_sums import BattleSums
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, to_elo
-from bayesjudge.maths.folds import fold_problem
+from bayesjudge.maths.comparison_graph import fold_problem
 from bayesjudge.maths.prompt_effects import prompt_effects
 from bayesjudge.maths.strengths import fit_strengths
 from bayesjudge.models.judge_elo.data import StrengthData, strength_data

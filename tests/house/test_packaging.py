@@ -47,7 +47,8 @@ print(*names, sep="\\n")
 def run(*command: str | Path, cwd: Path) -> str:
     # A path of the caller's would be imported instead of the wheel.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False, env=env)
+    words = [str(part) for part in command]
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 

@@ -15,7 +15,7 @@ from scipy import stats
 from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates
 from bayesjudge.simulation import clopper_pearson, coverage_table
-from bayesjudge.simulation.intervals.significance import coverage_tests
+from bayesjudge.simulation.intervals.tables import coverage_tests
 
 #: (point, lower, upper) of five data sets whose truth is 0.1.
 INTERVALS = [

@@ -23,7 +23,7 @@ from bayesjudge.inference.programs.density import density
 from bayesjudge.inference.tree import posterior_dataset
 from bayesjudge.plots import coverage_curves, coverage_points
 from bayesjudge.simulation import Cell, Coverage, clopper_pearson, coverage
-from bayesjudge.simulation.intervals.significance import overall_coverage
+from bayesjudge.simulation.intervals.tables import overall_coverage
 from bayesjudge.simulation.sweeps.questions import SWEEPS, sweep_of
 
 TOSSES = 20

@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.intervals import clopper_pearson
-from bayesjudge.baselines.elo.clustering import JudgeClusters
-from bayesjudge.baselines.elo.rows import Row, bootstrap_row, share_row, spread_row, undefined_row
+from bayesjudge.baselines.elo.rows import JudgeClusters, Row, bootstrap_row, share_row, spread_row, undefined_row
 from bayesjudge.baselines.elo.targets import Floats
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.patterns import JudgedBattles

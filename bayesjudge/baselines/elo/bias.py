@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.bootstrap import draw_counts, percentile
 from bayesjudge.baselines.common.intervals import normal_quantile
-from bayesjudge.baselines.elo.clustering import JudgeClusters
 from bayesjudge.baselines.elo.fit import fit_elo
 from bayesjudge.baselines.elo.held_out import HeldOut
-from bayesjudge.baselines.elo.rows import Row, figure_row, share_row, undefined_row
+from bayesjudge.baselines.elo.rows import JudgeClusters, Row, figure_row, share_row, undefined_row
 from bayesjudge.baselines.elo.targets import Floats, Targets, human_targets
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts

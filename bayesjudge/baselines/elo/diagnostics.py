@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesjudge.baselines.elo import agreement, bias
-from bayesjudge.baselines.elo.clustering import judge_clusters
-from bayesjudge.baselines.elo.rows import Row
+from bayesjudge.baselines.elo.rows import Row, judge_clusters
 from bayesjudge.baselines.elo.targets import graded
 from bayesjudge.baselines.elo.temperature import gap_votes, temperature
 from bayesjudge.counts.battles.counts import BattleCounts

@@ -32,7 +32,7 @@ from bayesjudge.counts.battles.clusters import PEOPLE, BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts
 from bayesjudge.errors import UsageError, require_choice
 from bayesjudge.maths.bradley_terry import PER_LOGIT, RIDGE, anchored_strengths, solve_strengths, to_elo
-from bayesjudge.maths.folds import fold_problem
+from bayesjudge.maths.comparison_graph import fold_problem
 from bayesjudge.maths.temperature import soft_probability, solve_beta
 
 type Setting = Literal["forward", "as-in-paper"]

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesjudge.baselines.common.bootstrap import percentile
-from bayesjudge.baselines.elo.clustering import JudgeClusters, Spread, judge_clusters
-from bayesjudge.baselines.elo.rows import figure_row
+from bayesjudge.baselines.elo.rows import JudgeClusters, Spread, figure_row, judge_clusters
 from bayesjudge.baselines.elo.targets import Floats, graded
 from bayesjudge.counts.battles.clusters import BattleClusters
 from bayesjudge.counts.battles.counts import BattleCounts

@@ -19,8 +19,7 @@ from bayesjudge.errors import UsageError
 from bayesjudge.estimates import Estimates, Truth
 from bayesjudge.maths.holm import both_sides
 from bayesjudge.simulation.blocks import kept_or_made, write_parquet
-from bayesjudge.simulation.intervals.significance import coverage_tests
-from bayesjudge.simulation.intervals.tables import coverage_table
+from bayesjudge.simulation.intervals.tables import coverage_table, coverage_tests
 
 if TYPE_CHECKING:
     from bayesjudge.model import Model
