@@ -80,20 +80,23 @@ def _options() -> argparse.Namespace:
     return found
 
 
-def read(folder: Path, table: str, judge: str) -> pd.DataFrame:
-    """Columns ``item, verdict, truth, group, length``, one row an item that judge and people decided."""
+def read(folder: Path, table: str, judge: str, *, order: str = "ab") -> pd.DataFrame:
+    """Columns ``item, question, verdict, truth, group, length``, one row an item that judge and people decided."""
     if table == "trec":
         rows = pd.read_parquet(folder / "multijudge_trec_llmjudge" / "trec_llmjudge.parquet").query("judge == @judge")
-        named = {"item": rows["item_id"], "group": rows["qid"].astype(str), "length": np.nan}
+        topic = rows["qid"].astype(str)
+        named = {"item": rows["item_id"], "question": topic, "group": topic, "length": np.nan}
         return pd.DataFrame({**named, "verdict": (rows["score"] >= 2) * 1, "truth": (rows["human"] >= 2) * 1})
     place = folder / {"mtbench": "pairwise_mtbench_human"}.get(table, f"pairwise_{table}")
     items, rows = (pd.read_parquet(place / f"{table}_{name}.parquet") for name in ("items", "judgments"))
-    rows = rows[(rows["judge"] == judge) & (rows["order"] == "ab") & rows["verdict"].isin(["a", "b"])]
+    rows = rows[(rows["judge"] == judge) & (rows["order"] == order) & rows["verdict"].isin(["a", "b"])]
     rows = rows[rows["prompt"] == "Vanilla"] if "prompt" in rows else rows[rows["run"] == 0]
     rows = rows[["item_id", "verdict"]].merge(items, on="item_id")
     rows = rows[rows["human"].isin([0, 1]) & (rows[["len_a", "len_b"]] > 0).all(axis=1)]
     group = rows["subset"].str.split("_").str[0] if table == "llmbar" else rows["category"]
-    named = {"item": rows["item_id"].astype(str), "group": group, "length": np.log(rows["len_a"] / rows["len_b"])}
+    question = rows["question_id" if table == "mtbench" else "item_id"].astype(str)
+    named = {"item": rows["item_id"].astype(str), "question": question, "group": group}
+    named["length"] = np.log(rows["len_a"] / rows["len_b"])
     return pd.DataFrame({**named, "verdict": (rows["verdict"] == "a") * 1, "truth": rows["human"].astype(int)})
 
 

@@ -71,7 +71,7 @@ def model_or_fit(
     raise UsageError(
         f"{given!r} is no model: give a registered name, a function of the arrays of bayesjudge.data_view (in NumPyro, "
         "or one that returns a pm.Model), a fit, an ArviZ tree or its .nc file, or an object with the methods of "
-        "bayesjudge.model.Model (examples/own_function.py, own_pymc_model.py, from_stan_or_bambi.py, own_model.py)"
+        "bayesjudge.model.Model (examples/own_model.py, own_pymc_model.py, from_stan_or_bambi.py, own_class.py)"
     )
 
 

@@ -68,7 +68,7 @@ def data_view(table: Any) -> Data:
         return _of_battles(counts)
     raise UsageError(
         f"a function is a model of verdicts or of battles, not of {type(table).__name__}: give an object with the "
-        "methods of bayesjudge.model.Model, as examples/own_model.py does"
+        "methods of bayesjudge.model.Model, as examples/own_class.py does"
     )
 
 

@@ -114,7 +114,7 @@ def test_the_command_names_the_baselines_there_are() -> None:
 def test_a_function_of_a_file_is_judged_like_a_registered_model() -> None:
     from bayesjudge.cli.coverage import _sweep
 
-    function = f"{EXAMPLE.parent / 'own_function.py'}:validated_judge"
+    function = f"{EXAMPLE.parent / 'own_model.py'}:validated_judge"
     sweep = _sweep(function, "verdicts", {})
     assert sweep.cells[0].swept == "truths from the prior of bayes:validated_judge"
     with pytest.raises(UsageError, match="--option is for registered models"):

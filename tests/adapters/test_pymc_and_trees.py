@@ -23,7 +23,7 @@ from bayesjudge.inference import Fit
 VERDICTS = simulate_verdicts(seed=3, accuracy=(0.72, 0.65), youden=0.6, labelled=60, unlabelled=300).verdicts
 SHORT: dict[str, Any] = {"draws": 300, "tune": 300, "bootstrap": 0, "compare": False}
 #: The same model in NumPyro.
-FUNCTION = f"{Path(__file__).resolve().parents[2] / 'examples' / 'own_function.py'}:validated_judge"
+FUNCTION = f"{Path(__file__).resolve().parents[2] / 'examples' / 'own_model.py'}:validated_judge"
 ROWS = ["estimand", "unit", "point", "lower", "upper"]
 
 
@@ -79,7 +79,7 @@ def test_a_pymc_function_has_rows_checks_a_page_and_json(answer: bj.Comparison, 
 
 
 def test_a_class_gives_the_same_rows(answer: bj.Comparison) -> None:
-    written = runpy.run_path(FUNCTION.replace("own_function.py:validated_judge", "own_model.py"))["ValidatedJudge"]
+    written = runpy.run_path(FUNCTION.replace("own_model.py:validated_judge", "own_class.py"))["ValidatedJudge"]
     found = bj.accuracy(VERDICTS, models=[written()], baselines=["naive"], **SHORT)
     same(answer, "in_pymc", "validated_judge", other=found)
 

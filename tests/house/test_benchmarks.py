@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -257,9 +258,44 @@ def test_intervals_of_elo_cover_where_prompts_are_drawn_again(shared_data: Path,
     assert found[free]["width"] < 1.15 * found[(*free[:2], f"{free[2]}[independent]")]["width"]
 
 
+def test_the_regression_beside_effects_is_that_of_its_score(benchmark_module: Callable[[str], Any]) -> None:
+    """Two values of x: rates are saturated, so that the effect at the lower one is known; clusters of one answer."""
+    x, y = np.repeat([0.0, 1.0], 100), np.repeat([1.0, 0.0, 1.0, 0.0], [60, 40, 80, 20])
+    effect, error = benchmark_module("columns").average_effect(x, y, np.arange(200))
+    odds = (0.8 / 0.2) / (0.6 / 0.4)
+    second = odds * 4 / (1 + odds * 4)
+    assert effect == pytest.approx((0.8 - 0.6 + second - 0.8) / 2)
+    assert 0.02 < error < np.sqrt(0.6 * 0.4 / 100 + 0.8 * 0.2 / 100)
+
+
+@pytest.mark.slow
+def test_length_is_found_where_it_moves_a_judge(shared_data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    run(str(BENCHMARKS / "columns.py"), "--quick", "--out", str(out))
+    found = json.loads(out.read_text())
+    assert found["screen"][0]["length"] > 3.5
+    assert all(abs(row["away"]) < 1 for row in found["effects"])
+
+
+@pytest.mark.slow
+def test_a_model_is_written_in_ten_minutes_as_its_page_says(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "models" / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    script = tmp_path / "mine.py"
+    script.write_text("\n".join(blocks).replace('"mine.html"', repr(str(tmp_path / "mine.html"))), encoding="utf-8")
+    assert "Of 4 slips put into it, calibration finds" in run(str(script))
+    assert "bayes:validated_judge" in (tmp_path / "mine.html").read_text(encoding="utf-8")
+
+
+def test_examples_are_short() -> None:
+    """A reader who wants an example of one thing reads it on one screen."""
+    lines = {path.stem: len(path.read_text(encoding="utf-8").splitlines()) for path in EXAMPLES.glob("*.py")}
+    assert lines["own_model"] <= 40
+    assert {name for name, n in lines.items() if n > 60} == {"own_class", "triviaqa"}
+
+
 @pytest.mark.slow
 def test_examples_run(shared_data: Path, tmp_path: Path) -> None:
-    assert "gate: passed" in run(str(EXAMPLES / "own_model.py"))
+    assert "gate: passed" in run(str(EXAMPLES / "own_class.py"))
     shown = run(str(EXAMPLES / "accuracy_from_csv.py"), "--folder", str(tmp_path), "--draws", "100")
     assert "heron − otter" in shown
     assert (tmp_path / "accuracy.html").stat().st_size > 10_000

@@ -208,11 +208,11 @@ class _Registered:
     name = "validated_judge"
 
     def load(self) -> Any:
-        path = Path(__file__).resolve().parents[2] / "examples" / "own_model.py"
-        spec = importlib.util.spec_from_file_location("own_model", path)
+        path = Path(__file__).resolve().parents[2] / "examples" / "own_class.py"
+        spec = importlib.util.spec_from_file_location("own_class", path)
         assert spec is not None
         assert spec.loader is not None
-        module = sys.modules.setdefault("own_model", importlib.util.module_from_spec(spec))
+        module = sys.modules.setdefault("own_class", importlib.util.module_from_spec(spec))
         spec.loader.exec_module(module)
         return module.ValidatedJudge
 
